@@ -1,0 +1,98 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target of ours is held to these. `UpcomingFeaturesTests` proves that each feature is really on: a misspelt
+/// name would be ignored without a word.
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// Generated code is taken as the generators write it.
+let generated: [SwiftSetting] = [.swiftLanguageMode(.v6)]
+
+let grpc: Target.Dependency = .product(name: "GRPCCore", package: "grpc-swift-2")
+let grpcTransport: Target.Dependency = .product(name: "GRPCNIOTransportHTTP2", package: "grpc-swift-nio-transport")
+let protobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
+let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+
+let package = Package(
+  name: "baton",
+  platforms: [.macOS(.v15)],
+  products: [
+    .library(name: "BatonHandler", targets: ["BatonHandler"]),
+    .library(name: "BatonWorker", targets: ["BatonWorker"]),
+    .executable(name: "baton", targets: ["baton"]),
+    .executable(name: "baton-worker", targets: ["baton-worker"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(
+      url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML", "CommandLineArguments"]),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
+    .package(url: "https://github.com/apple/swift-service-context", from: "1.5.1"),
+    .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
+    .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
+    .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+    .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
+  ],
+  targets: [
+    .target(name: "BatonModel", swiftSettings: strict),
+    .target(
+      name: "BatonSpec", dependencies: ["BatonModel", .product(name: "Yams", package: "Yams")],
+      swiftSettings: strict),
+    .target(name: "BatonHandler", dependencies: ["BatonModel"], swiftSettings: strict),
+    .target(
+      name: "BatonStore", dependencies: ["BatonModel", .product(name: "GRDB", package: "GRDB.swift")],
+      swiftSettings: strict),
+    .target(
+      name: "BatonProtobuf",
+      dependencies: [
+        grpc, protobuf, .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf"),
+      ], exclude: ["baton.proto"], swiftSettings: generated),
+    .target(
+      name: "BatonWire", dependencies: ["BatonModel", "BatonProtobuf", grpc, grpcTransport, protobuf], swiftSettings: strict),
+    .target(
+      name: "BatonCoordinator",
+      dependencies: [
+        "BatonModel", "BatonSpec", "BatonStore", "BatonProtobuf", "BatonWire", grpc, grpcTransport, protobuf, lifecycle, logging,
+        .product(name: "Hummingbird", package: "hummingbird"),
+      ], swiftSettings: strict),
+    .target(name: "CBatonProcess"),
+    .target(
+      name: "BatonWorker",
+      dependencies: [
+        "BatonModel", "BatonHandler", "BatonProtobuf", "BatonWire", "CBatonProcess", grpc, grpcTransport, lifecycle, logging,
+        .product(name: "Subprocess", package: "swift-subprocess"),
+        .product(name: "SystemPackage", package: "swift-system"),
+      ], swiftSettings: strict),
+    .executableTarget(
+      name: "baton",
+      dependencies: [
+        "BatonModel", "BatonSpec", "BatonStore", "BatonProtobuf", "BatonWire", "BatonCoordinator", "BatonWorker", grpc, grpcTransport, protobuf,
+        lifecycle, logging,
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Configuration", package: "swift-configuration"),
+      ], swiftSettings: strict),
+    .executableTarget(
+      name: "baton-worker",
+      dependencies: [
+        "BatonModel", "BatonWorker", lifecycle, logging,
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Configuration", package: "swift-configuration"),
+      ], swiftSettings: strict),
+    .testTarget(name: "BatonCoordinatorTests", dependencies: ["BatonCoordinator", "BatonModel"], swiftSettings: strict),
+  ]
+)

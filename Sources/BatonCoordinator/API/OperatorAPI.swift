@@ -1,0 +1,163 @@
+package import BatonModel
+package import BatonStore
+
+/// What operators can ask of a coordinator: the one in this process, or one reached over gRPC. Errors are
+/// `OperatorError`, or `CoordinatorUnreachable`.
+package protocol OperatorAPI: Sendable {
+  func apply(_ definitions: [Definition]) async throws -> [AppliedDefinition]
+  func remove(_ pattern: IdentifierPattern) async throws
+  /// Answers in the same order; one refusal disturbs no other.
+  func submit(_ orders: [SubmissionOrder], by principal: String) async throws -> [SubmissionResult]
+  /// - Parameter number: nil means the live request, else the waiting one, else the last to end.
+  func details(_ identifier: JobIdentifier, number: Int?) async throws -> RequestDetails
+  func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord]
+  /// Calls `body` with the request now, and again after every change, until it has ended.
+  func watch(
+    _ identifier: JobIdentifier, number: Int?, _ body: @escaping @Sendable (RequestDetails) async throws -> Void
+  ) async throws
+  /// Calls `body` with what the launches wrote: of one launch, or of all in order.
+  /// - Parameter follows: goes on with new output until the request has ended.
+  func logs(
+    _ identifier: JobIdentifier, number: Int?, launch: Int?, follows: Bool,
+    _ body: @escaping @Sendable (_ launch: Int, _ bytes: [UInt8]) async throws -> Void
+  ) async throws
+  func cancel(_ selection: CancelSelection, by principal: String) async throws -> [Cancellation]
+  func retry(_ identifier: JobIdentifier, number: Int?, skippingBatch: Bool) async throws -> RequestRecord
+  func setDraining(_ host: HostName, _ isDraining: Bool) async throws
+  func setPaused(_ isPaused: Bool) async throws
+  func hostReports() async throws -> [HostReport]
+  func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation
+}
+
+/// One submission, as a client asks for it.
+package struct SubmissionOrder: Hashable, Sendable {
+  /// Drawn by the client, and the same in every retry of this submission.
+  package var id: String
+  package var identifier: JobIdentifier
+  package var payload: [UInt8]?
+  package var earliestBeginDate: EarliestBeginDate?
+  package var priority: Priority?
+
+  package init(
+    id: String, identifier: JobIdentifier, payload: [UInt8]? = nil, earliestBeginDate: EarliestBeginDate? = nil,
+    priority: Priority? = nil
+  ) {
+    self.id = id
+    self.identifier = identifier
+    self.payload = payload
+    self.earliestBeginDate = earliestBeginDate
+    self.priority = priority
+  }
+}
+
+package enum SubmissionResult: Hashable, Sendable {
+  /// `warning` says why no known host could run it now, if that is so.
+  case accepted(SubmissionReceipt, traceID: String, warning: String?)
+  /// One of Apple's four codes, and what to do about it.
+  case refused(code: String, message: String)
+}
+
+package struct RequestDetails: Hashable, Sendable {
+  package var record: RequestRecord
+  package var launches: [LaunchRecord]
+  package var events: [EventRecord]
+
+  package init(record: RequestRecord, launches: [LaunchRecord], events: [EventRecord]) {
+    self.record = record
+    self.launches = launches
+    self.events = events
+  }
+}
+
+package enum CancelSelection: Hashable, Sendable {
+  /// The live and the waiting request of the identifier, or the one with this number.
+  case identifier(JobIdentifier, number: Int?)
+  case all
+}
+
+package struct HostReport: Hashable, Sendable {
+  package enum State: String, Hashable, Sendable, CaseIterable {
+    /// Holds a lease and takes launches.
+    case ready
+    /// Holds a lease; its connection is away for the moment.
+    case away
+    case draining
+    case paused
+    case gone
+  }
+
+  package var name: HostName
+  package var state: State
+  package var version: String
+  package var capabilities: Capabilities
+  package var conditions: Conditions
+  package var usedSlots: Int
+  /// Identifiers of the launches that run there.
+  package var running: [JobIdentifier]
+  package var lastSeenAt: Timestamp?
+
+  package init(
+    name: HostName, state: State, version: String, capabilities: Capabilities, conditions: Conditions, usedSlots: Int,
+    running: [JobIdentifier], lastSeenAt: Timestamp?
+  ) {
+    self.name = name
+    self.state = state
+    self.version = version
+    self.capabilities = capabilities
+    self.conditions = conditions
+    self.usedSlots = usedSlots
+    self.running = running
+    self.lastSeenAt = lastSeenAt
+  }
+}
+
+package struct Explanation: Hashable, Sendable {
+  package enum Verdict: String, Hashable, Sendable, CaseIterable {
+    case running
+    case ended
+    case waiting
+    /// No known host can ever take it as the fleet is configured.
+    case impossible
+  }
+
+  package struct Line: Hashable, Sendable {
+    /// Nil for obstacles of the request itself or of the whole fleet.
+    package var host: HostName?
+    package var code: String
+    package var text: String
+    package var remedy: String
+    package var isPermanent: Bool
+
+    package init(host: HostName?, code: String, text: String, remedy: String, isPermanent: Bool) {
+      self.host = host
+      self.code = code
+      self.text = text
+      self.remedy = remedy
+      self.isPermanent = isPermanent
+    }
+  }
+
+  package var record: RequestRecord
+  package var verdict: Verdict
+  package var lines: [Line]
+
+  package init(record: RequestRecord, verdict: Verdict, lines: [Line]) {
+    self.record = record
+    self.verdict = verdict
+    self.lines = lines
+  }
+}
+
+/// Nobody answers there; told within five seconds.
+package struct CoordinatorUnreachable: Error, Sendable, CustomStringConvertible {
+  package var message: String
+  /// The token was not taken, rather than nobody being there.
+  package var isNotPermitted: Bool
+
+  package init(_ message: String, isNotPermitted: Bool = false) {
+    self.message = message
+    self.isNotPermitted = isNotPermitted
+  }
+
+  package var description: String { message }
+}

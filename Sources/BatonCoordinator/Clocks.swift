@@ -1,0 +1,36 @@
+package import BatonModel
+package import BatonStore
+
+/// Where time comes from; tests bring their own.
+package struct Clocks: Sendable {
+  package var now: @Sendable () -> Now
+  package var sleep: @Sendable (Duration) async throws -> Void
+
+  package init(now: @escaping @Sendable () -> Now, sleep: @escaping @Sendable (Duration) async throws -> Void) {
+    self.now = now
+    self.sleep = sleep
+  }
+}
+
+/// How the coordinator behaves; every number is a key of `coordinator.yaml`.
+package struct CoordinatorSettings: Sendable {
+  /// How long a worker may be silent before its launches are lost.
+  package var leaseTerm: Duration
+  /// The only worker is in this process (`run`, `up`).
+  package var isEmbedded: Bool
+  /// Identifiers that may be defined at all; empty means every one.
+  package var permittedIdentifiers: [IdentifierPattern]
+  package var retention: RetentionLimits
+  package var version: String
+
+  package init(
+    leaseTerm: Duration = .seconds(15), isEmbedded: Bool = false, permittedIdentifiers: [IdentifierPattern] = [],
+    retention: RetentionLimits = RetentionLimits(), version: String = BatonVersion.current
+  ) {
+    self.leaseTerm = leaseTerm
+    self.isEmbedded = isEmbedded
+    self.permittedIdentifiers = permittedIdentifiers
+    self.retention = retention
+    self.version = version
+  }
+}

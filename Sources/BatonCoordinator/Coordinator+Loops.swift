@@ -1,0 +1,178 @@
+import BatonModel
+import BatonStore
+import BatonWire
+import Logging
+import Synchronization
+
+/// What goes on by itself: dispatching, ending leases, watching the clock, keeping house.
+extension Coordinator {
+  /// Launches claimed in one transaction, at most.
+  private static let claimLimit = 512
+
+  func dispatchLoop() async throws {
+    while !Task.isCancelled {
+      await dispatchSignal.wait()
+      while try await dispatchOnce() {}
+    }
+  }
+
+  /// Starts what can be started now; false if nothing could.
+  private func dispatchOnce() async throws -> Bool {
+    try await learnDefinitions()
+    let reservations = state.withLock { $0.dispatcher.reserveReady(limit: Self.claimLimit) }
+    guard !reservations.isEmpty else { return false }
+    let claims = reservations.map { reservation in
+      Claim(
+        requirementClass: reservation.requirementClass, host: reservation.host, incarnation: reservation.incarnation,
+        places: reservation.places.map { Claim.Place(gpus: $0, spanID: .randomSpanID()) })
+    }
+    let answers: [ClaimAnswer]
+    do {
+      answers = try await store.claim(claims, at: clocks.now().date)
+    } catch let error as StoreError {
+      try await giveUp(reservations, because: error)
+      return false
+    }
+    settle(reservations, answers)
+    return true
+  }
+
+  /// Classes of requests that were submitted before this coordinator started name definitions it has not seen yet.
+  private func learnDefinitions() async throws {
+    for id in state.withLock({ $0.dispatcher.unlearned }) {
+      guard let definition = try await store.definition(id) else {
+        preconditionFailure("a ready request names definition \(id.rawValue), which the store does not have")
+      }
+      state.withLock { $0.dispatcher.learn(id, definition) }
+    }
+  }
+
+  private func settle(_ reservations: [Dispatcher.Reservation], _ answers: [ClaimAnswer]) {
+    decide { state in
+      zip(reservations, answers).flatMap { reservation, answer in
+        state.noteEligible(answer.nextEligibleAt)
+        return state.dispatcher.settle(reservation, with: answer.assignments, hasMore: answer.hasMore)
+      }
+    }
+    for assignment in answers.flatMap(\.assignments) { watchers.changed(assignment.launch.request) }
+  }
+
+  /// The store did not take the claims. They are tried again at the next tick, unless it is broken for good.
+  private func giveUp(_ reservations: [Dispatcher.Reservation], because error: StoreError) async throws {
+    decide { state in
+      reservations.flatMap { state.dispatcher.settle($0, with: [], hasMore: true) }
+    }
+    guard error.isPassing else { throw error }
+    logger.error("claims were not taken", metadata: ["error": "\(error)"])
+  }
+
+  func storeLoop() async throws {
+    while let work = await storeWork.receive() {
+      for item in work { try await perform(item) }
+    }
+  }
+
+  private func perform(_ work: StoreWork) async throws {
+    switch work {
+    case .endLease(let host, let incarnation):
+      logger.warning("the lease of a host ended", metadata: ["host": "\(host)", "incarnation": "\(incarnation)"])
+      let answers = try await persistently {
+        try await self.store.endLease(host, incarnation, countsAsLoss: true, at: self.clocks.now().date)
+      }
+      decide { state in
+        state.dispatcher.leaseEnded(host, incarnation)
+        for answer in answers { state.note(answer) }
+        return []
+      }
+      for answer in answers { watchers.changed(answer.request) }
+      dispatchSignal.raise()
+    case .noteExpiry(let launch, let reason):
+      _ = try await persistently { try await self.store.noteExpiry(launch, reason, at: self.clocks.now().date) }
+      watchers.changed(launch.request)
+    }
+  }
+
+  /// Tries again while the store says that nothing was changed and that it may work later (a full disk).
+  func persistently<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
+    while true {
+      do {
+        return try await body()
+      } catch let error as StoreError where error.isPassing {
+        logger.error("the store did not take a change; trying again", metadata: ["error": "\(error)"])
+        try await clocks.sleep(.milliseconds(500))
+      }
+    }
+  }
+
+  /// How often the coordinator looks at the clock.
+  private static let tickInterval = Duration.milliseconds(100)
+
+  func timeLoop() async throws {
+    while true {
+      try await clocks.sleep(Self.tickInterval)
+      let now = clocks.now()
+      decide { $0.dispatcher.tick(at: now.instant) }
+      let isDue = state.withLock { state in state.nextEligibleAt.map { $0 <= now.date } ?? false }
+      if isDue { try await promote(at: now.date) }
+      dispatchSignal.raise()
+    }
+  }
+
+  private func promote(at date: Timestamp) async throws {
+    do {
+      let promotion = try await store.promote(at: date, limit: 10_000)
+      state.withLock { state in
+        state.nextEligibleAt = promotion.nextEligibleAt
+        for requirementClass in promotion.classes.keys.sorted() { state.dispatcher.noteReady(requirementClass) }
+      }
+      dispatchSignal.raise()
+    } catch let error as StoreError where error.isPassing {
+      logger.error("requests whose time has come stay scheduled", metadata: ["error": "\(error)"])
+    }
+  }
+
+  func pruneLoop() async throws {
+    while true {
+      try await clocks.sleep(.seconds(60))
+      do {
+        while try await store.prune(settings.retention, at: clocks.now().date) {
+          try await clocks.sleep(.milliseconds(50))
+        }
+      } catch let error as StoreError where error.isPassing {
+        logger.error("old requests were not deleted", metadata: ["error": "\(error)"])
+      }
+    }
+  }
+}
+
+extension Coordinator.State {
+  mutating func noteEligible(_ date: Timestamp?) {
+    guard let date, date < .distantFuture else { return }
+    nextEligibleAt = min(nextEligibleAt ?? date, date)
+  }
+
+  /// What the end of a launch changes besides the launch itself.
+  mutating func note(_ answer: EndingAnswer) {
+    dispatcher.ended(answer.launch)
+    updates[answer.launch] = nil
+    switch answer.state {
+    case .ready: dispatcher.noteReady(answer.requirementClass)
+    case .scheduled: noteEligible(answer.eligibleAt)
+    case .running, .succeeded, .failed, .cancelled: break
+    }
+    guard let released = answer.released else { return }
+    // Ready at once or later: promotion finds out which, the class is only a hint.
+    dispatcher.noteReady(released)
+    noteEligible(answer.releasedEligibleAt)
+  }
+}
+
+extension StoreError {
+  /// Nothing was changed, and the same call may succeed later.
+  var isPassing: Bool {
+    switch code {
+    case .cannotWrite, .overloaded: true
+    case .notFound, .refused, .newerVersion, .locked, .unknown, .corrupt: false
+    }
+  }
+}

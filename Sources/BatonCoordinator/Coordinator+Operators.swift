@@ -1,0 +1,187 @@
+package import BatonModel
+package import BatonStore
+import BatonWire
+import Synchronization
+
+/// What operators ask for; the gRPC service and the embedded commands call these.
+extension Coordinator {
+  // MARK: Definitions
+
+  package func apply(_ definitions: [Definition]) async throws -> [AppliedDefinition] {
+    for definition in definitions where !permits(definition.pattern) {
+      throw OperatorError.conflict(
+        "'\(definition.pattern)' may not be defined here: permittedIdentifiers of the coordinator's configuration "
+          + "does not cover it")
+    }
+    let applied = try await translating {
+      try await self.store.apply(
+        definitions, seeds: definitions.map { _ in .new() }, at: self.clocks.now().date)
+    }
+    let stored = try await store.definitions()
+    state.withLock { state in
+      state.index = DefinitionIndex(stored)
+      for one in stored { state.dispatcher.learn(one.id, one.definition) }
+      for receipt in applied.compactMap(\.submitted) {
+        if let one = state.index.definition(for: receipt.identifier) {
+          state.dispatcher.noteReady(RequirementClass(definition: one.id, priority: one.definition.priority))
+        }
+        state.noteEligible(receipt.eligibleAt)
+      }
+    }
+    dispatchSignal.raise()
+    return applied
+  }
+
+  private func permits(_ pattern: IdentifierPattern) -> Bool {
+    settings.permittedIdentifiers.isEmpty || settings.permittedIdentifiers.contains { $0.covers(pattern) }
+  }
+
+  package func remove(_ pattern: IdentifierPattern) async throws {
+    try await translating { try await self.store.remove(pattern) }
+    let stored = try await store.definitions()
+    state.withLock { $0.index = DefinitionIndex(stored) }
+  }
+
+  // MARK: Requests
+
+  package func request(_ identifier: JobIdentifier, number: Int?) async throws -> RequestRecord {
+    guard let record = try await store.request(identifier, number: number) else {
+      throw OperatorError.notFound(notFound(identifier, number))
+    }
+    return withUpdates(record)
+  }
+
+  private func notFound(_ identifier: JobIdentifier, _ number: Int?) -> String {
+    let (isDefined, nearest) = state.withLock { state in
+      (state.index.definition(for: identifier) != nil, state.index.nearest(to: identifier))
+    }
+    if let number { return "there is no request \(number) of '\(identifier)': look at 'baton list \(identifier)'" }
+    if isDefined { return "'\(identifier)' is defined, but was never submitted: baton submit \(identifier)" }
+    return "there is no job '\(identifier)'" + (nearest.map { ", did you mean '\($0)'?" } ?? ": look at 'baton list'")
+  }
+
+  package func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord] {
+    try await store.requests(filter, after: after, limit: limit).map(withUpdates)
+  }
+
+  /// The record with what its running launch said since its last checkpoint.
+  private func withUpdates(_ record: RequestRecord) -> RequestRecord {
+    guard record.state == .running else { return record }
+    let launch = LaunchKey(request: record.id, number: record.launches)
+    guard let update = state.withLock({ $0.updates[launch] }) else { return record }
+    var record = record
+    record.title = update.title ?? record.title
+    record.subtitle = update.subtitle ?? record.subtitle
+    record.progress.completedUnits = update.completedUnits ?? record.progress.completedUnits
+    record.progress.totalUnits = update.totalUnits ?? record.progress.totalUnits
+    return record
+  }
+
+  /// The request now, and again after every change, until it has ended or the coordinator shuts down.
+  package func watch(
+    _ identifier: JobIdentifier, number: Int?, _ body: (RequestRecord) async throws -> Void
+  ) async throws {
+    let first = try await request(identifier, number: number)
+    try await watchers.watching(first.id) { signal in
+      var last: RequestRecord?
+      while !watchers.isClosed {
+        try Task.checkCancellation()
+        guard let record = try await store.request(first.id).map(withUpdates) else { return }
+        if record != last { try await body(record) }
+        if record.state.isEnded { return }
+        last = record
+        await signal.wait()
+      }
+    }
+  }
+
+  package func cancel(_ selection: RequestSelection, by principal: String) async throws -> [Cancellation] {
+    let cancellations = try await translating {
+      try await self.store.cancel(selection, by: principal, at: self.clocks.now().date)
+    }
+    decide { state in
+      cancellations.flatMap { cancellation -> [Dispatcher.Effect] in
+        guard case .stopping(let launch, _, _, _) = cancellation else { return [] }
+        return state.dispatcher.expire(launch, .cancelled(by: principal))
+      }
+    }
+    for case .ended(let request, _, _) in cancellations { watchers.changed(request) }
+    dispatchSignal.raise()
+    return cancellations
+  }
+
+  package func retry(_ identifier: JobIdentifier, number: Int?, skippingBatch: Bool) async throws -> RequestRecord {
+    let found = try await request(identifier, number: number)
+    let record = try await translating {
+      try await self.store.retry(found.id, skippingBatch: skippingBatch, at: self.clocks.now().date)
+    }
+    state.withLock {
+      $0.dispatcher.noteReady(RequirementClass(definition: record.definition, priority: record.priority))
+    }
+    dispatchSignal.raise()
+    return record
+  }
+
+  // MARK: Hosts
+
+  package func setDraining(_ host: HostName, _ isDraining: Bool) async throws {
+    guard state.withLock({ $0.dispatcher.hosts[host] != nil }) else {
+      let known = state.withLock { $0.dispatcher.hosts.keys.sorted().map(\.rawValue) }
+      throw OperatorError.notFound(
+        "there is no host '\(host)'" + (known.isEmpty ? ": none has connected yet" : "; known: "
+          + known.joined(separator: ", ")))
+    }
+    try await store.setDraining(host, isDraining, at: clocks.now().date)
+    decide { $0.dispatcher.setDraining(host, isDraining) }
+    dispatchSignal.raise()
+  }
+
+  package func setPaused(_ isPaused: Bool) async throws {
+    try await store.setPaused(isPaused)
+    decide { $0.dispatcher.setPaused(isPaused) }
+    dispatchSignal.raise()
+  }
+
+  package func hosts() -> [(state: HostState, lastSeenAt: Timestamp?)] {
+    state.withLock { state in
+      state.dispatcher.hosts.keys.sorted().compactMap { name in
+        state.dispatcher.hosts[name].map { ($0, state.lastSeen[name]) }
+      }
+    }
+  }
+
+  /// Every obstacle of the request now: its own, the fleet's and each host's. The dispatcher decides with the same ones.
+  package func obstacles(of record: RequestRecord) async throws -> [HostObstacle] {
+    let own = record.waitsBecause.map { [HostObstacle(host: nil, obstacle: $0)] } ?? []
+    guard record.state.isPending, let definition = try await store.definition(record.definition) else { return own }
+    return own + state.withLock { $0.obstacles(for: definition) }
+  }
+
+  /// Why nothing could run this definition as the fleet is now, nil if some host could or might soon.
+  package func warning(for identifier: JobIdentifier) -> String? {
+    state.withLock { state in
+      guard let definition = state.index.definition(for: identifier)?.definition else { return nil }
+      let (fleet, hosts) = state.dispatcher.obstacles(for: definition)
+      if fleet.contains(.noHosts) { return "no worker has connected yet, so it waits: start one with 'baton-worker'" }
+      let able = hosts.filter { _, obstacles in
+        !obstacles.contains { $0.isPermanent || $0 == .hostGone }
+      }
+      guard able.isEmpty, let (host, obstacles) = hosts.first, let first = obstacles.first else { return nil }
+      return "no known host could run it now (\(host): \(first.text)); 'baton explain \(identifier)' has all reasons"
+    }
+  }
+
+  /// The store's errors in an operator's words.
+  func translating<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
+    do {
+      return try await body()
+    } catch let error as StoreError {
+      switch error.code {
+      case .notFound: throw OperatorError.notFound(error.message)
+      case .refused: throw OperatorError.conflict(error.message)
+      case .cannotWrite, .overloaded, .unknown: throw OperatorError.refused(.unavailable(error.message))
+      case .newerVersion, .locked, .corrupt: throw error
+      }
+    }
+  }
+}

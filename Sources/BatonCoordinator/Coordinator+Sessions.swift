@@ -1,0 +1,224 @@
+import BatonModel
+import BatonStore
+package import BatonWire
+import Logging
+import Synchronization
+
+/// Serving workers. Each connection has two loops: one takes what is quick at once (heartbeats above all), the other
+/// brings to the store whatever has gathered meanwhile, in one transaction.
+extension Coordinator {
+  /// Serves one worker until either side closes the connection.
+  /// - Parameter address: where the worker is, for messages.
+  package func serve(_ connection: Connection, from address: String) async throws {
+    defer { connection.close() }
+    guard var first = await connection.up.receive(), !first.isEmpty else { return }
+    guard case .hello(let hello) = first.removeFirst() else {
+      connection.down.send(.refused("the first message of a worker is its hello", isFinal: true))
+      return
+    }
+    guard try await attach(hello, connection, from: address) else { return }
+    defer { detach(hello.host, connection) }
+    let pending = Mailbox<WorkerMessage>(capacity: Connection.capacity)
+    let rest = first
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await self.receive(rest, from: hello.host, connection, pending) }
+      group.addTask { await self.applyAll(pending, from: hello.host, connection) }
+      await group.waitForAll()
+    }
+  }
+
+  // MARK: Hello
+
+  private func attach(_ hello: Hello, _ connection: Connection, from address: String) async throws -> Bool {
+    guard state.withLock({ $0.isAccepting }) else { return false }
+    switch state.withLock({ $0.dispatcher.hello(hello, from: address, at: clocks.now().instant) }) {
+    case .refused(let text, let isFinal):
+      logger.warning("a worker was refused", metadata: ["host": "\(hello.host)", "why": "\(text)"])
+      connection.down.send(.refused(text, isFinal: isFinal))
+      return false
+    case .after(let incarnation):
+      try await perform(endOf: incarnation, on: hello.host)
+      return try await attach(hello, connection, from: address)
+    case .attached(let held):
+      try await attached(hello, held: held, connection)
+      return true
+    }
+  }
+
+  /// Another process of the same name is there: the one before it is gone, and its launches are lost.
+  private func perform(endOf incarnation: Incarnation, on host: HostName) async throws {
+    logger.notice("a worker came back as another process", metadata: ["host": "\(host)"])
+    let answers = try await persistently {
+      try await self.store.endLease(
+        host, incarnation, countsAsLoss: !self.settings.isEmbedded, at: self.clocks.now().date)
+    }
+    decide { state in
+      state.dispatcher.leaseEnded(host, incarnation)
+      for answer in answers { state.note(answer) }
+      return []
+    }
+    for answer in answers { watchers.changed(answer.request) }
+  }
+
+  private func attached(_ hello: Hello, held: [LaunchKey], _ connection: Connection) async throws {
+    let date = clocks.now().date
+    try await persistently { try await self.store.grantLease(hello.host, hello.incarnation, at: date) }
+    let assignments = try await persistently { try await self.store.assignments(on: hello.host) }
+    let unknown = state.withLock { state in
+      assignments.map(\.definition).filter { state.dispatcher.definitions[$0] == nil }
+    }
+    for id in unknown {
+      guard let definition = try await store.definition(id) else { continue }
+      state.withLock { $0.dispatcher.learn(id, definition) }
+    }
+    decide { state in
+      state.connections[hello.host]?.close()
+      state.connections[hello.host] = connection
+      state.lastSeen[hello.host] = date
+      return state.dispatcher.attached(
+        hello.host, held: held, running: hello.running, assignments: assignments)
+    }
+    logger.info("a worker is attached", metadata: ["host": "\(hello.host)", "running": "\(hello.running.count)"])
+    dispatchSignal.raise()
+  }
+
+  private func detach(_ host: HostName, _ connection: Connection) {
+    state.withLock { state in
+      guard state.connections[host]?.up === connection.up else { return }
+      state.connections[host] = nil
+      state.dispatcher.disconnected(host)
+      state.lastSeen[host] = clocks.now().date
+    }
+  }
+
+  // MARK: Receiving
+
+  private func receive(
+    _ first: [WorkerMessage], from host: HostName, _ connection: Connection, _ pending: Mailbox<WorkerMessage>
+  ) async {
+    var messages = first
+    repeat {
+      let forStore = messages.filter { !takeAtOnce($0, from: host) }
+      if !forStore.isEmpty, !pending.send(contentsOf: forStore) { break }
+      guard let next = await connection.up.receive() else { break }
+      messages = next
+    } while true
+    pending.close()
+    connection.close()
+  }
+
+  /// What needs no store is answered here, whatever the disk does; false for everything else.
+  private func takeAtOnce(_ message: WorkerMessage, from host: HostName) -> Bool {
+    switch message {
+    case .heartbeat(let number):
+      decide { state in
+        state.lastSeen[host] = self.clocks.now().date
+        return state.dispatcher.heartbeat(number, from: host, at: self.clocks.now().instant)
+      }
+    case .conditions(let conditions):
+      state.withLock { $0.dispatcher.conditionsChanged(conditions, on: host) }
+      dispatchSignal.raise()
+    case .draining:
+      state.withLock { $0.dispatcher.workerDrains(host) }
+    case .expiring(let launch, let reason):
+      decide { $0.dispatcher.workerExpires(launch, reason, on: host) }
+      watchers.changed(launch.request)
+    case .update(let update):
+      state.withLock { $0.note(update, from: host) }
+      watchers.changed(update.launch.request)
+    case .hello:
+      decide { _ in [.disconnect(host)] }
+    case .items, .itemsWanted, .checkpoint, .output, .ended:
+      return false
+    }
+    return true
+  }
+
+  // MARK: The store's part
+
+  private func applyAll(_ pending: Mailbox<WorkerMessage>, from host: HostName, _ connection: Connection) async {
+    while let messages = await pending.receive() {
+      do {
+        try await apply(messages, connection)
+      } catch {
+        // The worker says everything unanswered again, to this coordinator or to the next one.
+        logger.error("a worker's messages were not stored", metadata: ["host": "\(host)", "error": "\(error)"])
+        connection.close()
+      }
+    }
+  }
+
+  /// A launch has one question open at a time, so the kinds can go to the store side by side.
+  private func apply(_ messages: [WorkerMessage], _ connection: Connection) async throws {
+    var checkpoints: [Checkpoint] = []
+    var endings: [Ending] = []
+    var chunks: [OutputChunk] = []
+    for message in messages {
+      switch message {
+      case .checkpoint(let checkpoint): checkpoints.append(checkpoint)
+      case .ended(let ending): endings.append(ending)
+      case .output(let chunk): chunks.append(chunk)
+      case .items(let page): try await append(page, connection)
+      case .itemsWanted(let launch, let start, let count):
+        let items = try await store.items(of: launch.request, start: start, count: min(count, ItemPage.maximumItems))
+        connection.down.send(.items(ItemPage(launch: launch, start: start, items: items)))
+      case .hello, .heartbeat, .conditions, .update, .expiring, .draining: break
+      }
+    }
+    if !chunks.isEmpty { try await store.appendOutput(chunks) }
+    async let saved: Void = save(checkpoints, connection)
+    async let closed: Void = end(endings, connection)
+    _ = try await (saved, closed)
+  }
+
+  private func append(_ page: ItemPage, _ connection: Connection) async throws {
+    switch try await store.appendItems(page) {
+    case .committed(let count, let isFrozen):
+      connection.down.send(.itemsCommitted(page.launch, count: count, isFrozen: isFrozen))
+    case .superseded: connection.down.send(.withdraw(page.launch, "another launch of this request is live"))
+    case .refused(let text): connection.down.send(.refuse(page.launch, text))
+    }
+  }
+
+  private func save(_ checkpoints: [Checkpoint], _ connection: Connection) async throws {
+    guard !checkpoints.isEmpty else { return }
+    let answers = try await store.checkpoint(checkpoints, at: clocks.now().date)
+    let messages = zip(checkpoints, answers).map { checkpoint, answer -> CoordinatorMessage in
+      switch answer {
+      case .committed(let batch): .committed(checkpoint.launch, batch: batch)
+      case .superseded: .withdraw(checkpoint.launch, "another launch of this request is live, or it has ended")
+      case .refused(let text): .refuse(checkpoint.launch, text)
+      }
+    }
+    connection.down.send(contentsOf: messages)
+    state.withLock { state in for checkpoint in checkpoints { state.updates[checkpoint.launch]?.settle() } }
+    for checkpoint in checkpoints { watchers.changed(checkpoint.launch.request) }
+  }
+
+  private func end(_ endings: [Ending], _ connection: Connection) async throws {
+    guard !endings.isEmpty else { return }
+    let answers = try await store.end(endings, at: clocks.now().date)
+    connection.down.send(contentsOf: endings.map { .endingCommitted($0.launch) })
+    state.withLock { state in for answer in answers { state.note(answer) } }
+    dispatchSignal.raise()
+    for answer in answers { watchers.changed(answer.request) }
+  }
+}
+
+extension Coordinator.State {
+  /// Keeps what the update says until the next checkpoint or the end of the launch; only its own host may say it.
+  mutating func note(_ update: LaunchUpdate, from host: HostName) {
+    guard dispatcher.places[update.launch] == host else { return }
+    var merged = updates[update.launch] ?? LaunchUpdate(launch: update.launch)
+    merged.title = update.title ?? merged.title
+    merged.subtitle = update.subtitle ?? merged.subtitle
+    merged.completedUnits = update.completedUnits ?? merged.completedUnits
+    merged.totalUnits = update.totalUnits ?? merged.totalUnits
+    updates[update.launch] = merged
+  }
+}
+
+extension LaunchUpdate {
+  /// A checkpoint says better how far the launch is.
+  fileprivate mutating func settle() { (completedUnits, totalUnits) = (nil, nil) }
+}

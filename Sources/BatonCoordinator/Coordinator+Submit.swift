@@ -1,0 +1,92 @@
+package import BatonModel
+package import BatonStore
+import BatonWire
+import Synchronization
+
+extension Coordinator {
+  /// Accepts requests, and starts those at once that a host is free for: then submission and claim are one transaction.
+  /// Answers in the same order; one refusal disturbs no other.
+  package func submit(_ submissions: [Submission]) async throws -> [SubmissionAnswer] {
+    guard state.withLock({ $0.isAccepting }) else {
+      return submissions.map { _ in .refused(.unavailable("it is shutting down; submit again in a moment")) }
+    }
+    let plans = state.withLock { state in submissions.map { state.plan($0) } }
+    let offers = plans.compactMap(\.offer)
+    var answers = try await take(offers, plans)[...]
+    return plans.map { plan in
+      switch plan {
+      case .refused(let refusal): .refused(refusal)
+      case .offered: answers.removeFirst()
+      }
+    }
+  }
+
+  private func take(_ offers: [SubmissionOffer], _ plans: [SubmissionPlan]) async throws -> [SubmissionAnswer] {
+    let answers: [SubmissionAnswer]
+    do {
+      answers = offers.isEmpty ? [] : try await store.submit(offers, at: clocks.now().date)
+    } catch {
+      decide { state in
+        plans.compactMap(\.reservation).flatMap { state.dispatcher.settle($0, with: [], hasMore: true) }
+      }
+      throw error
+    }
+    decide { state in
+      zip(plans.filter { $0.offer != nil }, answers).flatMap { plan, answer in
+        state.note(answer, of: plan)
+      }
+    }
+    dispatchSignal.raise()
+    for case .accepted(let receipt, _, _, _) in answers { watchers.changed(receipt.request) }
+    return answers
+  }
+}
+
+/// What the dispatcher makes of a submission before the store has it.
+enum SubmissionPlan {
+  case refused(Refusal)
+  case offered(SubmissionOffer, Dispatcher.Reservation?)
+
+  var offer: SubmissionOffer? { if case .offered(let offer, _) = self { offer } else { nil } }
+  var reservation: Dispatcher.Reservation? { if case .offered(_, let reservation) = self { reservation } else { nil } }
+}
+
+extension Coordinator.State {
+  mutating func plan(_ submission: Submission) -> SubmissionPlan {
+    guard let stored = index.definition(for: submission.identifier) else {
+      return .refused(.notPermitted(submission.identifier, nearest: index.nearest(to: submission.identifier)))
+    }
+    dispatcher.learn(stored.id, stored.definition)
+    let requirementClass = RequirementClass(
+      definition: stored.id, priority: submission.priority ?? stored.definition.priority)
+    // Whoever waits already goes first, unless this one would rather fail than wait.
+    let mayOvertake = stored.definition.strategy == .fail
+    guard mayOvertake || dispatcher.ready[requirementClass] == nil,
+      let reservation = dispatcher.reserve(requirementClass, count: 1).first
+    else {
+      let refusal = mayOvertake ? Refusal.immediateRunIneligible(obstacles(for: stored.definition)) : nil
+      return .offered(SubmissionOffer(submission: submission, definition: stored.id, refusal: refusal), nil)
+    }
+    let offer = SubmissionOffer.Offer(
+      host: reservation.host, incarnation: reservation.incarnation, gpus: reservation.places[0],
+      spanID: .randomSpanID())
+    return .offered(SubmissionOffer(submission: submission, definition: stored.id, host: offer), reservation)
+  }
+
+  func obstacles(for definition: Definition) -> [HostObstacle] {
+    let (fleet, hosts) = dispatcher.obstacles(for: definition)
+    return fleet.map { HostObstacle(host: nil, obstacle: $0) }
+      + hosts.flatMap { host, obstacles in obstacles.map { HostObstacle(host: host, obstacle: $0) } }
+  }
+
+  mutating func note(_ answer: SubmissionAnswer, of plan: SubmissionPlan) -> [Dispatcher.Effect] {
+    var launches: [Assignment] = []
+    if case .accepted(let receipt, let requirementClass, let launch, _) = answer {
+      launches = launch.map { [$0] } ?? []
+      if receipt.state == .ready { dispatcher.noteReady(requirementClass) }
+      if receipt.state == .scheduled { noteEligible(receipt.eligibleAt) }
+    }
+    guard let reservation = plan.reservation else { return [] }
+    return dispatcher.settle(reservation, with: launches, hasMore: true)
+  }
+}

@@ -1,0 +1,121 @@
+import BatonModel
+package import BatonStore
+import BatonWire
+package import Logging
+import Synchronization
+
+/// The shell around the dispatcher: gives it facts (the clock, the store's answers, workers' messages) and performs its
+/// effects. It holds no truth of its own; a new one on the same store goes on where this one stopped.
+package final class Coordinator: Sendable {
+  package let store: any Store
+  package let clocks: Clocks
+  package let settings: CoordinatorSettings
+  let logger: Logger
+  let state: Mutex<State>
+  /// Work for the store that effects asked for, in order.
+  let storeWork = Mailbox<StoreWork>(capacity: 1 << 20)
+  /// Says that something may be ready to start.
+  let dispatchSignal = Signal()
+  let watchers = Watchers()
+
+  struct State {
+    var dispatcher: Dispatcher
+    var index = DefinitionIndex()
+    var connections: [HostName: Connection] = [:]
+    /// Texts and progress between checkpoints, of running launches.
+    var updates: [LaunchKey: LaunchUpdate] = [:]
+    var nextEligibleAt: Timestamp?
+    var lastSeen: [HostName: Timestamp] = [:]
+    var isAccepting = true
+  }
+
+  enum StoreWork: Sendable {
+    case endLease(HostName, Incarnation)
+    case noteExpiry(LaunchKey, ExpiryReason)
+  }
+
+  package init(store: any Store, settings: CoordinatorSettings, clocks: Clocks = .system, logger: Logger) {
+    self.store = store
+    self.settings = settings
+    self.clocks = clocks
+    self.logger = logger
+    state = Mutex(State(dispatcher: Dispatcher(leaseTerm: settings.leaseTerm)))
+  }
+
+  /// Reads what the store knows. Call it once, before anything else.
+  package func restore() async throws {
+    if settings.isEmbedded { try await endForeignLeases() }
+    let fleet = try await store.fleet()
+    let definitions = try await store.definitions()
+    let now = clocks.now()
+    state.withLock { state in
+      state.index = DefinitionIndex(definitions)
+      state.nextEligibleAt = fleet.nextEligibleAt
+      for host in fleet.hosts { state.lastSeen[host.name] = host.lastSeenAt }
+      state.dispatcher.restore(
+        definitions: fleet.definitions, isPaused: fleet.isPaused, readyClasses: fleet.readyClasses,
+        hosts: fleet.hosts.map { ($0.name, $0.isDraining, $0.incarnation) },
+        running: fleet.running.map { running in
+          let launch = RunningState(
+            identifier: running.identifier, requirementClass: running.requirementClass, gpus: [],
+            expiring: running.expiring)
+          return (running.host, running.launch, launch)
+        }, at: now.instant)
+    }
+  }
+
+  /// An embedded worker's lease ends with its process: whatever held one before was another process.
+  private func endForeignLeases() async throws {
+    for host in try await store.fleet().hosts {
+      guard let incarnation = host.incarnation else { continue }
+      _ = try await store.endLease(host.name, incarnation, countsAsLoss: false, at: clocks.now().date)
+    }
+  }
+
+  /// Runs until the task is cancelled, or the store fails in a way that only a new start can mend.
+  package func run() async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await self.dispatchLoop() }
+      group.addTask { try await self.storeLoop() }
+      group.addTask { try await self.timeLoop() }
+      group.addTask { try await self.pruneLoop() }
+      dispatchSignal.raise()
+      try await group.next()
+      group.cancelAll()
+    }
+  }
+
+  /// Takes nothing new from operators, and lets workers go: they come back to the next coordinator within their lease.
+  package func stopAccepting() {
+    let connections = state.withLock { state in
+      state.isAccepting = false
+      return Array(state.connections.values)
+    }
+    for connection in connections { connection.close() }
+    watchers.close()
+  }
+
+  /// Changes the dispatcher and performs what it decides. Messages are sent while the lock is held: their order is the
+  /// order of the decisions, and sending never waits.
+  @discardableResult
+  func decide<Result: Sendable>(_ body: (inout State) -> (Result, [Dispatcher.Effect])) -> Result {
+    state.withLock { state in
+      let (result, effects) = body(&state)
+      for effect in effects { perform(effect, &state) }
+      return result
+    }
+  }
+
+  func decide(_ body: (inout State) -> [Dispatcher.Effect]) {
+    decide { state in ((), body(&state)) }
+  }
+
+  private func perform(_ effect: Dispatcher.Effect, _ state: inout State) {
+    switch effect {
+    case .send(let host, let message): state.connections[host]?.down.send(message)
+    case .disconnect(let host): state.connections[host]?.close()
+    case .endLease(let host, let incarnation): storeWork.send(.endLease(host, incarnation))
+    case .noteExpiry(let launch, let reason): storeWork.send(.noteExpiry(launch, reason))
+    }
+  }
+}

@@ -1,0 +1,124 @@
+package import BatonModel
+
+/// Decides which launches start where, which end, and what every worker is told: a value without a clock, a store or a
+/// connection. Whoever drives it (the daemon or the simulator) gives it facts and performs the effects, in their order.
+package struct Dispatcher: Sendable {
+  /// What has to happen because of a fact.
+  package enum Effect: Hashable, Sendable {
+    case send(HostName, CoordinatorMessage)
+    /// The host gets no more messages on its present connection, which ends.
+    case disconnect(HostName)
+    /// The store ends this lease, and its launches as lost; the answer is `leaseEnded`.
+    case endLease(HostName, Incarnation)
+    /// The store remembers that the launch was asked to stop.
+    case noteExpiry(LaunchKey, ExpiryReason)
+  }
+
+  package var leaseTerm: Duration
+  package internal(set) var hosts: [HostName: HostState] = [:]
+  package internal(set) var definitions: [DefinitionID: Definition] = [:]
+  package internal(set) var isPaused = false
+  /// Classes that may have ready requests.
+  package internal(set) var ready: [RequirementClass: ReadyClass] = [:]
+  /// Launches that run, by the pattern of their definition: what `maxRunning` counts.
+  var runningByPattern: [IdentifierPattern: Int] = [:]
+  /// Where each launch runs.
+  package internal(set) var places: [LaunchKey: HostName] = [:]
+  var turn = 0
+
+  package struct ReadyClass: Hashable, Sendable {
+    /// The turn in which it was served last: the one that waited longest is next.
+    var servedAt: Int
+    /// Counts the news of ready requests, so that "none left" from before the last news is not believed.
+    var news: Int
+  }
+
+  package init(leaseTerm: Duration) { self.leaseTerm = leaseTerm }
+}
+
+/// What the dispatcher knows of one host.
+package struct HostState: Sendable {
+  package enum Lease: Hashable, Sendable {
+    /// Never said hello to this coordinator, or its lease ended.
+    case none
+    /// Runs until then.
+    case held(Incarnation, until: Instant)
+    /// Ran out: the store is ending its launches, and nothing may be assigned or accepted until it has.
+    case ending(Incarnation)
+  }
+
+  package var host: Host
+  package var version: String
+  package var lease: Lease
+  package var isConnected: Bool
+  package var launches: [LaunchKey: RunningState]
+  /// Definitions that the present connection has been sent.
+  var knownDefinitions: Set<DefinitionID> = []
+  /// By an operator; `host.isDraining` is true also while the worker itself shuts down.
+  var isDrainedByOperator = false
+
+  package var incarnation: Incarnation? {
+    switch lease {
+    case .none: nil
+    case .held(let incarnation, _), .ending(let incarnation): incarnation
+    }
+  }
+}
+
+/// One launch on a host.
+package struct RunningState: Hashable, Sendable {
+  package var identifier: JobIdentifier
+  package var requirementClass: RequirementClass
+  package var gpus: [Int]
+  /// Why it was asked to stop; the first reason stays.
+  package var expiring: ExpiryReason?
+}
+
+extension Dispatcher {
+  /// Takes over what the store says at a start: every live lease gets one full new term (promise P7).
+  package mutating func restore(
+    definitions: [DefinitionID: Definition], isPaused: Bool, readyClasses: [RequirementClass],
+    hosts records: [(name: HostName, isDraining: Bool, incarnation: Incarnation?)],
+    running: [(host: HostName, launch: LaunchKey, state: RunningState)], at now: Instant
+  ) {
+    self.definitions = definitions
+    self.isPaused = isPaused
+    for requirementClass in readyClasses { noteReady(requirementClass) }
+    for record in records {
+      var state = HostState.unknown(record.name)
+      if let incarnation = record.incarnation { state.lease = .held(incarnation, until: now + leaseTerm) }
+      state.host.hasLease = record.incarnation != nil
+      state.isDrainedByOperator = record.isDraining
+      state.host.isDraining = record.isDraining
+      hosts[record.name] = state
+    }
+    for (host, launch, state) in running { hold(launch, state, on: host) }
+  }
+
+  package mutating func learn(_ id: DefinitionID, _ definition: Definition) { definitions[id] = definition }
+
+  /// Definitions that ready classes name and nobody has told yet: nothing of them starts before `learn`.
+  package var unlearned: [DefinitionID] {
+    Set(ready.keys.map(\.definition)).filter { definitions[$0] == nil }.sorted()
+  }
+
+  /// A request of this class is, or may be, ready.
+  package mutating func noteReady(_ requirementClass: RequirementClass) {
+    ready[requirementClass, default: ReadyClass(servedAt: turn, news: 0)].news += 1
+  }
+
+  package mutating func setPaused(_ paused: Bool) -> [Effect] {
+    isPaused = paused
+    guard paused else { return [] }
+    return hosts.keys.sorted().flatMap { expireAll(on: $0, .paused) }
+  }
+}
+
+extension HostState {
+  /// A host that is known by name only.
+  static func unknown(_ name: HostName) -> HostState {
+    HostState(
+      host: Host(name: name, capabilities: Capabilities(slots: 0), conditions: .assumed, hasLease: false),
+      version: "", lease: .none, isConnected: false, launches: [:])
+  }
+}

@@ -1,0 +1,36 @@
+package import BatonModel
+
+/// Why the coordinator did not do what an operator asked for.
+package enum OperatorError: Error, Hashable, Sendable, CustomStringConvertible {
+  case refused(Refusal)
+  case notFound(String)
+  /// Understood, and not possible as things are: says why and what to do.
+  case conflict(String)
+  case invalid(String)
+
+  package var description: String {
+    switch self {
+    case .refused(let refusal): refusal.message
+    case .notFound(let text), .conflict(let text), .invalid(let text): text
+    }
+  }
+}
+
+extension Refusal {
+  /// What happened and what to do about it.
+  package var message: String {
+    switch self {
+    case .notPermitted(let identifier, let nearest):
+      "'\(identifier)' is not defined" + (nearest.map { ", did you mean '\($0)'?" } ?? "")
+        + ": apply a definition for it first (baton apply FILE), or look at 'baton list'"
+    case .tooManyPending(let limit, let allowed, let pending):
+      "\(pending) requests are pending and \(limit) allows \(allowed): wait until some have started, cancel some, "
+        + "or raise the limit"
+    case .unavailable(let why): "the coordinator takes no submissions now: \(why)"
+    case .immediateRunIneligible(let obstacles):
+      "it cannot start at once, and its strategy is 'fail': "
+        + obstacles.map { ($0.host.map { "\($0): " } ?? "") + $0.obstacle.text }.joined(separator: "; ")
+        + "; submit it again later, or declare 'strategy: queue'"
+    }
+  }
+}

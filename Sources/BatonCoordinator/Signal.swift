@@ -1,0 +1,36 @@
+import Synchronization
+
+/// Wakes one waiter; raised while nobody waits, it is remembered once.
+final class Signal: Sendable {
+  private struct State {
+    var isRaised = false
+    var waiter: CheckedContinuation<Void, Never>?
+  }
+
+  private let state = Mutex(State())
+
+  func raise() {
+    state.withLock { state in
+      state.isRaised = true
+      return state.waiter.take()
+    }?.resume()
+  }
+
+  /// Returns once the signal was raised since the last wait, or the task is cancelled.
+  func wait() async {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let resumesAtOnce = state.withLock { state in
+          if state.isRaised || Task.isCancelled { return true }
+          precondition(state.waiter == nil, "a signal has one waiter")
+          state.waiter = continuation
+          return false
+        }
+        if resumesAtOnce { continuation.resume() }
+      }
+    } onCancel: {
+      state.withLock { $0.waiter.take() }?.resume()
+    }
+    state.withLock { $0.isRaised = false }
+  }
+}

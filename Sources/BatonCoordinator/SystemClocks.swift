@@ -1,0 +1,7 @@
+import BatonWire
+
+extension Clocks {
+  /// The machine's own.
+  package static let system = Clocks(
+    now: { SystemClocks.now() }, sleep: { try await Task.sleep(for: $0, clock: .continuous) })
+}

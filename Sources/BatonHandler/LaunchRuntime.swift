@@ -1,0 +1,34 @@
+package import BatonModel
+
+/// What a launch runs on: a worker's connection to the coordinator, or a test kit.
+package protocol LaunchRuntime: Sendable {
+  var expiry: Expiry? { get }
+  /// What the last durable checkpoint says.
+  var progress: Progress { get }
+  /// Returns when the checkpoint is durable; not cut short by cancellation, so that a running batch can be committed.
+  func commit(_ commit: Commit) async throws
+  /// Live texts and progress; never waits.
+  func update(title: String?, subtitle: String?, completedUnits: Int64?, totalUnits: Int64?)
+}
+
+/// The durable part of a checkpoint, before it gets its launch and batch number.
+package struct Commit: Hashable, Sendable {
+  package var cursor: [UInt8]?
+  package var completedUnits: Int64
+  package var totalUnits: Int64?
+  package var subtitle: String?
+  package var reachesEnd: Bool
+
+  package init(
+    cursor: [UInt8]?, completedUnits: Int64, totalUnits: Int64?, subtitle: String? = nil, reachesEnd: Bool = false
+  ) {
+    self.cursor = cursor
+    self.completedUnits = completedUnits
+    self.totalUnits = totalUnits
+    self.subtitle = subtitle
+    self.reachesEnd = reachesEnd
+  }
+}
+
+/// The code that runs when a request of its identifier is launched.
+public typealias Handler = @Sendable (JobTask) async throws -> Void

@@ -1,0 +1,124 @@
+/// What an operator declares in YAML: which identifiers, of which kind, under which conditions, doing which work.
+///
+/// A request freezes the definition it was submitted under; applying a new one changes only later requests.
+package struct Definition: Hashable, Sendable, Codable {
+  package var pattern: IdentifierPattern
+  package var kind: JobKind
+  package var title: String?
+  package var subtitle: String?
+  package var requirements: Requirements
+  /// Continued only: what happens when the request cannot start at once.
+  package var strategy: Strategy
+  package var priority: Priority
+  /// Longest launch, counted from the start of its handler; nil means no limit (continued jobs that make progress).
+  package var budget: Duration?
+  package var retry: RetryRule
+  /// Wildcards only: how many instances may run at once; nil means no limit.
+  package var maxRunning: Int?
+  /// How many requests of this definition may be pending (scheduled or ready); nil means the coordinator's default.
+  package var pendingLimit: Int?
+  /// Refresh only: lifts the spacing of 15 minutes between first launches of one identifier.
+  package var allowFrequent: Bool
+  package var earliestBeginDate: EarliestBeginDate?
+  package var repeatEvery: Duration?
+  /// Nil if a worker's Swift code must have a handler for the identifier.
+  package var work: Work?
+
+  /// A definition with the defaults that follow the kind (design, section 2).
+  package init(pattern: IdentifierPattern, kind: JobKind) {
+    self.pattern = pattern
+    self.kind = kind
+    requirements = Requirements(requiresIdle: kind == .processing)
+    strategy = .queue
+    priority = kind.defaultPriority
+    budget = kind.defaultBudget
+    retry = RetryRule()
+    allowFrequent = false
+  }
+}
+
+/// The three kinds of BackgroundTasks, with Apple's meaning (contract, rows 10 to 12).
+public enum JobKind: String, Sendable, Codable, CaseIterable {
+  /// A short look for news: 30 seconds, spaced 15 minutes.
+  case refresh
+  /// Long work for a host that is idle, in slices of 10 minutes.
+  case processing
+  /// Work that a person started and watches: starts at once, no limit while it makes progress.
+  case continued
+
+  package var defaultPriority: Priority {
+    switch self {
+    case .refresh: .utility
+    case .processing: .background
+    case .continued: .userInitiated
+    }
+  }
+
+  package var defaultBudget: Duration? {
+    switch self {
+    case .refresh: .seconds(30)
+    case .processing: .seconds(600)
+    case .continued: nil
+    }
+  }
+
+  /// How long a launch may take to close after it was asked to stop (contract, row 16).
+  package var closingWindow: Duration { self == .refresh ? .seconds(5) : .seconds(30) }
+
+  /// Discretionary work yields to the host's battery, power mode and temperature first (contract, rows 22 to 24).
+  package var isDiscretionary: Bool { self != .continued }
+}
+
+/// Higher starts first; within one priority the oldest starts first.
+package enum Priority: Int, Sendable, Codable, CaseIterable, Comparable {
+  case background = 0
+  case utility = 1
+  case userInitiated = 2
+
+  package var name: String {
+    switch self {
+    case .background: "background"
+    case .utility: "utility"
+    case .userInitiated: "userInitiated"
+    }
+  }
+
+  package init?(name: String) {
+    guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
+    self = match
+  }
+
+  package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// What a continued job does when no host can start it at once (contract, row 35).
+package enum Strategy: String, Sendable, Codable, CaseIterable {
+  case queue
+  case fail
+}
+
+/// How often a failed launch is tried again, and after how long. Expiry never uses a retry up.
+package struct RetryRule: Hashable, Sendable, Codable {
+  /// Retries after the first failure, 0 or more.
+  package var limit: Int
+  /// The wait before the first retry; it doubles with each one.
+  package var backoff: Duration
+
+  package init(limit: Int = 3, backoff: Duration = .seconds(30)) {
+    self.limit = limit
+    self.backoff = backoff
+  }
+}
+
+/// A lower bound for the first launch (contract, row 13).
+package enum EarliestBeginDate: Hashable, Sendable, Codable {
+  case afterSubmission(Duration)
+  case at(Timestamp)
+
+  package func resolved(submittedAt: Timestamp) -> Timestamp {
+    switch self {
+    case .afterSubmission(let delay): submittedAt + delay
+    case .at(let date): date
+    }
+  }
+}

@@ -1,0 +1,76 @@
+/// A command that the stock worker runs once per batch (design, section 2).
+package struct Work: Hashable, Sendable, Codable {
+  /// The argument vector: executed directly, no shell. `${wildcard}` is what the pattern's `*` matched.
+  package var command: [String]
+  /// Working directory; nil means an empty folder made for each launch.
+  package var directory: String?
+  /// What the batches are made of; nil means one batch, and a command that may keep a cursor of its own.
+  package var items: Items?
+  /// Items per batch, 1 or more.
+  package var batchSize: Int
+  package var pass: ItemPassing
+  /// Added to a clean environment, never to the worker's own.
+  package var environment: [String: String]
+  package var onExpiry: ExpiryBehaviour
+
+  package init(
+    command: [String], directory: String? = nil, items: Items? = nil, batchSize: Int = 1,
+    pass: ItemPassing = .arguments, environment: [String: String] = [:], onExpiry: ExpiryBehaviour = .finishBatch
+  ) {
+    self.command = command
+    self.directory = directory
+    self.items = items
+    self.batchSize = batchSize
+    self.pass = pass
+    self.environment = environment
+    self.onExpiry = onExpiry
+  }
+}
+
+/// Where the items of a command come from.
+package enum Items: Hashable, Sendable, Codable {
+  case list([String])
+  case range(ClosedRange<Int64>)
+  /// One item per line of a file, relative to the working directory.
+  case lines(String)
+  /// Regular files that match, relative to the working directory; `**` crosses folders.
+  case glob(String)
+
+  /// How many items there are, if that is known without looking at a file system.
+  package var computedCount: Int? {
+    switch self {
+    case .list(let items): items.count
+    case .range(let range): Int(range.upperBound - range.lowerBound + 1)
+    case .lines, .glob: nil
+    }
+  }
+
+  /// True if the first launch has to look at its file system and send the items up, to be frozen in the store.
+  package var needsExpansion: Bool { computedCount == nil }
+
+  /// The items at `indices`, for a source that is computed; empty for one that needs expansion.
+  package func computed(_ indices: Range<Int>) -> [String] {
+    switch self {
+    case .list(let items): Array(items[indices])
+    case .range(let range): indices.map { String(range.lowerBound + Int64($0)) }
+    case .lines, .glob: []
+    }
+  }
+}
+
+/// How a batch's items reach the command.
+package enum ItemPassing: String, Sendable, Codable, CaseIterable {
+  case arguments
+  /// One item per line.
+  case stdin
+  /// One item per line of the file named by `BATON_ITEMS_FILE`, which is also the last argument.
+  case file
+}
+
+/// What happens to a running command when its launch expires.
+package enum ExpiryBehaviour: String, Sendable, Codable, CaseIterable {
+  /// The running batch may finish and is committed; SIGTERM comes shortly before the deadline.
+  case finishBatch
+  /// SIGTERM at once.
+  case terminate
+}

@@ -1,0 +1,25 @@
+/// What the coordinator tells a worker.
+package enum CoordinatorMessage: Hashable, Sendable {
+  /// The answer to `hello`: the worker holds a lease for `leaseTerm` from when it sent it.
+  case welcome(leaseTerm: Duration)
+  /// The coordinator does not take this worker; it ends, or tries again later if `isFinal` is false.
+  case refused(String, isFinal: Bool)
+  /// The lease runs for one more term from when heartbeat `number` was sent.
+  case heartbeatAnswered(number: Int)
+  /// Comes once per stream before the first launch that names it.
+  case definition(DefinitionID, Definition)
+  case launch(Assignment)
+  case items(ItemPage)
+  /// The items below `count` are in the store; `isFrozen` says that these are all.
+  case itemsCommitted(LaunchKey, count: Int, isFrozen: Bool)
+  /// The checkpoint of this batch is durable.
+  case committed(LaunchKey, batch: Int)
+  /// Asks the launch to stop within its closing window.
+  case expire(LaunchKey, ExpiryReason)
+  /// The launch is no longer this worker's: it is stopped at once and can commit nothing.
+  case withdraw(LaunchKey, String)
+  /// The launch can not go on: the store refused what it sent, for a reason that is its own fault.
+  case refuse(LaunchKey, String)
+  /// The ending is durable; the worker forgets the launch.
+  case endingCommitted(LaunchKey)
+}

@@ -1,0 +1,116 @@
+/// Why a launch was asked to stop. An outcome, never an error; the same cases in the Swift API, the store, JSON, spans
+/// and `explain`.
+public enum ExpiryReason: Hashable, Sendable {
+  /// A person cancelled the request; it ends `cancelled` when the launch does.
+  case cancelled(by: String)
+  /// The launch used its definition's `budget`.
+  case budgetSpent
+  /// No progress for twice the stall time.
+  case stalled
+  /// The worker could not renew its lease in time.
+  case leaseLost
+  /// Another launch of the request is live: this one is superseded.
+  case superseded
+  /// The host or the whole process is shutting down, or an operator drains the host.
+  case draining
+  /// An operator moved the launch away from this host.
+  case evicted
+  /// An operator paused the fleet.
+  case paused
+  /// The host's owner paused it.
+  case pausedByOwner
+  /// The host no longer has external power.
+  case powerLost
+  case batteryLow
+  case lowPowerMode
+  case thermal
+  case networkLost
+  /// The host is no longer idle.
+  case hostBusy
+  /// Asked for by `baton simulate expire`.
+  case simulated
+
+  /// The stable name in the store, JSON and spans.
+  public var code: String {
+    switch self {
+    case .cancelled: "cancelled"
+    case .budgetSpent: "budgetSpent"
+    case .stalled: "stalled"
+    case .leaseLost: "leaseLost"
+    case .superseded: "superseded"
+    case .draining: "draining"
+    case .evicted: "evicted"
+    case .paused: "paused"
+    case .pausedByOwner: "pausedByOwner"
+    case .powerLost: "powerLost"
+    case .batteryLow: "batteryLow"
+    case .lowPowerMode: "lowPowerMode"
+    case .thermal: "thermal"
+    case .networkLost: "networkLost"
+    case .hostBusy: "hostBusy"
+    case .simulated: "simulated"
+    }
+  }
+
+  /// Who or what, for the reasons that carry it.
+  package var detail: String? {
+    if case .cancelled(let by) = self { by } else { nil }
+  }
+
+  /// Nil for a code that this version does not know.
+  package init?(code: String, detail: String? = nil) {
+    if code == "cancelled" {
+      self = .cancelled(by: detail ?? "unknown")
+      return
+    }
+    guard let match = Self.plain.first(where: { $0.code == code }) else { return nil }
+    self = match
+  }
+
+  private static let plain: [ExpiryReason] = [
+    .budgetSpent, .stalled, .leaseLost, .superseded, .draining, .evicted, .paused, .pausedByOwner, .powerLost,
+    .batteryLow, .lowPowerMode, .thermal, .networkLost, .hostBusy, .simulated,
+  ]
+
+  /// How long a launch may take to close after it was asked to stop for this reason (contract, row 16). A launch that
+  /// can save nothing any more has nothing to close.
+  package func closingWindow(for kind: JobKind) -> Duration {
+    switch self {
+    case .leaseLost, .superseded: min(kind.closingWindow, .seconds(2))
+    case .cancelled, .budgetSpent, .stalled, .draining, .evicted, .paused, .pausedByOwner, .powerLost, .batteryLow,
+      .lowPowerMode, .thermal, .networkLost, .hostBusy, .simulated:
+      kind.closingWindow
+    }
+  }
+
+  /// Reasons that, like a vanished worker, count towards quarantine when the launch committed nothing (contract, row 29).
+  package var isStrike: Bool {
+    switch self {
+    case .budgetSpent, .stalled: true
+    case .cancelled, .leaseLost, .superseded, .draining, .evicted, .paused, .pausedByOwner, .powerLost, .batteryLow,
+      .lowPowerMode, .thermal, .networkLost, .hostBusy, .simulated:
+      false
+    }
+  }
+}
+
+/// How a launch ended.
+package enum LaunchOutcome: Hashable, Sendable {
+  case finished
+  /// What the handler threw, or what was wrong with the command; at most `maximumErrorBytes` are kept.
+  case failed(String)
+  case expired(ExpiryReason)
+  /// Its worker's lease ran out, or its worker's process died.
+  case lost
+
+  package static let maximumErrorBytes = 4096
+
+  package var code: String {
+    switch self {
+    case .finished: "finished"
+    case .failed: "failed"
+    case .expired: "expired"
+    case .lost: "lost"
+    }
+  }
+}

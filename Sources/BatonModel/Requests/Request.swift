@@ -1,0 +1,147 @@
+/// The store's own number of a request, unique in one store for ever.
+package struct RequestID: Hashable, Sendable, Comparable, CustomStringConvertible {
+  package let rawValue: Int64
+  package init(_ rawValue: Int64) { self.rawValue = rawValue }
+  package var description: String { String(rawValue) }
+  package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// The store's number of a definition as it was frozen: equal definitions share one.
+package struct DefinitionID: Hashable, Sendable, Comparable {
+  package let rawValue: Int64
+  package init(_ rawValue: Int64) { self.rawValue = rawValue }
+  package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// One run of a request. `number` is the fencing token: every write names it, and a superseded one commits nothing.
+package struct LaunchKey: Hashable, Sendable, Comparable, CustomStringConvertible {
+  package var request: RequestID
+  /// 1, 2, 3 … per request.
+  package var number: Int
+
+  package init(request: RequestID, number: Int) {
+    self.request = request
+    self.number = number
+  }
+
+  package var description: String { "\(request)/\(number)" }
+  package static func < (left: Self, right: Self) -> Bool {
+    (left.request, left.number) < (right.request, right.number)
+  }
+}
+
+/// Requests that the same hosts can take and that start in the same order: the unit that the dispatcher decides for.
+package struct RequirementClass: Hashable, Sendable, Comparable {
+  package var definition: DefinitionID
+  package var priority: Priority
+
+  package init(definition: DefinitionID, priority: Priority) {
+    self.definition = definition
+    self.priority = priority
+  }
+
+  /// Highest priority first, then the older definition: a fixed order, so that decisions do not depend on hashing.
+  package static func < (left: Self, right: Self) -> Bool {
+    left.priority != right.priority ? left.priority > right.priority : left.definition < right.definition
+  }
+}
+
+package enum RequestState: String, Sendable, CaseIterable {
+  /// Waits for a time, or for the live request of its identifier to end.
+  case scheduled
+  /// Waits for a host.
+  case ready
+  case running
+  case succeeded
+  case failed
+  case cancelled
+
+  package var isEnded: Bool {
+    switch self {
+    case .scheduled, .ready, .running: false
+    case .succeeded, .failed, .cancelled: true
+    }
+  }
+
+  package var isPending: Bool { self == .scheduled || self == .ready }
+}
+
+/// What a handler's last durable checkpoint says.
+package struct Progress: Hashable, Sendable {
+  /// Batches committed since the request began, over all its launches: the index of the next batch.
+  package var batches: Int
+  /// The handler's own position, encoded by it; nil before the first checkpoint that has one.
+  package var cursor: [UInt8]?
+  package var completedUnits: Int64
+  /// Nil until it is known.
+  package var totalUnits: Int64?
+
+  package init(batches: Int = 0, cursor: [UInt8]? = nil, completedUnits: Int64 = 0, totalUnits: Int64? = nil) {
+    self.batches = batches
+    self.cursor = cursor
+    self.completedUnits = completedUnits
+    self.totalUnits = totalUnits
+  }
+}
+
+/// W3C trace context of a request: every span of every launch of it has this trace id.
+package struct TraceContext: Hashable, Sendable {
+  package var traceID: [UInt8]
+  package var spanID: [UInt8]
+  package var isSampled: Bool
+
+  package init(traceID: [UInt8], spanID: [UInt8], isSampled: Bool) {
+    precondition(traceID.count == 16 && spanID.count == 8, "a trace id has 16 bytes and a span id 8")
+    self.traceID = traceID
+    self.spanID = spanID
+    self.isSampled = isSampled
+  }
+
+  /// `00-<trace id>-<span id>-<flags>`, as https://www.w3.org/TR/trace-context/ has it.
+  package var traceparent: String {
+    "00-\(traceID.hexadecimal)-\(spanID.hexadecimal)-\(isSampled ? "01" : "00")"
+  }
+
+  /// Nil for anything but a well-formed traceparent of version 00 or later with non-zero ids.
+  package init?(traceparent: String) {
+    let fields = traceparent.split(separator: "-", omittingEmptySubsequences: false)
+    guard fields.count >= 4, fields[0].count == 2, fields[0] != "ff", fields[0] != "00" || fields.count == 4,
+      let trace = [UInt8](hexadecimal: fields[1]), trace.count == 16, trace.contains(where: { $0 != 0 }),
+      let span = [UInt8](hexadecimal: fields[2]), span.count == 8, span.contains(where: { $0 != 0 }),
+      let flags = [UInt8](hexadecimal: fields[3]), flags.count == 1
+    else { return nil }
+    self.init(traceID: trace, spanID: span, isSampled: flags[0] & 1 == 1)
+  }
+}
+
+extension [UInt8] {
+  package var hexadecimal: String {
+    var text = ""
+    text.reserveCapacity(count * 2)
+    for byte in self {
+      let digits = String(byte, radix: 16)
+      text += digits.count == 1 ? "0" + digits : digits
+    }
+    return text
+  }
+
+  /// Nil unless `text` is an even number of hexadecimal digits in lower case.
+  package init?(hexadecimal text: some StringProtocol) {
+    let digits = Array<UInt8>(text.utf8)
+    guard digits.count.isMultiple(of: 2) else { return nil }
+    var bytes: [UInt8] = []
+    for index in stride(from: 0, to: digits.count, by: 2) {
+      guard let high = Self.nibble(digits[index]), let low = Self.nibble(digits[index + 1]) else { return nil }
+      bytes.append(high << 4 | low)
+    }
+    self = bytes
+  }
+
+  private static func nibble(_ digit: UInt8) -> UInt8? {
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import BatonModel
+
+/// An identifier or wildcard, declared somewhere.
+struct Declaration {
+  var pattern: IdentifierPattern
+  var position: Position
+}
+
+/// The checks of definitions against each other, across documents and sources.
+enum Declarations {
+  /// Where a pattern was declared first.
+  private struct Place {
+    var source: Int
+    var order: Int
+    var position: Position
+  }
+
+  /// Reports each pattern that is declared twice, and each two wildcards that could both match one identifier, at the
+  /// later of the two places; the message names the earlier.
+  static func check(_ readings: inout [SourceReading]) {
+    let (places, repeated) = firstPlaces(in: readings)
+    for (pattern, place) in repeated {
+      guard let first = places[pattern] else { continue }
+      let message = "\(quoted(pattern.rawValue)) is declared twice; the first is at \(text(first, readings))"
+      readings[place.source].report.error(message, at: place.position)
+    }
+    for (inner, outer) in overlaps(in: places) {
+      report(inner, outer, places, &readings)
+    }
+  }
+
+  private static func firstPlaces(
+    in readings: [SourceReading]
+  ) -> ([IdentifierPattern: Place], [(IdentifierPattern, Place)]) {
+    var places: [IdentifierPattern: Place] = [:]
+    var repeated: [(IdentifierPattern, Place)] = []
+    var order = 0
+    for (source, reading) in readings.enumerated() {
+      for declaration in reading.declared {
+        let place = Place(source: source, order: order, position: declaration.position)
+        order += 1
+        if places[declaration.pattern] == nil {
+          places[declaration.pattern] = place
+        } else {
+          repeated.append((declaration.pattern, place))
+        }
+      }
+    }
+    return (places, repeated)
+  }
+
+  /// Looks each wildcard's own prefixes up, so that the cost does not grow with the square of the wildcards.
+  private static func overlaps(
+    in places: [IdentifierPattern: Place]
+  ) -> [(inner: IdentifierPattern, outer: IdentifierPattern)] {
+    places.keys.filter(\.isWildcard).sorted().flatMap { inner in
+      wildcardsAbove(inner).filter { places[$0] != nil }.map { (inner, $0) }
+    }
+  }
+
+  /// `a.*` and `a.b.*` for `a.b.c.*`.
+  private static func wildcardsAbove(_ pattern: IdentifierPattern) -> [IdentifierPattern] {
+    let parts = pattern.rawValue.split(separator: ".").dropLast()
+    return (1..<max(1, parts.count)).compactMap { IdentifierPattern(parts.prefix($0).joined(separator: ".") + ".*") }
+  }
+
+  private static func report(
+    _ inner: IdentifierPattern, _ outer: IdentifierPattern, _ places: [IdentifierPattern: Place],
+    _ readings: inout [SourceReading]
+  ) {
+    guard let first = places[inner], let second = places[outer] else { return }
+    let innerIsLater = first.order > second.order
+    let (later, earlier) = innerIsLater ? (first, second) : (second, first)
+    let (name, other) = innerIsLater ? (inner, outer) : (outer, inner)
+    let message =
+      "\(quoted(name.rawValue)) overlaps \(quoted(other.rawValue)) at \(text(earlier, readings)): "
+      + "an identifier could match both; narrow one of them"
+    readings[later.source].report.error(message, at: later.position)
+  }
+
+  private static func text(_ place: Place, _ readings: [SourceReading]) -> String {
+    "\(readings[place.source].report.file):\(place.position)"
+  }
+}

@@ -1,0 +1,34 @@
+extension DefinitionDecoder {
+  /// The fields of a mapping that `level` knows; the others are reported.
+  mutating func fields(_ entries: [Node.Entry], _ level: Level, missingAt position: Position) -> Fields {
+    var fields = Fields(level: level, position: position)
+    for entry in entries {
+      guard level.keys.contains(entry.key) else {
+        report.error("unknown key \(quoted(entry.key))\(level.advice(for: entry.key))", at: entry.keyPosition)
+        continue
+      }
+      let field = Field(
+        label: "'\(level.path(of: entry.key))'", keyPosition: entry.keyPosition, value: entry.value)
+      fields.inOrder.append((entry.key, field))
+    }
+    return fields
+  }
+
+  mutating func mapping(_ field: Field, _ level: Level, example: String) -> Fields? {
+    guard case .mapping(let entries) = field.value.content else {
+      return refused(field, "a mapping such as \(example)")
+    }
+    return fields(entries, level, missingAt: field.keyPosition)
+  }
+
+  mutating func list(_ field: Field, _ expected: String, hint: String = "") -> [Node]? {
+    guard case .sequence(let nodes) = field.value.content else { return refused(field, expected, hint: hint) }
+    return nodes
+  }
+
+  mutating func required(_ key: String, in fields: Fields) -> Field? {
+    if let field = fields[key] { return field }
+    report.error("key '\(fields.level.path(of: key))' is missing", at: fields.position)
+    return nil
+  }
+}

@@ -1,0 +1,48 @@
+import BatonModel
+
+extension DefinitionDecoder {
+  mutating func readRequirements(_ fields: Fields, into definition: inout Definition) {
+    definition.requirements.externalPower = flag(fields["requiresExternalPower"]) ?? false
+    definition.requirements.network = network(fields)
+    definition.requirements.gpu = gpu(fields)
+    if let requiresIdle = flag(fields["requiresIdle"]) { definition.requirements.requiresIdle = requiresIdle }
+    if let slots = integer(fields["slots"], in: Limits.slots) { definition.requirements.slots = slots }
+  }
+
+  private mutating func network(_ fields: Fields) -> NetworkRequirement? {
+    let isRequired = flag(fields["requiresNetworkConnectivity"])
+    let network = fields["network"].flatMap { choice($0, NetworkRequirement.self) }
+    if isRequired == false, network != nil, let field = fields["requiresNetworkConnectivity"] {
+      report.error(
+        "'requiresNetworkConnectivity: false' contradicts 'network'; remove one of them", at: field.keyPosition)
+    }
+    return network ?? (isRequired == true ? .any : nil)
+  }
+
+  private mutating func gpu(_ fields: Fields) -> GPURequirement? {
+    let isListed = listsGPU(fields["requiredResources"])
+    guard let field = fields["gpu"] else { return isListed == true ? GPURequirement() : nil }
+    if isListed == false {
+      report.error("'gpu' contradicts 'requiredResources' without gpu; remove one of them", at: field.keyPosition)
+    }
+    guard let gpu = mapping(field, .gpu, example: "{count: 1, memory: 8GiB}") else { return nil }
+    return GPURequirement(
+      count: integer(gpu["count"], in: Limits.gpus) ?? 1,
+      memoryBytes: parsed(gpu["memory"], SizeText.examples, SizeText.parse))
+  }
+
+  /// Nil if the key is absent or wrong.
+  private mutating func listsGPU(_ field: Field?) -> Bool? {
+    guard let field, let nodes = list(field, "a list such as [gpu]") else { return nil }
+    var isListed = false
+    for node in nodes {
+      if case .scalar(let scalar) = node.content, scalar.text == "gpu" {
+        if isListed { report.error("'gpu' is listed twice; write gpu: {count: 2} for two", at: node.position) }
+        isListed = true
+      } else if !node.isRefused {
+        report.error("\(field.label) knows only 'gpu', not \(node.summary)", at: node.position)
+      }
+    }
+    return isListed
+  }
+}

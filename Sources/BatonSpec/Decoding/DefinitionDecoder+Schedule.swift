@@ -1,0 +1,69 @@
+import BatonModel
+
+extension DefinitionDecoder {
+  mutating func readSchedule(_ fields: Fields, into definition: inout Definition) {
+    definition.allowFrequent = flag(fields["allowFrequent"]) ?? false
+    definition.earliestBeginDate = earliestBeginDate(fields["earliestBeginDate"])
+    definition.repeatEvery = repeatEvery(fields["repeat"], of: definition)
+  }
+
+  mutating func readLimits(_ fields: Fields, into definition: inout Definition) {
+    if let strategy = fields["strategy"].flatMap({ choice($0, Strategy.self) }) { definition.strategy = strategy }
+    if let priority = priority(fields["priority"]) { definition.priority = priority }
+    if let budget = positiveDuration(fields["budget"]) { definition.budget = budget }
+    definition.retry = retry(fields["retry"]) ?? definition.retry
+    definition.maxRunning = integer(fields["maxRunning"], in: Limits.maxRunning)
+    definition.pendingLimit = integer(fields["pendingLimit"], in: Limits.pending)
+  }
+
+  private mutating func priority(_ field: Field?) -> Priority? {
+    guard let field else { return nil }
+    return choice(field, among: Priority.allCases.map { ($0.name, $0) })
+  }
+
+  private mutating func retry(_ field: Field?) -> RetryRule? {
+    guard let field, let fields = mapping(field, .retry, example: "{limit: 3, backoff: 30s}") else { return nil }
+    var rule = RetryRule()
+    if let limit = integer(fields["limit"], in: Limits.retries) { rule.limit = limit }
+    if let backoff = parsed(fields["backoff"], DurationText.examples, DurationText.parse) { rule.backoff = backoff }
+    return rule
+  }
+
+  private mutating func repeatEvery(_ field: Field?, of definition: Definition) -> Duration? {
+    guard let field, let fields = mapping(field, .repeat, example: "{every: 24h}") else { return nil }
+    guard let every = fields["every"] else {
+      report.error("key 'repeat.every' is missing; write repeat: {every: 24h}", at: field.keyPosition)
+      return nil
+    }
+    guard let interval = positiveDuration(every) else { return nil }
+    if definition.kind == .refresh, !definition.allowFrequent, interval < .seconds(15 * 60) {
+      report.warning(
+        "a refresh is launched at most every 15 minutes, however often it repeats; "
+          + "'allowFrequent: true' lifts that", at: every.value.position)
+    }
+    return interval
+  }
+
+  private mutating func earliestBeginDate(_ field: Field?) -> EarliestBeginDate? {
+    guard let field, let text = scalar(field, "a duration or an RFC 3339 date") else { return nil }
+    if DateText.looksLikeDate(text) {
+      guard let date = parsed(field, DateText.examples, DateText.parse) else { return nil }
+      warn(about: date - context.options.now, of: field)
+      return .at(date)
+    }
+    let expected = "\(DurationText.examples), or \(DateText.examples)"
+    guard let delay = parsed(field, expected, DurationText.parse) else { return nil }
+    warn(about: delay, of: field)
+    return .afterSubmission(delay)
+  }
+
+  private mutating func warn(about delay: Duration, of field: Field) {
+    if delay > .seconds(7 * 86_400) {
+      report.warning(
+        "\(field.label) is more than a week off; it is kept, and nothing runs before", at: field.value.position)
+    }
+    if delay < .zero {
+      report.warning("\(field.label) is in the past; it delays nothing", at: field.value.position)
+    }
+  }
+}

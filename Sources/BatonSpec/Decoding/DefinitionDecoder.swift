@@ -1,0 +1,98 @@
+import BatonModel
+
+/// What decoding depends on beside the document.
+struct DecodingContext {
+  var options: SpecificationOptions
+  /// Absolute path of the YAML's folder, if it has one.
+  var folder: String?
+}
+
+/// Turns the tree of one document into a definition, and reports everything that is wrong with it.
+///
+/// Each function reads one thing and returns nil after it reported a problem, or if the key is absent; the definition
+/// counts only if nothing was reported.
+struct DefinitionDecoder {
+  var report: Report
+  let context: DecodingContext
+
+  struct Result {
+    /// Nil if there was an error.
+    var definition: Definition?
+    /// Nil if the identifier itself could not be read.
+    var declaration: Declaration?
+  }
+
+  mutating func decode(_ root: Node) -> Result {
+    let errorsBefore = report.errorCount
+    guard let fields = topLevel(root) else { return Result() }
+    let pattern = identifier(fields)
+    let kind = kind(fields)
+    // Reading goes on without them, so that everything else is reported as well.
+    var definition = Definition(pattern: pattern ?? IdentifierPattern(trusted: "unreadable"), kind: kind ?? .processing)
+    readTitles(fields, into: &definition)
+    readRequirements(fields, into: &definition)
+    readSchedule(fields, into: &definition)
+    readLimits(fields, into: &definition)
+    definition.work = work(fields["work"], pattern: pattern)
+    if let kind { check(fields, against: kind) }
+    if let pattern { check(fields, against: pattern) }
+    let declaration = zip(pattern, fields["identifier"]).map { Declaration(pattern: $0, position: $1.value.position) }
+    let isComplete = report.errorCount == errorsBefore && pattern != nil && kind != nil
+    return Result(definition: isComplete ? definition : nil, declaration: declaration)
+  }
+
+  private mutating func topLevel(_ root: Node) -> Fields? {
+    guard case .mapping(let entries) = root.content else {
+      if !root.isRefused {
+        report.error(
+          "a job must be a mapping of keys such as 'identifier:' and 'kind:', not \(root.summary)", at: root.position)
+      }
+      return nil
+    }
+    return fields(entries, .definition, missingAt: root.position)
+  }
+
+  private mutating func identifier(_ fields: Fields) -> IdentifierPattern? {
+    guard let field = required("identifier", in: fields), let text = text(field) else { return nil }
+    if let pattern = IdentifierPattern(text) { return pattern }
+    refuse(
+      field,
+      "parts of letters, digits, '-' and '_' with dots between, such as com.example.export or com.example.export.*",
+      hint: hint(forIdentifier: text))
+    return nil
+  }
+
+  private func hint(forIdentifier text: String) -> String {
+    if text.utf8.count > JobIdentifier.maximumBytes { return ": it is longer than 255 bytes" }
+    if text.contains("*") { return ": a '*' stands only at the end, after a dot" }
+    return ""
+  }
+
+  private mutating func kind(_ fields: Fields) -> JobKind? {
+    guard let field = required("kind", in: fields) else { return nil }
+    return choice(field, JobKind.self)
+  }
+
+  private mutating func readTitles(_ fields: Fields, into definition: inout Definition) {
+    definition.title = title(fields["title"])
+    definition.subtitle = title(fields["subtitle"])
+  }
+
+  private mutating func title(_ field: Field?) -> String? {
+    guard let field, let text = text(field) else { return nil }
+    let scalars = text.unicodeScalars
+    if scalars.count > Limits.titleLength {
+      refuse(field, "text of at most \(Limits.titleLength) characters")
+    } else if scalars.allSatisfy(\.properties.isWhitespace) {
+      report.error("\(field.label) is empty; leave the key out if there is nothing to say", at: field.value.position)
+    } else if scalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) {
+      refuse(field, "one line of text without control characters")
+    }
+    return text
+  }
+}
+
+private func zip<First, Second>(_ first: First?, _ second: Second?) -> (First, Second)? {
+  guard let first, let second else { return nil }
+  return (first, second)
+}

@@ -1,0 +1,72 @@
+/// A mapping that a job can have, and the keys it knows. `Config/job.schema.json` lists the same.
+enum Level: String, CaseIterable {
+  case definition = ""
+  case gpu
+  case retry
+  case `repeat`
+  case work
+  case items = "work.items"
+
+  var keys: [String] {
+    switch self {
+    case .definition:
+      [
+        "identifier", "kind", "title", "subtitle", "requiresExternalPower", "requiresNetworkConnectivity", "network",
+        "requiredResources", "gpu", "requiresIdle", "slots", "strategy", "priority", "budget", "retry", "maxRunning",
+        "pendingLimit", "allowFrequent", "earliestBeginDate", "repeat", "work",
+      ]
+    case .gpu: ["count", "memory"]
+    case .retry: ["limit", "backoff"]
+    case .repeat: ["every"]
+    case .work: ["command", "directory", "items", "batchSize", "pass", "environment", "onExpiry"]
+    case .items: ["glob", "lines", "range", "list"]
+    }
+  }
+
+  /// `work.command` for `command` of `work`.
+  func path(of key: String) -> String { self == .definition ? key : "\(rawValue).\(key)" }
+
+  /// What to write instead of a key that this level does not know: ", did you mean …?" or where it belongs.
+  func advice(for unknown: String) -> String {
+    let elsewhere = Self.allCases.filter { $0.keys.contains(unknown) }
+    if let level = elsewhere.first {
+      return level == .definition ? "; it belongs at the top level" : "; it belongs in '\(level.rawValue)'"
+    }
+    if let nearest = Suggestion.nearest(to: unknown, among: keys) { return ", did you mean \(quoted(nearest))?" }
+    if let meant = Self.synonyms[unknown.lowercased()] { return "; Baton calls that \(quoted(meant))" }
+    return "; \(self == .definition ? "a job" : "'\(rawValue)'") has \(keys.map { $0 }.joined(separator: ", "))"
+  }
+
+  /// What other systems call the same thing.
+  private static let synonyms = [
+    "name": "identifier", "id": "identifier", "timeout": "budget", "schedule": "repeat.every",
+    "cron": "repeat.every",
+    "interval": "repeat.every", "env": "work.environment", "args": "work.command", "cmd": "work.command",
+    "run": "work.command",
+    "cwd": "work.directory", "workingdirectory": "work.directory", "resources": "requiredResources", "cpus": "slots",
+    "retries": "retry.limit", "concurrency": "maxRunning", "delay": "earliestBeginDate",
+  ]
+}
+
+/// A key and its value, with the name that messages use.
+struct Field {
+  /// The full key in quotes, such as `'work.batchSize'`.
+  var label: String
+  var keyPosition: Position
+  var value: Node
+}
+
+/// The fields of one mapping.
+struct Fields {
+  var level: Level
+  /// Where a missing key is reported.
+  var position: Position
+  /// In the order of the text.
+  var inOrder: [(key: String, field: Field)] = []
+
+  subscript(_ key: String) -> Field? {
+    // A misspelt name here would be a key that is never read.
+    precondition(level.keys.contains(key), "no key \(key) in \(level)")
+    return inOrder.first { $0.key == key }?.field
+  }
+}

@@ -1,0 +1,67 @@
+/// Collects the problems of one source.
+struct Report {
+  let file: String
+  private let text: SourceText?
+  private(set) var problems: [Problem] = []
+  private(set) var errorCount = 0
+  private var warningCount = 0
+
+  init(file: String, text: SourceText?) {
+    self.file = file
+    self.text = text
+  }
+
+  /// True once there are so many errors that reading on helps nobody.
+  var isFull: Bool { errorCount >= Limits.problemsPerSource }
+
+  mutating func error(_ message: String, at position: Position) {
+    errorCount += 1
+    add(.error, message, at: position, number: errorCount)
+  }
+
+  mutating func warning(_ message: String, at position: Position) {
+    warningCount += 1
+    add(.warning, message, at: position, number: warningCount)
+  }
+
+  private mutating func add(_ severity: Problem.Severity, _ message: String, at position: Position, number: Int) {
+    guard number <= Limits.problemsPerSource else { return }
+    problems.append(
+      Problem(
+        file: file, position: position, severity: severity, message: message, excerpt: excerpt(at: position)))
+    if number == Limits.problemsPerSource {
+      let end = "there are 1,000 \(severity.rawValue)s; no more are told for this file"
+      problems.append(Problem(file: file, position: position, severity: severity, message: end))
+    }
+  }
+
+  private func excerpt(at position: Position) -> Excerpt? {
+    guard let line = text?.line(position.line), !line.allSatisfy(\.isWhitespace) else { return nil }
+    return Excerpt(line: line, column: position.column)
+  }
+
+  /// By position; problems of one position stay in the order in which they were found.
+  func sorted() -> [Problem] {
+    problems.enumerated().sorted { ($0.element.position, $0.offset) < ($1.element.position, $1.offset) }.map(\.element)
+  }
+}
+
+/// `text` in single quotes, short and without control characters, so that a hostile value cannot write to a terminal.
+func quoted(_ text: String) -> String {
+  var shown = ""
+  for scalar in text.unicodeScalars.prefix(60) {
+    if isPrintable(scalar) {
+      shown.unicodeScalars.append(scalar)
+    } else {
+      shown += "\\u{\(String(scalar.value, radix: 16))}"
+    }
+  }
+  return "'\(shown)\(text.unicodeScalars.count > 60 ? "…" : "")'"
+}
+
+private func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
+  switch scalar.properties.generalCategory {
+  case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse: false
+  default: true
+  }
+}

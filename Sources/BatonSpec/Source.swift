@@ -1,0 +1,68 @@
+/// One YAML text with the name that problems call it by.
+package struct Source: Sendable {
+  /// As the user wrote it, such as `jobs/export.yaml`.
+  package var name: String
+  /// Absolute path of the folder that relative directories start from; nil if the text did not come from a file.
+  package var folder: String?
+  package var bytes: [UInt8]
+
+  package init(name: String, folder: String? = nil, bytes: [UInt8]) {
+    self.name = name
+    self.folder = folder
+    self.bytes = bytes
+  }
+
+  package init(name: String, folder: String? = nil, text: String) {
+    self.init(name: name, folder: folder, bytes: Array(text.utf8))
+  }
+}
+
+/// Text that was checked to be text, and its lines.
+struct SourceText {
+  /// Valid UTF-8 without a byte order mark and without characters that YAML forbids.
+  let bytes: [UInt8]
+  /// Offset of the first byte of each line.
+  let lineStarts: [Int]
+
+  init(_ source: Source) throws(TextError) {
+    guard source.bytes.count <= Limits.sourceBytes else { throw TextError(message: Self.tooLarge) }
+    bytes = try Self.checked(source.bytes)
+    lineStarts = Self.lineStarts(of: bytes)
+  }
+
+  static let tooLarge = "the file is larger than 10 MiB; split it, or put long lists of items in a file of their own"
+
+  /// The line without its break; nil past the end.
+  func line(_ number: Int) -> String? {
+    guard lineStarts.indices.contains(number - 1) else { return nil }
+    let end = number < lineStarts.count ? lineStarts[number] : bytes.count
+    let line = String(decoding: bytes[lineStarts[number - 1]..<end], as: UTF8.self)
+    return String(line.unicodeScalars.prefix { !Self.isLineBreak($0) })
+  }
+
+  /// The first line after `number` on which a document starts (`---`), or nil.
+  func documentStart(after number: Int) -> Int? {
+    lineStarts.indices.dropFirst(number).first(where: isDocumentStart).map { $0 + 1 }
+  }
+
+  private func isDocumentStart(_ index: Int) -> Bool {
+    let line = bytes[lineStarts[index]...].prefix(4)
+    guard line.starts(with: Array("---".utf8)) else { return false }
+    return line.count == 3 || [0x20, 0x09, 0x0A, 0x0D].contains(line[line.startIndex + 3])
+  }
+
+  private static func isLineBreak(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0x0A, 0x0D, 0x85, 0x2028, 0x2029: true
+    default: false
+    }
+  }
+}
+
+/// Why a source is not text that YAML could be.
+struct TextError: Error {
+  var position = Position.start
+  var message: String
+  /// The text up to the offending line, if that much could be read.
+  var line: String?
+}

@@ -1,0 +1,62 @@
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
+
+extension Specification {
+  /// Reads files, and of each folder its `*.yaml` and `*.yml` in the order of their names (not those of folders below).
+  /// Never throws: what cannot be read is a problem at 1:1, and the rest is read all the same.
+  ///
+  /// - Parameter paths: as the user wrote them; problems call the files the same.
+  package init(reading paths: [String], options: SpecificationOptions) {
+    var sources: [Source] = []
+    var unreadable: [Problem] = []
+    for path in paths {
+      do throws(Problem) {
+        for file in try Self.files(at: path) { sources.append(try Self.source(file)) }
+      } catch {
+        unreadable.append(error)
+      }
+    }
+    self.init(sources: sources, unreadable: unreadable, options: options)
+  }
+
+  /// The files that `path` stands for, by name: itself, or the YAML files of a folder.
+  private static func files(at path: String) throws(Problem) -> [String] {
+    var isDirectory = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
+      throw Problem(file: path, message: "there is no such file or folder")
+    }
+    guard isDirectory else { return [path] }
+    guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
+      throw Problem(file: path, message: "the folder cannot be read; look at its permissions")
+    }
+    let files = names.filter { $0.hasSuffix(".yaml") || $0.hasSuffix(".yml") }.sorted()
+    guard !files.isEmpty else { throw Problem(file: path, message: "the folder has no *.yaml or *.yml file") }
+    return files.map { path.hasSuffix("/") ? path + $0 : "\(path)/\($0)" }
+  }
+
+  private static func source(_ path: String) throws(Problem) -> Source {
+    let target = URL(filePath: path).resolvingSymlinksInPath().path
+    let attributes = try? FileManager.default.attributesOfItem(atPath: target)
+    // Looked at first, so that a huge file is not read only to be refused, and a pipe is not waited for.
+    guard attributes?[.type] as? FileAttributeType == .typeRegular else {
+      throw Problem(file: path, message: "this is not a regular file")
+    }
+    if let size = attributes?[.size] as? Int, size > Limits.sourceBytes {
+      throw Problem(file: path, message: SourceText.tooLarge)
+    }
+    guard let data = FileManager.default.contents(atPath: path) else {
+      throw Problem(file: path, message: "the file cannot be read; look at its permissions")
+    }
+    return Source(name: path, folder: folder(of: path), bytes: Array(data))
+  }
+
+  private static func folder(of path: String) -> String {
+    let current = FileManager.default.currentDirectoryPath
+    let absolute = path.hasPrefix("/") ? path : "\(current == "/" ? "" : current)/\(path)"
+    let parts = absolute.split(separator: "/").dropLast().filter { $0 != "." }
+    return "/" + parts.joined(separator: "/")
+  }
+}

@@ -1,0 +1,108 @@
+import BatonModel
+
+/// Dates of RFC 3339 with seconds and an offset: `2026-03-01T06:30:00Z`, `2026-03-01T06:30:00.5+01:00`.
+enum DateText {
+  static let examples = "an RFC 3339 date such as 2026-03-01T06:30:00Z"
+
+  /// True if the text can only be meant as a date, so that a duration need not be explained.
+  static func looksLikeDate(_ text: String) -> Bool {
+    let bytes = Array(text.utf8)
+    return bytes.count >= 5 && bytes.prefix(4).allSatisfy(isDigit) && bytes[4] == UInt8(ascii: "-")
+  }
+
+  /// From 1970 to 2260, the whole years that fit nanoseconds in 64 bits.
+  static func parse(_ text: String) throws(Mistake) -> Timestamp {
+    var scanner = Scanner(bytes: Array(text.utf8)[...])
+    let seconds = try scanner.date() * 86_400 + scanner.time()
+    let fraction = try scanner.fraction()
+    let offset = try scanner.offset()
+    guard scanner.bytes.isEmpty else { throw .plain }
+    let total = seconds - offset
+    guard (0..<9_183_110_400).contains(total) else { throw .because("its year must be from 1970 to 2260") }
+    return Timestamp(nanoseconds: total * 1_000_000_000 + fraction)
+  }
+
+  fileprivate static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+}
+
+/// Takes the parts of a date off its front.
+private struct Scanner {
+  var bytes: ArraySlice<UInt8>
+
+  /// Days since 1970.
+  mutating func date() throws(Mistake) -> Int64 {
+    let year = try digits(4)
+    try take("-")
+    let month = try digits(2)
+    try take("-")
+    let day = try digits(2)
+    guard (1...12).contains(month) else { throw .because("there is no month \(month)") }
+    guard (1...Self.days(in: month, of: year)).contains(day) else { throw .because("there is no such day") }
+    return Self.daysSince1970(year, month, day)
+  }
+
+  /// Seconds since midnight.
+  mutating func time() throws(Mistake) -> Int64 {
+    guard bytes.first == UInt8(ascii: "T") || bytes.first == UInt8(ascii: "t") else {
+      throw .because("a time follows the date after a 'T', as in 2026-03-01T06:30:00Z")
+    }
+    bytes.removeFirst()
+    let hour = try digits(2)
+    try take(":")
+    let minute = try digits(2)
+    guard bytes.first == UInt8(ascii: ":") else { throw .because("the seconds are missing") }
+    try take(":")
+    let second = try digits(2)
+    guard hour < 24, minute < 60, second < 60 else { throw .because("there is no such time of day") }
+    return hour * 3_600 + minute * 60 + second
+  }
+
+  /// Nanoseconds; digits beyond them are cut off.
+  mutating func fraction() throws(Mistake) -> Int64 {
+    guard bytes.first == UInt8(ascii: ".") else { return 0 }
+    bytes.removeFirst()
+    let digits = bytes.prefix(while: DateText.isDigit)
+    guard !digits.isEmpty else { throw .plain }
+    bytes = bytes.dropFirst(digits.count)
+    let padded = digits.prefix(9) + repeatElement(UInt8(ascii: "0"), count: max(0, 9 - digits.count))
+    return padded.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
+  }
+
+  /// Seconds east of Greenwich.
+  mutating func offset() throws(Mistake) -> Int64 {
+    guard let sign = bytes.popFirst() else { throw .because("add Z for UTC, or an offset such as +01:00") }
+    if sign == UInt8(ascii: "Z") || sign == UInt8(ascii: "z") { return 0 }
+    guard sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") else { throw .plain }
+    let hours = try digits(2)
+    try take(":")
+    let minutes = try digits(2)
+    guard hours < 24, minutes < 60 else { throw .because("there is no such offset") }
+    return (sign == UInt8(ascii: "-") ? -1 : 1) * (hours * 3_600 + minutes * 60)
+  }
+
+  private mutating func digits(_ count: Int) throws(Mistake) -> Int64 {
+    let digits = bytes.prefix(count)
+    guard digits.count == count, digits.allSatisfy(DateText.isDigit) else { throw .plain }
+    bytes = bytes.dropFirst(count)
+    return digits.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
+  }
+
+  private mutating func take(_ character: Unicode.Scalar) throws(Mistake) {
+    guard bytes.popFirst() == UInt8(ascii: character) else { throw .plain }
+  }
+
+  private static func days(in month: Int64, of year: Int64) -> Int64 {
+    let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+    return [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][Int(month) - 1]
+  }
+
+  /// Days from a civil date of the Gregorian calendar (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+  private static func daysSince1970(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+    let year = month <= 2 ? year - 1 : year
+    let era = (year >= 0 ? year : year - 399) / 400
+    let yearOfEra = year - era * 400
+    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+    let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+    return era * 146_097 + dayOfEra - 719_468
+  }
+}

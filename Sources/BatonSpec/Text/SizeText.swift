@@ -1,0 +1,30 @@
+/// Sizes as YAML has them: `8GiB`, `512MiB`, `10GB`.
+enum SizeText {
+  static let examples = "a size such as 8GiB, 512MiB or 10GB"
+
+  private static let units: [(name: String, bytes: Int64)] = [
+    ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40),
+    ("KB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("TB", 1_000_000_000_000),
+  ]
+
+  /// The number of bytes, more than zero.
+  static func parse(_ text: String) throws(Mistake) -> Int64 {
+    let digits = text.prefix { ("0"..."9").contains($0) }
+    let name = text.dropFirst(digits.count)
+    guard !digits.isEmpty, let unit = units.first(where: { $0.name == name }) else {
+      throw suggestion(String(digits), String(name))
+    }
+    guard digits.first != "0" else { throw .because("it is more than zero, without leading zeros") }
+    let (bytes, overflow) = (Int64(digits) ?? .max).multipliedReportingOverflow(by: unit.bytes)
+    guard !overflow, digits.count <= 9 else { throw .because("no memory is that large") }
+    return bytes
+  }
+
+  private static func suggestion(_ digits: String, _ name: String) -> Mistake {
+    guard !digits.isEmpty else { return .plain }
+    let word = name.filter { $0 != " " }.lowercased()
+    if word.isEmpty { return .didYouMean(digits + "GiB") }
+    let match = units.first { $0.name.lowercased() == word || $0.name.lowercased().hasPrefix(word) }
+    return match.map { .didYouMean(digits + $0.name) } ?? .plain
+  }
+}

@@ -1,0 +1,71 @@
+internal import BatonModel
+internal import GRDB
+internal import Synchronization
+
+/// The one writer of a database: takes whatever waits, runs it in one transaction, and answers each caller after the
+/// commit. While the disk is busy with one group, the next one fills; that is what pays for `synchronous=FULL`.
+///
+/// A caller that is cancelled still waits for its answer: the change may be there.
+final class GroupCommitWriter: Sendable {
+  private let database: any DatabaseWriter
+  private let connection: WriterConnection
+  private let queue: Mutex<WriteQueue>
+  private let limit: Int
+  /// Tells once that the disk failed and every later write is refused: the process should end, recover and go on.
+  let failures: AsyncStream<StoreError>
+  private let reportFailure: AsyncStream<StoreError>.Continuation
+
+  init(_ database: any DatabaseWriter, limits: StoreLimits, cache: DefinitionCache) {
+    self.database = database
+    connection = WriterConnection(limits: limits, cache: cache)
+    limit = limits.waitingWrites
+    queue = Mutex(WriteQueue(limit: limits.waitingWrites))
+    (failures, reportFailure) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
+  }
+
+  /// Runs `body` in a transaction that may hold others' writes too, perhaps more than once; returns after the commit.
+  func perform<Value: Sendable>(
+    _ lane: WriteLane, _ body: @escaping @Sendable (Verbs) throws -> Value
+  ) async throws -> Value {
+    try await withCheckedThrowingContinuation { caller in
+      let write = Write(body, for: caller)
+      switch queue.withLock({ $0.add(write, lane) }) {
+      case .start: writeNextGroup()
+      case .wait: break
+      case .refuse(let code):
+        caller.resume(
+          throwing: StoreError(code, "\(limit) writes wait already, nothing was changed; try again in a second."))
+      }
+    }
+  }
+
+  /// Runs `body` in a transaction of its own and blocks until it is committed: for the simulation, which has no
+  /// concurrency.
+  func performNow<Value>(_ body: (Verbs) throws -> Value) throws -> Value {
+    try database.writeWithoutTransaction { db in
+      var value: Value?
+      try connection.verbs(of: db).transaction { value = try body($0) }
+      guard let value else { preconditionFailure("a transaction was committed without having been run") }
+      return value
+    }
+  }
+
+  /// Waits for what is being written, then lets go of the connection.
+  func close() async throws {
+    try await database.writeWithoutTransaction { [connection] _ in connection.close() }
+    reportFailure.finish()
+    try database.close()
+  }
+
+  private func writeNextGroup() {
+    database.asyncWriteWithoutTransaction { [self] db in
+      guard let group = queue.withLock({ $0.takeGroup() }) else { return }
+      if let failure = connection.write(group, to: db) {
+        reportFailure.yield(failure)
+        reportFailure.finish()
+      }
+      for operation in group { operation.answer() }
+      writeNextGroup()
+    }
+  }
+}

@@ -1,0 +1,36 @@
+internal import GRDB
+
+/// Every change of the schema since the first version, in order. Append only: a published migration is never edited,
+/// because stores that have run it do not run it again.
+enum Migrations {
+  /// Marks the file as ours, so that a stray database is not filled with our tables ("Batn").
+  static let applicationID: Int32 = 0x4261_746E
+
+  /// - Parameter incarnation: what a new store is called; nil draws a name.
+  static func migrator(incarnation: String?) -> DatabaseMigrator {
+    var migrator = DatabaseMigrator()
+    migrator.registerMigration("1 initial schema") { try InitialSchema.create($0, incarnation: incarnation) }
+    return migrator
+  }
+
+  /// Brings the schema up to date, or throws `.newerVersion` or `.corrupt` without changing anything.
+  static func run(on writer: any DatabaseWriter, incarnation: String?) throws {
+    let migrator = migrator(incarnation: incarnation)
+    try writer.read { db in
+      if try migrator.hasBeenSuperseded(db) {
+        throw StoreError(
+          .newerVersion, "The database was written by a newer version of Baton; run that version, or a later one.")
+      }
+      try expectOurs(db)
+    }
+    try migrator.migrate(writer)
+  }
+
+  private static func expectOurs(_ db: Database) throws {
+    let found = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+    let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
+    guard found == applicationID || tables == 0 else {
+      throw StoreError(.corrupt, "The file is a database, but not one of Baton's; give Baton a folder of its own.")
+    }
+  }
+}

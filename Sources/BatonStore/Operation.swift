@@ -1,0 +1,94 @@
+internal import Synchronization
+
+/// One write that waits for a group: run inside its transaction, maybe more than once, and answered once, after the
+/// commit or when it is certain that there will be none.
+protocol Operation: AnyObject, Sendable {
+  /// Runs the verb and keeps what it answered; throws what it threw.
+  func run(_ verbs: Verbs) throws
+  /// Keeps an error as the answer.
+  func fail(_ error: StoreError)
+  /// Gives the caller what was kept.
+  func answer()
+}
+
+final class Write<Value: Sendable>: Operation {
+  private let body: @Sendable (Verbs) throws -> Value
+  private let caller: CheckedContinuation<Value, any Error>
+  private let result = Mutex<Result<Value, any Error>?>(nil)
+
+  init(_ body: @escaping @Sendable (Verbs) throws -> Value, for caller: CheckedContinuation<Value, any Error>) {
+    self.body = body
+    self.caller = caller
+  }
+
+  func run(_ verbs: Verbs) throws {
+    let value = try body(verbs)
+    result.withLock { $0 = .success(value) }
+  }
+
+  func fail(_ error: StoreError) { result.withLock { $0 = .failure(error) } }
+
+  func answer() {
+    guard let result = result.withLock({ $0 }) else { preconditionFailure("a write was answered before it was run") }
+    caller.resume(with: result)
+  }
+}
+
+/// Who goes first when writes wait (promise P13).
+package enum WriteLane: Sendable {
+  /// Checkpoints, endings, leases, expiry, cancellation: accepted work keeps its promises.
+  case urgent
+  /// Submissions, claims, promotions, pruning: shed under overload.
+  case ordinary
+}
+
+/// The writes that wait, as a value.
+struct WriteQueue {
+  /// What `add` asks for.
+  enum Effect: Equatable {
+    case start
+    case wait
+    case refuse(StoreError.Code)
+  }
+
+  private var urgent: [any Operation] = []
+  private var ordinary: [any Operation] = []
+  private var isWriting = false
+  private let limit: Int
+
+  static let largestGroup = 1000
+  /// Workers bound what is urgent by themselves; this bound is there so that there is one.
+  static let urgentFactor = 16
+
+  init(limit: Int) { self.limit = limit }
+
+  var count: Int { urgent.count + ordinary.count }
+
+  /// `.start` if the writer is idle: the caller sets it going.
+  mutating func add(_ operation: any Operation, _ lane: WriteLane) -> Effect {
+    guard count < (lane == .urgent ? limit * Self.urgentFactor : limit) else { return .refuse(.overloaded) }
+    switch lane {
+    case .urgent: urgent.append(operation)
+    case .ordinary: ordinary.append(operation)
+    }
+    if isWriting { return .wait }
+    isWriting = true
+    return .start
+  }
+
+  /// The next group, urgent writes first but never without a share for the others; nil if none waits, and the writer
+  /// is idle then.
+  mutating func takeGroup() -> [any Operation]? {
+    guard count > 0 else {
+      isWriting = false
+      return nil
+    }
+    let share = min(ordinary.count, Self.largestGroup / 4)
+    var group = Array(urgent.prefix(Self.largestGroup - share))
+    urgent.removeFirst(group.count)
+    let rest = ordinary.prefix(Self.largestGroup - group.count)
+    group += rest
+    ordinary.removeFirst(rest.count)
+    return group
+  }
+}

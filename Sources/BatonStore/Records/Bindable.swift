@@ -1,0 +1,54 @@
+internal import BatonModel
+internal import GRDBSQLite
+
+/// A value that can stand for a `?`.
+protocol Bindable {
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32
+}
+
+/// Tells SQLite to copy what it is given.
+private let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+
+extension Int64: Bindable {
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 { sqlite3_bind_int64(statement, index, self) }
+}
+
+extension Int: Bindable {
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 { sqlite3_bind_int64(statement, index, Int64(self)) }
+}
+
+extension Bool: Bindable {
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 { sqlite3_bind_int64(statement, index, self ? 1 : 0) }
+}
+
+extension Timestamp: Bindable {
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 { sqlite3_bind_int64(statement, index, nanoseconds) }
+}
+
+extension String: Bindable {
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+    var text = self
+    return text.withUTF8 { bytes in
+      guard let start = bytes.baseAddress else { return sqlite3_bind_text(statement, index, "", 0, copied) }
+      return start.withMemoryRebound(to: CChar.self, capacity: bytes.count) {
+        sqlite3_bind_text(statement, index, $0, Int32(bytes.count), copied)
+      }
+    }
+  }
+}
+
+extension [UInt8]: Bindable {
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+    guard !isEmpty else { return sqlite3_bind_zeroblob(statement, index, 0) }
+    return withUnsafeBytes { sqlite3_bind_blob(statement, index, $0.baseAddress, Int32($0.count), copied) }
+  }
+}
+
+extension Optional: Bindable where Wrapped: Bindable {
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+    switch self {
+    case .some(let value): value.bind(to: statement, at: index)
+    case .none: sqlite3_bind_null(statement, index)
+    }
+  }
+}

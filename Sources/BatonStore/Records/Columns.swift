@@ -1,0 +1,34 @@
+internal import BatonModel
+internal import GRDBSQLite
+
+/// The columns of the row that a statement stands on, by position: valid only until it is stepped or reset.
+struct Columns {
+  let statement: OpaquePointer
+
+  func isNull(_ index: Int32) -> Bool { sqlite3_column_type(statement, index) == SQLITE_NULL }
+  func int64(_ index: Int32) -> Int64 { sqlite3_column_int64(statement, index) }
+  func int(_ index: Int32) -> Int { Int(sqlite3_column_int64(statement, index)) }
+  func bool(_ index: Int32) -> Bool { sqlite3_column_int64(statement, index) != 0 }
+  func time(_ index: Int32) -> Timestamp { Timestamp(nanoseconds: int64(index)) }
+
+  func text(_ index: Int32) -> String {
+    guard let start = sqlite3_column_text(statement, index) else { return "" }
+    let count = Int(sqlite3_column_bytes(statement, index))
+    return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+  }
+
+  func blob(_ index: Int32) -> [UInt8] {
+    guard let start = sqlite3_column_blob(statement, index) else { return [] }
+    return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index))))
+  }
+
+  func optionalInt64(_ index: Int32) -> Int64? { isNull(index) ? nil : int64(index) }
+  func optionalTime(_ index: Int32) -> Timestamp? { isNull(index) ? nil : time(index) }
+  func optionalText(_ index: Int32) -> String? { isNull(index) ? nil : text(index) }
+  func optionalBlob(_ index: Int32) -> [UInt8]? { isNull(index) ? nil : blob(index) }
+
+  /// Three columns: trace id, span id, sampled.
+  func trace(_ index: Int32) -> TraceContext {
+    TraceContext(traceID: blob(index), spanID: blob(index + 1), isSampled: bool(index + 2))
+  }
+}

@@ -1,0 +1,99 @@
+package import BatonModel
+
+extension SQLiteStore: Store {
+  package func fleet() async throws -> FleetRecord { try await read { try $0.fleet() } }
+
+  package func apply(
+    _ definitions: [Definition], seeds: [TraceContext], at now: Timestamp
+  ) async throws -> [AppliedDefinition] {
+    try await write(.ordinary) { try $0.apply(definitions, seeds: seeds, at: now) }
+  }
+  package func remove(_ pattern: IdentifierPattern) async throws { try await write(.ordinary) { try $0.remove(pattern) } }
+  package func definitions() async throws -> [StoredDefinition] { try await read { try $0.definitions() } }
+  package func definition(_ id: DefinitionID) async throws -> Definition? { try await read { try $0.definition(id) } }
+
+  package func submit(_ submissions: [SubmissionOffer], at now: Timestamp) async throws -> [SubmissionAnswer] {
+    try await write(.ordinary) { try $0.submit(submissions, at: now) }
+  }
+  package func promote(at now: Timestamp, limit: Int) async throws -> Promotion {
+    try await write(.ordinary) { try $0.promote(at: now, limit: limit) }
+  }
+  package func claim(_ claims: [Claim], at now: Timestamp) async throws -> [ClaimAnswer] {
+    try await write(.ordinary) { try $0.claim(claims, at: now) }
+  }
+
+  package func checkpoint(_ checkpoints: [Checkpoint], at now: Timestamp) async throws -> [CheckpointAnswer] {
+    try await write(.urgent) { try $0.checkpoint(checkpoints, at: now) }
+  }
+  package func end(_ endings: [Ending], at now: Timestamp) async throws -> [EndingAnswer] {
+    try await write(.urgent) { try $0.end(endings, at: now) }
+  }
+  package func noteExpiry(_ launch: LaunchKey, _ reason: ExpiryReason, at now: Timestamp) async throws -> Bool {
+    try await write(.urgent) { try $0.noteExpiry(launch, reason, at: now) }
+  }
+  package func appendItems(_ page: ItemPage) async throws -> ItemsAnswer {
+    try await write(.urgent) { try $0.appendItems(page) }
+  }
+  package func items(of request: RequestID, start: Int, count: Int) async throws -> [String] {
+    try await read { try $0.items(of: request, start: start, count: count) }
+  }
+  package func appendOutput(_ chunks: [OutputChunk]) async throws {
+    try await write(.ordinary) { try $0.appendOutput(chunks) }
+  }
+
+  package func grantLease(_ host: HostName, _ incarnation: Incarnation, at now: Timestamp) async throws {
+    try await write(.urgent) { try $0.grantLease(host, incarnation, at: now) }
+  }
+  package func endLease(
+    _ host: HostName, _ incarnation: Incarnation, countsAsLoss: Bool, at now: Timestamp
+  ) async throws -> [EndingAnswer] {
+    try await write(.urgent) { try $0.endLease(host, incarnation, countsAsLoss: countsAsLoss, at: now) }
+  }
+  package func assignments(on host: HostName) async throws -> [Assignment] {
+    try await read { try $0.assignments(on: host) }
+  }
+  package func setDraining(_ host: HostName, _ isDraining: Bool, at now: Timestamp) async throws {
+    try await write(.urgent) { try $0.setDraining(host, isDraining, at: now) }
+  }
+  package func setPaused(_ isPaused: Bool) async throws { try await write(.urgent) { try $0.setPaused(isPaused) } }
+
+  /// `.all` goes in steps of a thousand requests, each a transaction, so that checkpoints are not kept waiting.
+  package func cancel(
+    _ selection: RequestSelection, by principal: String, at now: Timestamp
+  ) async throws -> [Cancellation] {
+    guard selection == .all else {
+      return try await write(.urgent) { try $0.cancel(selection, by: principal, at: now) }
+    }
+    var cancelled: [Cancellation] = []
+    var position: RequestID? = RequestID(0)
+    while let after = position {
+      let step = try await write(.urgent) { try $0.cancelAll(by: principal, after: after, limit: 1000, at: now) }
+      cancelled += step.cancelled
+      position = step.next
+    }
+    return cancelled
+  }
+  package func retry(_ request: RequestID, skippingBatch: Bool, at now: Timestamp) async throws -> RequestRecord {
+    try await write(.ordinary) { try $0.retry(request, skippingBatch: skippingBatch, at: now) }
+  }
+
+  package func request(_ identifier: JobIdentifier, number: Int?) async throws -> RequestRecord? {
+    try await read { try $0.request(identifier, number: number) }
+  }
+  package func request(_ id: RequestID) async throws -> RequestRecord? { try await read { try $0.request(id) } }
+  package func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord] {
+    try await read { try $0.requests(filter, after: after, limit: limit) }
+  }
+  package func launches(of request: RequestID) async throws -> [LaunchRecord] {
+    try await read { try $0.launches(of: request) }
+  }
+  package func events(of request: RequestID) async throws -> [EventRecord] {
+    try await read { try $0.events(of: request) }
+  }
+  package func output(of launch: LaunchKey) async throws -> [UInt8] { try await read { try $0.output(of: launch) } }
+  package func counts() async throws -> [DefinitionCount] { try await read { try $0.counts() } }
+
+  package func prune(_ limits: RetentionLimits, at now: Timestamp) async throws -> Bool {
+    try await write(.ordinary) { try $0.prune(limits, at: now) }
+  }
+}

@@ -1,0 +1,105 @@
+internal import BatonModel
+internal import GRDB
+
+/// The store on SQLite: one file in a folder that one process holds, or a database in memory with the same schema and
+/// the same SQL.
+///
+/// Writes go through one connection in groups, each committed with `synchronous=FULL`; reads go beside them on
+/// connections of their own and see the last commit.
+package final class SQLiteStore: Sendable {
+  private let database: any DatabaseWriter
+  private let writer: GroupCommitWriter
+  private let limits: StoreLimits
+  private let cache: DefinitionCache
+  /// Locked until this store is gone; nil in memory.
+  private let folder: StoreFolder?
+
+  /// Opens or makes the store in `folder`. Throws `.locked` if a process holds it, `.newerVersion`, `.corrupt`,
+  /// `.cannotWrite`, or `.refused` on a network file system.
+  package static func open(folder: String, limits: StoreLimits = StoreLimits()) throws -> SQLiteStore {
+    let folder = try StoreFolder(folder)
+    do {
+      let pool = try DatabasePool(path: folder.databasePath, configuration: configuration)
+      try pool.writeWithoutTransaction(Durability.demand)
+      return try SQLiteStore(pool, folder, limits, incarnation: nil)
+    } catch {
+      throw StoreError(opening: folder.databasePath, error)
+    }
+  }
+
+  /// A store that is gone with this value. `incarnation` is what it calls itself; drawn if nil.
+  package static func inMemory(limits: StoreLimits = StoreLimits(), incarnation: String? = nil) throws -> SQLiteStore {
+    try SQLiteStore(DatabaseQueue(configuration: configuration), nil, limits, incarnation: incarnation)
+  }
+
+  private init(
+    _ database: any DatabaseWriter, _ folder: StoreFolder?, _ limits: StoreLimits, incarnation: String?
+  ) throws {
+    try Migrations.run(on: database, incarnation: incarnation)
+    self.database = database
+    self.folder = folder
+    self.limits = limits
+    cache = DefinitionCache()
+    writer = GroupCommitWriter(database, limits: limits, cache: cache)
+  }
+
+  private static var configuration: Configuration {
+    var configuration = Configuration()
+    configuration.label = "baton.store"
+    configuration.prepareDatabase { db in
+      try db.execute(sql: "PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY")
+    }
+    return configuration
+  }
+
+  /// Tells once that the disk failed: every write since is answered `.unknown`, so the process should end and recover.
+  package var failures: AsyncStream<StoreError> { writer.failures }
+
+  /// Waits for the writes that were accepted, closes the database and gives the folder free.
+  package func close() async throws {
+    try await writer.perform(.ordinary) { _ in }
+    try await writer.close()
+  }
+
+  /// Runs `body` in a transaction and blocks until it is committed. For the simulation, which calls the verbs one by
+  /// one; a daemon calls the `Store` verbs.
+  package func transaction<Value>(_ body: (Verbs) throws -> Value) throws -> Value { try writer.performNow(body) }
+
+  func write<Value: Sendable>(
+    _ lane: WriteLane, _ body: @escaping @Sendable (Verbs) throws -> Value
+  ) async throws -> Value {
+    try await writer.perform(lane, body)
+  }
+
+  func read<Value: Sendable>(_ body: @escaping @Sendable (Verbs) throws -> Value) async throws -> Value {
+    do {
+      return try await database.read { [limits, cache] db in try body(Verbs(db, limits: limits, cache: cache)) }
+    } catch is CancellationError {
+      throw CancellationError()
+    } catch {
+      throw StoreError(anything: error)
+    }
+  }
+}
+
+/// What makes an answered commit survive a power cut.
+enum Durability {
+  /// GRDB sets `synchronous = NORMAL` when it opens a pool, after every hook it offers: FULL has to be set again
+  /// afterwards, on the writer, and is checked at every start. With NORMAL a power cut loses acknowledged commits.
+  static func demand(_ db: Database) throws {
+    try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = \(64 << 20)")
+    let synchronous = try Int.fetchOne(db, sql: "PRAGMA synchronous")
+    let journal = try String.fetchOne(db, sql: "PRAGMA journal_mode")
+    guard synchronous == 2, journal == "wal" else {
+      throw StoreError(
+        .cannotWrite, "SQLite refuses durable commits (synchronous \(synchronous ?? -1), journal \(journal ?? "none")).")
+    }
+  }
+}
+
+extension StoreError {
+  fileprivate init(opening path: String, _ error: any Error) {
+    self.init(anything: error)
+    if !(error is StoreError) || code == .corrupt || code == .newerVersion { message = "\(path): \(message)" }
+  }
+}

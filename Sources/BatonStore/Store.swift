@@ -1,0 +1,86 @@
+package import BatonModel
+
+/// The truth about every request, in verbs of the domain. Each verb is one transaction; when it returns, what it says
+/// is durable (fault model W of the reliability page). All verbs that take arrays answer in the same order, and one
+/// element that is refused changes nothing and disturbs no other.
+///
+/// Nothing here assumes one coordinator process: every write names what it believes (a launch number, an incarnation)
+/// and is refused if the store knows better. `StoreConformance` holds an implementation to all of it.
+package protocol Store: Sendable {
+  // MARK: Starting up
+
+  /// What a coordinator has to know when it starts: small, however many requests wait.
+  func fleet() async throws -> FleetRecord
+
+  // MARK: Definitions
+
+  /// Stores definitions, all or none, and submits the first request of one with `repeat` that has none live or waiting.
+  /// Refuses wildcards that overlap a stored one that is not in `definitions`.
+  func apply(_ definitions: [Definition], seeds: [TraceContext], at now: Timestamp) async throws -> [AppliedDefinition]
+  /// Takes a definition away; refused with `.unfinishedRequests` while requests of it are unfinished.
+  func remove(_ pattern: IdentifierPattern) async throws
+  func definitions() async throws -> [StoredDefinition]
+  func definition(_ id: DefinitionID) async throws -> Definition?
+
+  // MARK: Submitting
+
+  /// Accepts requests. A submission whose id is known gets the answer it got then. One with an offer of a host, and
+  /// with no obstacle of its own, is claimed for that host in the same transaction.
+  func submit(_ submissions: [SubmissionOffer], at now: Timestamp) async throws -> [SubmissionAnswer]
+
+  // MARK: Dispatching
+
+  /// Makes requests ready whose time has come, at most `limit`; says which classes got any, and when to come again.
+  func promote(at now: Timestamp, limit: Int) async throws -> Promotion
+  /// Starts launches of ready requests, the oldest first, at most `limit` per claim.
+  func claim(_ claims: [Claim], at now: Timestamp) async throws -> [ClaimAnswer]
+
+  // MARK: Launches
+
+  func checkpoint(_ checkpoints: [Checkpoint], at now: Timestamp) async throws -> [CheckpointAnswer]
+  func end(_ endings: [Ending], at now: Timestamp) async throws -> [EndingAnswer]
+  /// Records that a launch was asked to stop; the first reason stays. False if the launch is not running.
+  func noteExpiry(_ launch: LaunchKey, _ reason: ExpiryReason, at now: Timestamp) async throws -> Bool
+  /// Pages must come in order, each starting where the last one ended; a page that is there already is answered again.
+  func appendItems(_ page: ItemPage) async throws -> ItemsAnswer
+  func items(of request: RequestID, start: Int, count: Int) async throws -> [String]
+  func appendOutput(_ chunks: [OutputChunk]) async throws
+
+  // MARK: Hosts
+
+  /// Records that `incarnation` holds the lease of `host`. Every launch of an earlier incarnation must have been ended.
+  func grantLease(_ host: HostName, _ incarnation: Incarnation, at now: Timestamp) async throws
+  /// Ends the lease, and every launch under it as `lost`. Nothing happens if another incarnation holds it.
+  /// - Parameter countsAsLoss: false if the launches are blameless (the end of a `run` or `up` process): passed on to
+  ///   `Ledger.end`, so that they resume at once and come no nearer to quarantine.
+  func endLease(
+    _ host: HostName, _ incarnation: Incarnation, countsAsLoss: Bool, at now: Timestamp
+  ) async throws -> [EndingAnswer]
+  /// The launches that the store believes to run there, as they would be assigned now.
+  func assignments(on host: HostName) async throws -> [Assignment]
+  func setDraining(_ host: HostName, _ isDraining: Bool, at now: Timestamp) async throws
+  func setPaused(_ isPaused: Bool) async throws
+
+  // MARK: Operators
+
+  /// Cancels what waits at once; what runs is noted as to be cancelled and answered with the launch to stop.
+  func cancel(_ selection: RequestSelection, by principal: String, at now: Timestamp) async throws -> [Cancellation]
+  /// Lets a failed request go on from its checkpoint; `skippingBatch` records one batch as skipped.
+  func retry(_ request: RequestID, skippingBatch: Bool, at now: Timestamp) async throws -> RequestRecord
+
+  // MARK: Reading
+
+  func request(_ identifier: JobIdentifier, number: Int?) async throws -> RequestRecord?
+  func request(_ id: RequestID) async throws -> RequestRecord?
+  /// In order of `after` and then the request's id; at most `limit`.
+  func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord]
+  func launches(of request: RequestID) async throws -> [LaunchRecord]
+  func events(of request: RequestID) async throws -> [EventRecord]
+  func output(of launch: LaunchKey) async throws -> [UInt8]
+  func counts() async throws -> [DefinitionCount]
+
+  // MARK: Keeping house
+
+  /// Deletes ended requests beyond what is kept, and old submission ids, in one small step; true if more is left.
+  func prune(_ limits: RetentionLimits, at now: Timestamp) async throws -> Bool
+}

@@ -1,0 +1,23 @@
+internal import BatonModel
+
+/// What a store refuses to exceed. Each has a key in the coordinator's configuration.
+package struct StoreLimits: Hashable, Sendable {
+  /// Requests that may be pending (scheduled or ready) in all (`limits.pending`).
+  package var pending: Int
+  /// Requests that may be pending per definition that sets no `pendingLimit` (`limits.pendingPerDefinition`).
+  package var pendingPerDefinition: Int
+  /// Largest cursor of a checkpoint, in bytes (`limits.checkpointBytes`).
+  package var checkpointBytes: Int
+  /// Writes that may wait; over it submissions and claims are refused with `.overloaded` (`limits.waitingWrites`).
+  package var waitingWrites: Int
+
+  package init(
+    pending: Int = 2_000_000, pendingPerDefinition: Int = 100_000,
+    checkpointBytes: Int = Checkpoint.maximumCursorBytes, waitingWrites: Int = 4096
+  ) {
+    self.pending = pending
+    self.pendingPerDefinition = pendingPerDefinition
+    self.checkpointBytes = checkpointBytes
+    self.waitingWrites = waitingWrites
+  }
+}

@@ -1,0 +1,58 @@
+package import BatonModel
+
+extension Verbs {
+  package func checkpoint(_ checkpoints: [Checkpoint], at now: Timestamp) throws -> [CheckpointAnswer] {
+    try checkpoints.map(checkpoint)
+  }
+
+  /// The fence and the order of batches are checked here, inside the transaction that writes (promises 2 and 3).
+  private func checkpoint(_ checkpoint: Checkpoint) throws -> CheckpointAnswer {
+    let request = checkpoint.launch.request.rawValue
+    let standing = try prepare(.standing).first(request) { row in
+      (isRunning: row.int(0) == RequestState.running.code, launch: row.int(1), batches: row.int(2), mustReset: row.bool(3))
+    }
+    guard let standing, standing.isRunning, standing.launch == checkpoint.launch.number else { return .superseded }
+    if checkpoint.batch < standing.batches { return try repeated(checkpoint) }
+    if let message = objection(to: checkpoint, next: standing.batches) { return .refused(message) }
+    try prepare(.setProgress).run(
+      request, checkpoint.batch + 1, checkpoint.completedUnits, checkpoint.totalUnits, checkpoint.reachesEnd,
+      checkpoint.subtitle, checkpoint.cursor)
+    if standing.mustReset { try prepare(.resetLosses).run(request) }
+    return .committed(batch: checkpoint.batch)
+  }
+
+  /// A batch below the next one: an answer got lost if this launch committed it, and a mistake otherwise.
+  private func repeated(_ checkpoint: Checkpoint) throws -> CheckpointAnswer {
+    let launch = checkpoint.launch
+    let first = try prepare(.firstBatch).first(launch.request.rawValue, launch.number) { $0.int(0) } ?? 0
+    guard checkpoint.batch < first else { return .committed(batch: checkpoint.batch) }
+    return .refused("batch \(checkpoint.batch) was done by an earlier launch; launch \(launch.number) began at \(first)")
+  }
+
+  private func objection(to checkpoint: Checkpoint, next: Int) -> String? {
+    if checkpoint.batch > next {
+      return "batch \(checkpoint.batch) is not the next one: \(next) is, and none may be skipped"
+    }
+    let size = checkpoint.cursor?.count ?? 0
+    guard size > limits.checkpointBytes else { return nil }
+    return "the checkpoint has \(size) bytes; limits.checkpointBytes allows \(limits.checkpointBytes)"
+  }
+}
+
+extension Query {
+  static let standing = Query(
+    """
+    SELECT r.state, r.launches, coalesce(p.batches, 0), r.losses > 0 OR r.strikes > 0
+    FROM request r LEFT JOIN progress p ON p.request = r.id WHERE r.id = ?
+    """)
+  static let firstBatch = Query("SELECT first_batch FROM launch WHERE request = ? AND number = ?")
+  static let setProgress = Query(
+    """
+    INSERT INTO progress (request, batches, completed_units, total_units, reaches_end, subtitle, cursor)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (request) DO UPDATE SET batches = excluded.batches, completed_units = excluded.completed_units,
+      total_units = coalesce(excluded.total_units, total_units), reaches_end = excluded.reaches_end,
+      subtitle = coalesce(excluded.subtitle, subtitle), cursor = excluded.cursor
+    """)
+  static let resetLosses = Query("UPDATE request SET losses = 0, strikes = 0 WHERE id = ?")
+}

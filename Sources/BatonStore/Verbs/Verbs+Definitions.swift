@@ -1,0 +1,120 @@
+package import BatonModel
+
+extension Verbs {
+  /// The definition with this number, applied or only frozen by requests; nil if there never was one.
+  func frozen(_ id: DefinitionID) throws -> FrozenDefinition? {
+    if let known = cache[id.rawValue] { return known }
+    let found = try prepare(.definition).first(id.rawValue) { row in
+      FrozenDefinition(id: id, pattern: row.int64(0), definition: try Definition(canonicalJSON: row.text(1)))
+    }
+    if let found { cache.insert(found) }
+    return found
+  }
+
+  /// For a number that a row refers to.
+  func knownDefinition(_ id: DefinitionID) throws -> FrozenDefinition {
+    guard let found = try frozen(id) else {
+      throw StoreError(.corrupt, "A request in the database names a definition that is not there.")
+    }
+    return found
+  }
+
+  package func definition(_ id: DefinitionID) throws -> Definition? { try frozen(id)?.definition }
+
+  package func definitions() throws -> [StoredDefinition] {
+    try prepare(.appliedDefinitions).all { row in (DefinitionID(row.int64(0)), row.time(1)) }
+      .map { id, at in StoredDefinition(id: id, definition: try knownDefinition(id).definition, appliedAt: at) }
+  }
+
+  package func apply(
+    _ definitions: [Definition], seeds: [TraceContext], at now: Timestamp
+  ) throws -> [AppliedDefinition] {
+    guard seeds.count == definitions.count else {
+      throw StoreError(.refused, "apply got \(definitions.count) definitions and \(seeds.count) seeds")
+    }
+    try refuseOverlaps(of: definitions)
+    return try zip(definitions, seeds).map { definition, seed in
+      var applied = try store(definition, at: now)
+      applied.submitted = try submitFirst(of: definition, as: applied.id, seed: seed, at: now)
+      return applied
+    }
+  }
+
+  package func remove(_ pattern: IdentifierPattern) throws {
+    guard let id = try prepare(.appliedPattern).first(pattern.rawValue, row: { $0.int64(0) }) else {
+      throw StoreError(.notFound, "There is no definition of \(pattern).")
+    }
+    let unfinished = try self.pattern(id).counts.unfinished
+    guard unfinished == 0 else { throw try unfinishedRequests(of: pattern, id, count: unfinished) }
+    try prepare(.removeDefinition).run(id)
+    patterns[id]?.definition = nil
+  }
+
+  private func unfinishedRequests(of pattern: IdentifierPattern, _ id: Int64, count: Int) throws -> StoreError {
+    let example = try prepare(.unfinishedOfPattern).first(id) { row in "\(row.text(0)) (request \(row.int(1)))" }
+    return StoreError(
+      .refused,
+      """
+      \(pattern) has \(count) unfinished request\(count == 1 ? "" : "s"), \(example ?? "one") among them; cancel them, or \
+      wait for them to end, then remove it.
+      """)
+  }
+
+  /// Two overlapping wildcards would leave open which of them an identifier belongs to (contract, row 2).
+  private func refuseOverlaps(of definitions: [Definition]) throws {
+    let wildcards = try prepare(.appliedWildcards).all { IdentifierPattern(trusted: $0.text(0)) }
+    let all = wildcards + definitions.map(\.pattern)
+    for pattern in definitions.map(\.pattern) where pattern.isWildcard {
+      if let other = all.first(where: { $0.overlaps(pattern) }) {
+        throw StoreError(
+          .refused, "\(pattern) overlaps \(other): an identifier below both would belong to two definitions.")
+      }
+    }
+  }
+
+  private func store(_ definition: Definition, at now: Timestamp) throws -> AppliedDefinition {
+    let name = definition.pattern.rawValue
+    try prepare(.insertPattern).run(name)
+    guard let id = try prepare(.patternByName).first(name, row: { $0.int64(0) }) else {
+      throw StoreError(.corrupt, "A pattern that was just stored is not there.")
+    }
+    let before = try pattern(id).definition
+    let content = try number(of: definition, pattern: id)
+    if before != content.rawValue {
+      try prepare(.applyDefinition).run(content.rawValue, now, id)
+      patterns[id]?.definition = content.rawValue
+    }
+    let change: AppliedDefinition.Change =
+      before == nil ? .created : before == content.rawValue ? .unchanged : .updated
+    return AppliedDefinition(id: content, pattern: definition.pattern, change: change, submitted: nil)
+  }
+
+  private func number(of definition: Definition, pattern: Int64) throws -> DefinitionID {
+    let content = try definition.canonicalJSON()
+    try prepare(.insertDefinition).run(pattern, content)
+    guard let id = try prepare(.definitionByContent).first(content, row: { $0.int64(0) }) else {
+      throw StoreError(.corrupt, "A definition that was just stored is not there.")
+    }
+    return DefinitionID(id)
+  }
+}
+
+extension Query {
+  static let definition = Query("SELECT pattern, content FROM definition WHERE id = ?")
+  static let appliedDefinitions = Query(
+    "SELECT definition, applied_at FROM pattern WHERE definition IS NOT NULL ORDER BY name")
+  static let appliedPattern = Query("SELECT id FROM pattern WHERE name = ? AND definition IS NOT NULL")
+  static let appliedWildcards = Query("SELECT name FROM pattern WHERE definition IS NOT NULL AND name LIKE '%.*'")
+  static let patternByName = Query("SELECT id FROM pattern WHERE name = ?")
+  static let insertPattern = Query("INSERT INTO pattern (name) VALUES (?) ON CONFLICT (name) DO NOTHING")
+  static let applyDefinition = Query("UPDATE pattern SET definition = ?, applied_at = ? WHERE id = ?")
+  static let removeDefinition = Query("UPDATE pattern SET definition = NULL, applied_at = NULL WHERE id = ?")
+  static let insertDefinition = Query(
+    "INSERT INTO definition (pattern, content) VALUES (?, ?) ON CONFLICT (content) DO NOTHING")
+  static let definitionByContent = Query("SELECT id FROM definition WHERE content = ?")
+  static let unfinishedOfPattern = Query(
+    """
+    SELECT i.name, r.number FROM request r JOIN identifier i ON i.id = r.identifier
+    WHERE r.state IN (0, 1, 2) AND r.definition IN (SELECT id FROM definition WHERE pattern = ?) LIMIT 1
+    """)
+}

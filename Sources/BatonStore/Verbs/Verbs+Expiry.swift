@@ -1,0 +1,21 @@
+package import BatonModel
+
+extension Verbs {
+  package func noteExpiry(_ launch: LaunchKey, _ reason: ExpiryReason, at now: Timestamp) throws -> Bool {
+    guard try prepare(.openLaunch).first(launch.request.rawValue, launch.number, row: { _ in true }) == true else {
+      return false
+    }
+    try prepare(.noteExpiry).run(reason.code, reason.detail, now, launch.request.rawValue, launch.number)
+    return true
+  }
+}
+
+extension Query {
+  static let openLaunch = Query("SELECT 1 FROM launch WHERE request = ? AND number = ? AND ended_at IS NULL")
+  /// The first reason stays: one launch, one cause.
+  static let noteExpiry = Query(
+    """
+    UPDATE launch SET expiring_reason = ?, expiring_detail = ?, expiring_since = ?
+    WHERE request = ? AND number = ? AND ended_at IS NULL AND expiring_reason IS NULL
+    """)
+}

@@ -1,0 +1,68 @@
+internal import BatonModel
+
+extension Verbs {
+  package func fleet() throws -> FleetRecord {
+    let store = try prepare(.store).first { row in (incarnation: row.text(0), isPaused: row.bool(1)) }
+    guard let store else { throw StoreError(.corrupt, "The database has no row that says which store it is.") }
+    let running = try prepare(.running).all(row: Self.running)
+    let ready = try readyClasses()
+    var definitions: [DefinitionID: Definition] = [:]
+    for id in Set(ready.map(\.definition) + running.map(\.requirementClass.definition)) {
+      definitions[id] = try knownDefinition(id).definition
+    }
+    return FleetRecord(
+      storeIncarnation: store.incarnation, isPaused: store.isPaused, hosts: try hosts(), running: running,
+      readyClasses: ready, definitions: definitions, nextEligibleAt: try nextEligibleAt())
+  }
+
+  private func hosts() throws -> [HostRecord] {
+    try prepare(.hosts).all { row in
+      HostRecord(
+        name: HostName(row.text(0)), isDraining: row.bool(1),
+        incarnation: row.optionalText(2).map(Incarnation.init), lastSeenAt: row.time(3))
+    }
+  }
+
+  private func readyClasses() throws -> [RequirementClass] {
+    try prepare(.readyClasses).all { row in
+      RequirementClass(definition: DefinitionID(row.int64(0)), priority: Priority(code: row.int(1)))
+    }.sorted()
+  }
+
+  private static func running(_ row: Columns) -> RunningRecord {
+    RunningRecord(
+      launch: LaunchKey(request: RequestID(row.int64(0)), number: row.int(1)), host: HostName(row.text(2)),
+      incarnation: Incarnation(row.text(3)),
+      requirementClass: RequirementClass(definition: DefinitionID(row.int64(4)), priority: Priority(code: row.int(5))),
+      identifier: JobIdentifier(trusted: row.text(6)),
+      expiring: row.optionalText(7).flatMap { ExpiryReason(code: $0, detail: row.optionalText(8)) })
+  }
+}
+
+extension Query {
+  static let store = Query("SELECT incarnation, is_paused FROM store WHERE id = 1")
+  static let hosts = Query("SELECT name, is_draining, incarnation, last_seen_at FROM host ORDER BY name")
+  static let running = Query(
+    """
+    SELECT l.request, l.number, h.name, l.incarnation, r.definition, r.priority, i.name, l.expiring_reason,
+      l.expiring_detail
+    FROM launch l JOIN request r ON r.id = l.request JOIN host h ON h.id = l.host
+      JOIN identifier i ON i.id = r.identifier
+    WHERE l.ended_at IS NULL ORDER BY l.request
+    """)
+  /// Steps from class to class through the index of ready requests: as many seeks as there are classes.
+  static let readyClasses = Query(
+    """
+    WITH RECURSIVE class (definition, priority) AS (
+      SELECT * FROM (SELECT definition, priority FROM request WHERE state = 1 ORDER BY definition, priority LIMIT 1)
+      UNION ALL
+      SELECT
+        (SELECT definition FROM request WHERE state = 1 AND (definition, priority) > (c.definition, c.priority)
+          ORDER BY definition, priority LIMIT 1),
+        (SELECT priority FROM request WHERE state = 1 AND (definition, priority) > (c.definition, c.priority)
+          ORDER BY definition, priority LIMIT 1)
+      FROM class c WHERE c.definition IS NOT NULL
+    )
+    SELECT definition, priority FROM class WHERE definition IS NOT NULL
+    """)
+}

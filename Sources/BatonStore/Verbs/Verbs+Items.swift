@@ -1,0 +1,64 @@
+package import BatonModel
+
+extension Verbs {
+  package func appendItems(_ page: ItemPage) throws -> ItemsAnswer {
+    let request = page.launch.request.rawValue
+    let standing = try prepare(.itemStanding).first(request) { row in
+      (isRunning: row.int(0) == RequestState.running.code, launch: row.int(1), frozen: row.optionalInt64(2))
+    }
+    guard let standing, standing.isRunning, standing.launch == page.launch.number else { return .superseded }
+    if let frozen = standing.frozen { return .committed(count: Int(frozen), isFrozen: true) }
+    guard page.items.count <= ItemPage.maximumItems else {
+      return .refused("a page has at most \(ItemPage.maximumItems) items, this one has \(page.items.count)")
+    }
+    return try append(page, to: try collected(request, by: page))
+  }
+
+  /// How many items this launch has sent so far. What an earlier launch left unfinished goes when a new one begins.
+  private func collected(_ request: Int64, by page: ItemPage) throws -> Int {
+    let last = try prepare(.lastPage).first(request) { row in (end: row.int(0) + row.int(1), launch: row.int(2)) }
+    guard let last else { return 0 }
+    if last.launch == page.launch.number { return last.end }
+    if page.start == 0 { try prepare(.deletePages).run(request) }
+    return 0
+  }
+
+  private func append(_ page: ItemPage, to count: Int) throws -> ItemsAnswer {
+    if page.start < count { return .committed(count: count, isFrozen: false) }
+    guard page.start == count else { return .refused("a page starts at item \(page.start); \(count) is the next one") }
+    let request = page.launch.request.rawValue
+    if !page.items.isEmpty {
+      try prepare(.insertPage).run(
+        request, page.start, page.items.count, page.launch.number, ItemBlob.encode(page.items))
+    }
+    let total = count + page.items.count
+    if page.isLast { try prepare(.freezeItems).run(total, request) }
+    return .committed(count: total, isFrozen: page.isLast)
+  }
+
+  /// Items of a request whose work is computed come from its definition, not from here.
+  package func items(of request: RequestID, start: Int, count: Int) throws -> [String] {
+    guard start >= 0, count > 0 else { return [] }
+    let end = start + min(count, Int.max - start)
+    return try prepare(.pages).all(request.rawValue, end, request.rawValue, start) { row in
+      let (first, size) = (row.int(0), row.int(1))
+      let (lower, upper) = (max(start - first, 0), min(end - first, size))
+      return lower < upper ? try ItemBlob.decode(row.blob(2), lower..<upper) : []
+    }.flatMap { $0 }
+  }
+}
+
+extension Query {
+  static let itemStanding = Query("SELECT state, launches, frozen_items FROM request WHERE id = ?")
+  static let lastPage = Query("SELECT start, count, launch FROM item_page WHERE request = ? ORDER BY start DESC LIMIT 1")
+  static let deletePages = Query("DELETE FROM item_page WHERE request = ?")
+  static let insertPage = Query("INSERT INTO item_page (request, start, count, launch, bytes) VALUES (?, ?, ?, ?, ?)")
+  static let freezeItems = Query("UPDATE request SET frozen_items = ? WHERE id = ?")
+  static let pages = Query(
+    """
+    SELECT start, count, bytes FROM item_page
+    WHERE request = ? AND start < ?
+      AND start >= (SELECT max(start) FROM item_page WHERE request = ? AND start <= ?)
+    ORDER BY start
+    """)
+}

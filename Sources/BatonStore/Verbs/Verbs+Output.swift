@@ -1,0 +1,48 @@
+package import BatonModel
+
+extension Verbs {
+  /// Output of a launch that is not kept (any more) is dropped: it is no more than a courtesy.
+  package func appendOutput(_ chunks: [OutputChunk]) throws {
+    for chunk in chunks where !chunk.bytes.isEmpty {
+      let (request, launch) = (chunk.launch.request.rawValue, chunk.launch.number)
+      guard try prepare(.launchExists).first(request, launch, row: { _ in true }) == true else { continue }
+      let end = try append(chunk.bytes, request, launch)
+      try prepare(.trimOutput).run(request, launch, end - OutputChunk.maximumKeptBytes)
+    }
+  }
+
+  /// Offset of the end of the launch's output after `bytes`. Short writes join the last row, so that a command that
+  /// prints byte by byte makes no row for each.
+  private func append(_ bytes: [UInt8], _ request: Int64, _ launch: Int) throws -> Int {
+    let last = try prepare(.lastOutput).first(request, launch) { row in (start: row.int(0), bytes: row.blob(1)) }
+    let end = (last.map { $0.start + $0.bytes.count } ?? 0) + bytes.count
+    if let last, last.bytes.count + bytes.count <= Self.outputRowBytes {
+      try prepare(.setOutput).run(request, launch, last.start, last.bytes + bytes)
+    } else {
+      let kept = Array(bytes.suffix(OutputChunk.maximumKeptBytes))
+      try prepare(.setOutput).run(request, launch, end - kept.count, kept)
+    }
+    return end
+  }
+
+  private static let outputRowBytes = 8 << 10
+
+  package func output(of launch: LaunchKey) throws -> [UInt8] {
+    let rows = try prepare(.output).all(launch.request.rawValue, launch.number) { $0.blob(0) }
+    return Array(rows.joined().suffix(OutputChunk.maximumKeptBytes))
+  }
+}
+
+extension Query {
+  static let launchExists = Query("SELECT 1 FROM launch WHERE request = ? AND number = ?")
+  static let lastOutput = Query(
+    "SELECT start, bytes FROM output WHERE request = ? AND launch = ? ORDER BY start DESC LIMIT 1")
+  static let setOutput = Query(
+    """
+    INSERT INTO output (request, launch, start, bytes) VALUES (?, ?, ?, ?)
+    ON CONFLICT (request, launch, start) DO UPDATE SET bytes = excluded.bytes
+    """)
+  static let trimOutput = Query(
+    "DELETE FROM output WHERE request = ? AND launch = ? AND start + length(bytes) <= ?")
+  static let output = Query("SELECT bytes FROM output WHERE request = ? AND launch = ? ORDER BY start")
+}

@@ -1,0 +1,81 @@
+internal import BatonModel
+
+/// A row of `pattern`: what is applied for it, and how many of its requests are in which state.
+struct PatternRow {
+  /// The applied definition; nil after `remove`.
+  var definition: Int64?
+  var counts: StateCounts
+
+  var pending: Int { counts[.scheduled] + counts[.ready] }
+}
+
+/// How many requests are in each state.
+struct StateCounts: Hashable {
+  private var values = [0, 0, 0, 0, 0, 0]
+
+  subscript(state: RequestState) -> Int {
+    get { values[state.code] }
+    set { values[state.code] = newValue }
+  }
+
+  var unfinished: Int { self[.scheduled] + self[.ready] + self[.running] }
+}
+
+extension Verbs {
+  /// The row of a pattern that is known to exist.
+  func pattern(_ id: Int64) throws -> PatternRow {
+    if let known = patterns[id] { return known }
+    guard let row = try prepare(.pattern).first(id, row: Self.patternRow) else {
+      throw StoreError(.corrupt, "A definition in the database names a pattern that is not there.")
+    }
+    patterns[id] = row
+    return row
+  }
+
+  /// Counts a request that came into `new` from `old`; nil stands for not being there.
+  func count(pattern id: Int64, from old: RequestState?, to new: RequestState?) throws {
+    guard old != new else { return }
+    var row = try pattern(id)
+    if let old { row.counts[old] -= 1 }
+    if let new { row.counts[new] += 1 }
+    patterns[id] = row
+    changedPatterns.insert(id)
+    let change = (new?.isPending == true ? 1 : 0) - (old?.isPending == true ? 1 : 0)
+    if let total = pendingTotal { pendingTotal = total + change }
+  }
+
+  /// Pending requests in all.
+  func pendingInAll() throws -> Int {
+    if let known = pendingTotal { return known }
+    try flush()
+    let total = try prepare(.pendingInAll).first { $0.int(0) } ?? 0
+    pendingTotal = total
+    return total
+  }
+
+  func write(_ counts: StateCounts, of pattern: Int64) throws {
+    try prepare(.setPatternCounts).run(
+      counts[.scheduled], counts[.ready], counts[.running], counts[.succeeded], counts[.failed], counts[.cancelled],
+      pattern)
+  }
+
+  private static func patternRow(_ row: Columns) -> PatternRow {
+    PatternRow(definition: row.optionalInt64(0), counts: stateCounts(row, from: 1))
+  }
+
+  static func stateCounts(_ row: Columns, from index: Int32) -> StateCounts {
+    var counts = StateCounts()
+    for state in RequestState.allCases { counts[state] = row.int(index + Int32(state.code)) }
+    return counts
+  }
+}
+
+extension Query {
+  static let pattern = Query(
+    "SELECT definition, scheduled, ready, running, succeeded, failed, cancelled FROM pattern WHERE id = ?")
+  static let setPatternCounts = Query(
+    """
+    UPDATE pattern SET scheduled = ?, ready = ?, running = ?, succeeded = ?, failed = ?, cancelled = ? WHERE id = ?
+    """)
+  static let pendingInAll = Query("SELECT coalesce(sum(scheduled + ready), 0) FROM pattern")
+}

@@ -1,0 +1,105 @@
+package import BatonModel
+
+extension Verbs {
+  package func submit(_ offers: [SubmissionOffer], at now: Timestamp) throws -> [SubmissionAnswer] {
+    try offers.map { try submit($0, at: now) }
+  }
+
+  private func submit(_ offer: SubmissionOffer, at now: Timestamp) throws -> SubmissionAnswer {
+    let submission = offer.submission
+    if let answer = try earlierAnswer(to: submission.id) { return answer }
+    if let refusal = offer.refusal ?? objection(to: submission) { return .refused(refusal) }
+    guard let definition = try frozen(offer.definition), try pattern(definition.pattern).definition != nil else {
+      return .refused(.notPermitted(submission.identifier, nearest: nil))
+    }
+    let known = try identifier(submission.identifier)
+    if known?.waiting == nil, let refusal = try tooManyPending(definition) { return .refused(refusal) }
+    return try accept(offer, NewRequest(submission, definition, at: now), known, at: now)
+  }
+
+  private func accept(
+    _ offer: SubmissionOffer, _ new: NewRequest, _ known: IdentifierRow?, at now: Timestamp
+  ) throws -> SubmissionAnswer {
+    var receipt = try enqueue(new, as: known, at: now)
+    let requirementClass = RequirementClass(definition: new.definition.id, priority: new.priority)
+    var assignment: Assignment?
+    if receipt.state == .ready, let place = offer.host, let host = try holder(place.host, place.incarnation) {
+      assignment = try start(receipt.request, on: host, place.incarnation, place.place, at: now)
+      receipt.state = .running
+    }
+    try remember(offer.submission.id, receipt, requirementClass, at: now)
+    return .accepted(receipt, class: requirementClass, launch: assignment, isRepeat: false)
+  }
+
+  /// The answer that was given to this id, whatever became of the request since. The launch that it may have had is
+  /// not answered again: it was assigned then.
+  private func earlierAnswer(to id: String) throws -> SubmissionAnswer? {
+    try prepare(.submission).first(id) { row in
+      let receipt = SubmissionReceipt(
+        request: RequestID(row.int64(0)), identifier: JobIdentifier(trusted: row.text(1)), number: row.int(2),
+        state: RequestState(code: row.int(5)), eligibleAt: row.time(6), replaced: row.bool(7))
+      let requirementClass = RequirementClass(
+        definition: DefinitionID(row.int64(3)), priority: Priority(code: row.int(4)))
+      return .accepted(receipt, class: requirementClass, launch: nil, isRepeat: true)
+    }
+  }
+
+  private func remember(
+    _ id: String, _ receipt: SubmissionReceipt, _ requirementClass: RequirementClass, at now: Timestamp
+  ) throws {
+    try prepare(.insertSubmission).run(
+      id, now, receipt.request.rawValue, receipt.request.rawValue, receipt.number,
+      requirementClass.definition.rawValue, requirementClass.priority.rawValue, receipt.state.code, receipt.eligibleAt,
+      receipt.replaced)
+  }
+
+  /// What is wrong with the submission itself.
+  private func objection(to submission: Submission) -> Refusal? {
+    let payload = submission.payload?.count ?? 0
+    if payload > Submission.maximumPayloadBytes {
+      return .unavailable(
+        "the payload of \(submission.identifier) has \(payload) bytes; a payload has at most "
+          + "\(Submission.maximumPayloadBytes): pass the name of a file instead")
+    }
+    guard (1...64).contains(submission.id.utf8.count) else {
+      return .unavailable("a submission id has 1 to 64 bytes, this one has \(submission.id.utf8.count)")
+    }
+    return nil
+  }
+
+  private func tooManyPending(_ definition: FrozenDefinition) throws -> Refusal? {
+    let (own, ownLimit) = (
+      try pattern(definition.pattern).pending, definition.definition.pendingLimit ?? limits.pendingPerDefinition
+    )
+    if own >= ownLimit { return .tooManyPending(limit: "pendingLimit", allowed: ownLimit, pending: own) }
+    let all = try pendingInAll()
+    if all >= limits.pending { return .tooManyPending(limit: "limits.pending", allowed: limits.pending, pending: all) }
+    return nil
+  }
+}
+
+extension NewRequest {
+  fileprivate init(_ submission: Submission, _ frozen: FrozenDefinition, at now: Timestamp) {
+    let definition = frozen.definition
+    let earliest = submission.earliestBeginDate ?? definition.earliestBeginDate
+    self.init(
+      identifier: submission.identifier, definition: frozen, priority: submission.priority ?? definition.priority,
+      payload: submission.payload,
+      // A continued job was started by a person, now (contract, row 12).
+      earliest: definition.kind == .continued ? now : earliest?.resolved(submittedAt: now) ?? now,
+      principal: submission.principal, trace: submission.trace, parentSpanID: submission.parentSpanID)
+  }
+}
+
+extension Query {
+  static let submission = Query(
+    """
+    SELECT s.request, i.name, s.number, s.definition, s.priority, s.state, s.eligible_at, s.replaced
+    FROM submission s JOIN identifier i ON i.id = s.identifier WHERE s.key = ?
+    """)
+  static let insertSubmission = Query(
+    """
+    INSERT INTO submission (key, at, request, identifier, number, definition, priority, state, eligible_at, replaced)
+    VALUES (?, ?, ?, (SELECT identifier FROM request WHERE id = ?), ?, ?, ?, ?, ?, ?)
+    """)
+}

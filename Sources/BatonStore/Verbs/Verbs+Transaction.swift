@@ -1,0 +1,98 @@
+internal import GRDB
+internal import GRDBSQLite
+
+/// How an attempt to write a group ended. Unless it was committed, it was rolled back.
+enum Attempt {
+  case committed
+  /// The operation at this index threw after it had changed something.
+  case disturbed(Int)
+  /// Nothing can be written now: the disk is full.
+  case refused(StoreError)
+  /// The disk failed: whether the group is there is unknown, and nothing may be written until it is opened again.
+  case failed(StoreError)
+}
+
+extension Verbs {
+  /// Runs the operations in one transaction. One that throws before it changed a row is given its error, and the
+  /// others go on.
+  func attempt(_ group: [any Operation]) -> Attempt {
+    var current = 0
+    return attempt { verbs in
+      for (index, operation) in group.enumerated() {
+        current = index
+        try verbs.runUnharmed(operation)
+      }
+    } thrown: { _ in .disturbed(current) }
+  }
+
+  /// Runs one operation in its own transaction and gives it what it threw, if it did.
+  func attemptAlone(_ operation: any Operation) -> Attempt {
+    attempt {
+      try operation.run($0)
+    } thrown: { error in
+      operation.fail(StoreError(anything: error))
+      return .refused(StoreError(anything: error))
+    }
+  }
+
+  /// A transaction around `body`, or its error and a rollback.
+  func transaction(_ body: (Verbs) throws -> Void) throws {
+    try prepare(.begin).run()
+    do {
+      try body(self)
+      try flush()
+      try prepare(.commit).run()
+    } catch {
+      rollBack()
+      throw StoreError(anything: error)
+    }
+  }
+
+  private func attempt(_ body: (Verbs) throws -> Void, thrown: (any Error) -> Attempt) -> Attempt {
+    var isCommitting = false
+    do {
+      try prepare(.begin).run()
+      try body(self)
+      try flush()
+      isCommitting = true
+      try prepare(.commit).run()
+      return .committed
+    } catch {
+      rollBack()
+      return fate(of: error, isCommitting: isCommitting) ?? thrown(error)
+    }
+  }
+
+  /// Nil for an error that is the operation's own.
+  private func fate(of error: any Error, isCommitting: Bool) -> Attempt? {
+    guard let error = error as? DatabaseError else { return nil }
+    switch error.resultCode {
+    case .SQLITE_FULL: return .refused(StoreError(error))
+    case .SQLITE_IOERR, .SQLITE_CORRUPT, .SQLITE_NOTADB: return .failed(StoreError(error))
+    default: return isCommitting ? .failed(StoreError(error)) : nil
+    }
+  }
+
+  private func runUnharmed(_ operation: any Operation) throws {
+    let before = sqlite3_total_changes(db.sqliteConnection)
+    do {
+      try operation.run(self)
+    } catch let error as StoreError where sqlite3_total_changes(db.sqliteConnection) == before {
+      operation.fail(error)
+    }
+  }
+
+  /// Also where SQLite has rolled back by itself, as it does when a disk is full.
+  private func rollBack() {
+    if sqlite3_get_autocommit(db.sqliteConnection) == 0 {
+      do { try prepare(.rollback).run() } catch { preconditionFailure("a transaction could not be rolled back: \(error)") }
+    }
+    forget()
+  }
+}
+
+extension Query {
+  static let begin = Query("BEGIN IMMEDIATE")
+  static let commit = Query("COMMIT")
+  static let rollback = Query("ROLLBACK")
+}

@@ -1,0 +1,70 @@
+internal import BatonModel
+internal import GRDB
+
+/// The verbs of the store as plain functions on one open connection, called inside a transaction: `SQLiteStore` runs
+/// them in groups, the simulation one by one. One instance per connection, used by one thread at a time.
+///
+/// A verb that throws before it changed a row changed nothing; any other throw must be followed by a rollback and
+/// `forget()`.
+package final class Verbs {
+  let db: Database
+  let limits: StoreLimits
+  let cache: DefinitionCache
+  private var prepared: [ObjectIdentifier: Prepared] = [:]
+  /// What the writer knows of the rows of `pattern` and of the next request's id: written back by `flush()`.
+  var patterns: [Int64: PatternRow] = [:]
+  var changedPatterns: Set<Int64> = []
+  var pendingTotal: Int?
+  var nextRequest: Int64?
+  var nextRequestChanged = false
+
+  init(_ db: Database, limits: StoreLimits, cache: DefinitionCache) {
+    self.db = db
+    self.limits = limits
+    self.cache = cache
+  }
+
+  func prepare(_ query: Query) throws -> Prepared {
+    let key = ObjectIdentifier(query)
+    if let known = prepared[key] { return known }
+    let made = Prepared(try db.cachedStatement(sql: query.sql))
+    prepared[key] = made
+    return made
+  }
+
+  /// Writes back what the verbs of this transaction counted; called once before the commit.
+  func flush() throws {
+    if nextRequestChanged, let nextRequest {
+      try prepare(.setNextRequest).run(nextRequest)
+      nextRequestChanged = false
+    }
+    for id in changedPatterns.sorted() {
+      guard let pattern = patterns[id] else { preconditionFailure("a changed pattern is not known") }
+      try write(pattern.counts, of: id)
+    }
+    changedPatterns.removeAll(keepingCapacity: true)
+  }
+
+  /// Forgets what a rolled back transaction made this instance believe.
+  func forget() {
+    patterns.removeAll()
+    changedPatterns.removeAll()
+    pendingTotal = nil
+    nextRequest = nil
+    nextRequestChanged = false
+    cache.removeAll()
+  }
+
+  /// The id of the request that is about to be inserted: each is given once, also if its request is deleted later.
+  func drawRequestID() throws -> Int64 {
+    let id = try nextRequest ?? prepare(.nextRequest).first { $0.int64(0) } ?? 1
+    nextRequest = id + 1
+    nextRequestChanged = true
+    return id
+  }
+}
+
+extension Query {
+  static let nextRequest = Query("SELECT next_request FROM store WHERE id = 1")
+  static let setNextRequest = Query("UPDATE store SET next_request = ? WHERE id = 1")
+}

@@ -1,0 +1,40 @@
+/// Where something listens: `HOST:PORT`, with an IPv6 address in brackets.
+package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
+  package var host: String
+  /// 0 asks the system for a free port.
+  package var port: Int
+
+  package init(host: String, port: Int) {
+    self.host = host
+    self.port = port
+  }
+
+  /// Throws a message that says what is wrong with `text`.
+  package init(parsing text: String) throws {
+    guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+      (0...65_535).contains(port)
+    else { throw EndpointError("'\(text)' is not HOST:PORT, such as 127.0.0.1:7420") }
+    var host = text[..<colon]
+    if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+    guard !host.isEmpty, host.allSatisfy({ !$0.isWhitespace && $0 != "/" }) else {
+      throw EndpointError("'\(text)' has no host: write HOST:PORT, such as 127.0.0.1:7420")
+    }
+    self.init(host: String(host), port: port)
+  }
+
+  /// 127.0.0.0/8, ::1 and `localhost`: what other machines cannot reach.
+  package var isLoopback: Bool {
+    if host == "localhost" || host == "::1" { return true }
+    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+    return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+  }
+
+  package var isIPv6: Bool { host.contains(":") }
+
+  package var description: String { isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}
+
+package struct EndpointError: Error, Sendable, CustomStringConvertible {
+  package var description: String
+  init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,64 @@
+package import BatonModel
+package import BatonProtobuf
+import SwiftProtobuf
+
+/// Frames of many messages: as many as there are, up to about a megabyte.
+package enum Framing {
+  private static let maximumMessages = 2048
+  private static let targetBytes = 1 << 20
+
+  package static func frames(_ messages: [WorkerMessage]) -> [Baton_V1_WorkerFrame] {
+    chunks(messages, bytes: \.approximateBytes).map { chunk in .with { $0.messages = chunk.map(\.proto) } }
+  }
+
+  package static func frames(_ messages: [CoordinatorMessage]) throws -> [Baton_V1_CoordinatorFrame] {
+    try chunks(messages, bytes: \.approximateBytes).map { chunk in
+      try .with { $0.messages = try chunk.map { try $0.proto() } }
+    }
+  }
+
+  private static func chunks<Message>(_ messages: [Message], bytes: (Message) -> Int) -> [ArraySlice<Message>] {
+    var chunks: [ArraySlice<Message>] = []
+    var (start, size) = (0, 0)
+    for (index, message) in messages.enumerated() {
+      let added = bytes(message)
+      if index > start, size + added > targetBytes || index - start >= maximumMessages {
+        chunks.append(messages[start..<index])
+        (start, size) = (index, 0)
+      }
+      size += added
+    }
+    if start < messages.count { chunks.append(messages[start...]) }
+    return chunks
+  }
+}
+
+extension WorkerMessage {
+  fileprivate var approximateBytes: Int {
+    switch self {
+    case .checkpoint(let checkpoint): 64 + (checkpoint.cursor?.count ?? 0)
+    case .items(let page): page.approximateBytes
+    case .output(let chunk): 32 + chunk.bytes.count
+    case .hello(let hello): 1024 + hello.running.count * 24
+    case .ended(let ending): if case .failed(let text) = ending.outcome { 64 + text.utf8.count } else { 64 }
+    case .heartbeat, .conditions, .itemsWanted, .update, .expiring, .draining: 256
+    }
+  }
+}
+
+extension CoordinatorMessage {
+  fileprivate var approximateBytes: Int {
+    switch self {
+    case .launch(let assignment): 256 + (assignment.payload?.count ?? 0) + (assignment.progress.cursor?.count ?? 0)
+    case .items(let page): page.approximateBytes
+    case .definition: 64 << 10
+    case .welcome, .refused, .heartbeatAnswered, .itemsCommitted, .committed, .expire, .withdraw, .refuse,
+      .endingCommitted:
+      64
+    }
+  }
+}
+
+extension ItemPage {
+  fileprivate var approximateBytes: Int { items.reduce(64) { $0 + $1.utf8.count + 4 } }
+}

@@ -1,0 +1,103 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// The secret that a coordinator asks of everyone who connects, on loopback too: other users of the machine have no
+/// business with it. It lies in the coordinator's data folder and, for clients of the same user, in a runtime folder.
+package enum TokenFile {
+  /// Where a coordinator on `port` publishes its token for clients of the same user: `$XDG_RUNTIME_DIR/baton`, or
+  /// a folder of the user's own below /tmp where that is not set.
+  package static func published(port: Int) -> String { runtimeFolder() + "/\(port).token" }
+
+  private static func runtimeFolder() -> String {
+    if let runtime = getenv("XDG_RUNTIME_DIR").map({ String(cString: $0) }), !runtime.isEmpty {
+      return runtime + "/baton"
+    }
+    return "/tmp/baton-\(getuid())"
+  }
+
+  /// Reads the token that clients have to send to a coordinator on `port`.
+  /// - Parameter file: what `BATON_TOKEN_FILE` or the configuration names; nil means the published one.
+  /// - Returns: nil if there is no published file: the coordinator is not running, or another user's.
+  /// - Throws: a message that names the file, if `file` cannot be read.
+  package static func read(_ file: String?, port: Int) throws -> String? {
+    if let file {
+      guard let data = try? Data(contentsOf: URL(fileURLWithPath: file)) else {
+        throw TokenFileError("the token file \(file) cannot be read: check BATON_TOKEN_FILE and its permissions")
+      }
+      return text(data)
+    }
+    let path = published(port: port)
+    guard isOurs(path), let data = try? Data(contentsOf: URL(fileURLWithPath: path)) else { return nil }
+    return text(data)
+  }
+
+  /// Takes the token of the data folder, or makes one, and publishes it.
+  package static func publish(dataFolder: String, port: Int) throws -> String {
+    let own = dataFolder + "/token"
+    let token: String
+    if let data = try? Data(contentsOf: URL(fileURLWithPath: own)), !text(data).isEmpty {
+      token = text(data)
+    } else {
+      token = (0..<64).map { _ in String("0123456789abcdef".randomElement() ?? "0") }.joined()
+      try write(token, to: own)
+    }
+    let folder = runtimeFolder()
+    mkdir(folder, 0o700)
+    guard isOurs(folder) else {
+      throw TokenFileError("\(folder) belongs to somebody else: set XDG_RUNTIME_DIR to a folder of your own")
+    }
+    try write(token, to: published(port: port))
+    return token
+  }
+
+  package static func withdraw(port: Int) { unlink(published(port: port)) }
+
+  /// A link or another user's file is not trusted.
+  private static func isOurs(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_uid == getuid() && status.st_mode & S_IFMT != S_IFLNK
+  }
+
+  private static func write(_ token: String, to path: String) throws {
+    unlink(path)
+    let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard file >= 0 else {
+      throw TokenFileError("the token cannot be written to \(path): \(String(cString: strerror(errno)))")
+    }
+    defer { close(file) }
+    let bytes = Array((token + "\n").utf8)
+    guard bytes.withUnsafeBytes({ systemWrite(file, $0.baseAddress, $0.count) }) == bytes.count else {
+      throw TokenFileError("the token cannot be written to \(path): \(String(cString: strerror(errno)))")
+    }
+  }
+
+  private static func systemWrite(_ file: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+    #if canImport(Glibc)
+      Glibc.write(file, bytes, count)
+    #elseif canImport(Musl)
+      Musl.write(file, bytes, count)
+    #else
+      Darwin.write(file, bytes, count)
+    #endif
+  }
+
+  private static func text(_ data: Data) -> String {
+    String(String(decoding: data, as: UTF8.self).filter { !$0.isWhitespace })
+  }
+}
+
+package struct TokenFileError: Error, Sendable, CustomStringConvertible {
+  package var description: String
+  init(_ description: String) { self.description = description }
+}

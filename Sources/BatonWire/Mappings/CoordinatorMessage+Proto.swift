@@ -1,0 +1,131 @@
+package import BatonModel
+package import BatonProtobuf
+import SwiftProtobuf
+
+#if canImport(FoundationEssentials)
+  package import FoundationEssentials
+#else
+  package import Foundation
+#endif
+
+extension CoordinatorMessage {
+  package func proto() throws -> Baton_V1_CoordinatorMessage {
+    var proto = Baton_V1_CoordinatorMessage()
+    switch self {
+    case .welcome(let term): proto.welcome = term.nanoseconds
+    case .refused(let text, let isFinal):
+      proto.refused = .with {
+        $0.text = text
+        $0.isFinal = isFinal
+      }
+    case .heartbeatAnswered(let number): proto.heartbeatAnswered = Int64(number)
+    case .definition(let id, let definition):
+      proto.definition = try .with {
+        $0.id = id.rawValue
+        $0.json = try definition.json()
+      }
+    case .launch(let assignment): proto.launch = assignment.proto
+    case .items(let page): proto.items = page.proto
+    case .itemsCommitted(let launch, let count, let isFrozen):
+      proto.itemsCommitted = .with {
+        $0.launch = launch.proto
+        $0.count = Int64(count)
+        $0.isFrozen = isFrozen
+      }
+    case .committed(let launch, let batch):
+      proto.committed = .with {
+        $0.launch = launch.proto
+        $0.batch = Int64(batch)
+      }
+    case .expire(let launch, let reason): proto.expire = reason.proto(of: launch)
+    case .withdraw(let launch, let text): proto.withdraw = text.proto(about: launch)
+    case .refuse(let launch, let text): proto.refuse = text.proto(about: launch)
+    case .endingCommitted(let launch): proto.endingCommitted = launch.proto
+    }
+    return proto
+  }
+
+  package init(_ proto: Baton_V1_CoordinatorMessage) throws {
+    switch proto.kind {
+    case .welcome(let term): self = .welcome(leaseTerm: .nanoseconds(term))
+    case .refused(let refused): self = .refused(refused.text, isFinal: refused.isFinal)
+    case .heartbeatAnswered(let number): self = .heartbeatAnswered(number: Int(number))
+    case .definition(let message):
+      self = .definition(DefinitionID(message.id), try Definition(json: message.json))
+    case .launch(let assignment): self = .launch(try Assignment(assignment))
+    case .items(let page): self = .items(ItemPage(page))
+    case .itemsCommitted(let message):
+      self = .itemsCommitted(LaunchKey(message.launch), count: Int(message.count), isFrozen: message.isFrozen)
+    case .committed(let message): self = .committed(LaunchKey(message.launch), batch: Int(message.batch))
+    case .expire(let message): self = .expire(LaunchKey(message.launch), try ExpiryReason(message))
+    case .withdraw(let message): self = .withdraw(LaunchKey(message.launch), message.text)
+    case .refuse(let message): self = .refuse(LaunchKey(message.launch), message.text)
+    case .endingCommitted(let launch): self = .endingCommitted(LaunchKey(launch))
+    case nil: throw WireError("a coordinator's message of an unknown kind: is the coordinator newer than this worker?")
+    }
+  }
+}
+
+extension String {
+  fileprivate func proto(about launch: LaunchKey) -> Baton_V1_LaunchText {
+    .with {
+      $0.launch = launch.proto
+      $0.text = self
+    }
+  }
+}
+
+extension Definition {
+  /// Baton's own JSON, with sorted keys: equal definitions have equal bytes.
+  package func json() throws -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return try encoder.encode(self)
+  }
+
+  package init(json: Data) throws { self = try JSONDecoder().decode(Definition.self, from: json) }
+}
+
+extension Assignment {
+  var proto: Baton_V1_Assignment {
+    .with {
+      $0.launch = launch.proto
+      $0.identifier = identifier.rawValue
+      $0.requestNumber = Int64(requestNumber)
+      $0.definition = definition.rawValue
+      $0.priority = Int32(priority.rawValue)
+      if let payload { $0.payload = Data(payload) }
+      $0.batches = Int64(progress.batches)
+      if let cursor = progress.cursor { $0.cursor = Data(cursor) }
+      $0.completedUnits = progress.completedUnits
+      if let total = progress.totalUnits { $0.totalUnits = total }
+      if let frozenItems { $0.frozenItems = Int64(frozenItems) }
+      $0.isResumption = isResumption
+      $0.principal = principal
+      $0.traceparent = trace.traceparent
+      $0.startedAt = startedAt.nanoseconds
+      $0.gpus = gpus.map(Int32.init)
+      if let pendingExpiry { $0.pendingExpiry = pendingExpiry.code }
+      if let detail = pendingExpiry?.detail { $0.pendingExpiryDetail = detail }
+    }
+  }
+
+  init(_ proto: Baton_V1_Assignment) throws {
+    guard let trace = TraceContext(traceparent: proto.traceparent), let priority = Priority(rawValue: Int(proto.priority))
+    else { throw WireError("launch \(LaunchKey(proto.launch)) has no well-formed traceparent or priority") }
+    let expiry =
+      proto.hasPendingExpiry
+      ? try ExpiryReason(proto.pendingExpiry, detail: proto.hasPendingExpiryDetail ? proto.pendingExpiryDetail : nil)
+      : nil
+    self.init(
+      launch: LaunchKey(proto.launch), identifier: try JobIdentifier(wire: proto.identifier),
+      requestNumber: Int(proto.requestNumber), definition: DefinitionID(proto.definition), priority: priority,
+      payload: proto.hasPayload ? Array(proto.payload) : nil,
+      progress: Progress(
+        batches: Int(proto.batches), cursor: proto.hasCursor ? Array(proto.cursor) : nil,
+        completedUnits: proto.completedUnits, totalUnits: proto.hasTotalUnits ? proto.totalUnits : nil),
+      frozenItems: proto.hasFrozenItems ? Int(proto.frozenItems) : nil, isResumption: proto.isResumption,
+      principal: proto.principal, trace: trace, startedAt: Timestamp(nanoseconds: proto.startedAt),
+      gpus: proto.gpus.map(Int.init), pendingExpiry: expiry)
+  }
+}

@@ -1,0 +1,188 @@
+package import BatonModel
+package import BatonProtobuf
+import SwiftProtobuf
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+extension WorkerMessage {
+  package var proto: Baton_V1_WorkerMessage {
+    var proto = Baton_V1_WorkerMessage()
+    switch self {
+    case .hello(let hello): proto.hello = hello.proto
+    case .heartbeat(let number): proto.heartbeat = Int64(number)
+    case .conditions(let conditions): proto.conditions = conditions.proto
+    case .items(let page): proto.items = page.proto
+    case .itemsWanted(let launch, let start, let count):
+      proto.itemsWanted = .with {
+        $0.launch = launch.proto
+        $0.start = Int64(start)
+        $0.count = Int32(count)
+      }
+    case .checkpoint(let checkpoint): proto.checkpoint = checkpoint.proto
+    case .update(let update): proto.update = update.proto
+    case .output(let chunk):
+      proto.output = .with {
+        $0.launch = chunk.launch.proto
+        $0.data = Data(chunk.bytes)
+      }
+    case .expiring(let launch, let reason): proto.expiring = reason.proto(of: launch)
+    case .ended(let ending): proto.ended = ending.proto
+    case .draining: proto.draining = Baton_V1_Empty()
+    }
+    return proto
+  }
+
+  package init(_ proto: Baton_V1_WorkerMessage) throws {
+    switch proto.kind {
+    case .hello(let hello): self = .hello(try Hello(hello))
+    case .heartbeat(let number): self = .heartbeat(number: Int(number))
+    case .conditions(let conditions): self = .conditions(Conditions(conditions))
+    case .items(let page): self = .items(ItemPage(page))
+    case .itemsWanted(let wanted):
+      self = .itemsWanted(LaunchKey(wanted.launch), start: Int(wanted.start), count: Int(wanted.count))
+    case .checkpoint(let checkpoint): self = .checkpoint(Checkpoint(checkpoint))
+    case .update(let update): self = .update(LaunchUpdate(update))
+    case .output(let chunk): self = .output(OutputChunk(launch: LaunchKey(chunk.launch), bytes: Array(chunk.data)))
+    case .expiring(let expiring): self = .expiring(LaunchKey(expiring.launch), try ExpiryReason(expiring))
+    case .ended(let ending): self = .ended(try Ending(ending))
+    case .draining: self = .draining
+    case nil: throw WireError("a worker's message of an unknown kind: is the worker newer than this coordinator?")
+    }
+  }
+}
+
+extension Hello {
+  var proto: Baton_V1_Hello {
+    .with {
+      $0.host = host.rawValue
+      $0.incarnation = incarnation.rawValue
+      $0.version = version
+      $0.capabilities = capabilities.proto
+      $0.conditions = conditions.proto
+      $0.running = running.map { running in
+        .with {
+          $0.launch = running.launch.proto
+          $0.gpus = running.gpus.map(Int32.init)
+        }
+      }
+    }
+  }
+
+  init(_ proto: Baton_V1_Hello) throws {
+    guard !proto.host.isEmpty, proto.host.utf8.count <= 255, !proto.incarnation.isEmpty else {
+      throw WireError("a hello needs a host name of 1 to 255 bytes and an incarnation")
+    }
+    self.init(
+      host: HostName(proto.host), incarnation: Incarnation(proto.incarnation), version: proto.version,
+      capabilities: try Capabilities(proto.capabilities), conditions: Conditions(proto.conditions),
+      running: proto.running.map { RunningLaunch(launch: LaunchKey($0.launch), gpus: $0.gpus.map(Int.init)) })
+  }
+}
+
+extension Capabilities {
+  package var proto: Baton_V1_Capabilities {
+    .with {
+      $0.slots = Int32(slots)
+      $0.kinds = kinds.map(\.rawValue).sorted()
+      $0.handlers = handlers.map(\.rawValue)
+      $0.runsCommands = runsCommands
+      $0.permittedIdentifiers = permittedIdentifiers.map(\.rawValue)
+    }
+  }
+
+  package init(_ proto: Baton_V1_Capabilities) throws {
+    self.init(
+      slots: Int(proto.slots), kinds: Set(proto.kinds.compactMap(JobKind.init)),
+      handlers: try proto.handlers.map { try IdentifierPattern(wire: $0) }, runsCommands: proto.runsCommands,
+      permittedIdentifiers: try proto.permittedIdentifiers.map { try IdentifierPattern(wire: $0) })
+  }
+}
+
+extension Checkpoint {
+  var proto: Baton_V1_Checkpoint {
+    .with {
+      $0.launch = launch.proto
+      $0.batch = Int64(batch)
+      if let cursor { $0.cursor = Data(cursor) }
+      $0.completedUnits = completedUnits
+      if let totalUnits { $0.totalUnits = totalUnits }
+      if let subtitle { $0.subtitle = subtitle }
+      $0.reachesEnd = reachesEnd
+    }
+  }
+
+  init(_ proto: Baton_V1_Checkpoint) {
+    self.init(
+      launch: LaunchKey(proto.launch), batch: Int(proto.batch), cursor: proto.hasCursor ? Array(proto.cursor) : nil,
+      completedUnits: proto.completedUnits, totalUnits: proto.hasTotalUnits ? proto.totalUnits : nil,
+      subtitle: proto.hasSubtitle ? proto.subtitle : nil, reachesEnd: proto.reachesEnd)
+  }
+}
+
+extension LaunchUpdate {
+  var proto: Baton_V1_LaunchUpdate {
+    .with {
+      $0.launch = launch.proto
+      if let title { $0.title = title }
+      if let subtitle { $0.subtitle = subtitle }
+      if let completedUnits { $0.completedUnits = completedUnits }
+      if let totalUnits { $0.totalUnits = totalUnits }
+    }
+  }
+
+  init(_ proto: Baton_V1_LaunchUpdate) {
+    self.init(
+      launch: LaunchKey(proto.launch), title: proto.hasTitle ? proto.title : nil,
+      subtitle: proto.hasSubtitle ? proto.subtitle : nil,
+      completedUnits: proto.hasCompletedUnits ? proto.completedUnits : nil,
+      totalUnits: proto.hasTotalUnits ? proto.totalUnits : nil)
+  }
+}
+
+extension Ending {
+  var proto: Baton_V1_Ending {
+    .with {
+      $0.launch = launch.proto
+      $0.outcome = outcome.code
+      $0.isGraceful = isGraceful
+      switch outcome {
+      case .finished, .lost: break
+      case .failed(let text): $0.text = text
+      case .expired(let reason):
+        $0.text = reason.code
+        if let detail = reason.detail { $0.detail = detail }
+      }
+    }
+  }
+
+  init(_ proto: Baton_V1_Ending) throws {
+    let outcome: LaunchOutcome
+    switch proto.outcome {
+    case "finished": outcome = .finished
+    case "failed": outcome = .failed(proto.text)
+    case "lost": outcome = .lost
+    case "expired": outcome = .expired(try ExpiryReason(proto.text, detail: proto.hasDetail ? proto.detail : nil))
+    default: throw WireError("unknown outcome '\(proto.outcome)' of a launch")
+    }
+    self.init(launch: LaunchKey(proto.launch), outcome: outcome, isGraceful: proto.isGraceful)
+  }
+}
+
+extension ItemPage {
+  var proto: Baton_V1_ItemPage {
+    .with {
+      $0.launch = launch.proto
+      $0.start = Int64(start)
+      $0.items = items
+      $0.isLast = isLast
+    }
+  }
+
+  init(_ proto: Baton_V1_ItemPage) {
+    self.init(launch: LaunchKey(proto.launch), start: Int(proto.start), items: proto.items, isLast: proto.isLast)
+  }
+}

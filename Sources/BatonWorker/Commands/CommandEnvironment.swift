@@ -1,0 +1,50 @@
+import BatonModel
+
+/// The variables of a command: a few of the worker's own, then the launch's, then the definition's, then Baton's.
+///
+/// Of the worker's environment a command sees `PATH`, `HOME`, `LANG` and `LC_*`, and nothing else: no tokens, no
+/// settings. `TMPDIR` is a folder of the launch. A host's GPUs that the launch holds are in `CUDA_VISIBLE_DEVICES`.
+struct CommandEnvironment: Sendable {
+  /// Used where the worker has no `PATH`.
+  static let standardPath = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+
+  private var values: [String: String]
+
+  init(worker: [String: String], work: Work, assignment: Assignment, host: HostName, folder: LaunchFolder, text: CommandText)
+  {
+    values = worker.filter { ["PATH", "HOME", "LANG"].contains($0.key) || $0.key.hasPrefix("LC_") }
+    values["PATH"] = values["PATH"] ?? Self.standardPath
+    values["TMPDIR"] = folder.temporary
+    if !assignment.gpus.isEmpty {
+      values["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
+      values["CUDA_VISIBLE_DEVICES"] = assignment.gpus.map(String.init).joined(separator: ",")
+    }
+    for (name, value) in work.environment { values[name] = text.expand(value) }
+    values["BATON_IDENTIFIER"] = assignment.identifier.rawValue
+    values["BATON_REQUEST"] = String(assignment.requestNumber)
+    values["BATON_LAUNCH"] = String(assignment.launch.number)
+    values["BATON_HOST"] = host.rawValue
+    values["BATON_PAYLOAD_FILE"] = folder.payloadFile
+    values["BATON_CHECKPOINT_FILE"] = folder.checkpointFile
+    values[ProcessMarker.variable] = folder.expiryFile
+    values["TRACEPARENT"] = assignment.trace.traceparent
+  }
+
+  /// What executables are searched on.
+  var path: String { values["PATH"] ?? Self.standardPath }
+
+  /// - Parameter batch: counted over all launches of the request: with the request it names this piece of work.
+  func variables(batch: Int, adding extra: [String: String] = [:]) -> [String: String] {
+    values.merging(extra) { $1 }.merging(["BATON_BATCH": String(batch)]) { $1 }
+  }
+}
+
+/// Puts what the identifier's `*` matched where a definition says `${wildcard}`.
+struct CommandText: Sendable {
+  let wildcard: String?
+
+  func expand(_ text: String) -> String {
+    guard let wildcard, text.contains("${wildcard}") else { return text }
+    return text.replacing("${wildcard}", with: wildcard)
+  }
+}

@@ -1,0 +1,88 @@
+import BatonModel
+import Subprocess
+
+#if canImport(System)
+  import System
+#else
+  import SystemPackage
+#endif
+
+/// The file that a command's first word means, found as execvp(3) finds it: a word with a slash is a path, relative
+/// to the working directory; any other is searched on `PATH`.
+struct CommandExecutable: Sendable {
+  let path: String
+  let name: String
+  let directory: String
+  let host: HostName
+
+  /// - Throws: `CommandError` if the directory or the file is not there, or is nothing that can be run.
+  init(_ name: String, directory: String, searchPath: String, host: HostName) throws {
+    self.name = name
+    self.directory = directory
+    self.host = host
+    guard SystemCall.isFolder(directory) else {
+      throw CommandError(
+        .directoryMissing,
+        "the working directory \(directory) is not a folder on \(host): make it there, or change 'directory' "
+          + "in the definition")
+    }
+    path = try Self.find(name, directory: directory, searchPath: searchPath, host: host)
+  }
+
+  private static func find(_ name: String, directory: String, searchPath: String, host: HostName) throws -> String {
+    if name.contains("/") {
+      return try check(name.hasPrefix("/") ? name : directory + "/" + name, name: name, host: host)
+    }
+    let folders = searchPath.split(separator: ":", omittingEmptySubsequences: false)
+    let candidates = folders.map { $0.isEmpty ? "\(directory)/\(name)" : "\($0)/\(name)" }
+    if let found = candidates.first(where: { SystemCall.isRegularFile($0) && SystemCall.isExecutable($0) }) {
+      return found
+    }
+    if let found = candidates.first(where: { SystemCall.isRegularFile($0) }) {
+      return try check(found, name: name, host: host)
+    }
+    throw CommandError(
+      .notFound,
+      "there is no command '\(name)' on \(host) in \(searchPath): install it there, give its full path, "
+        + "or set PATH in the definition's 'environment'")
+  }
+
+  private static func check(_ path: String, name: String, host: HostName) throws -> String {
+    guard SystemCall.mode(of: path) != nil else {
+      throw CommandError(
+        .notFound, "there is no command '\(name)' on \(host): \(path) does not exist; put it there, or change 'command'")
+    }
+    guard SystemCall.isRegularFile(path) else {
+      throw CommandError(.notExecutable, "the command '\(name)' on \(host) is not a file: \(path)")
+    }
+    guard SystemCall.isExecutable(path) else {
+      throw CommandError(
+        .notExecutable, "the command '\(name)' on \(host) may not be run by the worker's user: chmod +x \(path)")
+    }
+    return path
+  }
+}
+
+extension CommandExecutable {
+  /// What it means that the system did not start it.
+  func explain(_ error: any Error) -> CommandError {
+    guard let error = error as? SubprocessError else { return CommandError(.host, "\(path) on \(host): \(error)") }
+    switch (error.code, error.underlyingError) {
+    case (_, .some(.argListTooLong)):
+      return CommandError(
+        .argumentsTooLong,
+        "the arguments of '\(name)' are longer than \(host) takes: lower 'batchSize', or pass the items by stdin or file")
+    case (_, .some(.execFormatError)):
+      return CommandError(
+        .notExecutable, "\(path) on \(host) is no program for this system; a script begins with a line such as #!/bin/sh")
+    case (.executableNotFound, _):
+      return CommandError(
+        .notExecutable,
+        "\(host) cannot run \(path): the interpreter that its first line names, or a library, is not there")
+    case (.failedToChangeWorkingDirectory, _):
+      return CommandError(.directoryMissing, "\(host) cannot enter the working directory \(directory): \(error)")
+    default:
+      return CommandError(.host, "\(host) cannot start \(path): \(error)")
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import BatonHandler
+import BatonModel
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// One launch of a command: its folder, its environment, and how one batch is run.
+struct CommandLaunch: Sendable {
+  let runner: CommandRunner
+  let runtime: any CommandRuntime
+  let stop: CommandStop
+  let folder: LaunchFolder
+  let environment: CommandEnvironment
+  let executable: CommandExecutable
+  /// The definition's command with what the wildcard matched.
+  let command: [String]
+
+  var work: Work { runner.work }
+  var directory: String { executable.directory }
+
+  init(_ runner: CommandRunner, runtime: any CommandRuntime, stop: CommandStop) throws {
+    self.runner = runner
+    self.runtime = runtime
+    self.stop = stop
+    let (work, assignment) = (runner.work, runner.assignment)
+    folder = try LaunchFolder(runner.folders.folder(of: assignment.launch))
+    try SystemCall.write(assignment.payload ?? [], to: folder.payloadFile)
+    try SystemCall.write(runtime.progress.cursor ?? [], to: folder.checkpointFile)
+    let text = CommandText(wildcard: runner.definition.pattern.wildcardValue(in: assignment.identifier))
+    environment = CommandEnvironment(
+      worker: ProcessInfo.processInfo.environment, work: work, assignment: assignment, host: runner.host,
+      folder: folder, text: text)
+    command = work.command.map(text.expand)
+    executable = try CommandExecutable(
+      command.first ?? "", directory: Self.absolute(work.directory.map(text.expand) ?? folder.empty),
+      searchPath: environment.path, host: runner.host)
+    runner.processes.begin(assignment.launch)
+  }
+
+  private static func absolute(_ path: String) -> String {
+    path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+  }
+
+  /// All that is left to do of the request.
+  func work() async throws {
+    if let items = work.items {
+      try await runBatches(of: items)
+    } else {
+      try await runWithCursor()
+    }
+  }
+
+  /// Runs the command once; returns if the batch is done.
+  /// - Throws: `CommandExpired` or `CommandError`.
+  func execute(
+    _ invocation: Invocation, during: @escaping @Sendable (RunningProcess) async -> Void = { _ in }
+  ) async throws {
+    if stop.isStopped { throw CommandExpired(isGraceful: true) }
+    let tail = OutputTail()
+    let outcome = try await start(invocation, during: during, tail: tail)
+    try CommandVerdict(outcome, wasStopped: stop.isStopped).check {
+      "'\(command[0])' in \(directory) on \(runner.host)" + runner.place(of: runtime.progress.batches)
+    } output: {
+      tail.lines
+    }
+  }
+
+  private func start(
+    _ invocation: Invocation, during: @escaping @Sendable (RunningProcess) async -> Void, tail: OutputTail
+  ) async throws -> ProcessOutcome {
+    let process = ProcessLaunch(
+      executable: invocation.executable ?? executable.path, arguments: invocation.arguments,
+      environment: environment.variables(batch: runtime.progress.batches, adding: invocation.environment),
+      directory: directory, standardInput: invocation.standardInput)
+    do {
+      return try await process.run(in: runner.processes, folder: folder.path) { process in
+        async let enforcement: Void = stop.enforce(on: process)
+        await during(process)
+        await enforcement
+      } output: { bytes in
+        tail.append(bytes)
+        runtime.output(bytes)
+      }
+    } catch {
+      throw executable.explain(error)
+    }
+  }
+}
+
+/// What one run of the command gets.
+struct Invocation: Hashable, Sendable {
+  /// Another file than the launch's own.
+  var executable: String?
+  var arguments: [String]
+  var environment: [String: String] = [:]
+  var standardInput = "/dev/null"
+}
+
+extension CommandRunner {
+  /// " (batch 3 of com.example.export, request 12)", for messages.
+  func place(of batch: Int) -> String {
+    " (batch \(batch) of \(assignment.identifier), request \(assignment.requestNumber))"
+  }
+}

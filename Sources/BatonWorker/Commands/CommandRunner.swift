@@ -1,0 +1,68 @@
+import BatonHandler
+package import BatonModel
+
+/// Runs a definition's `work` for one launch: one process per batch, each committed before the next begins.
+///
+/// Call `run` in a task that is cancelled when the launch expires, with `runtime.expiry` set before. A cancellation
+/// without an expiry is a withdrawal: what runs is killed at once. `ProcessRegistry.kill(_:)` ends a closing window
+/// early, for a withdrawal that comes after an expiry.
+package struct CommandRunner: Sendable {
+  let definition: Definition
+  let work: Work
+  let assignment: Assignment
+  let folders: WorkerFolders
+  let host: HostName
+  let processes: ProcessRegistry
+  let margin: Duration
+  let time: CommandTime
+
+  /// - Parameters:
+  ///   - definition: must have `work`: a worker gets no other definition for a command.
+  ///   - terminationMargin: how long before the deadline SIGTERM comes; nil means `terminationMargin(for:)`.
+  ///   - time: the clock that deadlines are waited on.
+  package init(
+    definition: Definition, assignment: Assignment, folders: WorkerFolders, host: HostName, processes: ProcessRegistry,
+    terminationMargin: Duration? = nil, time: CommandTime = .continuous
+  ) {
+    guard let work = definition.work else { preconditionFailure("\(definition.pattern) has no command to run") }
+    self.definition = definition
+    self.work = work
+    self.assignment = assignment
+    self.folders = folders
+    self.host = host
+    self.processes = processes
+    margin = terminationMargin ?? Self.terminationMargin(for: definition.kind)
+    self.time = time
+  }
+
+  /// 5 s*, for refresh 2 s* (design, section 2).
+  package static func terminationMargin(for kind: JobKind) -> Duration { kind == .refresh ? .seconds(2) : .seconds(5) }
+
+  /// Returns when the work is done and its last commit, which `reachesEnd`, is durable.
+  ///
+  /// When it returns or throws, no process of the launch is left and its folder is gone.
+  /// - Throws: `CommandExpired` when it stopped because of expiry or withdrawal, `CommandError` when it failed, or
+  ///   what `runtime` throws.
+  package func run(_ runtime: any CommandRuntime) async throws {
+    let stop = CommandStop(behaviour: work.onExpiry, margin: margin, time: time)
+    try await withTaskCancellationHandler {
+      try await launch(runtime, stop: stop)
+    } onCancel: {
+      stop.stop(runtime.expiry)
+    }
+  }
+
+  private func launch(_ runtime: any CommandRuntime, stop: CommandStop) async throws {
+    let launch = try CommandLaunch(self, runtime: runtime, stop: stop)
+    stop.announces(to: launch.folder.expiryFile)
+    let result: Result<Void, any Error>
+    do {
+      result = .success(try await launch.work())
+    } catch {
+      result = .failure(stop.isStopped && error is CancellationError ? CommandExpired(isGraceful: true) : error)
+    }
+    await processes.sweep(after: assignment.launch)
+    launch.folder.remove()
+    try result.get()
+  }
+}

@@ -1,0 +1,58 @@
+/// `{a,b}` in a glob: every text that it stands for, in order. Braces nest; `\` takes the meaning from what follows;
+/// braces without a comma, or without an end, stand for themselves.
+enum Braces {
+  static func expand(_ text: String, limit: Int) throws -> [String] {
+    guard let choice = Choice(in: Array(text)) else { return [text] }
+    var texts: [String] = []
+    for option in choice.options {
+      texts += try expand(String(choice.before + option + choice.after), limit: limit)
+      if texts.count > limit {
+        throw CommandError(.badItems, "the glob '\(text)' stands for over \(limit) patterns: use fewer braces")
+      }
+    }
+    return texts
+  }
+
+  /// The first braces of a text that hold a comma.
+  private struct Choice {
+    var before: [Character]
+    var options: [[Character]]
+    var after: [Character]
+
+    init?(in text: [Character]) {
+      for start in text.indices where text[start] == "{" && !Self.isEscaped(start, in: text) {
+        guard let (options, end) = Self.options(in: text, from: start), options.count > 1 else { continue }
+        self.init(before: Array(text[..<start]), options: options, after: Array(text[(end + 1)...]))
+        return
+      }
+      return nil
+    }
+
+    private init(before: [Character], options: [[Character]], after: [Character]) {
+      (self.before, self.options, self.after) = (before, options, after)
+    }
+
+    private static func isEscaped(_ index: Int, in text: [Character]) -> Bool {
+      !text[..<index].reversed().prefix { $0 == "\\" }.count.isMultiple(of: 2)
+    }
+
+    private static func options(in text: [Character], from start: Int) -> (options: [[Character]], end: Int)? {
+      var options: [[Character]] = []
+      var (depth, optionStart) = (0, start + 1)
+      for index in start..<text.count where !isEscaped(index, in: text) {
+        switch text[index] {
+        case "{": depth += 1
+        case "}" where depth == 1:
+          options.append(Array(text[optionStart..<index]))
+          return (options, index)
+        case "}": depth -= 1
+        case "," where depth == 1:
+          options.append(Array(text[optionStart..<index]))
+          optionStart = index + 1
+        default: break
+        }
+      }
+      return nil
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import BatonHandler
+import BatonModel
+
+extension CommandLaunch {
+  /// Runs the batches that are left, one after the other, each committed before the next begins.
+  func runBatches(of items: Items) async throws {
+    let source = try await ItemSource(items, launch: self)
+    if source.count == 0 { return try await commit(0, of: 0) }
+    var offset = Int(runtime.progress.completedUnits)
+    var ahead: ArraySlice<String> = []
+    while offset < source.count {
+      ahead += try await source.items(after: offset + ahead.count, having: ahead.count, least: work.batchSize)
+      let batch = Array(ahead.prefix(work.batchSize))
+      ahead = ahead.dropFirst(batch.count)
+      let (end, held) = (offset + batch.count, ahead.count)
+      // The next ones come while this batch runs.
+      async let more = source.items(after: end + held, having: held, least: 2 * work.batchSize)
+      try await execute(ItemPassage(batch, launch: self).invocation())
+      try await commit(end, of: source.count)
+      offset = end
+      ahead += try await more
+    }
+  }
+
+  private func commit(_ completed: Int, of total: Int) async throws {
+    try await runtime.commit(
+      Commit(
+        cursor: nil, completedUnits: Int64(completed), totalUnits: Int64(total), reachesEnd: completed == total))
+  }
+}
+
+/// The items of a request: computed from the definition, or frozen in the store.
+struct ItemSource: Sendable {
+  let count: Int
+  let batchSize: Int
+  private let fetch: @Sendable (Range<Int>) async throws -> [String]
+
+  /// Expands and freezes the items first, if no earlier launch did.
+  init(_ items: Items, launch: CommandLaunch) async throws {
+    batchSize = launch.work.batchSize
+    if let computed = items.computedCount {
+      count = computed
+      fetch = { items.computed($0) }
+      return
+    }
+    let runtime = launch.runtime
+    if let frozen = runtime.frozenItems {
+      count = frozen
+    } else {
+      count = try await ItemExpansion(items, launch: launch).freeze(runtime)
+    }
+    fetch = { try await runtime.items(start: $0.lowerBound, count: $0.count) }
+  }
+
+  /// Some items from `start` on if fewer than `least` are at hand and there are more: enough for four batches, and
+  /// not less than a page.
+  func items(after start: Int, having: Int, least: Int) async throws -> [String] {
+    let wanted = min(count - start, max(4 * batchSize, ItemPage.maximumItems))
+    if having >= least || wanted <= 0 { return [] }
+    let items = try await fetch(start..<(start + wanted))
+    guard items.count == wanted else {
+      throw CommandError(
+        .badItems, "the store gave \(items.count) items from item \(start) on where \(wanted) were asked for")
+    }
+    return items
+  }
+}

@@ -1,0 +1,77 @@
+import BatonModel
+import CBatonProcess
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// The names in one folder in the order of their bytes, in two pieces of memory however many there are.
+struct FolderListing {
+  enum Kind { case file, folder, other }
+
+  /// The names one after the other, each with a zero behind it.
+  private var names: [CChar] = []
+  private var offsets: [Int] = []
+  private let path: String
+
+  /// Nil if the folder is gone, or is none.
+  /// - Throws: `CommandError` with code `.badItems` if it may not be read: items would be missing without a word.
+  init?(_ path: String, host: HostName) throws {
+    self.path = path
+    guard let stream = opendir(path) else {
+      if errno == ENOENT || errno == ENOTDIR { return nil }
+      throw Self.unreadable(path, host)
+    }
+    defer { closedir(stream) }
+    errno = 0
+    while let entry = readdir(stream) { append(entry) }
+    if errno != 0 { throw Self.unreadable(path, host) }
+    names.withUnsafeBufferPointer { names in
+      offsets.sort { strcmp(names.baseAddress! + $0, names.baseAddress! + $1) < 0 }
+    }
+  }
+
+  var count: Int { offsets.count }
+
+  func withName<Value>(_ index: Int, _ body: (UnsafePointer<CChar>) throws -> Value) rethrows -> Value {
+    try names.withUnsafeBufferPointer { try body($0.baseAddress! + offsets[index]) }
+  }
+
+  /// A symbolic link to a file is a file; one to a folder is neither, so that no walk goes in circles.
+  func kind(_ index: Int) -> Kind {
+    // In bytes, because a name need not be UTF-8.
+    let full = withName(index) { name in
+      path.utf8.map(CChar.init(bitPattern:)) + [47] + UnsafeBufferPointer(start: name, count: strlen(name) + 1)
+    }
+    switch baton_file_kind(full) {
+    case BATON_FILE: return .file
+    case BATON_FOLDER: return .folder
+    default: return .other
+    }
+  }
+
+  private mutating func append(_ entry: UnsafeMutablePointer<dirent>) {
+    let offset = names.count
+    let length = withUnsafePointer(to: &entry.pointee.d_name) { name in
+      name.withMemoryRebound(to: CChar.self, capacity: 256) { name in
+        let length = strlen(name)
+        names.append(contentsOf: UnsafeBufferPointer(start: name, count: length + 1))
+        return length
+      }
+    }
+    let isSelfOrParent = names[offset] == 46 && (length == 1 || (length == 2 && names[offset + 1] == 46))
+    if isSelfOrParent { names.removeLast(length + 1) } else { offsets.append(offset) }
+  }
+
+  private static func unreadable(_ path: String, _ host: HostName) -> CommandError {
+    let code = errno
+    return CommandError(
+      .badItems,
+      "the folder \(path) on \(host) cannot be listed (\(SystemCall.explanation(of: code))), so files would be "
+        + "missing: let the worker's user read it, or choose a narrower glob")
+  }
+}

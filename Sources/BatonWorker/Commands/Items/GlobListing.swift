@@ -1,0 +1,130 @@
+import BatonModel
+
+/// The regular files that a glob matches, as paths relative to the working directory (absolute for an absolute
+/// glob): folder by folder, the names of each in the order of their bytes, every file once.
+///
+/// Symbolic links to files count as files; those to folders are not followed, except where the pattern begins with
+/// plain names. A folder that vanishes meanwhile is skipped, one that may not be read is an error.
+struct GlobListing: ItemListing {
+  /// Where in which alternative the parts begin that have to match below a folder.
+  private struct Position: Hashable {
+    var alternative: Int
+    var part: Int
+  }
+
+  private struct Level {
+    /// Ends with a slash, or is empty.
+    var prefix: String
+    var listing: FolderListing
+    var index = 0
+    var positions: Set<Position>
+  }
+
+  private let pattern: GlobPattern
+  private let directory: String
+  private let host: HostName
+  private let pass: ItemPassing
+  private var levels: [Level] = []
+
+  /// - Parameter pass: an item that cannot be passed that way is an error now rather than batches later.
+  init(pattern: String, directory: String, host: HostName, pass: ItemPassing) throws {
+    self.pattern = try GlobPattern(pattern)
+    self.directory = directory
+    self.host = host
+    self.pass = pass
+    let base = self.pattern.base
+    let prefix = (self.pattern.isAbsolute ? "/" : "") + base.map { $0 + "/" }.joined()
+    let positions = self.pattern.alternatives.indices.map { Position(alternative: $0, part: base.count) }
+    guard try enter(prefix, Set(positions)) else {
+      throw CommandError(
+        .badItems,
+        "the glob '\(pattern)' begins in \(path(prefix)), which is no folder on \(host): make it there, or change 'items'")
+    }
+  }
+
+  mutating func next() throws -> String? {
+    while let level = levels.last {
+      guard level.index < level.listing.count else {
+        levels.removeLast()
+        continue
+      }
+      levels[levels.count - 1].index += 1
+      if let item = try visit(level, level.index) { return item }
+    }
+    return nil
+  }
+
+  /// The item, if the name is one; enters it if it is a folder that may hold some.
+  private mutating func visit(_ level: Level, _ index: Int) throws -> String? {
+    let (isMatch, below) = level.listing.withName(index) { match($0, level.positions) }
+    if !isMatch && below.isEmpty { return nil }
+    switch level.listing.kind(index) {
+    case .file where isMatch: return try item(level, index)
+    case .folder where !below.isEmpty:
+      _ = try enter(level.prefix + name(level, index) + "/", below)
+      return nil
+    case .file, .folder, .other: return nil
+    }
+  }
+
+  /// Whether a file of this name matches, and what has to match below a folder of this name.
+  private func match(_ name: UnsafePointer<CChar>, _ positions: Set<Position>) -> (isMatch: Bool, below: Set<Position>) {
+    let isHidden = name[0] == 46
+    var (isMatch, below) = (false, Set<Position>())
+    for position in positions {
+      let parts = pattern.alternatives[position.alternative]
+      switch parts[position.part] {
+      case .anyFolders:
+        if !isHidden { below.formUnion([position]) }
+        // A final ** is every file below.
+        if position.part == parts.count - 1 && !isHidden { isMatch = true }
+      case .name(let part):
+        guard NameMatch.matches(name, part) else { continue }
+        if position.part == parts.count - 1 {
+          isMatch = true
+        } else {
+          below.insert(Position(alternative: position.alternative, part: position.part + 1))
+        }
+      }
+    }
+    return (isMatch, below)
+  }
+
+  /// False if there is no such folder.
+  private mutating func enter(_ prefix: String, _ positions: Set<Position>) throws -> Bool {
+    guard let listing = try FolderListing(path(prefix), host: host) else { return false }
+    levels.append(Level(prefix: prefix, listing: listing, positions: closure(of: positions)))
+    return true
+  }
+
+  /// With the places that `**` reaches by crossing no folder.
+  private func closure(of positions: Set<Position>) -> Set<Position> {
+    var closed = positions
+    for position in positions {
+      let parts = pattern.alternatives[position.alternative]
+      var next = position.part
+      while next < parts.count - 1, parts[next] == .anyFolders {
+        next += 1
+        closed.insert(Position(alternative: position.alternative, part: next))
+      }
+    }
+    return closed
+  }
+
+  private func path(_ prefix: String) -> String { prefix.hasPrefix("/") ? prefix : directory + "/" + prefix }
+
+  private func item(_ level: Level, _ index: Int) throws -> String {
+    let item = level.prefix + (try name(level, index))
+    try ItemText.check(item, passedAs: pass)
+    return item
+  }
+
+  private func name(_ level: Level, _ index: Int) throws -> String {
+    if let name = level.listing.withName(index, { String(validatingCString: $0) }) { return name }
+    let shown = level.listing.withName(index) { String(cString: $0) }
+    throw CommandError(
+      .badItems,
+      "the file \(path(level.prefix))\(shown) on \(host) has a name that is not UTF-8 and can be no item: "
+        + "rename it, or choose a narrower glob")
+  }
+}

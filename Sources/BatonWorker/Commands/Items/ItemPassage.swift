@@ -1,0 +1,61 @@
+import BatonModel
+
+/// How the items of one batch reach the command.
+struct ItemPassage: Sendable {
+  let items: [String]
+  let launch: CommandLaunch
+
+  init(_ items: [String], launch: CommandLaunch) {
+    self.items = items
+    self.launch = launch
+  }
+
+  /// - Throws: `CommandError` with code `.badItems` for an item that cannot be passed this way.
+  func invocation() throws -> Invocation {
+    for item in items { try ItemText.check(item, passedAs: launch.work.pass) }
+    switch launch.work.pass {
+    case .arguments:
+      return Invocation(arguments: launch.command + items)
+    case .stdin:
+      try writeFile()
+      // The file itself: a command that does not read it to its end blocks nobody and breaks no pipe.
+      return Invocation(arguments: launch.command, standardInput: launch.folder.itemsFile)
+    case .file:
+      try writeFile()
+      let file = launch.folder.itemsFile
+      return Invocation(arguments: launch.command + [file], environment: ["BATON_ITEMS_FILE": file])
+    }
+  }
+
+  private func writeFile() throws {
+    var bytes: [UInt8] = []
+    for item in items {
+      bytes += item.utf8
+      bytes.append(UInt8(ascii: "\n"))
+    }
+    try SystemCall.write(bytes, to: launch.folder.itemsFile)
+  }
+}
+
+enum ItemText {
+  /// Longest item, in bytes: what Linux takes as one argument (MAX_ARG_STRLEN), less its final zero.
+  static let maximumBytes = (128 << 10) - 1
+
+  /// - Throws: `CommandError` with code `.badItems` that names the item and the way out.
+  static func check(_ item: String, passedAs pass: ItemPassing) throws {
+    if pass != .arguments && item.utf8.contains(UInt8(ascii: "\n")) {
+      throw CommandError(
+        .badItems,
+        "the item \(item.debugDescription) has a line break in it and cannot be passed one per line: "
+          + "say 'pass: arguments', or rename it")
+    }
+    if item.utf8.contains(0) {
+      throw CommandError(.badItems, "the item \(item.debugDescription) has a zero byte in it: no command can take that")
+    }
+    if item.utf8.count > maximumBytes {
+      throw CommandError(
+        .badItems, "the item \(item.prefix(40).debugDescription)… has \(item.utf8.count) bytes; "
+          + "at most \(maximumBytes) can be passed to a command")
+    }
+  }
+}

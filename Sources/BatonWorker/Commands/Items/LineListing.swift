@@ -1,0 +1,69 @@
+import BatonModel
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// The lines of a file in UTF-8, without their line ends (LF or CR LF). Empty lines are no items.
+struct LineListing: ItemListing {
+  private let path: String
+  private let host: HostName
+  private let file: OpenFile
+  private var buffer = LineBuffer(limit: ItemText.maximumBytes + 2)
+  private var number = 0
+  private var isAtEnd = false
+
+  /// - Parameter file: relative to `directory`, unless it is absolute.
+  init(file: String, directory: String, host: HostName) throws {
+    path = file.hasPrefix("/") ? file : directory + "/" + file
+    self.host = host
+    do {
+      self.file = OpenFile(try SystemCall.open(path, O_RDONLY))
+    } catch {
+      throw CommandError(
+        .badItems,
+        "the items cannot be read on \(host): \(error); 'lines' names a file relative to the working directory "
+          + "\(directory)")
+    }
+  }
+
+  mutating func next() throws -> String? {
+    while let line = try nextLine() {
+      number += 1
+      if line.isEmpty { continue }
+      guard let item = String(validating: line, as: UTF8.self) else {
+        throw problem("is not UTF-8")
+      }
+      try ItemText.check(item, passedAs: .file)
+      return item
+    }
+    return nil
+  }
+
+  private mutating func nextLine() throws -> [UInt8]? {
+    while true {
+      if let line = buffer.next() { return line.last == UInt8(ascii: "\r") ? line.dropLast() : line }
+      if isAtEnd { return buffer.takeRest() }
+      guard let chunk = SystemCall.read(file.descriptor, limit: 64 << 10) else {
+        throw CommandError(.badItems, "\(SystemCall.failure("cannot read", path)) on \(host)")
+      }
+      isAtEnd = chunk.isEmpty
+      if !buffer.append(chunk) { throw problem("is longer than \(ItemText.maximumBytes) bytes") }
+    }
+  }
+
+  private func problem(_ what: String) -> CommandError {
+    CommandError(.badItems, "line \(number + 1) of \(path) on \(host) \(what) and can be no item: correct it there")
+  }
+}
+
+/// Closes its descriptor when nobody uses it any more.
+final class OpenFile: Sendable {
+  let descriptor: Int32
+  init(_ descriptor: Int32) { self.descriptor = descriptor }
+  deinit { close(descriptor) }
+}

@@ -1,0 +1,23 @@
+import Synchronization
+
+/// The last of what a command wrote, for the message of its failure.
+final class OutputTail: Sendable {
+  private let kept = Mutex<[UInt8]>([])
+  static let maximumBytes = 2048
+  static let maximumLines = 20
+
+  func append(_ bytes: [UInt8]) {
+    kept.withLock { kept in
+      kept += bytes.suffix(Self.maximumBytes)
+      if kept.count > 2 * Self.maximumBytes { kept.removeFirst(kept.count - Self.maximumBytes) }
+    }
+  }
+
+  /// Whole lines as far as they are there, at most 20 and at most 2 KiB; empty if it wrote nothing.
+  var lines: [String] {
+    let bytes = kept.withLock { $0 }
+    let tail = bytes.suffix(Self.maximumBytes)
+    let lines = tail.split(separator: UInt8(ascii: "\n")).suffix(Self.maximumLines)
+    return lines.map { String(decoding: $0, as: UTF8.self) }
+  }
+}

@@ -1,0 +1,49 @@
+import BatonHandler
+import BatonModel
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+extension CommandLaunch {
+  /// Runs the command once, for all that is left: its exit with status 0 is the end of the request.
+  func runWithCursor() async throws {
+    let channel = try ProgressChannel(folder)
+    let pump = ProgressPump(channel, runtime: runtime)
+    let problem = Mutex<(any Error)?>(nil)
+    let run: Result<Void, any Error>
+    do {
+      try await execute(channel.invocation(of: executable.path, command: command)) { process in
+        do {
+          try await pump.run()
+        } catch {
+          problem.withLock { $0 = error }
+          process.signal(SIGKILL)
+        }
+      }
+      run = .success(())
+    } catch {
+      run = .failure(error)
+    }
+    if let problem = problem.withLock({ $0 }) { throw problem }
+    // What it reported before it ended counts, however it ended.
+    try await pump.drain(isWhole: (try? run.get()) != nil)
+    try run.get()
+    try await commitEnd()
+  }
+
+  /// A command that counted nothing did one of one.
+  private func commitEnd() async throws {
+    let last = runtime.progress
+    let counted = last.completedUnits > 0 || last.totalUnits != nil
+    try await runtime.commit(
+      Commit(
+        cursor: last.cursor, completedUnits: counted ? last.completedUnits : 1,
+        totalUnits: counted ? last.totalUnits : 1, reachesEnd: true))
+  }
+}

@@ -1,0 +1,63 @@
+/// The members of a JSON object as they stand there, byte for byte: a checkpoint goes back to the command exactly as
+/// it came. The text must be valid JSON.
+struct JSONMembers {
+  private(set) var members: [(key: String, value: ArraySlice<UInt8>)] = []
+  private let bytes: [UInt8]
+  private var index = 0
+
+  init(of bytes: [UInt8]) {
+    self.bytes = bytes
+    skipSpace()
+    index += 1  // The opening brace.
+    skipSpace()
+    while current != UInt8(ascii: "}"), current != nil {
+      let key = String(decoding: value().dropFirst().dropLast(), as: UTF8.self)
+      skipSpace()
+      index += 1  // The colon.
+      skipSpace()
+      members.append((key, value()))
+      skipSpace()
+      if current == UInt8(ascii: ",") { index += 1 }
+      skipSpace()
+    }
+  }
+
+  private var current: UInt8? { index < bytes.count ? bytes[index] : nil }
+
+  private mutating func skipSpace() {
+    while let byte = current, [0x20, 0x09, 0x0A, 0x0D].contains(byte) { index += 1 }
+  }
+
+  private mutating func value() -> ArraySlice<UInt8> {
+    let start = index
+    var depth = 0
+    while let byte = current {
+      switch byte {
+      case UInt8(ascii: "\""): skipString()
+      case UInt8(ascii: "{"), UInt8(ascii: "["):
+        depth += 1
+        index += 1
+      case UInt8(ascii: "}") where depth == 0, UInt8(ascii: ",") where depth == 0: return trimmed(start)
+      case UInt8(ascii: "}"), UInt8(ascii: "]"):
+        depth -= 1
+        index += 1
+      default: index += 1
+      }
+      if depth == 0, byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]") { break }
+    }
+    return trimmed(start)
+  }
+
+  private mutating func skipString() {
+    index += 1
+    while let byte = current, byte != UInt8(ascii: "\"") { index += byte == UInt8(ascii: "\\") ? 2 : 1 }
+    index += 1
+  }
+
+  /// A number or a word may have white space behind it.
+  private func trimmed(_ start: Int) -> ArraySlice<UInt8> {
+    var end = min(index, bytes.count)
+    while end > start, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[end - 1]) { end -= 1 }
+    return bytes[start..<end]
+  }
+}

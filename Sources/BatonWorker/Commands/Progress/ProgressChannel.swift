@@ -1,0 +1,64 @@
+import BatonModel
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// The two named pipes of a command with a cursor of its own: lines come up, acknowledgements go down.
+///
+/// The worker holds both ends of both open, so that nobody ever waits for the other to open or gets an end of file,
+/// and it never waits in a read or a write. A line is read only when the one before is durable: a command that writes
+/// faster is held up by the pipe (64 KiB).
+final class ProgressChannel: Sendable {
+  /// Numbers of the command's descriptors, in `BATON_PROGRESS_FD` and `BATON_COMMIT_FD`.
+  static let (progressDescriptor, commitDescriptor) = (3, 4)
+
+  let progress: Int32
+  private let commits: OpenFile
+  private let progressFile: OpenFile
+  private let folder: LaunchFolder
+
+  init(_ folder: LaunchFolder) throws {
+    self.folder = folder
+    for path in [folder.progressPipe, folder.commitPipe] where mkfifo(path, 0o600) != 0 {
+      throw SystemCall.failure("cannot make the pipe", path)
+    }
+    progressFile = OpenFile(try SystemCall.open(folder.progressPipe, O_RDWR | O_NONBLOCK))
+    commits = OpenFile(try SystemCall.open(folder.commitPipe, O_RDWR | O_NONBLOCK))
+    progress = progressFile.descriptor
+  }
+
+  /// The command behind a shell that opens the pipes as descriptors 3 and 4 and then becomes the command: whoever
+  /// starts a process here closes every descriptor but the first three.
+  func invocation(of executable: String, command: [String]) -> Invocation {
+    let script = #"exec 3>"$1" 4<"$2"; shift 2; exec "$@""#
+    return Invocation(
+      executable: "/bin/sh",
+      arguments: ["sh", "-c", script, "sh", folder.progressPipe, folder.commitPipe, executable]
+        + command.dropFirst(),
+      environment: [
+        "BATON_PROGRESS_FD": String(Self.progressDescriptor), "BATON_COMMIT_FD": String(Self.commitDescriptor),
+      ])
+  }
+
+  /// What is there now, nil if nothing is.
+  func read() -> [UInt8]? {
+    SystemCall.read(progress, limit: 64 << 10).flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// False if the pipe is full, because the command does not read it.
+  func acknowledge(_ lines: Int) -> Bool {
+    let message = Array("{\"committed\": \(lines)}\n".utf8)
+    // At most PIPE_BUF bytes are written whole or not at all (pipe(7)).
+    return message.withUnsafeBytes { write(commits.descriptor, $0.baseAddress, $0.count) } == message.count
+  }
+
+  /// Returns when there is something to read, or room for an acknowledgement if one waits.
+  func wait(forRoom: Bool) async {
+    await Readiness.wait(reading: progress, writing: forRoom ? commits.descriptor : nil)
+  }
+}

@@ -1,0 +1,53 @@
+import BatonModel
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// One line that a command with a cursor of its own wrote to `BATON_PROGRESS_FD`: a JSON object with any of
+/// `checkpoint` (any value), `completed` and `total` (whole numbers), and `subtitle`.
+struct ProgressLine: Hashable, Sendable {
+  /// The bytes of the value as the command wrote them; nil keeps the last cursor.
+  var checkpoint: [UInt8]?
+  var completed: Int64?
+  var total: Int64?
+  var subtitle: String?
+
+  /// Longest line: the largest checkpoint, and room for the rest.
+  static let maximumBytes = Checkpoint.maximumCursorBytes + (64 << 10)
+
+  private struct Fields: Decodable {
+    var completed: Int64?
+    var total: Int64?
+    var subtitle: String?
+  }
+
+  private static let keys: Set<String> = ["checkpoint", "completed", "total", "subtitle"]
+
+  /// - Throws: `CommandError` with code `.badProgress`, naming the line.
+  init(_ line: [UInt8], number: Int) throws {
+    guard let fields = try? JSONDecoder().decode(Fields.self, from: Data(line)) else {
+      throw Self.problem(
+        line, number, "is no JSON object with 'checkpoint', 'completed', 'total' and 'subtitle' of the right types")
+    }
+    let members = JSONMembers(of: line).members
+    if let unknown = members.first(where: { !Self.keys.contains($0.key) }) {
+      throw Self.problem(line, number, "has an unknown key '\(unknown.key)'")
+    }
+    checkpoint = members.last { $0.key == "checkpoint" }.map { Array($0.value) }
+    (completed, total, subtitle) = (fields.completed, fields.total, fields.subtitle)
+    if let size = checkpoint?.count, size > Checkpoint.maximumCursorBytes {
+      throw Self.problem(
+        line, number, "has a checkpoint of \(size) bytes, over the limit of \(Checkpoint.maximumCursorBytes)")
+    }
+    if (completed ?? 0) < 0 || (total ?? 0) < 0 { throw Self.problem(line, number, "counts below zero") }
+  }
+
+  static func problem(_ line: [UInt8], _ number: Int, _ what: String) -> CommandError {
+    let shown = String(decoding: line.prefix(200), as: UTF8.self) + (line.count > 200 ? "…" : "")
+    return CommandError(
+      .badProgress, "line \(number) of what the command wrote to BATON_PROGRESS_FD \(what): \(shown)")
+  }
+}

@@ -1,0 +1,89 @@
+import BatonHandler
+import BatonModel
+import Synchronization
+
+/// Commits what a command reports, line by line, and acknowledges it.
+final class ProgressPump: Sendable {
+  private let channel: ProgressChannel
+  private let runtime: any CommandRuntime
+  private let state = Mutex(State())
+
+  private struct State {
+    var lines = LineBuffer(limit: ProgressLine.maximumBytes)
+    /// Lines of this command that are durable.
+    var committed = 0
+    var acknowledged = 0
+  }
+
+  init(_ channel: ProgressChannel, runtime: any CommandRuntime) {
+    self.channel = channel
+    self.runtime = runtime
+  }
+
+  var committedLines: Int { state.withLock { $0.committed } }
+
+  /// Commits lines as they come, until the task is cancelled.
+  func run() async throws {
+    while !Task.isCancelled {
+      try await commitLines()
+      acknowledge()
+      if Task.isCancelled { return }
+      if let chunk = channel.read() { try append(chunk) } else { await channel.wait(forRoom: hasUnacknowledged) }
+    }
+  }
+
+  /// Commits what the command wrote before it ended. Something that escaped with the pipe may go on writing: no more
+  /// is read than a pipe holds.
+  /// - Parameter isWhole: the command ended well, so that a last line without its end is a line, and half a one is an
+  ///   error.
+  func drain(isWhole: Bool) async throws {
+    var drained = 0
+    while drained < 1 << 20, let chunk = channel.read() {
+      drained += chunk.count
+      try append(chunk)
+      try await commitLines()
+    }
+    try await commitLines()
+    if isWhole, let rest = state.withLock({ $0.lines.takeRest() }) { try await commit(rest) }
+  }
+
+  private func append(_ chunk: [UInt8]) throws {
+    let (fits, number) = state.withLock { ($0.lines.append(chunk), $0.committed + 1) }
+    if !fits {
+      throw ProgressLine.problem(chunk, number, "is longer than \(ProgressLine.maximumBytes) bytes; its last piece is")
+    }
+  }
+
+  private func commitLines() async throws {
+    while let line = state.withLock({ $0.lines.next() }) {
+      try await commit(line)
+      acknowledge()
+    }
+  }
+
+  private func commit(_ bytes: [UInt8]) async throws {
+    let number = state.withLock { $0.committed } + 1
+    let line = try ProgressLine(bytes, number: number)
+    let last = runtime.progress
+    do {
+      try await runtime.commit(
+        Commit(
+          cursor: line.checkpoint ?? last.cursor, completedUnits: line.completed ?? last.completedUnits,
+          totalUnits: line.total ?? last.totalUnits, subtitle: line.subtitle))
+    } catch let error as HandlerError where error.code == .checkpointRefused {
+      throw ProgressLine.problem(bytes, number, "was refused (\(error.message))")
+    }
+    state.withLock { $0.committed = number }
+  }
+
+  private var hasUnacknowledged: Bool { state.withLock { $0.acknowledged < $0.committed } }
+
+  /// The count is of all lines so far: one that found the pipe full is made up for by the next.
+  private func acknowledge() {
+    state.withLock { state in
+      if state.acknowledged < state.committed, channel.acknowledge(state.committed) {
+        state.acknowledged = state.committed
+      }
+    }
+  }
+}

@@ -1,0 +1,35 @@
+package import BatonModel
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Where a worker keeps what it needs on its host, all below its `--data` folder: `processes/` names every running
+/// command (see `ProcessRegistry`), `launches/` has one folder per launch. Nothing there outlives its launch for long,
+/// and nothing there is the truth about anything: that is the store.
+package struct WorkerFolders: Hashable, Sendable {
+  /// Absolute, without symbolic links, so that a process can be known by it (`ProcessMarker`).
+  package let data: String
+
+  /// Makes the folders below `data` and `data` itself, for the worker's user only (mode 0700).
+  /// - Throws: `CommandError` with code `.host` if that cannot be done.
+  package init(data: String) throws {
+    try SystemCall.makeFolders(data)
+    self.data = try SystemCall.absolutePath(of: data)
+    for folder in [launches, processes] { try SystemCall.makeFolders(folder) }
+  }
+
+  package var launches: String { data + "/launches" }
+  package var processes: String { data + "/processes" }
+
+  package func folder(of launch: LaunchKey) -> String { "\(launches)/\(launch.request)-\(launch.number)" }
+
+  /// Removes what launches of an earlier worker left; call it after `ProcessRegistry.killLeftovers`, and before the
+  /// first launch. What cannot be removed stays until the next start: it is in nobody's way.
+  package func removeLeftovers() {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: launches)) ?? []
+    for name in names { try? FileManager.default.removeItem(atPath: launches + "/" + name) }
+  }
+}

@@ -1,0 +1,72 @@
+import BatonModel
+import BatonProtobuf
+package import BatonWire
+import GRPCCore
+
+/// The way to a coordinator in another process.
+package struct GRPCConnector: Connector {
+  let endpoint: Endpoint
+  let tokenFile: String?
+
+  package init(_ configuration: WorkerConfiguration) throws {
+    do {
+      endpoint = try Endpoint(parsing: configuration.coordinator)
+    } catch {
+      throw WorkerError("the coordinator's address: \(error)")
+    }
+    guard endpoint.isLoopback else {
+      throw WorkerError(
+        "\(endpoint) is not on this machine, and without TLS Baton speaks on loopback only: "
+          + "forward the port (ssh -L 7420:127.0.0.1:7420 HOST) and use --coordinator 127.0.0.1:7420")
+    }
+    tokenFile = configuration.tokenFile
+  }
+
+  package var address: String { endpoint.description }
+
+  package func withConnection(_ body: @escaping @Sendable (Connection) async throws -> Void) async throws {
+    do {
+      try await CoordinatorClient.withClient(endpoint, tokenFile: tokenFile) { client, metadata in
+        let workers = Baton_V1_Workers.Client(wrapping: client)
+        let connection = Connection()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          group.addTask { try await Self.pump(connection, workers, metadata) }
+          group.addTask { try await body(connection) }
+          defer { connection.close() }
+          try await group.next()
+          connection.close()
+          try await group.waitForAll()
+        }
+      }
+    } catch let error as RPCError {
+      throw ConnectionError(Self.message(error, endpoint))
+    } catch let error as TokenFileError {
+      throw ConnectionError("\(error)")
+    }
+  }
+
+  /// Carries messages both ways until either side closes.
+  private static func pump(
+    _ connection: Connection, _ workers: Baton_V1_Workers.Client<some ClientTransport>, _ metadata: Metadata
+  ) async throws {
+    defer { connection.close() }
+    try await workers.connect(metadata: metadata, options: CoordinatorClient.callOptions) { writer in
+      while let messages = await connection.up.receive() {
+        for frame in Framing.frames(messages) { try await writer.write(frame) }
+      }
+    } onResponse: { response in
+      for try await frame in response.messages {
+        connection.down.send(contentsOf: try frame.messages.map(CoordinatorMessage.init))
+      }
+      connection.close()
+    }
+  }
+
+  private static func message(_ error: RPCError, _ endpoint: Endpoint) -> String {
+    switch error.code {
+    case .unavailable: "no coordinator answers at \(endpoint): is it running? (baton coordinator)"
+    case .unauthenticated: "the coordinator at \(endpoint) does not take this token: \(error.message)"
+    default: "the connection to \(endpoint) failed: \(error.message)"
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import BatonModel
+import BatonWire
+import Logging
+import ServiceLifecycle
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// The worker's loops.
+extension Worker {
+  /// Runs until a graceful shutdown has ended every launch, or the coordinator does not want this worker.
+  /// - Throws: `WorkerError` that says why it cannot start or go on.
+  public func run() async throws {
+    let handlers = registry.withLock { registry in
+      registry.isRunning = true
+      return registry.handlers.map(\.pattern).sorted()
+    }
+    state.withLock { $0.core.announce(handlers) }
+    let folders = try WorkerFolders(data: configuration.dataFolder)
+    let lock = try FolderLock(folder: folders.data)
+    defer { extendLifetime(lock) }
+    let processes = ProcessRegistry(folders: folders)
+    let killed = processes.killLeftovers()
+    if killed > 0 { logger.warning("killed what an earlier worker left", metadata: ["processes": "\(killed)"]) }
+    folders.removeLeftovers()
+    let connector = try self.connector ?? GRPCConnector(configuration)
+    let why = try await withThrowingTaskGroup(of: String?.self) { group in
+      group.addTask { try await self.connectionLoop(connector) }
+      group.addTask { try await self.tickLoop() }
+      group.addTask {
+        await self.startLoop(processes, folders)
+        return nil
+      }
+      group.addTask { await self.waitForEnd() }
+      defer { group.cancelAll() }
+      while let ended = try await group.next() {
+        if let ended { return ended }
+      }
+      return ""
+    }
+    if !why.isEmpty { throw WorkerError(why) }
+  }
+
+  /// Waits for a shutdown to be complete, or for the coordinator's final word.
+  private func waitForEnd() async -> String? {
+    await withGracefulShutdownHandler {
+      await ends.receive()?.first ?? ""
+    } onGracefulShutdown: {
+      self.decide { $0.drain(at: self.clocks.instant()) }
+      if self.state.withLock({ $0.core.isQuiet }) { self.ends.send("") }
+    }
+  }
+
+  // MARK: Connecting
+
+  private func connectionLoop(_ connector: any Connector) async throws -> String? {
+    var pause = Reconnection()
+    while !Task.isCancelled {
+      let before = clocks.instant()
+      do {
+        try await connector.withConnection { try await self.serve($0) }
+        logger.notice("the connection to the coordinator ended", metadata: ["coordinator": "\(connector.address)"])
+      } catch let error as ConnectionError {
+        if error.isFinal { return error.message }
+        logger.warning("no connection to the coordinator", metadata: ["error": "\(error)"])
+      }
+      if Task.isCancelled { return nil }
+      try await clocks.sleep(pause.next(afterConnectionOf: clocks.instant() - before))
+    }
+    return nil
+  }
+
+  private func serve(_ connection: Connection) async throws {
+    state.withLock { $0.connection = connection }
+    defer { state.withLock { $0.connection = nil } }
+    decide { $0.connected(at: clocks.instant()) }
+    while let messages = await connection.down.receive() {
+      for message in messages { decide { $0.received(message, at: clocks.instant()) } }
+    }
+  }
+
+  // MARK: Time
+
+  /// How often the worker looks at the clock: well below the shortest lease.
+  private static let tickInterval = Duration.milliseconds(100)
+
+  private func tickLoop() async throws -> String? {
+    while !Task.isCancelled {
+      try await clocks.sleep(Self.tickInterval)
+      decide { $0.tick(at: clocks.instant()) }
+      if isReadyToEnd() { endProcess() }
+    }
+    return nil
+  }
+
+  /// A handler has overrun its deadline, and the coordinator has its ending and every checkpoint of the others.
+  private func isReadyToEnd() -> Bool {
+    state.withLock { state in
+      state.isCondemned && (state.connection == nil || !state.core.launches.values.contains(where: \.isWaiting))
+    }
+  }
+
+  private func endProcess() {
+    logger.critical("ending the process: a handler ignored its expiry, and this is the only way to free the host")
+    _exit(Self.overrunStatus)
+  }
+
+  /// Exit status of a worker that ended itself because a handler ignored its deadline.
+  package static let overrunStatus: Int32 = 86
+}
+
+/// How long to wait before connecting again: longer each time, with jitter, so that a fleet does not come back at once.
+struct Reconnection {
+  private var attempts = 0
+
+  mutating func next(afterConnectionOf lifetime: Duration) -> Duration {
+    attempts = lifetime > .seconds(5) ? 1 : min(attempts + 1, 6)
+    let base = 50 << (attempts - 1)
+    return .milliseconds(base / 2 + Int.random(in: 0...base / 2))
+  }
+}
+
+extension WorkerLaunch {
+  /// The coordinator still owes it an answer.
+  fileprivate var isWaiting: Bool { unanswered != nil || hasEnded }
+}

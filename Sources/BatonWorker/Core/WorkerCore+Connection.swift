@@ -1,0 +1,122 @@
+package import BatonModel
+
+/// What the connection brings.
+extension WorkerCore {
+  package mutating func connected(at now: Instant) -> [Effect] {
+    if case .held = lease {} else { lease = .asked(at: now) }
+    helloSentAt = now
+    let running = launches.values.filter { !$0.hasEnded }.map { launch in
+      RunningLaunch(launch: launch.assignment.launch, gpus: launch.assignment.gpus)
+    }
+    let ended = launches.values.filter(\.hasEnded).map { RunningLaunch(launch: $0.assignment.launch) }
+    let hello = Hello(
+      host: host, incarnation: incarnation, version: version, capabilities: capabilities, conditions: conditions,
+      running: (running + ended).sorted { $0.launch < $1.launch })
+    return [.send(.hello(hello))]
+  }
+
+  package mutating func received(_ message: CoordinatorMessage, at now: Instant) -> [Effect] {
+    switch message {
+    case .welcome(let term): return welcomed(term: term, at: now)
+    case .refused(let text, let isFinal): return [isFinal ? .end(text) : .reconnect(text)]
+    case .heartbeatAnswered(let number): return answered(number)
+    case .definition(let id, let definition): return learn(id, definition)
+    case .launch(let assignment): return assigned(assignment, at: now)
+    case .items(let page): return answer(page.launch, .items(page))
+    case .itemsCommitted(let launch, let count, let isFrozen):
+      if isFrozen { launches[launch]?.assignment.frozenItems = count }
+      return answer(launch, .itemsCommitted(launch, count: count, isFrozen: isFrozen))
+    case .committed(let launch, let batch): return committed(launch, batch)
+    case .expire(let launch, let reason): return expire(launch, reason, at: now)
+    case .withdraw(let launch, let text): return withdrawn(launch, text, at: now)
+    case .refuse(let launch, let text): return answer(launch, .refused(launch, text, isSuperseded: false))
+    case .endingCommitted(let launch):
+      guard launches[launch]?.hasEnded == true else { return [] }
+      launches[launch] = nil
+      return [.forget(launch)]
+    }
+  }
+
+  private mutating func welcomed(term: Duration, at now: Instant) -> [Effect] {
+    lease = .held(until: helloSentAt + term, term: term, heartbeats: Heartbeats(lastSentAt: helloSentAt))
+    return (isDraining ? [.send(.draining)] : []) + repeated()
+  }
+
+  /// Everything that waits for an answer, said again.
+  private func repeated() -> [Effect] {
+    launches.values.sorted { $0.assignment.launch < $1.assignment.launch }.flatMap { launch in
+      var effects: [Effect] = []
+      if let message = launch.unanswered { effects.append(.send(message)) }
+      switch launch.phase {
+      case .running: break
+      case .expiring(let reason, _, _): effects.append(.send(.expiring(launch.assignment.launch, reason)))
+      case .ended(let ending): effects.append(.send(.ended(ending)))
+      }
+      return effects
+    }
+  }
+
+  private mutating func answered(_ number: Int) -> [Effect] {
+    guard case .held(let until, let term, var heartbeats) = lease,
+      let sentAt = heartbeats.unanswered.removeValue(forKey: number)
+    else { return [] }
+    heartbeats.unanswered = heartbeats.unanswered.filter { $0.key > number }
+    lease = .held(until: max(until, sentAt + term), term: term, heartbeats: heartbeats)
+    return []
+  }
+
+  private mutating func learn(_ id: DefinitionID, _ definition: Definition) -> [Effect] {
+    definitions[id] = definition
+    return []
+  }
+
+  private mutating func assigned(_ assignment: Assignment, at now: Instant) -> [Effect] {
+    let launch = assignment.launch
+    if launches[launch] != nil { return [] }
+    if seen.contains(launch) { return [.send(.ended(Ending(launch: launch, outcome: .lost)))] }
+    guard let definition = definitions[assignment.definition] else {
+      return [.reconnect("launch \(launch) came before its definition")]
+    }
+    seen.insert(launch)
+    launches[launch] = WorkerLaunch(assignment: assignment, definition: definition, phase: .running, startedAt: now)
+    var effects: [Effect] = [.start(assignment, definition)]
+    if let reason = assignment.pendingExpiry {
+      effects += expire(launch, reason, at: now)
+    } else if isDraining {
+      effects += expireHere(launch, .draining, at: now)
+    } else if let reason = Policy.expiry(of: definition, under: conditions) {
+      effects += expireHere(launch, reason, at: now)
+    }
+    return effects
+  }
+
+  private mutating func committed(_ launch: LaunchKey, _ batch: Int) -> [Effect] {
+    guard case .checkpoint(let checkpoint)? = launches[launch]?.unanswered, checkpoint.batch == batch else { return [] }
+    launches[launch]?.unanswered = nil
+    launches[launch]?.assignment.progress = Progress(
+      batches: checkpoint.batch + 1, cursor: checkpoint.cursor, completedUnits: checkpoint.completedUnits,
+      totalUnits: checkpoint.totalUnits)
+    return [.committed(launch, batch: batch)]
+  }
+
+  private mutating func answer(_ launch: LaunchKey, _ effect: Effect) -> [Effect] {
+    guard launches[launch]?.unanswered != nil else { return [] }
+    launches[launch]?.unanswered = nil
+    return [effect]
+  }
+
+  /// The launch is not this worker's any more: it can save nothing, so it stops at once.
+  private mutating func withdrawn(_ launch: LaunchKey, _ text: String, at now: Instant) -> [Effect] {
+    guard let state = launches[launch] else { return [] }
+    if state.hasEnded {
+      launches[launch] = nil
+      return [.forget(launch)]
+    }
+    let refusal = answer(launch, .refused(launch, text, isSuperseded: true))
+    return refusal + expire(launch, .superseded, at: now)
+  }
+}
+
+extension WorkerLaunch {
+  package var hasEnded: Bool { if case .ended = phase { true } else { false } }
+}

@@ -1,0 +1,132 @@
+package import BatonModel
+
+/// What handlers and the host bring.
+extension WorkerCore {
+  /// A handler finished a batch. The answer is `committed` or `refused`; a launch has one question open at a time.
+  package mutating func checkpoint(_ launch: LaunchKey, _ checkpoint: Checkpoint) -> [Effect] {
+    ask(launch, .checkpoint(checkpoint))
+  }
+
+  /// The first launch found items. The answer is `itemsCommitted` or `refused`.
+  package mutating func freeze(_ page: ItemPage) -> [Effect] { ask(page.launch, .items(page)) }
+
+  /// The answer is `items` or `refused`.
+  package mutating func wantItems(_ launch: LaunchKey, start: Int, count: Int) -> [Effect] {
+    ask(launch, .itemsWanted(launch, start: start, count: count))
+  }
+
+  private mutating func ask(_ launch: LaunchKey, _ message: WorkerMessage) -> [Effect] {
+    guard let state = launches[launch] else {
+      return [.refused(launch, "the launch is over", isSuperseded: true)]
+    }
+    if state.isSuperseded { return [.refused(launch, "another launch of this request is live", isSuperseded: true)] }
+    precondition(state.unanswered == nil, "launch \(launch) asks again before it was answered")
+    launches[launch]?.unanswered = message
+    return [.send(message)]
+  }
+
+  /// The handler returned or threw. Whatever it threw after it was asked to stop, the launch has expired; returning is
+  /// completion even then.
+  package mutating func handlerEnded(_ launch: LaunchKey, _ outcome: LaunchOutcome, isGraceful: Bool) -> [Effect] {
+    guard let state = launches[launch], !state.hasEnded else { return [] }
+    var ending = Ending(launch: launch, outcome: outcome, isGraceful: isGraceful)
+    if let (reason, _) = state.expiry, outcome != .finished { ending.outcome = .expired(reason) }
+    launches[launch]?.unanswered = nil
+    if state.isSuperseded {
+      launches[launch] = nil
+      return [.forget(launch)]
+    }
+    launches[launch]?.phase = .ended(ending)
+    return [.send(.ended(ending))]
+  }
+
+  /// The host's conditions changed: the coordinator hears of it, and what they forbid expires at once.
+  package mutating func conditionsChanged(_ conditions: Conditions, at now: Instant) -> [Effect] {
+    guard conditions != self.conditions else { return [] }
+    self.conditions = conditions
+    return [.send(.conditions(conditions))]
+      + running.flatMap { launch in
+        Policy.expiry(of: launch.definition, under: conditions).map {
+          expireHere(launch.assignment.launch, $0, at: now)
+        } ?? []
+      }
+  }
+
+  /// Takes nothing new and expires what runs.
+  package mutating func drain(at now: Instant) -> [Effect] {
+    guard !isDraining else { return [] }
+    isDraining = true
+    return [.send(.draining)] + running.flatMap { expireHere($0.assignment.launch, .draining, at: now) }
+  }
+
+  /// Time has passed: heartbeats, the lease, budgets and deadlines.
+  package mutating func tick(at now: Instant) -> [Effect] {
+    heartbeat(at: now) + lapse(at: now) + spend(at: now) + overrun(at: now)
+  }
+
+  private mutating func heartbeat(at now: Instant) -> [Effect] {
+    guard case .held(let until, let term, var heartbeats) = lease, now - heartbeats.lastSentAt >= term / 3 else {
+      return []
+    }
+    heartbeats.last += 1
+    heartbeats.lastSentAt = now
+    heartbeats.unanswered[heartbeats.last] = now
+    heartbeats.unanswered = heartbeats.unanswered.filter { now - $0.value < term }
+    lease = .held(until: until, term: term, heartbeats: heartbeats)
+    return [.send(.heartbeat(number: heartbeats.last))]
+  }
+
+  /// Without a lease nothing may run on: the coordinator gives it to others.
+  private mutating func lapse(at now: Instant) -> [Effect] {
+    guard case .held(let until, _, _) = lease, until <= now else { return [] }
+    lease = .none
+    return running.flatMap { expireHere($0.assignment.launch, .leaseLost, at: now) }
+      + [.reconnect("the lease ran out before the coordinator renewed it")]
+  }
+
+  private mutating func spend(at now: Instant) -> [Effect] {
+    running.filter { $0.budgetEndsAt.map { $0 <= now } ?? false }
+      .flatMap { expireHere($0.assignment.launch, .budgetSpent, at: now) }
+  }
+
+  private mutating func overrun(at now: Instant) -> [Effect] {
+    var effects: [Effect] = []
+    for launch in launches.keys.sorted() {
+      guard case .expiring(let reason, let deadline, false)? = launches[launch]?.phase, deadline <= now else { continue }
+      launches[launch]?.phase = .expiring(reason, deadline: deadline, isOverrun: true)
+      effects.append(.overrun(launch))
+    }
+    return effects
+  }
+
+  /// Expires a launch because of something here, and tells the coordinator.
+  mutating func expireHere(_ launch: LaunchKey, _ reason: ExpiryReason, at now: Instant) -> [Effect] {
+    let effects = expire(launch, reason, at: now)
+    return effects.isEmpty ? [] : effects + [.send(.expiring(launch, reason))]
+  }
+
+  /// The first reason wins: one launch, one cause, one span status.
+  mutating func expire(_ launch: LaunchKey, _ reason: ExpiryReason, at now: Instant) -> [Effect] {
+    guard let state = launches[launch] else { return [] }
+    switch state.phase {
+    case .running:
+      let deadline = now + reason.closingWindow(for: state.definition.kind)
+      launches[launch]?.phase = .expiring(reason, deadline: deadline, isOverrun: false)
+      return [.expire(launch, reason, deadline: deadline)]
+    case .expiring(let first, let deadline, let isOverrun):
+      guard reason == .superseded, first != .superseded else { return [] }
+      launches[launch]?.phase = .expiring(reason, deadline: deadline, isOverrun: isOverrun)
+      return []
+    case .ended:
+      return []
+    }
+  }
+
+  private var running: [WorkerLaunch] {
+    launches.values.filter { $0.phase == .running }.sorted { $0.assignment.launch < $1.assignment.launch }
+  }
+}
+
+extension WorkerLaunch {
+  var isSuperseded: Bool { expiry?.reason == .superseded }
+}

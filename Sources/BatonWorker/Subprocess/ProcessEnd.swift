@@ -1,0 +1,13 @@
+/// How a process ended.
+package enum ProcessEnd: Hashable, Sendable {
+  case exited(Int32)
+  case signalled(Int32)
+
+  package var isSuccess: Bool { self == .exited(0) }
+}
+
+/// How a process ended, and which signals of ours may have caused it.
+struct ProcessOutcome: Hashable, Sendable {
+  var end: ProcessEnd
+  var signalsSent: Set<Int32>
+}

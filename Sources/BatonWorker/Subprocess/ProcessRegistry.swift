@@ -1,0 +1,113 @@
+package import BatonModel
+import CBatonProcess
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// Every command that this worker has started and not yet seen end, in memory and as one small file each, so that
+/// they can be killed by whoever comes next if the worker is killed first.
+///
+/// A file is named after the process and holds its start time, because a number alone may be another process by then.
+/// It is written without fsync: after a power loss there is nothing to kill. Where the system tells no start time
+/// (macOS) no file is written, and only a worker that ends in order leaves nothing behind.
+package final class ProcessRegistry: Sendable {
+  let folders: WorkerFolders
+  let state = Mutex(State())
+
+  struct State {
+    var places: [Int: Place] = [:]
+    var nextPlace = 0
+    /// Folders of launches whose processes may live.
+    var launches: Set<String> = []
+    /// Groups of commands that were reaped and had other members then.
+    var endedGroups: Set<Int32> = []
+    var removals = 0
+  }
+
+  struct Place {
+    var folder: String
+    /// Nil while it is being started.
+    var process: RunningProcess?
+  }
+
+  /// - Parameter adoptsOrphans: makes this process the parent of what its commands leave behind (Linux), so that a
+  ///   daemon that left its session and process group is found when its launch ends. A program that starts children
+  ///   of its own may not want that: then such daemons are left.
+  package init(folders: WorkerFolders, adoptsOrphans: Bool = true) {
+    self.folders = folders
+    if adoptsOrphans { _ = baton_become_subreaper() }
+  }
+
+  /// Ends the commands of one launch at once, such as when it is withdrawn.
+  package func kill(_ launch: LaunchKey) {
+    let folder = folders.folder(of: launch)
+    for process in running(where: { $0 == folder }) { process.signal(SIGKILL) }
+  }
+
+  /// Ends every command at once, and what they left behind; returns when the signals are sent. For a worker that has
+  /// to end its process now.
+  package func killAll() {
+    state.withLock { $0.launches = [] }
+    for process in running(where: { _ in true }) { process.signal(SIGKILL) }
+    _ = killOrphans()
+  }
+
+  func running(where includes: (String) -> Bool) -> [RunningProcess] {
+    state.withLock { state in state.places.values.filter { includes($0.folder) }.compactMap(\.process) }
+  }
+
+  /// From now on processes that carry the launch's marker may live.
+  func begin(_ launch: LaunchKey) { _ = state.withLock { $0.launches.insert(folders.folder(of: launch)) } }
+}
+
+/// One process after the other.
+extension ProcessRegistry {
+  /// Call before a process is started: while one is, no unknown child is mistaken for an orphan.
+  func reserve(folder: String) -> Int {
+    state.withLock { state in
+      state.nextPlace += 1
+      state.places[state.nextPlace] = Place(folder: folder)
+      return state.nextPlace
+    }
+  }
+
+  func register(pid: Int32, at place: Int) -> RunningProcess {
+    let process = RunningProcess(pid: pid)
+    state.withLock { $0.places[place]?.process = process }
+    if let entry = ProcessTable.entry(of: pid) {
+      // Without the file only a process that clears its environment is missed, should the worker be killed now.
+      try? SystemCall.write(Array(String(entry.startTime).utf8), to: record(of: pid))
+    }
+    return process
+  }
+
+  /// Call when the process is reaped, or could not be started.
+  func remove(_ place: Int) {
+    let (process, isSweepDue) = state.withLock { state in
+      state.removals += 1
+      return (state.places.removeValue(forKey: place)?.process, state.removals.isMultiple(of: 256))
+    }
+    guard let process else { return }
+    unlink(record(of: process.pid))
+    reapGroup(process.pid)
+    if isSweepDue { _ = killOrphans() }
+  }
+
+  func record(of pid: Int32) -> String { "\(folders.processes)/\(pid)" }
+
+  /// What a command left in its group was killed, and is this process's child now: it stays in the system's table
+  /// until it is reaped.
+  private func reapGroup(_ group: Int32) {
+    if SystemCall.signal(-group, 0) == 0 { _ = state.withLock { $0.endedGroups.insert(group) } }
+    for group in state.withLock({ $0.endedGroups }) {
+      while waitpid(-group, nil, WNOHANG) > 0 {}
+      if SystemCall.signal(-group, 0) != 0 { _ = state.withLock { $0.endedGroups.remove(group) } }
+    }
+  }
+}

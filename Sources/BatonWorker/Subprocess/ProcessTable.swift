@@ -1,0 +1,83 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// A process as the system's table has it. Pids are used again; pid and start time together name one process.
+struct ProcessEntry: Hashable, Sendable {
+  var pid: Int32
+  var parent: Int32
+  var group: Int32
+  var session: Int32
+  /// Ended, and waiting for its parent to ask how.
+  var isZombie: Bool
+  /// In clock ticks since the host started.
+  var startTime: UInt64
+
+  /// Parses a line of `/proc/PID/stat` (proc(5)). The name in it may contain spaces and parentheses.
+  init?(stat line: [UInt8]) {
+    guard let open = line.firstIndex(of: UInt8(ascii: "(")), let close = line.lastIndex(of: UInt8(ascii: ")")),
+      let pid = Int32(String(decoding: line[..<open].dropLast(), as: UTF8.self))
+    else { return nil }
+    let fields = line[(close + 1)...].split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
+    guard fields.count > 19, let parent = Int32(fields[1]), let group = Int32(fields[2]),
+      let session = Int32(fields[3]), let startTime = UInt64(fields[19])
+    else { return nil }
+    self.pid = pid
+    self.parent = parent
+    self.group = group
+    self.session = session
+    isZombie = fields[0] == "Z" || fields[0] == "X"
+    self.startTime = startTime
+  }
+}
+
+/// What `/proc` says of processes. Without it (macOS) every question is answered with nothing: there a process group
+/// is all that is killed of a command.
+enum ProcessTable {
+  /// Nil if there is no such process any more.
+  static func entry(of pid: Int32) -> ProcessEntry? {
+    SystemCall.contents(of: "/proc/\(pid)/stat").flatMap { ProcessEntry(stat: $0) }
+  }
+
+  /// Every process that this one may see.
+  static func all() -> [ProcessEntry] { pids(in: "/proc").compactMap(entry) }
+
+  /// The children of this process, orphans that it adopted among them. `/proc/PID/task/TID/children` lists them per
+  /// thread; a kernel built without it costs a look at every process.
+  static func children() -> [ProcessEntry] {
+    let own = getpid()
+    guard SystemCall.contents(of: "/proc/self/task/\(own)/children") != nil else {
+      return all().filter { $0.parent == own }
+    }
+    return pids(in: "/proc/self/task").flatMap { thread in
+      let list = SystemCall.contents(of: "/proc/self/task/\(thread)/children") ?? []
+      return list.split(separator: UInt8(ascii: " ")).compactMap { Int32(String(decoding: $0, as: UTF8.self)) }
+    }.compactMap(entry)
+  }
+
+  /// A variable of the environment that the process was started with; nil if it has none or it cannot be read, as of
+  /// a zombie.
+  static func environment(of pid: Int32, _ name: String) -> String? {
+    let prefix = Array("\(name)=".utf8)
+    let environment = SystemCall.contents(of: "/proc/\(pid)/environ", limit: 4 << 20) ?? []
+    let match = environment.split(separator: 0).first { $0.starts(with: prefix) }
+    return match.map { String(decoding: $0.dropFirst(prefix.count), as: UTF8.self) }
+  }
+
+  private static func pids(in folder: String) -> [Int32] {
+    guard let stream = opendir(folder) else { return [] }
+    defer { closedir(stream) }
+    var pids: [Int32] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if let pid = Int32(name) { pids.append(pid) }
+    }
+    return pids
+  }
+}

@@ -1,0 +1,150 @@
+public import BatonHandler
+package import BatonModel
+package import BatonWire
+public import Logging
+public import ServiceLifecycle
+import Synchronization
+
+/// Runs launches that a coordinator assigns to this host: register handlers, then run it as a service.
+///
+/// It reconnects by itself, and goes on with what it runs while the coordinator is away, as long as its lease lasts.
+/// A graceful shutdown expires every launch with `draining` and ends when the coordinator has all endings.
+public final class Worker: Service {
+  package let configuration: WorkerConfiguration
+  let logger: Logger
+  let connector: (any Connector)?
+  let clocks: WorkerClocks
+  let state: Mutex<State>
+  let registry = Mutex(Registry())
+  /// Launches to begin; the run loop makes a task of each.
+  let starts = Mailbox<StartOrder>(capacity: 1 << 20)
+  let ends = Mailbox<String>(capacity: 16)
+
+  struct State {
+    var core: WorkerCore
+    var active: [LaunchKey: ActiveLaunch] = [:]
+    var connection: Connection?
+    /// A handler ignored its deadline: the process ends once the others have committed.
+    var isCondemned = false
+  }
+
+  struct Registry {
+    var handlers: [(pattern: IdentifierPattern, handler: Handler)] = []
+    var isRunning = false
+  }
+
+  struct StartOrder: Sendable {
+    var launch: ActiveLaunch
+    var assignment: Assignment
+    var definition: Definition
+  }
+
+  public convenience init(_ configuration: WorkerConfiguration, logger: Logger = Logger(label: "baton-worker")) {
+    self.init(configuration, incarnation: Incarnation(.randomIncarnation()), logger: logger, connector: nil)
+  }
+
+  /// - Parameter connector: the way to the coordinator; nil means gRPC to `configuration.coordinator`.
+  package init(
+    _ configuration: WorkerConfiguration, incarnation: Incarnation, logger: Logger,
+    connector: (any Connector)?, clocks: WorkerClocks = .system
+  ) {
+    self.configuration = configuration
+    self.logger = logger
+    self.connector = connector
+    self.clocks = clocks
+    let core = WorkerCore(
+      host: HostName(configuration.name), incarnation: incarnation, version: BatonVersion.current,
+      capabilities: Capabilities(
+        slots: configuration.slots, kinds: configuration.accepts, runsCommands: configuration.runsCommands,
+        permittedIdentifiers: configuration.permittedIdentifiers))
+    state = Mutex(State(core: core))
+  }
+
+  /// Announces that this worker runs requests of `identifier`: one identifier, or a prefix followed by `.*`.
+  ///
+  /// Registering after `run()` began, one identifier twice, or something that is no identifier is a programmer error
+  /// and ends the process with a message that says which.
+  public func register(_ identifier: String, handler: @escaping Handler) {
+    guard let pattern = IdentifierPattern(identifier) else {
+      preconditionFailure("'\(identifier)' is not an identifier, nor one followed by '.*'")
+    }
+    registry.withLock { registry in
+      precondition(!registry.isRunning, "register '\(identifier)' before run(): the coordinator was told what runs here")
+      precondition(
+        !registry.handlers.contains { $0.pattern == pattern }, "'\(identifier)' has a handler already")
+      registry.handlers.append((pattern, handler))
+    }
+  }
+
+  /// The handler for a definition's pattern: the longest registered pattern that covers it.
+  func handler(for pattern: IdentifierPattern) -> Handler? {
+    registry.withLock { registry in
+      registry.handlers.filter { $0.pattern.covers(pattern) }
+        .max { $0.pattern.rawValue.utf8.count < $1.pattern.rawValue.utf8.count }?.handler
+    }
+  }
+
+  /// The host's conditions changed: what they forbid expires at once, without asking the coordinator first.
+  package func conditionsChanged(_ conditions: Conditions) {
+    decide { $0.conditionsChanged(conditions, at: clocks.instant()) }
+  }
+
+  /// Changes the core and performs what it decides. Messages are sent while the lock is held: their order is the order
+  /// of the decisions, and sending never waits.
+  func decide(_ body: (inout WorkerCore) -> [WorkerCore.Effect]) {
+    let effects = state.withLock { state in
+      let effects = body(&state.core)
+      for case .send(let message) in effects { state.connection?.up.send(message) }
+      for case .start(let assignment, let definition) in effects {
+        let launch = ActiveLaunch(assignment, worker: self)
+        state.active[assignment.launch] = launch
+        starts.send(StartOrder(launch: launch, assignment: assignment, definition: definition))
+      }
+      return effects.map { effect in (effect, state.active[effect.launch ?? .none]) }
+    }
+    for (effect, launch) in effects { perform(effect, launch) }
+  }
+
+  private func perform(_ effect: WorkerCore.Effect, _ launch: ActiveLaunch?) {
+    switch effect {
+    case .send, .start: break
+    case .expire(_, let reason, let deadline): launch?.expire(reason, in: deadline - clocks.instant())
+    case .overrun(let key): overrun(key)
+    case .committed: launch?.answered(.success(.done))
+    case .refused(_, let text, let isSuperseded):
+      launch?.answered(.failure(HandlerError(isSuperseded ? .superseded : .checkpointRefused, text)))
+    case .itemsCommitted(_, _, let isFrozen): launch?.answered(.success(.frozen(isFrozen)))
+    case .items(let page): launch?.answered(.success(.items(page.items)))
+    case .forget(let key): forget(key)
+    case .reconnect(let why):
+      logger.warning("connecting again", metadata: ["why": "\(why)"])
+      state.withLock { $0.connection }?.close()
+    case .end(let why): ends.send(why)
+    }
+  }
+
+  private func forget(_ key: LaunchKey) {
+    let isLast = state.withLock { state in
+      state.active[key] = nil
+      return state.core.isQuiet && state.core.isDraining
+    }
+    if isLast { ends.send("") }
+  }
+}
+
+extension LaunchKey {
+  fileprivate static let none = LaunchKey(request: RequestID(0), number: 0)
+}
+
+extension WorkerCore.Effect {
+  /// The launch that the effect is about, if its handler has to hear of it.
+  fileprivate var launch: LaunchKey? {
+    switch self {
+    case .expire(let launch, _, _), .committed(let launch, _), .refused(let launch, _, _),
+      .itemsCommitted(let launch, _, _):
+      launch
+    case .items(let page): page.launch
+    case .send, .start, .overrun, .forget, .reconnect, .end: nil
+    }
+  }
+}

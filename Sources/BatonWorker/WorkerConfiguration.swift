@@ -1,0 +1,43 @@
+public import BatonModel
+
+/// How a worker runs. The defaults suit a worker beside a coordinator on one machine.
+public struct WorkerConfiguration: Sendable {
+  /// Where the coordinator listens, `HOST:PORT`.
+  public var coordinator: String
+  /// The host's name in the fleet, unique there.
+  public var name: String
+  /// The worker's own folder, made if it is missing.
+  public var dataFolder: String
+  /// What its launches share; a launch holds its definition's `slots` of them.
+  public var slots: Int
+  public var accepts: Set<JobKind>
+  /// What may run here at all; empty means everything.
+  public var permittedIdentifiers: [IdentifierPattern]
+  /// Runs definitions that have a `work`. Off for a program that has only handlers of its own.
+  public var runsCommands: Bool
+  /// The file with the coordinator's token; nil finds the one of a coordinator of the same user on this machine.
+  public var tokenFile: String?
+  /// Ends the process when a handler ignores its deadline, after the others have committed what they have. A
+  /// supervisor starts it anew. Off by default in a program of your own: then a handler that ignores cancellation
+  /// holds its host beyond the deadline.
+  public var endsProcessOnOverrun: Bool
+
+  public init(coordinator: String = "127.0.0.1:7420", name: String, dataFolder: String, slots: Int) {
+    self.coordinator = coordinator
+    self.name = name
+    self.dataFolder = dataFolder
+    self.slots = slots
+    accepts = Set(JobKind.allCases)
+    permittedIdentifiers = []
+    runsCommands = true
+    tokenFile = nil
+    endsProcessOnOverrun = false
+  }
+}
+
+/// Why a worker could not start or go on; the message says what to do.
+public struct WorkerError: Error, Sendable, CustomStringConvertible {
+  public let message: String
+  package init(_ message: String) { self.message = message }
+  public var description: String { message }
+}

@@ -1,0 +1,167 @@
+import BatonModel
+import BatonSpec
+import Testing
+
+@Suite("Good files become the definitions that they describe")
+struct GoodFileTests {
+  private func definitions(_ name: String, directory: DefaultDirectory = .perLaunch) throws -> [Definition] {
+    let specification = try Corpus.read(name + ".yaml", in: "good", directory: directory)
+    #expect(specification.errors == [])
+    return specification.definitions.map(\.definition)
+  }
+
+  private func definition(
+    _ pattern: String, _ kind: JobKind, _ change: (inout Definition) -> Void = { _ in }
+  ) -> Definition {
+    var definition = Definition(pattern: IdentifierPattern(trusted: pattern), kind: kind)
+    change(&definition)
+    return definition
+  }
+
+  @Test("there are enough of them, and none has an error", arguments: Corpus.good)
+  func areGood(name: String) throws {
+    #expect(Corpus.good.count >= 12)
+    let specification = try Corpus.read(name, in: "good")
+    #expect(specification.errors == [])
+    #expect(!specification.definitions.isEmpty)
+  }
+
+  @Test("the defaults follow the kind")
+  func defaults() throws {
+    #expect(try definitions("minimal-refresh") == [definition("com.example.news", .refresh)])
+    #expect(try definitions("minimal-processing") == [definition("com.example.index", .processing)])
+    #expect(try definitions("minimal-processing")[0].requirements.requiresIdle)
+  }
+
+  @Test("every key of a continued job is read")
+  func continued() throws {
+    let expected = definition("com.example.photos.export.*", .continued) {
+      $0.title = "Exporting photos"
+      $0.subtitle = "All of them"
+      $0.requirements = Requirements(externalPower: true, network: .any, gpu: GPURequirement(), slots: 2)
+      $0.strategy = .fail
+      $0.priority = .background
+      $0.budget = .seconds(5_400)
+      $0.retry = RetryRule(limit: 0, backoff: .milliseconds(500))
+      $0.maxRunning = 4
+      $0.pendingLimit = 2_000_000
+      $0.work = Work(
+        command: ["./resize.sh", "--to", "${wildcard}", "$${HOME}", "cost: $5"], directory: "/srv/photos",
+        items: .glob("**/*.jpg"), batchSize: 50, pass: .file,
+        environment: ["QUALITY": "85", "DRY_RUN": "false", "SCALE": "1.5", "LEVEL": "85", "EMPTY": ""],
+        onExpiry: .terminate)
+    }
+    #expect(try definitions("every-key-of-continued") == [expected])
+  }
+
+  @Test("every key of a refresh is read")
+  func refresh() throws {
+    let expected = definition("com.example.prices", .refresh) {
+      $0.title = "Prices"
+      $0.subtitle = "Every minute"
+      $0.requirements.network = .unmetered
+      $0.allowFrequent = true
+      $0.earliestBeginDate = .afterSubmission(.seconds(900))
+      $0.repeatEvery = .seconds(60)
+      $0.priority = .userInitiated
+      $0.pendingLimit = 1
+    }
+    #expect(try definitions("frequent-refresh") == [expected])
+    #expect(try Corpus.read("frequent-refresh.yaml", in: "good").problems == [])
+  }
+
+  @Test("GPUs, dates and repetition are read")
+  func processing() throws {
+    let expected = definition("com.example.train", .processing) {
+      $0.requirements = Requirements(network: .any, gpu: GPURequirement(count: 2, memoryBytes: 8 << 30))
+      // 2026-01-02T05:30:00.25Z
+      $0.earliestBeginDate = .at(Timestamp(nanoseconds: 1_767_331_800_250_000_000))
+      $0.repeatEvery = .seconds(7 * 86_400)
+    }
+    #expect(try definitions("processing-with-gpu") == [expected])
+  }
+
+  @Test("a relative directory starts at the YAML's folder")
+  func relativeDirectory() throws {
+    let work = Work(command: ["./count", "a b"], directory: "/srv/jobs/data/today", items: .lines("items.txt"))
+    #expect(try definitions("relative-directory").map(\.work) == [work])
+  }
+
+  @Test("without a directory, run and up take the YAML's folder, and apply takes none")
+  func defaultDirectory() throws {
+    #expect(try definitions("range-and-list").map { $0.work?.directory } == [nil, nil])
+    let folders = try definitions("range-and-list", directory: .folderOfFile).map { $0.work?.directory }
+    #expect(folders == ["/srv/jobs", "/srv/jobs"])
+  }
+
+  @Test("ranges are computed, and plain scalars of lists and commands are their text")
+  func rangeAndList() throws {
+    let works = try definitions("range-and-list").map(\.work)
+    let list = Work(
+      command: ["sleep", "1", "true", "no", "010", "2026-01-01", "1.5"],
+      items: .list(["a", "7", "line one\nline two", ""]))
+    #expect(works == [Work(command: ["/usr/bin/seq"], items: .range(-5...9_999)), list])
+  }
+
+  @Test("an alias is the value that it stands for")
+  func aliases() throws {
+    let argv = ["/bin/echo", "&x", "*x"]
+    let first = definition("com.example.first", .processing) {
+      $0.retry = RetryRule(limit: 10, backoff: .seconds(300))
+      $0.budget = .seconds(300)
+    }
+    let second = definition("com.example.second", .processing) {
+      $0.retry = RetryRule(limit: 0)
+      $0.work = Work(command: argv, items: .list(argv))
+    }
+    #expect(try definitions("aliases") == [first, second])
+  }
+
+  @Test("documents of nothing but comments are passed over, and places are those of the file")
+  func documents() throws {
+    let located = try Corpus.read("documents-and-comments.yaml", in: "good").definitions
+    #expect(located.map(\.definition.pattern.rawValue) == ["com.example.one", "com.example.two"])
+    #expect(located.map(\.position) == [Position(line: 3, column: 13), Position(line: 9, column: 13)])
+    #expect(located.map(\.file) == ["documents-and-comments.yaml", "documents-and-comments.yaml"])
+  }
+
+  @Test("JSON, quotes, CR LF and a byte order mark make no difference")
+  func spellings() throws {
+    let json = definition("com.example.json", .processing) {
+      $0.requirements.slots = 3
+      $0.budget = .seconds(90)
+      $0.work = Work(command: ["/bin/true"], environment: ["A": "b"])
+    }
+    #expect(try definitions("json") == [json])
+    let quoted = definition("com.example.quoted", .continued) {
+      $0.title = "042"
+      $0.budget = .seconds(600)
+      $0.priority = .utility
+      $0.requirements.network = .any
+    }
+    #expect(try definitions("quoted-everything") == [quoted])
+    #expect(
+      try definitions("crlf-line-ends") == [definition("com.example.windows", .processing) { $0.title = "Windows" }])
+    #expect(try definitions("byte-order-mark") == [definition("com.example.marked", .processing)])
+  }
+
+  @Test("what is doubtful is a warning and does not fail")
+  func warnings() throws {
+    let specification = try Corpus.read("warnings.yaml", in: "good")
+    #expect(specification.definitions.count == 5)
+    #expect(
+      specification.problems.map(\.headline) == [
+        "warnings.yaml:4:1: warning: 'earliestBeginDate' is ignored: kind continued starts at once",
+        "warnings.yaml:4:20: warning: 'earliestBeginDate' is more than a week off; it is kept, and nothing runs before",
+        "warnings.yaml:8:17: warning: a refresh is launched at most every 15 minutes, however often it repeats; "
+          + "'allowFrequent: true' lifts that",
+        "warnings.yaml:12:20: warning: 'earliestBeginDate' is more than a week off; it is kept, and nothing runs before",
+        "warnings.yaml:16:20: warning: 'earliestBeginDate' is in the past; it delays nothing",
+        "warnings.yaml:21:3: warning: './run.sh' is relative, and without 'work.directory' each launch applied to a "
+          + "coordinator starts in an empty folder; set the directory or write the whole path",
+        "warnings.yaml:22:3: warning: '*.txt' is relative, and without 'work.directory' each launch applied to a "
+          + "coordinator starts in an empty folder; set the directory or write the whole path",
+      ])
+    #expect(try Corpus.read("warnings.yaml", in: "good", directory: .folderOfFile).problems.count == 5)
+  }
+}

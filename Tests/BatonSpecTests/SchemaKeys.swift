@@ -1,0 +1,23 @@
+extension JSON {
+  /// All keys that the schema knows, such as `work.items.glob`.
+  var keysByPath: Set<String> { Set(described.map(\.path)) }
+
+  /// The keys without a description.
+  var undescribed: [String] { described.filter { $0.schema["description"] == nil }.map(\.path).sorted() }
+
+  private var described: [(path: String, schema: JSON)] { properties(of: self, under: "") }
+
+  private func properties(of schema: JSON, under prefix: String) -> [(path: String, schema: JSON)] {
+    guard case .object(let members)? = resolved(schema)["properties"] else { return [] }
+    return members.flatMap { key, value in
+      [(prefix + key, value)] + properties(of: value, under: "\(prefix)\(key).")
+    }
+  }
+
+  private func resolved(_ schema: JSON) -> JSON {
+    guard case .string(let reference)? = schema["$ref"], let name = reference.split(separator: "/").last else {
+      return schema
+    }
+    return self["definitions"]?[String(name)] ?? schema
+  }
+}
