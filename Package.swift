@@ -18,6 +18,7 @@ let grpc: Target.Dependency = .product(name: "GRPCCore", package: "grpc-swift-2"
 let grpcTransport: Target.Dependency = .product(name: "GRPCNIOTransportHTTP2", package: "grpc-swift-nio-transport")
 let protobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
 let package = Package(
@@ -26,14 +27,14 @@ let package = Package(
   products: [
     .library(name: "BatonHandler", targets: ["BatonHandler"]),
     .library(name: "BatonWorker", targets: ["BatonWorker"]),
-    .executable(name: "baton", targets: ["baton"]),
     .executable(name: "baton-worker", targets: ["baton-worker"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(
-      url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML", "CommandLineArguments"]),
+      url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
@@ -53,6 +54,12 @@ let package = Package(
     .target(
       name: "BatonSpec", dependencies: ["BatonModel", .product(name: "Yams", package: "Yams")],
       swiftSettings: strict),
+    .target(
+      name: "BatonSettings",
+      dependencies: [
+        "BatonSpec", .product(name: "Configuration", package: "swift-configuration"),
+        .product(name: "SystemPackage", package: "swift-system"), .product(name: "Yams", package: "Yams"),
+      ], swiftSettings: strict),
     .target(name: "BatonHandler", dependencies: ["BatonModel"], swiftSettings: strict),
     .target(
       name: "BatonStore", dependencies: ["BatonModel", .product(name: "GRDB", package: "GRDB.swift")],
@@ -63,36 +70,39 @@ let package = Package(
         grpc, protobuf, .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf"),
       ], exclude: ["baton.proto"], swiftSettings: generated),
     .target(
-      name: "BatonWire", dependencies: ["BatonModel", "BatonProtobuf", grpc, grpcTransport, protobuf], swiftSettings: strict),
+      name: "BatonWire", dependencies: [
+        "BatonModel", "BatonProtobuf", grpc, grpcTransport, protobuf,
+        .product(name: "SystemPackage", package: "swift-system"),
+      ], swiftSettings: strict),
     .target(
       name: "BatonCoordinator",
       dependencies: [
         "BatonModel", "BatonSpec", "BatonStore", "BatonProtobuf", "BatonWire", grpc, grpcTransport, protobuf, lifecycle, logging,
         .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
       ], swiftSettings: strict),
     .target(name: "CBatonProcess"),
     .target(
       name: "BatonWorker",
       dependencies: [
-        "BatonModel", "BatonHandler", "BatonProtobuf", "BatonWire", "CBatonProcess", grpc, grpcTransport, lifecycle, logging,
+        "BatonModel", "BatonHandler", "BatonProtobuf", "BatonWire", "CBatonProcess", grpc, grpcTransport, protobuf, lifecycle,
+        logging,
         .product(name: "Subprocess", package: "swift-subprocess"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: strict),
     .executableTarget(
-      name: "baton",
-      dependencies: [
-        "BatonModel", "BatonSpec", "BatonStore", "BatonProtobuf", "BatonWire", "BatonCoordinator", "BatonWorker", grpc, grpcTransport, protobuf,
-        lifecycle, logging,
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Configuration", package: "swift-configuration"),
-      ], swiftSettings: strict),
-    .executableTarget(
       name: "baton-worker",
       dependencies: [
-        "BatonModel", "BatonWorker", lifecycle, logging,
+        "BatonModel", "BatonSettings", "BatonWire", "BatonWorker", lifecycle, signals, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Configuration", package: "swift-configuration"),
       ], swiftSettings: strict),
-    .testTarget(name: "BatonCoordinatorTests", dependencies: ["BatonCoordinator", "BatonModel"], swiftSettings: strict),
+    .testTarget(
+      name: "BatonSpecTests", dependencies: ["BatonSpec", "BatonModel", .product(name: "Yams", package: "Yams")],
+      exclude: ["Corpus"], swiftSettings: strict),
+    .testTarget(
+      name: "EmbeddedTests",
+      dependencies: [
+        "BatonModel", "BatonHandler", "BatonStore", "BatonWire", "BatonCoordinator", "BatonWorker", logging,
+      ], swiftSettings: strict),
   ]
 )

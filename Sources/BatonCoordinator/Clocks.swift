@@ -16,19 +16,19 @@ package struct Clocks: Sendable {
 package struct CoordinatorSettings: Sendable {
   /// How long a worker may be silent before its launches are lost.
   package var leaseTerm: Duration
-  /// The only worker is in this process (`run`, `up`).
-  package var isEmbedded: Bool
+  /// The host of the worker in this process (`run`, `up`), whose lease ends with the process; nil if there is none.
+  package var embeddedHost: HostName?
   /// Identifiers that may be defined at all; empty means every one.
   package var permittedIdentifiers: [IdentifierPattern]
   package var retention: RetentionLimits
   package var version: String
 
   package init(
-    leaseTerm: Duration = .seconds(15), isEmbedded: Bool = false, permittedIdentifiers: [IdentifierPattern] = [],
+    leaseTerm: Duration = .seconds(15), embeddedHost: HostName? = nil, permittedIdentifiers: [IdentifierPattern] = [],
     retention: RetentionLimits = RetentionLimits(), version: String = BatonVersion.current
   ) {
     self.leaseTerm = leaseTerm
-    self.isEmbedded = isEmbedded
+    self.embeddedHost = embeddedHost
     self.permittedIdentifiers = permittedIdentifiers
     self.retention = retention
     self.version = version

@@ -74,10 +74,10 @@ extension Coordinator {
 
   private func perform(_ work: StoreWork) async throws {
     switch work {
-    case .endLease(let host, let incarnation):
+    case .endLease(let host, let incarnation, let countsAsLoss):
       logger.warning("the lease of a host ended", metadata: ["host": "\(host)", "incarnation": "\(incarnation)"])
       let answers = try await persistently {
-        try await self.store.endLease(host, incarnation, countsAsLoss: true, at: self.clocks.now().date)
+        try await self.store.endLease(host, incarnation, countsAsLoss: countsAsLoss, at: self.clocks.now().date)
       }
       decide { state in
         state.dispatcher.leaseEnded(host, incarnation)

@@ -1,4 +1,4 @@
-import BatonModel
+package import BatonModel
 import BatonStore
 package import BatonWire
 import Logging
@@ -50,7 +50,7 @@ extension Coordinator {
     logger.notice("a worker came back as another process", metadata: ["host": "\(host)"])
     let answers = try await persistently {
       try await self.store.endLease(
-        host, incarnation, countsAsLoss: !self.settings.isEmbedded, at: self.clocks.now().date)
+        host, incarnation, countsAsLoss: host != self.settings.embeddedHost, at: self.clocks.now().date)
     }
     decide { state in
       state.dispatcher.leaseEnded(host, incarnation)
@@ -89,6 +89,11 @@ extension Coordinator {
       state.dispatcher.disconnected(host)
       state.lastSeen[host] = clocks.now().date
     }
+  }
+
+  /// A supervisor's word: the lease ends at once, not when it runs out.
+  package func processDied(_ host: HostName, _ incarnation: Incarnation, isBlameless: Bool) {
+    decide { $0.dispatcher.processDied(host, incarnation, isBlameless: isBlameless) }
   }
 
   // MARK: Receiving

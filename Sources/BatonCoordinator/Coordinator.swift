@@ -30,7 +30,7 @@ package final class Coordinator: Sendable {
   }
 
   enum StoreWork: Sendable {
-    case endLease(HostName, Incarnation)
+    case endLease(HostName, Incarnation, countsAsLoss: Bool)
     case noteExpiry(LaunchKey, ExpiryReason)
   }
 
@@ -44,7 +44,7 @@ package final class Coordinator: Sendable {
 
   /// Reads what the store knows. Call it once, before anything else.
   package func restore() async throws {
-    if settings.isEmbedded { try await endForeignLeases() }
+    try await endEmbeddedLease()
     let fleet = try await store.fleet()
     let definitions = try await store.definitions()
     let now = clocks.now()
@@ -64,9 +64,9 @@ package final class Coordinator: Sendable {
     }
   }
 
-  /// An embedded worker's lease ends with its process: whatever held one before was another process.
-  private func endForeignLeases() async throws {
-    for host in try await store.fleet().hosts {
+  /// An embedded worker's lease ends with its process: whatever held it before is gone, and its launches are blameless.
+  private func endEmbeddedLease() async throws {
+    for host in try await store.fleet().hosts where host.name == settings.embeddedHost {
       guard let incarnation = host.incarnation else { continue }
       _ = try await store.endLease(host.name, incarnation, countsAsLoss: false, at: clocks.now().date)
     }
@@ -114,7 +114,8 @@ package final class Coordinator: Sendable {
     switch effect {
     case .send(let host, let message): state.connections[host]?.down.send(message)
     case .disconnect(let host): state.connections[host]?.close()
-    case .endLease(let host, let incarnation): storeWork.send(.endLease(host, incarnation))
+    case .endLease(let host, let incarnation, let countsAsLoss):
+      storeWork.send(.endLease(host, incarnation, countsAsLoss: countsAsLoss))
     case .noteExpiry(let launch, let reason): storeWork.send(.noteExpiry(launch, reason))
     }
   }

@@ -47,7 +47,8 @@ package final class SQLiteStore: Sendable {
     var configuration = Configuration()
     configuration.label = "baton.store"
     configuration.prepareDatabase { db in
-      try db.execute(sql: "PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY")
+      // Debian's SQLite overwrites what it deletes unless told not to.
+      try db.execute(sql: "PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = OFF")
     }
     return configuration
   }

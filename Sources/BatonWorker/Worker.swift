@@ -26,6 +26,7 @@ public final class Worker: Service {
     var connection: Connection?
     /// A handler ignored its deadline: the process ends once the others have committed.
     var isCondemned = false
+    var processes: ProcessRegistry?
   }
 
   struct Registry {
@@ -83,6 +84,9 @@ public final class Worker: Service {
         .max { $0.pattern.rawValue.utf8.count < $1.pattern.rawValue.utf8.count }?.handler
     }
   }
+
+  /// Kills every command that runs, at once: for a process that must end now.
+  package func killCommands() { state.withLock { $0.processes }?.killAll() }
 
   /// The host's conditions changed: what they forbid expires at once, without asking the coordinator first.
   package func conditionsChanged(_ conditions: Conditions) {

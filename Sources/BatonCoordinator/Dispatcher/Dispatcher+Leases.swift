@@ -88,21 +88,26 @@ extension Dispatcher {
     var effects: [Effect] = []
     for name in hosts.keys.sorted() {
       guard case .held(let incarnation, let until)? = hosts[name]?.lease, until <= now else { continue }
-      effects += endLease(of: name, incarnation)
+      effects += endLease(of: name, incarnation, countsAsLoss: true)
     }
     return effects
   }
 
-  /// A supervisor says that its worker's process died, or the coordinator knows it.
-  package mutating func processDied(_ host: HostName, _ incarnation: Incarnation) -> [Effect] {
+  /// A supervisor says that its worker's process died.
+  /// - Parameter isBlameless: its launches had no part in that.
+  package mutating func processDied(
+    _ host: HostName, _ incarnation: Incarnation, isBlameless: Bool
+  ) -> [Effect] {
     guard case .held(incarnation, _)? = hosts[host]?.lease else { return [] }
-    return endLease(of: host, incarnation)
+    return endLease(of: host, incarnation, countsAsLoss: !isBlameless)
   }
 
-  private mutating func endLease(of name: HostName, _ incarnation: Incarnation) -> [Effect] {
+  private mutating func endLease(
+    of name: HostName, _ incarnation: Incarnation, countsAsLoss: Bool
+  ) -> [Effect] {
     hosts[name]?.lease = .ending(incarnation)
     hosts[name]?.host.hasLease = false
-    return [.disconnect(name), .endLease(name, incarnation)]
+    return [.disconnect(name), .endLease(name, incarnation, countsAsLoss: countsAsLoss)]
   }
 
   /// The store has ended the lease and its launches.

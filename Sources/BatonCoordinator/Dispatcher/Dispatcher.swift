@@ -9,7 +9,7 @@ package struct Dispatcher: Sendable {
     /// The host gets no more messages on its present connection, which ends.
     case disconnect(HostName)
     /// The store ends this lease, and its launches as lost; the answer is `leaseEnded`.
-    case endLease(HostName, Incarnation)
+    case endLease(HostName, Incarnation, countsAsLoss: Bool)
     /// The store remembers that the launch was asked to stop.
     case noteExpiry(LaunchKey, ExpiryReason)
   }

@@ -1027,6 +1027,9 @@ package nonisolated struct Baton_V1_DeathReport: Sendable {
 
   package var incarnation: String = String()
 
+  /// Its launches are not to blame: another one's overrun ended the process.
+  package var isBlameless: Bool = false
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -1063,20 +1066,23 @@ package nonisolated struct Baton_V1_ApplyReply: Sendable {
 
     package var change: String = String()
 
-    package var submittedNumber: Int64 {
-      get {_submittedNumber ?? 0}
-      set {_submittedNumber = newValue}
+    /// The first request of a repeating definition.
+    package var submitted: Baton_V1_SubmitReply.Accepted {
+      get {_submitted ?? Baton_V1_SubmitReply.Accepted()}
+      set {_submitted = newValue}
     }
-    /// Returns true if `submittedNumber` has been explicitly set.
-    package var hasSubmittedNumber: Bool {self._submittedNumber != nil}
-    /// Clears the value of `submittedNumber`. Subsequent reads from it will return its default value.
-    package mutating func clearSubmittedNumber() {self._submittedNumber = nil}
+    /// Returns true if `submitted` has been explicitly set.
+    package var hasSubmitted: Bool {self._submitted != nil}
+    /// Clears the value of `submitted`. Subsequent reads from it will return its default value.
+    package mutating func clearSubmitted() {self._submitted = nil}
+
+    package var id: Int64 = 0
 
     package var unknownFields = SwiftProtobuf.UnknownStorage()
 
     package init() {}
 
-    fileprivate var _submittedNumber: Int64? = nil
+    fileprivate var _submitted: Baton_V1_SubmitReply.Accepted? = nil
   }
 
   package init() {}
@@ -1366,8 +1372,8 @@ package nonisolated struct Baton_V1_Request: @unchecked Sendable {
     set {_uniqueStorage()._eligibleAt = newValue}
   }
 
-  package var waitsBecause: String {
-    get {_storage._waitsBecause ?? String()}
+  package var waitsBecause: Baton_V1_RequestObstacle {
+    get {_storage._waitsBecause ?? Baton_V1_RequestObstacle()}
     set {_uniqueStorage()._waitsBecause = newValue}
   }
   /// Returns true if `waitsBecause` has been explicitly set.
@@ -1444,9 +1450,9 @@ package nonisolated struct Baton_V1_Request: @unchecked Sendable {
   /// Clears the value of `reason`. Subsequent reads from it will return its default value.
   package mutating func clearReason() {_uniqueStorage()._reason = nil}
 
-  package var traceID: String {
-    get {_storage._traceID}
-    set {_uniqueStorage()._traceID = newValue}
+  package var traceparent: String {
+    get {_storage._traceparent}
+    set {_uniqueStorage()._traceparent = newValue}
   }
 
   package var failures: Int32 {
@@ -1463,20 +1469,70 @@ package nonisolated struct Baton_V1_Request: @unchecked Sendable {
   /// Clears the value of `cursor`. Subsequent reads from it will return its default value.
   package mutating func clearCursor() {_uniqueStorage()._cursor = nil}
 
-  package var firstObstacle: String {
-    get {_storage._firstObstacle ?? String()}
-    set {_uniqueStorage()._firstObstacle = newValue}
+  package var definition: Int64 {
+    get {_storage._definition}
+    set {_uniqueStorage()._definition = newValue}
   }
-  /// Returns true if `firstObstacle` has been explicitly set.
-  package var hasFirstObstacle: Bool {_storage._firstObstacle != nil}
-  /// Clears the value of `firstObstacle`. Subsequent reads from it will return its default value.
-  package mutating func clearFirstObstacle() {_uniqueStorage()._firstObstacle = nil}
+
+  package var losses: Int32 {
+    get {_storage._losses}
+    set {_uniqueStorage()._losses = newValue}
+  }
+
+  package var strikes: Int32 {
+    get {_storage._strikes}
+    set {_uniqueStorage()._strikes = newValue}
+  }
+
+  package var cancelledBy: String {
+    get {_storage._cancelledBy ?? String()}
+    set {_uniqueStorage()._cancelledBy = newValue}
+  }
+  /// Returns true if `cancelledBy` has been explicitly set.
+  package var hasCancelledBy: Bool {_storage._cancelledBy != nil}
+  /// Clears the value of `cancelledBy`. Subsequent reads from it will return its default value.
+  package mutating func clearCancelledBy() {_uniqueStorage()._cancelledBy = nil}
+
+  package var payload: Data {
+    get {_storage._payload ?? Data()}
+    set {_uniqueStorage()._payload = newValue}
+  }
+  /// Returns true if `payload` has been explicitly set.
+  package var hasPayload: Bool {_storage._payload != nil}
+  /// Clears the value of `payload`. Subsequent reads from it will return its default value.
+  package mutating func clearPayload() {_uniqueStorage()._payload = nil}
+
+  package var frozenItems: Int64 {
+    get {_storage._frozenItems ?? 0}
+    set {_uniqueStorage()._frozenItems = newValue}
+  }
+  /// Returns true if `frozenItems` has been explicitly set.
+  package var hasFrozenItems: Bool {_storage._frozenItems != nil}
+  /// Clears the value of `frozenItems`. Subsequent reads from it will return its default value.
+  package mutating func clearFrozenItems() {_uniqueStorage()._frozenItems = nil}
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _storage = _StorageClass.defaultInstance
+}
+
+/// An obstacle of a request itself: a time it waits for, or another request.
+package nonisolated struct Baton_V1_RequestObstacle: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var code: String = String()
+
+  package var until: Int64 = 0
+
+  package var number: Int64 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
 }
 
 package nonisolated struct Baton_V1_Launch: Sendable {
@@ -1534,6 +1590,24 @@ package nonisolated struct Baton_V1_Launch: Sendable {
   /// Clears the value of `expiringReason`. Subsequent reads from it will return its default value.
   package mutating func clearExpiringReason() {self._expiringReason = nil}
 
+  package var expiringDetail: String {
+    get {_expiringDetail ?? String()}
+    set {_expiringDetail = newValue}
+  }
+  /// Returns true if `expiringDetail` has been explicitly set.
+  package var hasExpiringDetail: Bool {self._expiringDetail != nil}
+  /// Clears the value of `expiringDetail`. Subsequent reads from it will return its default value.
+  package mutating func clearExpiringDetail() {self._expiringDetail = nil}
+
+  package var expiringSince: Int64 {
+    get {_expiringSince ?? 0}
+    set {_expiringSince = newValue}
+  }
+  /// Returns true if `expiringSince` has been explicitly set.
+  package var hasExpiringSince: Bool {self._expiringSince != nil}
+  /// Clears the value of `expiringSince`. Subsequent reads from it will return its default value.
+  package mutating func clearExpiringSince() {self._expiringSince = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -1542,6 +1616,8 @@ package nonisolated struct Baton_V1_Launch: Sendable {
   fileprivate var _outcome: String? = nil
   fileprivate var _reason: String? = nil
   fileprivate var _expiringReason: String? = nil
+  fileprivate var _expiringDetail: String? = nil
+  fileprivate var _expiringSince: Int64? = nil
 }
 
 package nonisolated struct Baton_V1_Event: Sendable {
@@ -1753,7 +1829,7 @@ package nonisolated struct Baton_V1_CancelReply: Sendable {
 
     package var number: Int64 = 0
 
-    /// Where it is still stopping; without it the request has ended.
+    /// Where its launch is still stopping; without it the request has ended.
     package var stoppingOn: String {
       get {_stoppingOn ?? String()}
       set {_stoppingOn = newValue}
@@ -1762,6 +1838,10 @@ package nonisolated struct Baton_V1_CancelReply: Sendable {
     package var hasStoppingOn: Bool {self._stoppingOn != nil}
     /// Clears the value of `stoppingOn`. Subsequent reads from it will return its default value.
     package mutating func clearStoppingOn() {self._stoppingOn = nil}
+
+    package var request: Int64 = 0
+
+    package var launch: Int32 = 0
 
     package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -1907,8 +1987,6 @@ package nonisolated struct Baton_V1_ExplainReply: Sendable {
   package var verdict: String = String()
 
   package var obstacles: [Baton_V1_Obstacle] = []
-
-  package var position: Int64 = 0
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -3590,7 +3668,7 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
 
 nonisolated extension Baton_V1_DeathReport: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".DeathReport"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0\u{1}incarnation\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0\u{1}incarnation\0\u{3}is_blameless\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3600,6 +3678,7 @@ nonisolated extension Baton_V1_DeathReport: SwiftProtobuf.Message, SwiftProtobuf
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularStringField(value: &self.host) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.incarnation) }()
+      case 3: try { try decoder.decodeSingularBoolField(value: &self.isBlameless) }()
       default: break
       }
     }
@@ -3612,12 +3691,16 @@ nonisolated extension Baton_V1_DeathReport: SwiftProtobuf.Message, SwiftProtobuf
     if !self.incarnation.isEmpty {
       try visitor.visitSingularStringField(value: self.incarnation, fieldNumber: 2)
     }
+    if self.isBlameless != false {
+      try visitor.visitSingularBoolField(value: self.isBlameless, fieldNumber: 3)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Baton_V1_DeathReport, rhs: Baton_V1_DeathReport) -> Bool {
     if lhs.host != rhs.host {return false}
     if lhs.incarnation != rhs.incarnation {return false}
+    if lhs.isBlameless != rhs.isBlameless {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3685,7 +3768,7 @@ nonisolated extension Baton_V1_ApplyReply: SwiftProtobuf.Message, SwiftProtobuf.
 
 nonisolated extension Baton_V1_ApplyReply.Applied: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = Baton_V1_ApplyReply.protoMessageName + ".Applied"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}pattern\0\u{1}change\0\u{3}submitted_number\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}pattern\0\u{1}change\0\u{1}submitted\0\u{1}id\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3695,7 +3778,8 @@ nonisolated extension Baton_V1_ApplyReply.Applied: SwiftProtobuf.Message, SwiftP
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularStringField(value: &self.pattern) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.change) }()
-      case 3: try { try decoder.decodeSingularInt64Field(value: &self._submittedNumber) }()
+      case 3: try { try decoder.decodeSingularMessageField(value: &self._submitted) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self.id) }()
       default: break
       }
     }
@@ -3712,16 +3796,20 @@ nonisolated extension Baton_V1_ApplyReply.Applied: SwiftProtobuf.Message, SwiftP
     if !self.change.isEmpty {
       try visitor.visitSingularStringField(value: self.change, fieldNumber: 2)
     }
-    try { if let v = self._submittedNumber {
-      try visitor.visitSingularInt64Field(value: v, fieldNumber: 3)
+    try { if let v = self._submitted {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
     } }()
+    if self.id != 0 {
+      try visitor.visitSingularInt64Field(value: self.id, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Baton_V1_ApplyReply.Applied, rhs: Baton_V1_ApplyReply.Applied) -> Bool {
     if lhs.pattern != rhs.pattern {return false}
     if lhs.change != rhs.change {return false}
-    if lhs._submittedNumber != rhs._submittedNumber {return false}
+    if lhs._submitted != rhs._submitted {return false}
+    if lhs.id != rhs.id {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -4074,7 +4162,7 @@ nonisolated extension Baton_V1_ShowRequest: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Request"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}identifier\0\u{1}number\0\u{1}pattern\0\u{1}kind\0\u{1}title\0\u{1}subtitle\0\u{1}state\0\u{1}priority\0\u{3}submitted_at\0\u{1}principal\0\u{3}eligible_at\0\u{3}waits_because\0\u{1}launches\0\u{1}batches\0\u{3}completed_units\0\u{3}total_units\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{3}trace_id\0\u{1}failures\0\u{1}cursor\0\u{3}first_obstacle\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}identifier\0\u{1}number\0\u{1}pattern\0\u{1}kind\0\u{1}title\0\u{1}subtitle\0\u{1}state\0\u{1}priority\0\u{3}submitted_at\0\u{1}principal\0\u{3}eligible_at\0\u{3}waits_because\0\u{1}launches\0\u{1}batches\0\u{3}completed_units\0\u{3}total_units\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{1}traceparent\0\u{1}failures\0\u{1}cursor\0\u{1}definition\0\u{1}losses\0\u{1}strikes\0\u{3}cancelled_by\0\u{1}payload\0\u{3}frozen_items\0")
 
   fileprivate class _StorageClass {
     var _id: Int64 = 0
@@ -4089,7 +4177,7 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
     var _submittedAt: Int64 = 0
     var _principal: String = String()
     var _eligibleAt: Int64 = 0
-    var _waitsBecause: String? = nil
+    var _waitsBecause: Baton_V1_RequestObstacle? = nil
     var _launches: Int32 = 0
     var _batches: Int64 = 0
     var _completedUnits: Int64 = 0
@@ -4099,10 +4187,15 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
     var _endedAt: Int64? = nil
     var _outcome: String? = nil
     var _reason: String? = nil
-    var _traceID: String = String()
+    var _traceparent: String = String()
     var _failures: Int32 = 0
     var _cursor: Data? = nil
-    var _firstObstacle: String? = nil
+    var _definition: Int64 = 0
+    var _losses: Int32 = 0
+    var _strikes: Int32 = 0
+    var _cancelledBy: String? = nil
+    var _payload: Data? = nil
+    var _frozenItems: Int64? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -4135,10 +4228,15 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
       _endedAt = source._endedAt
       _outcome = source._outcome
       _reason = source._reason
-      _traceID = source._traceID
+      _traceparent = source._traceparent
       _failures = source._failures
       _cursor = source._cursor
-      _firstObstacle = source._firstObstacle
+      _definition = source._definition
+      _losses = source._losses
+      _strikes = source._strikes
+      _cancelledBy = source._cancelledBy
+      _payload = source._payload
+      _frozenItems = source._frozenItems
     }
   }
 
@@ -4169,7 +4267,7 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
         case 10: try { try decoder.decodeSingularInt64Field(value: &_storage._submittedAt) }()
         case 11: try { try decoder.decodeSingularStringField(value: &_storage._principal) }()
         case 12: try { try decoder.decodeSingularInt64Field(value: &_storage._eligibleAt) }()
-        case 13: try { try decoder.decodeSingularStringField(value: &_storage._waitsBecause) }()
+        case 13: try { try decoder.decodeSingularMessageField(value: &_storage._waitsBecause) }()
         case 14: try { try decoder.decodeSingularInt32Field(value: &_storage._launches) }()
         case 15: try { try decoder.decodeSingularInt64Field(value: &_storage._batches) }()
         case 16: try { try decoder.decodeSingularInt64Field(value: &_storage._completedUnits) }()
@@ -4179,10 +4277,15 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
         case 20: try { try decoder.decodeSingularInt64Field(value: &_storage._endedAt) }()
         case 21: try { try decoder.decodeSingularStringField(value: &_storage._outcome) }()
         case 22: try { try decoder.decodeSingularStringField(value: &_storage._reason) }()
-        case 23: try { try decoder.decodeSingularStringField(value: &_storage._traceID) }()
+        case 23: try { try decoder.decodeSingularStringField(value: &_storage._traceparent) }()
         case 24: try { try decoder.decodeSingularInt32Field(value: &_storage._failures) }()
         case 25: try { try decoder.decodeSingularBytesField(value: &_storage._cursor) }()
-        case 26: try { try decoder.decodeSingularStringField(value: &_storage._firstObstacle) }()
+        case 26: try { try decoder.decodeSingularInt64Field(value: &_storage._definition) }()
+        case 27: try { try decoder.decodeSingularInt32Field(value: &_storage._losses) }()
+        case 28: try { try decoder.decodeSingularInt32Field(value: &_storage._strikes) }()
+        case 29: try { try decoder.decodeSingularStringField(value: &_storage._cancelledBy) }()
+        case 30: try { try decoder.decodeSingularBytesField(value: &_storage._payload) }()
+        case 31: try { try decoder.decodeSingularInt64Field(value: &_storage._frozenItems) }()
         default: break
         }
       }
@@ -4232,7 +4335,7 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
         try visitor.visitSingularInt64Field(value: _storage._eligibleAt, fieldNumber: 12)
       }
       try { if let v = _storage._waitsBecause {
-        try visitor.visitSingularStringField(value: v, fieldNumber: 13)
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 13)
       } }()
       if _storage._launches != 0 {
         try visitor.visitSingularInt32Field(value: _storage._launches, fieldNumber: 14)
@@ -4261,8 +4364,8 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
       try { if let v = _storage._reason {
         try visitor.visitSingularStringField(value: v, fieldNumber: 22)
       } }()
-      if !_storage._traceID.isEmpty {
-        try visitor.visitSingularStringField(value: _storage._traceID, fieldNumber: 23)
+      if !_storage._traceparent.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._traceparent, fieldNumber: 23)
       }
       if _storage._failures != 0 {
         try visitor.visitSingularInt32Field(value: _storage._failures, fieldNumber: 24)
@@ -4270,8 +4373,23 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
       try { if let v = _storage._cursor {
         try visitor.visitSingularBytesField(value: v, fieldNumber: 25)
       } }()
-      try { if let v = _storage._firstObstacle {
-        try visitor.visitSingularStringField(value: v, fieldNumber: 26)
+      if _storage._definition != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._definition, fieldNumber: 26)
+      }
+      if _storage._losses != 0 {
+        try visitor.visitSingularInt32Field(value: _storage._losses, fieldNumber: 27)
+      }
+      if _storage._strikes != 0 {
+        try visitor.visitSingularInt32Field(value: _storage._strikes, fieldNumber: 28)
+      }
+      try { if let v = _storage._cancelledBy {
+        try visitor.visitSingularStringField(value: v, fieldNumber: 29)
+      } }()
+      try { if let v = _storage._payload {
+        try visitor.visitSingularBytesField(value: v, fieldNumber: 30)
+      } }()
+      try { if let v = _storage._frozenItems {
+        try visitor.visitSingularInt64Field(value: v, fieldNumber: 31)
       } }()
     }
     try unknownFields.traverse(visitor: &visitor)
@@ -4304,10 +4422,15 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
         if _storage._endedAt != rhs_storage._endedAt {return false}
         if _storage._outcome != rhs_storage._outcome {return false}
         if _storage._reason != rhs_storage._reason {return false}
-        if _storage._traceID != rhs_storage._traceID {return false}
+        if _storage._traceparent != rhs_storage._traceparent {return false}
         if _storage._failures != rhs_storage._failures {return false}
         if _storage._cursor != rhs_storage._cursor {return false}
-        if _storage._firstObstacle != rhs_storage._firstObstacle {return false}
+        if _storage._definition != rhs_storage._definition {return false}
+        if _storage._losses != rhs_storage._losses {return false}
+        if _storage._strikes != rhs_storage._strikes {return false}
+        if _storage._cancelledBy != rhs_storage._cancelledBy {return false}
+        if _storage._payload != rhs_storage._payload {return false}
+        if _storage._frozenItems != rhs_storage._frozenItems {return false}
         return true
       }
       if !storagesAreEqual {return false}
@@ -4317,9 +4440,49 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
   }
 }
 
+nonisolated extension Baton_V1_RequestObstacle: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".RequestObstacle"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}code\0\u{1}until\0\u{1}number\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.code) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.until) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.number) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.code.isEmpty {
+      try visitor.visitSingularStringField(value: self.code, fieldNumber: 1)
+    }
+    if self.until != 0 {
+      try visitor.visitSingularInt64Field(value: self.until, fieldNumber: 2)
+    }
+    if self.number != 0 {
+      try visitor.visitSingularInt64Field(value: self.number, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_RequestObstacle, rhs: Baton_V1_RequestObstacle) -> Bool {
+    if lhs.code != rhs.code {return false}
+    if lhs.until != rhs.until {return false}
+    if lhs.number != rhs.number {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
 nonisolated extension Baton_V1_Launch: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Launch"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}number\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{3}is_graceful\0\u{3}first_batch\0\u{1}batches\0\u{3}span_id\0\u{3}expiring_reason\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}number\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{3}is_graceful\0\u{3}first_batch\0\u{1}batches\0\u{3}span_id\0\u{3}expiring_reason\0\u{3}expiring_detail\0\u{3}expiring_since\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -4338,6 +4501,8 @@ nonisolated extension Baton_V1_Launch: SwiftProtobuf.Message, SwiftProtobuf._Mes
       case 9: try { try decoder.decodeSingularInt64Field(value: &self.batches) }()
       case 10: try { try decoder.decodeSingularStringField(value: &self.spanID) }()
       case 11: try { try decoder.decodeSingularStringField(value: &self._expiringReason) }()
+      case 12: try { try decoder.decodeSingularStringField(value: &self._expiringDetail) }()
+      case 13: try { try decoder.decodeSingularInt64Field(value: &self._expiringSince) }()
       default: break
       }
     }
@@ -4381,6 +4546,12 @@ nonisolated extension Baton_V1_Launch: SwiftProtobuf.Message, SwiftProtobuf._Mes
     try { if let v = self._expiringReason {
       try visitor.visitSingularStringField(value: v, fieldNumber: 11)
     } }()
+    try { if let v = self._expiringDetail {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 12)
+    } }()
+    try { if let v = self._expiringSince {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 13)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -4396,6 +4567,8 @@ nonisolated extension Baton_V1_Launch: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if lhs.batches != rhs.batches {return false}
     if lhs.spanID != rhs.spanID {return false}
     if lhs._expiringReason != rhs._expiringReason {return false}
+    if lhs._expiringDetail != rhs._expiringDetail {return false}
+    if lhs._expiringSince != rhs._expiringSince {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -4738,7 +4911,7 @@ nonisolated extension Baton_V1_CancelReply: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Baton_V1_CancelReply.Cancelled: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = Baton_V1_CancelReply.protoMessageName + ".Cancelled"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0\u{1}number\0\u{3}stopping_on\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0\u{1}number\0\u{3}stopping_on\0\u{1}request\0\u{1}launch\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -4749,6 +4922,8 @@ nonisolated extension Baton_V1_CancelReply.Cancelled: SwiftProtobuf.Message, Swi
       case 1: try { try decoder.decodeSingularStringField(value: &self.identifier) }()
       case 2: try { try decoder.decodeSingularInt64Field(value: &self.number) }()
       case 3: try { try decoder.decodeSingularStringField(value: &self._stoppingOn) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self.request) }()
+      case 5: try { try decoder.decodeSingularInt32Field(value: &self.launch) }()
       default: break
       }
     }
@@ -4768,6 +4943,12 @@ nonisolated extension Baton_V1_CancelReply.Cancelled: SwiftProtobuf.Message, Swi
     try { if let v = self._stoppingOn {
       try visitor.visitSingularStringField(value: v, fieldNumber: 3)
     } }()
+    if self.request != 0 {
+      try visitor.visitSingularInt64Field(value: self.request, fieldNumber: 4)
+    }
+    if self.launch != 0 {
+      try visitor.visitSingularInt32Field(value: self.launch, fieldNumber: 5)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -4775,6 +4956,8 @@ nonisolated extension Baton_V1_CancelReply.Cancelled: SwiftProtobuf.Message, Swi
     if lhs.identifier != rhs.identifier {return false}
     if lhs.number != rhs.number {return false}
     if lhs._stoppingOn != rhs._stoppingOn {return false}
+    if lhs.request != rhs.request {return false}
+    if lhs.launch != rhs.launch {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -4995,7 +5178,7 @@ nonisolated extension Baton_V1_HostsReply.Host: SwiftProtobuf.Message, SwiftProt
 
 nonisolated extension Baton_V1_ExplainReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".ExplainReply"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}verdict\0\u{1}obstacles\0\u{1}position\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}verdict\0\u{1}obstacles\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -5006,7 +5189,6 @@ nonisolated extension Baton_V1_ExplainReply: SwiftProtobuf.Message, SwiftProtobu
       case 1: try { try decoder.decodeSingularMessageField(value: &self._request) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.verdict) }()
       case 3: try { try decoder.decodeRepeatedMessageField(value: &self.obstacles) }()
-      case 4: try { try decoder.decodeSingularInt64Field(value: &self.position) }()
       default: break
       }
     }
@@ -5026,9 +5208,6 @@ nonisolated extension Baton_V1_ExplainReply: SwiftProtobuf.Message, SwiftProtobu
     if !self.obstacles.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.obstacles, fieldNumber: 3)
     }
-    if self.position != 0 {
-      try visitor.visitSingularInt64Field(value: self.position, fieldNumber: 4)
-    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -5036,7 +5215,6 @@ nonisolated extension Baton_V1_ExplainReply: SwiftProtobuf.Message, SwiftProtobu
     if lhs._request != rhs._request {return false}
     if lhs.verdict != rhs.verdict {return false}
     if lhs.obstacles != rhs.obstacles {return false}
-    if lhs.position != rhs.position {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -15,6 +15,7 @@ struct LaunchedRequest {
   var reachesEnd: Bool
   /// Of the last launch.
   var firstBatch: Int
+  var hasWaitingRequest: Bool
 }
 
 extension Verbs {
@@ -45,7 +46,7 @@ extension Verbs {
         state: RequestState(code: row.int(5)), eligibleAt: row.time(6), launches: row.int(7),
         ledger: Ledger(
           failures: row.int(8), losses: row.int(9), strikes: row.int(10), cancelledBy: row.optionalText(11)),
-        batches: row.int(12), reachesEnd: row.bool(13), firstBatch: row.int(14))
+        batches: row.int(12), reachesEnd: row.bool(13), firstBatch: row.int(14), hasWaitingRequest: row.bool(15))
     }
   }
 
@@ -68,7 +69,7 @@ extension Verbs {
     try count(pattern: pattern, from: .running, to: fate.state)
     (request.state, request.eligibleAt) = (fate.state, fate.eligibleAt ?? request.eligibleAt)
     var answer = EndingAnswer(ending.launch, request, wasLive: true)
-    if fate.state.isEnded, let released = try release(request.identifierID, at: now) {
+    if fate.state.isEnded, request.hasWaitingRequest, let released = try release(request.identifierID, at: now) {
       (answer.released, answer.releasedEligibleAt) = (released.requirementClass, released.eligibleAt)
     }
     return answer
@@ -146,7 +147,8 @@ extension Query {
     """
     SELECT r.identifier, i.name, r.number, r.definition, r.priority, r.state, r.eligible_at, r.launches,
       r.failures, r.losses, r.strikes, r.cancelled_by, coalesce(p.batches, 0), coalesce(p.reaches_end, 0),
-      coalesce(l.first_batch, 0)
+      coalesce(l.first_batch, 0),
+      (SELECT w.id FROM request w WHERE w.identifier = r.identifier AND w.launches = 0 AND w.state <= 1) IS NOT NULL
     FROM request r JOIN identifier i ON i.id = r.identifier LEFT JOIN progress p ON p.request = r.id
       LEFT JOIN launch l ON l.request = r.id AND l.number = r.launches
     WHERE r.id = ?

@@ -1,4 +1,6 @@
 internal import BatonModel
+internal import GRDB
+internal import GRDBSQLite
 
 /// A request that is about to be the waiting one of its identifier, whoever asks for it.
 struct NewRequest {
@@ -64,7 +66,8 @@ extension Verbs {
 
   private func advance(_ name: JobIdentifier, _ known: IdentifierRow?, to number: Int) throws -> Int64 {
     guard let known else {
-      return try prepare(.insertIdentifier).first(name.rawValue, number) { $0.int64(0) } ?? 0
+      try prepare(.insertIdentifier).run(name.rawValue, number)
+      return sqlite3_last_insert_rowid(db.sqliteConnection)
     }
     try prepare(.advanceIdentifier).run(number, known.id)
     return known.id
@@ -111,7 +114,7 @@ extension Verbs {
 
 extension Query {
   static let identifier = Query("SELECT id, last_number, last_first_launch_at FROM identifier WHERE name = ?")
-  static let insertIdentifier = Query("INSERT INTO identifier (name, last_number) VALUES (?, ?) RETURNING id")
+  static let insertIdentifier = Query("INSERT INTO identifier (name, last_number) VALUES (?, ?)")
   static let advanceIdentifier = Query("UPDATE identifier SET last_number = ? WHERE id = ?")
   static let waitingOfIdentifier = Query(
     "SELECT id, number, state, definition FROM request WHERE identifier = ? AND launches = 0 AND state <= 1")

@@ -23,10 +23,24 @@ extension Verbs {
     }
   }
 
+  /// Steps from class to class through the index of ready requests: two seeks a class, however many requests are ready.
   private func readyClasses() throws -> [RequirementClass] {
-    try prepare(.readyClasses).all { row in
-      RequirementClass(definition: DefinitionID(row.int64(0)), priority: Priority(code: row.int(1)))
-    }.sorted()
+    var classes: [RequirementClass] = []
+    var (definition, priority) = (Int64.min, -1)
+    while let next = try nextReadyClass(after: definition, priority) {
+      classes.append(next)
+      (definition, priority) = (next.definition.rawValue, next.priority.rawValue)
+    }
+    return classes.sorted()
+  }
+
+  private func nextReadyClass(after definition: Int64, _ priority: Int) throws -> RequirementClass? {
+    let sameDefinition = try prepare(.nextReadyPriority).first(definition, priority, row: Self.requirementClass)
+    return try sameDefinition ?? prepare(.nextReadyDefinition).first(definition, row: Self.requirementClass)
+  }
+
+  private static func requirementClass(_ row: Columns) -> RequirementClass {
+    RequirementClass(definition: DefinitionID(row.int64(0)), priority: Priority(code: row.int(1)))
   }
 
   private static func running(_ row: Columns) -> RunningRecord {
@@ -50,19 +64,13 @@ extension Query {
       JOIN identifier i ON i.id = r.identifier
     WHERE l.ended_at IS NULL ORDER BY l.request
     """)
-  /// Steps from class to class through the index of ready requests: as many seeks as there are classes.
-  static let readyClasses = Query(
+  static let nextReadyPriority = Query(
     """
-    WITH RECURSIVE class (definition, priority) AS (
-      SELECT * FROM (SELECT definition, priority FROM request WHERE state = 1 ORDER BY definition, priority LIMIT 1)
-      UNION ALL
-      SELECT
-        (SELECT definition FROM request WHERE state = 1 AND (definition, priority) > (c.definition, c.priority)
-          ORDER BY definition, priority LIMIT 1),
-        (SELECT priority FROM request WHERE state = 1 AND (definition, priority) > (c.definition, c.priority)
-          ORDER BY definition, priority LIMIT 1)
-      FROM class c WHERE c.definition IS NOT NULL
-    )
-    SELECT definition, priority FROM class WHERE definition IS NOT NULL
+    SELECT definition, priority FROM request WHERE state = 1 AND definition = ? AND priority > ?
+    ORDER BY priority LIMIT 1
+    """)
+  static let nextReadyDefinition = Query(
+    """
+    SELECT definition, priority FROM request WHERE state = 1 AND definition > ? ORDER BY definition, priority LIMIT 1
     """)
 }

@@ -8,7 +8,7 @@ package enum CoordinatorClient {
 
   /// Runs `body` with a client and the metadata that carries the token.
   package static func withClient<Result: Sendable>(
-    _ endpoint: Endpoint, tokenFile: String?,
+    _ endpoint: HostPort, tokenFile: String?,
     _ body: @Sendable (GRPCClient<HTTP2ClientTransport.Posix>, Metadata) async throws -> Result
   ) async throws -> Result {
     var metadata: Metadata = [:]
@@ -18,7 +18,7 @@ package enum CoordinatorClient {
     return try await withGRPCClient(transport: try transport(endpoint)) { try await body($0, metadata) }
   }
 
-  private static func transport(_ endpoint: Endpoint) throws -> HTTP2ClientTransport.Posix {
+  private static func transport(_ endpoint: HostPort) throws -> HTTP2ClientTransport.Posix {
     let config = HTTP2ClientTransport.Posix.Config.defaults { config in
       config.backoff.initial = .milliseconds(50)
       config.backoff.max = .milliseconds(500)

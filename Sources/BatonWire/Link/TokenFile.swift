@@ -42,31 +42,37 @@ package enum TokenFile {
     return text(data)
   }
 
-  /// Takes the token of the data folder, or makes one, and publishes it.
-  package static func publish(dataFolder: String, port: Int) throws -> String {
+  /// The token of the data folder, made if there is none.
+  package static func own(dataFolder: String) throws -> String {
     let own = dataFolder + "/token"
-    let token: String
-    if let data = try? Data(contentsOf: URL(fileURLWithPath: own)), !text(data).isEmpty {
-      token = text(data)
-    } else {
-      token = (0..<64).map { _ in String("0123456789abcdef".randomElement() ?? "0") }.joined()
-      try write(token, to: own)
-    }
+    if let data = try? Data(contentsOf: URL(fileURLWithPath: own)), !text(data).isEmpty { return text(data) }
+    let token = (0..<64).map { _ in String("0123456789abcdef".randomElement() ?? "0") }.joined()
+    try write(token, to: own)
+    return token
+  }
+
+  /// Lets clients of the same user find the token of the coordinator on `port`.
+  package static func publish(_ token: String, port: Int) throws {
     let folder = runtimeFolder()
     mkdir(folder, 0o700)
     guard isOurs(folder) else {
       throw TokenFileError("\(folder) belongs to somebody else: set XDG_RUNTIME_DIR to a folder of your own")
     }
     try write(token, to: published(port: port))
-    return token
   }
 
-  package static func withdraw(port: Int) { unlink(published(port: port)) }
+  /// Takes the published token away, unless another coordinator has published its own there since.
+  package static func withdraw(_ token: String, port: Int) {
+    let path = published(port: port)
+    guard let data = try? Data(contentsOf: URL(fileURLWithPath: path)), text(data) == token else { return }
+    unlink(path)
+  }
 
   /// A link or another user's file is not trusted.
   private static func isOurs(_ path: String) -> Bool {
-    var status = stat()
-    return lstat(path, &status) == 0 && status.st_uid == getuid() && status.st_mode & S_IFMT != S_IFLNK
+    guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return false }
+    return attributes[.type] as? FileAttributeType != .typeSymbolicLink
+      && attributes[.ownerAccountID].flatMap { UInt32("\($0)") } == getuid()
   }
 
   private static func write(_ token: String, to path: String) throws {

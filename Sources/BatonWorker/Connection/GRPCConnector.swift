@@ -5,12 +5,12 @@ import GRPCCore
 
 /// The way to a coordinator in another process.
 package struct GRPCConnector: Connector {
-  let endpoint: Endpoint
+  let endpoint: HostPort
   let tokenFile: String?
 
   package init(_ configuration: WorkerConfiguration) throws {
     do {
-      endpoint = try Endpoint(parsing: configuration.coordinator)
+      endpoint = try HostPort(parsing: configuration.coordinator)
     } catch {
       throw WorkerError("the coordinator's address: \(error)")
     }
@@ -62,7 +62,7 @@ package struct GRPCConnector: Connector {
     }
   }
 
-  private static func message(_ error: RPCError, _ endpoint: Endpoint) -> String {
+  private static func message(_ error: RPCError, _ endpoint: HostPort) -> String {
     switch error.code {
     case .unavailable: "no coordinator answers at \(endpoint): is it running? (baton coordinator)"
     case .unauthenticated: "the coordinator at \(endpoint) does not take this token: \(error.message)"

@@ -26,6 +26,7 @@ extension Worker {
     let lock = try FolderLock(folder: folders.data)
     defer { extendLifetime(lock) }
     let processes = ProcessRegistry(folders: folders)
+    state.withLock { $0.processes = processes }
     let killed = processes.killLeftovers()
     if killed > 0 { logger.warning("killed what an earlier worker left", metadata: ["processes": "\(killed)"]) }
     folders.removeLeftovers()
@@ -52,23 +53,32 @@ extension Worker {
     await withGracefulShutdownHandler {
       await ends.receive()?.first ?? ""
     } onGracefulShutdown: {
-      self.decide { $0.drain(at: self.clocks.instant()) }
-      if self.state.withLock({ $0.core.isQuiet }) { self.ends.send("") }
+      self.drain()
     }
+  }
+
+  /// Takes nothing new, expires every launch with `draining`, and ends when the coordinator has all endings.
+  package func drain() {
+    decide { $0.drain(at: clocks.instant()) }
+    if state.withLock({ $0.core.isQuiet }) { ends.send("") }
   }
 
   // MARK: Connecting
 
   private func connectionLoop(_ connector: any Connector) async throws -> String? {
     var pause = Reconnection()
+    var lastProblem = ""
     while !Task.isCancelled {
       let before = clocks.instant()
       do {
         try await connector.withConnection { try await self.serve($0) }
         logger.notice("the connection to the coordinator ended", metadata: ["coordinator": "\(connector.address)"])
+        lastProblem = ""
       } catch let error as ConnectionError {
         if error.isFinal { return error.message }
-        logger.warning("no connection to the coordinator", metadata: ["error": "\(error)"])
+        // Once, not at each of many attempts.
+        if error.message != lastProblem { logger.warning("no connection yet: \(error); trying again until there is one") }
+        lastProblem = error.message
       }
       if Task.isCancelled { return nil }
       try await clocks.sleep(pause.next(afterConnectionOf: clocks.instant() - before))

@@ -7,11 +7,9 @@ enum ProcessMarker {
 
   static func value(folder: String) -> String { folder + "/" + fileName }
 
-  /// The launch folder's name of a process below `launches`, nil if it comes from somewhere else.
-  static func launchFolder(of pid: Int32, below launches: String) -> String? {
-    guard let value = ProcessTable.environment(of: pid, variable), value.hasPrefix(launches + "/"),
-      value.hasSuffix("/" + fileName)
-    else { return nil }
-    return String(value.dropFirst(launches.count + 1).dropLast(fileName.count + 1))
+  /// The launch folder that a process names, nil if it names none or cannot be asked, as a zombie.
+  static func launchFolder(of pid: Int32) -> String? {
+    guard let value = ProcessTable.environment(of: pid, variable), value.hasSuffix("/" + fileName) else { return nil }
+    return String(value.dropLast(fileName.count + 1))
   }
 }

@@ -1,5 +1,4 @@
 import BatonModel
-import Synchronization
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -19,7 +18,7 @@ extension ProcessRegistry {
   /// Kills what the launch left outside its process groups, and returns when it is gone, or after 2 s if the system
   /// does not let it end (a process that waits for a dead disk).
   func sweep(after launch: LaunchKey) async {
-    _ = state.withLock { $0.launches.remove(folders.folder(of: launch)) }
+    ChildTable.end(folders.folder(of: launch))
     guard killOrphans() else { return }
     _ = try? await onOwnThread { [self] in
       for _ in 0..<2000 where killOrphans() { usleep(1000) }
@@ -28,13 +27,15 @@ extension ProcessRegistry {
 
   /// Kills and reaps orphans that this process adopted and that come from no launch that still runs; false if there
   /// were none. A killed one passes its own children on, so that it takes a second look to find those.
-  func killOrphans() -> Bool {
+  /// - Parameter sparesRunning: false kills what launches that still run left, too.
+  func killOrphans(sparesRunning: Bool = true) -> Bool {
     let children = ProcessTable.children()
-    let (known, launches) = state.withLock { state in
-      (state.places.values.map { $0.process?.pid }, state.launches)
-    }
+    // In this order: what is started after the look at the table is not in it.
+    let (known, launches) = (ChildTable.known, sparesRunning ? ChildTable.launches : [])
     var found = false
     for child in children where isOrphan(child, known: known) && mayKill(child, launches: launches) {
+      // It may have been a command of ours that was reaped meanwhile, and its number another process's.
+      guard ProcessTable.entry(of: child.pid)?.startTime == child.startTime else { continue }
       found = true
       _ = SystemCall.signal(child.pid, SIGKILL)
       waitpid(child.pid, nil, WNOHANG)
@@ -49,14 +50,16 @@ extension ProcessRegistry {
     return child.session != getsid(0) || (child.group != getpgrp() && !known.contains(nil))
   }
 
+  /// One without a marker could come from any launch: it may live as long as there is one.
   private func mayKill(_ child: ProcessEntry, launches: Set<String>) -> Bool {
-    if child.isZombie || launches.isEmpty { return true }
-    guard let name = ProcessMarker.launchFolder(of: child.pid, below: folders.launches) else { return false }
-    return !launches.contains(folders.launches + "/" + name)
+    if child.isZombie { return true }
+    guard let folder = ProcessMarker.launchFolder(of: child.pid) else { return launches.isEmpty }
+    return folder.hasPrefix(folders.launches + "/") && !launches.contains(folder)
   }
 
   /// Kills what an earlier worker with this data folder left: the groups it recorded, and whatever carries its marker.
-  /// Call it at start, when no launch runs; the supervisor calls it too. Returns how many processes it killed.
+  /// Call it at start, when no launch runs and no other worker can use the folder. Returns how many processes and
+  /// groups it killed.
   @discardableResult
   package func killLeftovers() -> Int {
     var killed = 0
@@ -64,15 +67,22 @@ extension ProcessRegistry {
       if killRecorded(name) { killed += 1 }
       unlink(folders.processes + "/" + name)
     }
-    // What is killed may have had a child a moment before.
-    for _ in 0..<100 {
+    return killed + killMarked()
+  }
+
+  /// Kills what carries the marker of a launch of this worker, and looks again until there is nothing: what is killed
+  /// may have had a child a moment before. Returns how many it found.
+  @discardableResult
+  func killMarked() -> Int {
+    var killed: Set<Int32> = []
+    for _ in 0..<1000 {
       let marked = markedProcesses()
       if marked.isEmpty { break }
       for pid in marked { _ = SystemCall.signal(pid, SIGKILL) }
-      killed += marked.count
+      killed.formUnion(marked)
       usleep(1000)
     }
-    return killed
+    return killed.count
   }
 
   private func killRecorded(_ name: String) -> Bool {
@@ -86,7 +96,7 @@ extension ProcessRegistry {
   private func markedProcesses() -> [Int32] {
     ProcessTable.all().filter { entry in
       !entry.isZombie && entry.pid != getpid()
-        && ProcessMarker.launchFolder(of: entry.pid, below: folders.launches) != nil
+        && ProcessMarker.launchFolder(of: entry.pid)?.hasPrefix(folders.launches + "/") == true
     }.map(\.pid)
   }
 }

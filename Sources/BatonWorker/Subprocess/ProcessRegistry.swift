@@ -22,9 +22,6 @@ package final class ProcessRegistry: Sendable {
 
   struct State {
     var places: [Int: Place] = [:]
-    var nextPlace = 0
-    /// Folders of launches whose processes may live.
-    var launches: Set<String> = []
     /// Groups of commands that were reaped and had other members then.
     var endedGroups: Set<Int32> = []
     var removals = 0
@@ -50,12 +47,12 @@ package final class ProcessRegistry: Sendable {
     for process in running(where: { $0 == folder }) { process.signal(SIGKILL) }
   }
 
-  /// Ends every command at once, and what they left behind; returns when the signals are sent. For a worker that has
-  /// to end its process now.
+  /// Ends every command at once, and what they left behind; returns when it is dead, within a second. For a worker
+  /// that has to end its process now: it waits on the thread that calls it.
   package func killAll() {
-    state.withLock { $0.launches = [] }
     for process in running(where: { _ in true }) { process.signal(SIGKILL) }
-    _ = killOrphans()
+    killMarked()
+    _ = killOrphans(sparesRunning: false)
   }
 
   func running(where includes: (String) -> Bool) -> [RunningProcess] {
@@ -63,22 +60,21 @@ package final class ProcessRegistry: Sendable {
   }
 
   /// From now on processes that carry the launch's marker may live.
-  func begin(_ launch: LaunchKey) { _ = state.withLock { $0.launches.insert(folders.folder(of: launch)) } }
+  func begin(_ launch: LaunchKey) { ChildTable.begin(folders.folder(of: launch)) }
 }
 
 /// One process after the other.
 extension ProcessRegistry {
-  /// Call before a process is started: while one is, no unknown child is mistaken for an orphan.
+  /// Call before a process is started (`ChildTable.reserve`).
   func reserve(folder: String) -> Int {
-    state.withLock { state in
-      state.nextPlace += 1
-      state.places[state.nextPlace] = Place(folder: folder)
-      return state.nextPlace
-    }
+    let place = ChildTable.reserve()
+    state.withLock { $0.places[place] = Place(folder: folder) }
+    return place
   }
 
   func register(pid: Int32, at place: Int) -> RunningProcess {
     let process = RunningProcess(pid: pid)
+    ChildTable.remember(pid, at: place)
     state.withLock { $0.places[place]?.process = process }
     if let entry = ProcessTable.entry(of: pid) {
       // Without the file only a process that clears its environment is missed, should the worker be killed now.
@@ -93,6 +89,7 @@ extension ProcessRegistry {
       state.removals += 1
       return (state.places.removeValue(forKey: place)?.process, state.removals.isMultiple(of: 256))
     }
+    ChildTable.forget(place)
     guard let process else { return }
     unlink(record(of: process.pid))
     reapGroup(process.pid)

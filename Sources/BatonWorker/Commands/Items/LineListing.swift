@@ -36,7 +36,7 @@ struct LineListing: ItemListing {
       number += 1
       if line.isEmpty { continue }
       guard let item = String(validating: line, as: UTF8.self) else {
-        throw problem("is not UTF-8")
+        throw problem(number, "is not UTF-8")
       }
       try ItemText.check(item, passedAs: .file)
       return item
@@ -52,12 +52,12 @@ struct LineListing: ItemListing {
         throw CommandError(.badItems, "\(SystemCall.failure("cannot read", path)) on \(host)")
       }
       isAtEnd = chunk.isEmpty
-      if !buffer.append(chunk) { throw problem("is longer than \(ItemText.maximumBytes) bytes") }
+      if !buffer.append(chunk) { throw problem(number + 1, "is longer than \(ItemText.maximumBytes) bytes") }
     }
   }
 
-  private func problem(_ what: String) -> CommandError {
-    CommandError(.badItems, "line \(number + 1) of \(path) on \(host) \(what) and can be no item: correct it there")
+  private func problem(_ line: Int, _ what: String) -> CommandError {
+    CommandError(.badItems, "line \(line) of \(path) on \(host) \(what) and can be no item: correct it there")
   }
 }
 

@@ -32,19 +32,23 @@ final class ProgressPump: Sendable {
     }
   }
 
+  /// What a pipe holds on Linux, twice.
+  private static let drainLimit = 128 << 10
+
   /// Commits what the command wrote before it ended. Something that escaped with the pipe may go on writing: no more
   /// is read than a pipe holds.
   /// - Parameter isWhole: the command ended well, so that a last line without its end is a line, and half a one is an
   ///   error.
   func drain(isWhole: Bool) async throws {
     var drained = 0
-    while drained < 1 << 20, let chunk = channel.read() {
+    try await commitLines()
+    while drained < Self.drainLimit, let chunk = channel.read() {
       drained += chunk.count
       try append(chunk)
       try await commitLines()
     }
-    try await commitLines()
-    if isWhole, let rest = state.withLock({ $0.lines.takeRest() }) { try await commit(rest) }
+    guard isWhole, drained < Self.drainLimit, let rest = state.withLock({ $0.lines.takeRest() }) else { return }
+    try await commit(rest)
   }
 
   private func append(_ chunk: [UInt8]) throws {

@@ -1,0 +1,96 @@
+package import BatonCoordinator
+package import BatonModel
+
+/// What the commands need beside parsing and printing: coordinators, here or elsewhere. The binary assembles the real
+/// one; tests have another.
+package protocol Backend: Sendable {
+  /// Calls `body` with a coordinator that listens elsewhere.
+  /// - Throws: `CoordinatorUnreachable` within five seconds if nobody answers or the token is not taken, a
+  ///   `CommandFailure` with status `usage` if the target is malformed, and what `body` throws. A connection that is lost
+  ///   later makes the calls of `body` throw `CoordinatorUnreachable`.
+  func connect<Result: Sendable>(
+    _ target: ConnectionTarget, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
+  ) async throws -> Result
+
+  /// A coordinator and a worker in this process, for `baton run`; its host counts as idle. Once `body` has returned or
+  /// thrown, both drain, the running batches may finish, and the store is closed. Then what `body` threw is thrown.
+  func runEmbedded<Result: Sendable>(
+    _ options: RunOptions, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
+  ) async throws -> Result
+
+  /// A coordinator and a worker in this process, which listens like `baton coordinator` and stays until SIGTERM or
+  /// SIGINT. `started` is called once, when both are ready; if it throws, both end and the error is thrown.
+  func runUp(
+    _ options: UpOptions, started: @escaping @Sendable (any OperatorAPI) async throws -> Void
+  ) async throws
+
+  /// A coordinator that stays until SIGTERM or SIGINT, then stops accepting, closes streams and returns.
+  func runCoordinator(_ options: CoordinatorOptions) async throws
+}
+
+/// Where a client command connects to.
+package struct ConnectionTarget: Hashable, Sendable {
+  /// `HOST:PORT` as the person wrote it.
+  package var endpoint: String
+  /// What `BATON_TOKEN_FILE` names; nil means the token that the coordinator published for this user.
+  package var tokenFile: String?
+
+  package static let defaultEndpoint = "127.0.0.1:7420"
+
+  package init(endpoint: String, tokenFile: String? = nil) {
+    self.endpoint = endpoint
+    self.tokenFile = tokenFile
+  }
+}
+
+/// What `baton run` was asked for.
+package struct RunOptions: Hashable, Sendable {
+  /// Absolute; made if it is not there.
+  package var dataFolder: String
+  /// The state of the folder is of no use once `body` has returned: the backend then removes the folder when the store is
+  /// closed, unless another process has locked it since. It stays if `body` throws.
+  package var removesDataFolder: Bool
+  /// Slots of this process's worker; nil means as many as its cores.
+  package var slots: Int?
+
+  package init(dataFolder: String, removesDataFolder: Bool, slots: Int? = nil) {
+    self.dataFolder = dataFolder
+    self.removesDataFolder = removesDataFolder
+    self.slots = slots
+  }
+}
+
+/// What `baton coordinator` was asked for. What is nil was not given: the environment, the configuration file or the
+/// default decides.
+package struct CoordinatorOptions: Hashable, Sendable {
+  package var dataFolder: String?
+  /// `HOST:PORT` of gRPC.
+  package var listen: String?
+  /// `HOST:PORT` of health, metrics and the dashboard.
+  package var http: String?
+  package var leaseTerm: Duration?
+  package var configurationFile: String?
+
+  package init(
+    dataFolder: String? = nil, listen: String? = nil, http: String? = nil, leaseTerm: Duration? = nil,
+    configurationFile: String? = nil
+  ) {
+    self.dataFolder = dataFolder
+    self.listen = listen
+    self.http = http
+    self.leaseTerm = leaseTerm
+    self.configurationFile = configurationFile
+  }
+}
+
+/// What `baton up` was asked for: a coordinator, and a worker beside it.
+package struct UpOptions: Hashable, Sendable {
+  package var coordinator: CoordinatorOptions
+  /// Slots of this process's worker; nil means as many as its cores.
+  package var slots: Int?
+
+  package init(coordinator: CoordinatorOptions = CoordinatorOptions(), slots: Int? = nil) {
+    self.coordinator = coordinator
+    self.slots = slots
+  }
+}

@@ -1,0 +1,49 @@
+import BatonCoordinator
+import BatonStore
+
+/// Why a command did not do what it was asked for: what happened, where, and what to do about it.
+package struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
+  package var status: ExitStatus
+  /// Empty if everything has been said already.
+  package var message: String
+
+  package init(_ status: ExitStatus, _ message: String = "") {
+    self.status = status
+    self.message = message
+  }
+
+  package var description: String { message }
+}
+
+extension CommandFailure {
+  /// The one place that says which error ends a command with which status.
+  init(_ error: any Error) {
+    switch error {
+    case let failure as CommandFailure: self = failure
+    case let error as OperatorError: self.init(error)
+    case let error as CoordinatorUnreachable:
+      self.init(error.isNotPermitted ? .notPermitted : .unreachable, error.message)
+    case let error as StoreError: self.init(error)
+    case is CancellationError: self.init(.interrupted, "interrupted")
+    default: self.init(.failed, String(describing: error))
+    }
+  }
+
+  private init(_ error: OperatorError) {
+    switch error {
+    case .refused(let refusal): self.init(ExitStatus(refusalCode: refusal.code), "\(refusal.code): \(refusal.message)")
+    case .notFound(let message): self.init(.notFound, message)
+    case .conflict(let message): self.init(.refused, message)
+    case .invalid(let message): self.init(.usage, message)
+    }
+  }
+
+  private init(_ error: StoreError) {
+    switch error.code {
+    case .notFound: self.init(.notFound, error.message)
+    case .refused: self.init(.refused, error.message)
+    case .locked, .cannotWrite, .overloaded, .unknown: self.init(.unavailable, error.message)
+    case .newerVersion, .corrupt: self.init(.failed, error.message)
+    }
+  }
+}

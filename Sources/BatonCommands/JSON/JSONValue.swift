@@ -1,0 +1,110 @@
+/// JSON with its keys in the order in which they were given, which is the order that is documented and stays.
+indirect enum JSONValue: Hashable, Sendable {
+  case null
+  case bool(Bool)
+  case integer(Int64)
+  case string(String)
+  case array([JSONValue])
+  case object([Member])
+
+  struct Member: Hashable, Sendable {
+    var key: String
+    var value: JSONValue
+  }
+
+  /// Null where there is no value: a key is always there, so that scripts can count on it.
+  init(_ text: String?) { self = text.map { .string($0) } ?? .null }
+  init(_ number: Int64?) { self = number.map { .integer($0) } ?? .null }
+  init(_ number: Int?) { self.init(number.map(Int64.init)) }
+  init(_ isTrue: Bool?) { self = isTrue.map { .bool($0) } ?? .null }
+
+  /// One line, no spaces.
+  var compact: String {
+    var text = ""
+    write(to: &text, indentation: nil)
+    return text
+  }
+
+  /// Two spaces for each level.
+  var indented: String {
+    var text = ""
+    write(to: &text, indentation: 0)
+    return text
+  }
+
+  private func write(to text: inout String, indentation: Int?) {
+    switch self {
+    case .null: text += "null"
+    case .bool(let isTrue): text += isTrue ? "true" : "false"
+    case .integer(let number): text += String(number)
+    case .string(let string): text += string.jsonQuoted
+    case .array(let values):
+      Self.write(values, "[", "]", to: &text, indentation) { value, text, indentation in
+        value.write(to: &text, indentation: indentation)
+      }
+    case .object(let members):
+      Self.write(members, "{", "}", to: &text, indentation) { member, text, indentation in
+        text += member.key.jsonQuoted + (indentation == nil ? ":" : ": ")
+        member.value.write(to: &text, indentation: indentation)
+      }
+    }
+  }
+
+  private static func write<Element>(
+    _ elements: [Element], _ opening: String, _ closing: String, to text: inout String, _ indentation: Int?,
+    _ body: (Element, inout String, Int?) -> Void
+  ) {
+    guard !elements.isEmpty else {
+      text += opening + closing
+      return
+    }
+    let inner = indentation.map { $0 + 2 }
+    text += opening
+    for (index, element) in elements.enumerated() {
+      text += (index > 0 ? "," : "") + lineBreak(inner)
+      body(element, &text, inner)
+    }
+    text += lineBreak(indentation) + closing
+  }
+
+  private static func lineBreak(_ indentation: Int?) -> String {
+    indentation.map { "\n" + String(repeating: " ", count: $0) } ?? ""
+  }
+}
+
+extension JSONValue: ExpressibleByDictionaryLiteral, ExpressibleByStringLiteral, ExpressibleByNilLiteral {
+  init(dictionaryLiteral elements: (String, JSONValue)...) {
+    self = .object(elements.map { Member(key: $0.0, value: $0.1) })
+  }
+  init(stringLiteral value: String) { self = .string(value) }
+  init(nilLiteral: ()) { self = .null }
+
+  /// This object with more members after its own.
+  func adding(_ members: JSONValue) -> JSONValue {
+    guard case .object(let own) = self, case .object(let more) = members else {
+      preconditionFailure("members can be added to an object only")
+    }
+    return .object(own + more)
+  }
+}
+
+extension String {
+  /// As RFC 8259 has it; everything that needs no escape is left as it is.
+  fileprivate var jsonQuoted: String {
+    var quoted = "\""
+    for scalar in unicodeScalars {
+      switch scalar {
+      case "\"": quoted += "\\\""
+      case "\\": quoted += "\\\\"
+      case "\n": quoted += "\\n"
+      case "\r": quoted += "\\r"
+      case "\t": quoted += "\\t"
+      case _ where scalar.value < 0x20 || scalar.value == 0x7F || scalar.value == 0x2028 || scalar.value == 0x2029:
+        let digits = String(scalar.value, radix: 16)
+        quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      default: quoted.unicodeScalars.append(scalar)
+      }
+    }
+    return quoted + "\""
+  }
+}

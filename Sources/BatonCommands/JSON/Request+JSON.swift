@@ -1,0 +1,99 @@
+import BatonCoordinator
+import BatonModel
+import BatonStore
+
+extension JSONValue {
+  /// RFC 3339 in UTC; null for no date, and for a date that no calendar has because an event is waited for.
+  init(_ date: Timestamp?) {
+    self = date.map { $0 == .distantFuture ? .null : .string($0.rfc3339) } ?? .null
+  }
+
+  /// A request as `list`, `watch`, `wait` and `run` give it.
+  /// - Parameter obstacle: what keeps a ready request from starting, where the command looked for it.
+  init(_ record: RequestRecord, obstacle: WaitingReason? = nil) {
+    self = [
+      "identifier": JSONValue(record.identifier.rawValue),
+      "request": JSONValue(record.number),
+      "kind": JSONValue(record.kind.rawValue),
+      "title": JSONValue(record.title),
+      "subtitle": JSONValue(record.subtitle),
+      "state": JSONValue(record.state.rawValue),
+      "priority": JSONValue(record.priority.name),
+      "submittedAt": JSONValue(record.submittedAt),
+      "submittedBy": JSONValue(record.principal),
+      "eligibleAt": JSONValue(record.eligibleAt),
+      "waitsBecause": (record.waitsBecause.map { WaitingReason($0) } ?? obstacle).map { JSONValue($0) } ?? nil,
+      "launches": JSONValue(record.launches),
+      "batches": JSONValue(record.progress.batches),
+      "completedUnits": JSONValue(record.progress.completedUnits),
+      "totalUnits": JSONValue(record.totalUnits),
+      "host": JSONValue(record.host?.rawValue),
+      "startedAt": JSONValue(record.startedAt),
+      "endedAt": JSONValue(record.endedAt),
+      "outcome": JSONValue(record.outcome),
+      "reason": JSONValue(record.reason),
+      "traceId": JSONValue(record.trace.traceID.hexadecimal),
+      "definition": JSONValue(record.pattern.rawValue),
+    ]
+  }
+
+  /// A request as `show` gives it: with its payload, every launch and every event.
+  init(_ details: RequestDetails) {
+    self = JSONValue(details.record).adding([
+      "payload": JSONValue(details.record.payload.map { String(decoding: $0, as: UTF8.self) }),
+      "launchHistory": .array(details.launches.map { JSONValue($0) }),
+      "events": .array(details.events.map { JSONValue($0) }),
+    ])
+  }
+
+  private init(_ launch: LaunchRecord) {
+    self = [
+      "number": JSONValue(launch.launch.number),
+      "host": JSONValue(launch.host.rawValue),
+      "startedAt": JSONValue(launch.startedAt),
+      "endedAt": JSONValue(launch.endedAt),
+      "outcome": JSONValue(launch.outcome),
+      "reason": JSONValue(launch.reason),
+      "graceful": launch.endedAt == nil ? .null : .bool(launch.isGraceful),
+      "batches": JSONValue(launch.batches),
+      "firstBatch": JSONValue(launch.firstBatch),
+      "spanId": JSONValue(launch.spanID.hexadecimal),
+      "expiringBecause": JSONValue(launch.expiringReason?.code),
+      "expiringSince": JSONValue(launch.expiringSince),
+    ]
+  }
+
+  private init(_ event: EventRecord) {
+    self = ["at": JSONValue(event.at), "name": JSONValue(event.name), "detail": JSONValue(event.detail)]
+  }
+
+  private init(_ reason: WaitingReason) {
+    self = ["code": JSONValue(reason.code), "host": JSONValue(reason.host), "text": JSONValue(reason.text)]
+  }
+}
+
+/// Why a request waits: an obstacle of its own, or the first one that hosts have.
+struct WaitingReason: Hashable, Sendable {
+  var code: String
+  var host: String?
+  var text: String
+
+  init(_ obstacle: Obstacle) {
+    code = obstacle.code
+    text = obstacle.text
+  }
+
+  init(_ line: Explanation.Line) {
+    code = line.code
+    host = line.host?.rawValue
+    text = line.text
+  }
+
+  /// `alpha: the host is draining`.
+  var description: String { (host.map { "\($0): " } ?? "") + text }
+}
+
+extension RequestRecord {
+  /// What the handler said, else how many items there are; nil while nobody knows.
+  var totalUnits: Int64? { progress.totalUnits ?? frozenItems.map(Int64.init) }
+}

@@ -1,0 +1,43 @@
+import ArgumentParser
+import BatonModel
+import BatonStore
+
+/// Texts of the command line as values, or a sentence that says why they are none. For `transform:`.
+enum Arguments {
+  static func identifier(_ text: String) throws -> JobIdentifier {
+    if let identifier = JobIdentifier(text) { return identifier }
+    if text.hasSuffix("*") { throw ValidationError("It is a pattern: name one identifier that it matches.") }
+    throw ValidationError("An identifier is \(identifierShape).")
+  }
+
+  static func pattern(_ text: String) throws -> IdentifierPattern {
+    if let pattern = IdentifierPattern(text) { return pattern }
+    throw ValidationError("A pattern is \(identifierShape); it may end in '.*'.")
+  }
+
+  private static let identifierShape =
+    "parts of letters, digits, '-' and '_' with dots between, such as com.example.report"
+
+  static func positive(_ text: String) throws -> Int {
+    if let number = Int(text), number > 0 { return number }
+    throw ValidationError("It must be a whole number from 1.")
+  }
+
+  static func priority(_ text: String) throws -> Priority {
+    if let priority = Priority(name: text) { return priority }
+    throw ValidationError("It must be \(Priority.allCases.map(\.name).joined(separator: ", ")).")
+  }
+
+  /// A state, or the name of several.
+  static func states(_ text: String) throws -> Set<RequestState> {
+    if let state = RequestState(rawValue: text) { return [state] }
+    switch text {
+    case "pending": return Set(RequestState.allCases.filter(\.isPending))
+    case "unfinished": return Set(RequestState.allCases.filter { !$0.isEnded })
+    case "ended": return Set(RequestState.allCases.filter(\.isEnded))
+    default: throw ValidationError("It must be \(stateNames.joined(separator: ", ")).")
+    }
+  }
+
+  static let stateNames = RequestState.allCases.map(\.rawValue) + ["pending", "unfinished", "ended"]
+}

@@ -1,0 +1,65 @@
+extension String {
+  /// This text on one line without control characters, so that a job's title or error cannot write to a terminal or
+  /// break a table: line breaks and tabs become spaces, other control characters `\u{1B}`.
+  var onOneLine: String {
+    guard unicodeScalars.contains(where: \.isControl) else { return self }
+    var plain = String.UnicodeScalarView()
+    for scalar in unicodeScalars {
+      switch scalar {
+      case "\n", "\r", "\t": plain.append(" ")
+      case _ where scalar.isControl: plain.append(contentsOf: "\\u{\(String(scalar.value, radix: 16))}".unicodeScalars)
+      default: plain.append(scalar)
+      }
+    }
+    return String(plain)
+  }
+
+  /// How many columns of a terminal the text takes.
+  var columns: Int { reduce(0) { $0 + $1.columns } }
+
+  /// At most `width` columns of the text, the last one an ellipsis if something was cut off.
+  func cut(to width: Int) -> String {
+    guard columns > width else { return self }
+    var kept = ""
+    var used = 1
+    for character in self {
+      used += character.columns
+      guard used <= width else { break }
+      kept.append(character)
+    }
+    return width > 0 ? kept + "…" : ""
+  }
+
+  /// The text and spaces up to `width` columns.
+  func padded(to width: Int, trailing: Bool = false) -> String {
+    let spaces = String(repeating: " ", count: max(0, width - columns))
+    return trailing ? spaces + self : self + spaces
+  }
+}
+
+extension Character {
+  /// Two for East Asian wide characters and emoji (Unicode Standard Annex 11), one for all others.
+  fileprivate var columns: Int {
+    guard let value = unicodeScalars.first?.value, value >= 0x1100 else { return 1 }
+    switch value {
+    case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,
+      0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F900...0x1F9FF, 0x20000...0x3FFFD:
+      return 2
+    default: return 1
+    }
+  }
+}
+
+extension Unicode.Scalar {
+  /// Also the marks that change the direction of text.
+  fileprivate var isControl: Bool {
+    switch properties.generalCategory {
+    case .control, .lineSeparator, .paragraphSeparator, .surrogate: true
+    case .format: (0x200E...0x200F).contains(value) || (0x202A...0x202E).contains(value) || (0x2066...0x2069).contains(value)
+    default: false
+    }
+  }
+}
+
+/// `1 file`, `2 files`.
+func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }

@@ -1,0 +1,55 @@
+import BatonModel
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+extension Timestamp {
+  private static let second: Int64 = 1_000_000_000
+
+  /// RFC 3339 in UTC with milliseconds, cut off rather than rounded: `2026-03-01T06:30:00.250Z`. For JSON.
+  var rfc3339: String {
+    let milliseconds = String(floorSeconds.rest / 1_000_000)
+    return wholeSeconds.dropLast() + "." + String(repeating: "0", count: 3 - milliseconds.count) + milliseconds + "Z"
+  }
+
+  /// RFC 3339 in UTC without a fraction: `2026-03-01T06:30:00Z`. For people.
+  var wholeSeconds: String {
+    // Whole seconds are exact in a `Date`; fractions would not be.
+    Date(timeIntervalSince1970: Double(floorSeconds.seconds)).formatted(Date.ISO8601FormatStyle())
+  }
+
+  private var floorSeconds: (seconds: Int64, rest: Int64) {
+    let (quotient, remainder) = nanoseconds.quotientAndRemainder(dividingBy: Self.second)
+    return remainder < 0 ? (quotient - 1, remainder + Self.second) : (quotient, remainder)
+  }
+
+  /// `3m 12s ago`, `in 2h 5m`, `now`.
+  func relative(to now: Timestamp) -> String {
+    let distance = self - now
+    if distance.magnitude < .seconds(1) { return "now" }
+    return distance > .zero ? "in \(distance.inWords)" : "\(distance.magnitude.inWords) ago"
+  }
+
+  /// `2026-03-01T06:30:00Z (3m 12s ago)`.
+  func dated(from now: Timestamp) -> String { "\(wholeSeconds) (\(relative(to: now)))" }
+}
+
+extension Duration {
+  var magnitude: Duration { self < .zero ? .zero - self : self }
+
+  /// The two largest units, as people say it: `340ms`, `12s`, `3m 12s`, `2h 5m`, `4d 3h`.
+  var inWords: String {
+    let milliseconds = max(0, nanoseconds / 1_000_000)
+    if milliseconds < 1_000 { return "\(milliseconds)ms" }
+    let units: [(name: String, size: Int64)] = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)]
+    let seconds = milliseconds / 1_000
+    let first = units.firstIndex { $0.size <= seconds } ?? units.count - 1
+    let large = "\(seconds / units[first].size)\(units[first].name)"
+    guard first + 1 < units.count else { return large }
+    let small = seconds % units[first].size / units[first + 1].size
+    return small == 0 ? large : "\(large) \(small)\(units[first + 1].name)"
+  }
+}

@@ -1,0 +1,65 @@
+import BatonModel
+import BatonStore
+import BatonWire
+import GRPCCore
+
+/// Baton's own code of an error, beside gRPC's, so that "unavailable" (it takes nothing now) is not mistaken for
+/// "unavailable" (nobody is there).
+private let codeKey = "baton-code"
+
+/// Runs `body` and turns what it throws into a status that the client turns back.
+func answering<Result>(_ body: () async throws -> Result) async throws -> Result {
+  do {
+    return try await body()
+  } catch let error as OperatorError {
+    throw RPCError(error)
+  } catch let error as WireError {
+    throw RPCError(code: .invalidArgument, message: error.message, metadata: [codeKey: "invalid"])
+  } catch let error as StoreError {
+    throw RPCError(OperatorError.refused(.unavailable(error.message)))
+  } catch let error as DecodingError {
+    throw RPCError(
+      code: .invalidArgument, message: "a definition cannot be read, is one side newer? (\(error))",
+      metadata: [codeKey: "invalid"])
+  }
+}
+
+extension RPCError {
+  fileprivate init(_ error: OperatorError) {
+    switch error {
+    case .notFound(let text): self.init(code: .notFound, message: text, metadata: [codeKey: "notFound"])
+    case .conflict(let text): self.init(code: .failedPrecondition, message: text, metadata: [codeKey: "conflict"])
+    case .invalid(let text): self.init(code: .invalidArgument, message: text, metadata: [codeKey: "invalid"])
+    case .refused(.unavailable(let why)):
+      self.init(code: .unavailable, message: why, metadata: [codeKey: "unavailable"])
+    case .refused(let refusal):
+      self.init(code: .resourceExhausted, message: refusal.message, metadata: [codeKey: "conflict"])
+    }
+  }
+}
+
+extension RPCError {
+  /// What the server meant, in this program's words.
+  func meaning(at endpoint: HostPort) -> any Error {
+    switch metadata[stringValues: codeKey].first(where: { _ in true }) {
+    case "notFound": return OperatorError.notFound(message)
+    case "conflict": return OperatorError.conflict(message)
+    case "invalid": return OperatorError.invalid(message)
+    case "unavailable": return OperatorError.refused(.unavailable(message))
+    default: break
+    }
+    switch code {
+    case .unauthenticated:
+      return CoordinatorUnreachable(
+        "the coordinator at \(endpoint) does not let you in: \(message)", isNotPermitted: true)
+    case .unavailable, .deadlineExceeded:
+      return CoordinatorUnreachable(
+        "no coordinator answers at \(endpoint): start one (baton coordinator, or baton up), or name another with "
+          + "--coordinator HOST:PORT")
+    case .cancelled:
+      return CancellationError()
+    default:
+      return CoordinatorUnreachable("the coordinator at \(endpoint) failed: \(message) (\(code))")
+    }
+  }
+}

@@ -1,0 +1,166 @@
+package import BatonModel
+import BatonProtobuf
+package import BatonStore
+package import BatonWire
+package import GRPCCore
+import SwiftProtobuf
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The coordinator in another process, as operators see it.
+package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
+  let operators: Baton_V1_Operators.Client<Transport>
+  let metadata: Metadata
+  let endpoint: HostPort
+
+  package init(client: GRPCClient<Transport>, metadata: Metadata, endpoint: HostPort) {
+    operators = Baton_V1_Operators.Client(wrapping: client)
+    self.metadata = metadata
+    self.endpoint = endpoint
+  }
+
+  /// An answer takes five seconds at most; a watch as long as it takes.
+  private var options: CallOptions {
+    var options = CoordinatorClient.callOptions
+    options.timeout = .seconds(5)
+    return options
+  }
+
+  private func call<Result>(_ body: () async throws -> Result) async throws -> Result {
+    do {
+      return try await body()
+    } catch let error as RPCError {
+      throw error.meaning(at: endpoint)
+    }
+  }
+
+  package func apply(_ definitions: [Definition]) async throws -> [AppliedDefinition] {
+    let request = try Baton_V1_ApplyRequest.with { $0.definitions = try definitions.map { try $0.json() } }
+    return try await call { try await operators.apply(request, metadata: metadata, options: options) }
+      .applied.map(AppliedDefinition.init)
+  }
+
+  package func remove(_ pattern: IdentifierPattern) async throws {
+    _ = try await call {
+      try await operators.remove(.with { $0.pattern = pattern.rawValue }, metadata: metadata, options: options)
+    }
+  }
+
+  package func submit(_ orders: [SubmissionOrder], by principal: String) async throws -> [SubmissionResult] {
+    let request = Baton_V1_SubmitRequest.with {
+      $0.items = orders.map(\.proto)
+      $0.principal = principal
+    }
+    return try await call { try await operators.submit(request, metadata: metadata, options: options) }
+      .answers.map(SubmissionResult.init)
+  }
+
+  package func details(_ identifier: JobIdentifier, number: Int?) async throws -> RequestDetails {
+    try RequestDetails(
+      try await call {
+        try await operators.show(showRequest(identifier, number), metadata: metadata, options: options)
+      })
+  }
+
+  package func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord] {
+    let request = Baton_V1_ListRequest.with {
+      $0.states = filter.states.map(\.rawValue).sorted()
+      if let pattern = filter.pattern { $0.pattern = pattern.rawValue }
+      if let host = filter.host { $0.host = host.rawValue }
+      if let after { $0.after = after.rawValue }
+      $0.limit = Int32(limit)
+    }
+    return try await call { try await operators.list(request, metadata: metadata, options: options) }
+      .requests.map(RequestRecord.init)
+  }
+
+  package func watch(
+    _ identifier: JobIdentifier, number: Int?, _ body: @escaping @Sendable (RequestDetails) async throws -> Void
+  ) async throws {
+    try await call {
+      try await operators.watch(
+        showRequest(identifier, number), metadata: metadata, options: CoordinatorClient.callOptions
+      ) { response in
+        for try await reply in response.messages { try await body(try RequestDetails(reply)) }
+      }
+    }
+  }
+
+  package func logs(
+    _ identifier: JobIdentifier, number: Int?, launch: Int?, follows: Bool,
+    _ body: @escaping @Sendable (Int, [UInt8]) async throws -> Void
+  ) async throws {
+    let request = Baton_V1_LogsRequest.with {
+      $0.identifier = identifier.rawValue
+      if let number { $0.number = Int64(number) }
+      if let launch { $0.launch = Int32(launch) }
+      $0.follow = follows
+    }
+    try await call {
+      try await operators.logs(request, metadata: metadata, options: CoordinatorClient.callOptions) { response in
+        for try await reply in response.messages { try await body(Int(reply.launch), Array(reply.data)) }
+      }
+    }
+  }
+
+  package func cancel(_ selection: CancelSelection, by principal: String) async throws -> [Cancellation] {
+    let request = Baton_V1_CancelRequest.with {
+      $0.principal = principal
+      switch selection {
+      case .all: $0.all = true
+      case .identifier(let identifier, let number):
+        $0.identifier = identifier.rawValue
+        if let number { $0.number = Int64(number) }
+      }
+    }
+    return try await call { try await operators.cancel(request, metadata: metadata, options: options) }
+      .cancelled.map(Cancellation.init)
+  }
+
+  package func retry(_ identifier: JobIdentifier, number: Int?, skippingBatch: Bool) async throws -> RequestRecord {
+    let request = Baton_V1_RetryRequest.with {
+      $0.identifier = identifier.rawValue
+      if let number { $0.number = Int64(number) }
+      $0.skipBatch = skippingBatch
+    }
+    return try RequestRecord(
+      try await call { try await operators.retry(request, metadata: metadata, options: options) }.request)
+  }
+
+  package func setDraining(_ host: HostName, _ isDraining: Bool) async throws {
+    let request = Baton_V1_DrainRequest.with {
+      $0.host = host.rawValue
+      $0.isDraining = isDraining
+    }
+    _ = try await call { try await operators.drain(request, metadata: metadata, options: options) }
+  }
+
+  package func setPaused(_ isPaused: Bool) async throws {
+    _ = try await call {
+      try await operators.pause(.with { $0.isPaused = isPaused }, metadata: metadata, options: options)
+    }
+  }
+
+  package func hostReports() async throws -> [HostReport] {
+    try await call { try await operators.hosts(Baton_V1_Empty(), metadata: metadata, options: options) }
+      .hosts.map(HostReport.init)
+  }
+
+  package func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation {
+    try Explanation(
+      try await call {
+        try await operators.explain(showRequest(identifier, number), metadata: metadata, options: options)
+      })
+  }
+
+  private func showRequest(_ identifier: JobIdentifier, _ number: Int?) -> Baton_V1_ShowRequest {
+    .with {
+      $0.identifier = identifier.rawValue
+      if let number { $0.number = Int64(number) }
+    }
+  }
+}

@@ -1,0 +1,193 @@
+import BatonModel
+import BatonProtobuf
+import BatonStore
+import BatonWire
+import SwiftProtobuf
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+extension SubmissionOrder {
+  init(_ proto: Baton_V1_SubmitRequest.Item) throws {
+    guard !proto.id.isEmpty, proto.id.utf8.count <= 64 else {
+      throw WireError("a submission needs an id of 1 to 64 bytes, drawn by the client")
+    }
+    if proto.hasPayload, proto.payload.count > Submission.maximumPayloadBytes {
+      throw WireError(
+        "the payload has \(proto.payload.count) bytes and the limit is \(Submission.maximumPayloadBytes): "
+          + "put it in a file and submit its name")
+    }
+    var earliest: EarliestBeginDate?
+    if proto.hasEarliestAfter { earliest = .afterSubmission(.nanoseconds(proto.earliestAfter)) }
+    if proto.hasEarliestAt { earliest = .at(Timestamp(nanoseconds: proto.earliestAt)) }
+    if proto.hasPriority, Priority(name: proto.priority) == nil {
+      throw WireError("'\(proto.priority)' is not a priority: background, utility or userInitiated")
+    }
+    self.init(
+      id: proto.id, identifier: try JobIdentifier(wire: proto.identifier),
+      payload: proto.hasPayload ? Array(proto.payload) : nil, earliestBeginDate: earliest,
+      priority: proto.hasPriority ? Priority(name: proto.priority) : nil)
+  }
+
+  var proto: Baton_V1_SubmitRequest.Item {
+    .with {
+      $0.id = id
+      $0.identifier = identifier.rawValue
+      if let payload { $0.payload = Data(payload) }
+      switch earliestBeginDate {
+      case .afterSubmission(let delay): $0.earliestAfter = delay.nanoseconds
+      case .at(let date): $0.earliestAt = date.nanoseconds
+      case nil: break
+      }
+      if let priority { $0.priority = priority.name }
+    }
+  }
+}
+
+extension SubmissionReceipt {
+  func proto(traceID: String, warning: String?) -> Baton_V1_SubmitReply.Accepted {
+    .with {
+      $0.request = request.rawValue
+      $0.identifier = identifier.rawValue
+      $0.number = Int64(number)
+      $0.state = state.rawValue
+      $0.eligibleAt = eligibleAt.nanoseconds
+      $0.replaced = replaced
+      $0.traceID = traceID
+      if let warning { $0.warning = warning }
+    }
+  }
+
+  init(_ proto: Baton_V1_SubmitReply.Accepted) throws {
+    guard let state = RequestState(rawValue: proto.state) else { throw WireError("unknown state '\(proto.state)'") }
+    self.init(
+      request: RequestID(proto.request), identifier: try JobIdentifier(wire: proto.identifier),
+      number: Int(proto.number), state: state, eligibleAt: Timestamp(nanoseconds: proto.eligibleAt),
+      replaced: proto.replaced)
+  }
+}
+
+extension SubmissionResult {
+  var proto: Baton_V1_SubmitReply.Answer {
+    .with {
+      switch self {
+      case .accepted(let receipt, let traceID, let warning):
+        $0.accepted = receipt.proto(traceID: traceID, warning: warning)
+      case .refused(let code, let message):
+        $0.refused = .with {
+          $0.code = code
+          $0.message = message
+        }
+      }
+    }
+  }
+
+  init(_ proto: Baton_V1_SubmitReply.Answer) throws {
+    if proto.hasAccepted {
+      self = .accepted(
+        try SubmissionReceipt(proto.accepted), traceID: proto.accepted.traceID,
+        warning: proto.accepted.hasWarning ? proto.accepted.warning : nil)
+    } else {
+      self = .refused(code: proto.refused.code, message: proto.refused.message)
+    }
+  }
+}
+
+extension AppliedDefinition {
+  var proto: Baton_V1_ApplyReply.Applied {
+    .with {
+      $0.id = id.rawValue
+      $0.pattern = pattern.rawValue
+      $0.change = change.rawValue
+      if let submitted { $0.submitted = submitted.proto(traceID: "", warning: nil) }
+    }
+  }
+
+  init(_ proto: Baton_V1_ApplyReply.Applied) throws {
+    guard let change = Change(rawValue: proto.change) else { throw WireError("unknown change '\(proto.change)'") }
+    self.init(
+      id: DefinitionID(proto.id), pattern: try IdentifierPattern(wire: proto.pattern), change: change,
+      submitted: proto.hasSubmitted ? try SubmissionReceipt(proto.submitted) : nil)
+  }
+}
+
+extension Cancellation {
+  var proto: Baton_V1_CancelReply.Cancelled {
+    .with {
+      switch self {
+      case .ended(let request, let identifier, let number):
+        ($0.request, $0.identifier, $0.number) = (request.rawValue, identifier.rawValue, Int64(number))
+      case .stopping(let launch, let identifier, let number, let host):
+        ($0.request, $0.launch) = (launch.request.rawValue, Int32(launch.number))
+        ($0.identifier, $0.number) = (identifier.rawValue, Int64(number))
+        $0.stoppingOn = host.rawValue
+      }
+    }
+  }
+
+  init(_ proto: Baton_V1_CancelReply.Cancelled) throws {
+    let (request, identifier) = (RequestID(proto.request), try JobIdentifier(wire: proto.identifier))
+    self =
+      proto.hasStoppingOn
+      ? .stopping(
+        LaunchKey(request: request, number: Int(proto.launch)), identifier, number: Int(proto.number),
+        host: HostName(proto.stoppingOn)) : .ended(request, identifier, number: Int(proto.number))
+  }
+}
+
+extension HostReport {
+  var proto: Baton_V1_HostsReply.Host {
+    .with {
+      $0.name = name.rawValue
+      $0.state = state.rawValue
+      $0.version = version
+      $0.slots = Int32(capabilities.slots)
+      $0.usedSlots = Int32(usedSlots)
+      $0.running = running.map(\.rawValue)
+      $0.conditions = conditions.proto
+      if let lastSeenAt { $0.lastSeenAt = lastSeenAt.nanoseconds }
+      $0.capabilities = capabilities.proto
+    }
+  }
+
+  init(_ proto: Baton_V1_HostsReply.Host) throws {
+    guard let state = State(rawValue: proto.state) else { throw WireError("unknown state '\(proto.state)' of a host") }
+    self.init(
+      name: HostName(proto.name), state: state, version: proto.version,
+      capabilities: try Capabilities(proto.capabilities), conditions: Conditions(proto.conditions),
+      usedSlots: Int(proto.usedSlots), running: try proto.running.map { try JobIdentifier(wire: $0) },
+      lastSeenAt: proto.hasLastSeenAt ? Timestamp(nanoseconds: proto.lastSeenAt) : nil)
+  }
+}
+
+extension Explanation {
+  var proto: Baton_V1_ExplainReply {
+    .with {
+      $0.request = record.proto
+      $0.verdict = verdict.rawValue
+      $0.obstacles = lines.map { line in
+        .with {
+          if let host = line.host { $0.host = host.rawValue }
+          $0.code = line.code
+          $0.text = line.text
+          $0.remedy = line.remedy
+          $0.isPermanent = line.isPermanent
+        }
+      }
+    }
+  }
+
+  init(_ proto: Baton_V1_ExplainReply) throws {
+    guard let verdict = Verdict(rawValue: proto.verdict) else { throw WireError("unknown verdict '\(proto.verdict)'") }
+    self.init(
+      record: try RequestRecord(proto.request), verdict: verdict,
+      lines: proto.obstacles.map {
+        Line(
+          host: $0.hasHost ? HostName($0.host) : nil, code: $0.code, text: $0.text, remedy: $0.remedy,
+          isPermanent: $0.isPermanent)
+      })
+  }
+}

@@ -1,0 +1,143 @@
+import BatonModel
+import BatonProtobuf
+import BatonStore
+import BatonWire
+import GRPCCore
+import SwiftProtobuf
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The gRPC service that the command line uses: translates, and calls the coordinator.
+struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
+  let api: any OperatorAPI
+
+  func apply(request: Baton_V1_ApplyRequest, context: ServerContext) async throws -> Baton_V1_ApplyReply {
+    try await answering {
+      let applied = try await api.apply(try request.definitions.map { try Definition(json: $0) })
+      return .with { $0.applied = applied.map(\.proto) }
+    }
+  }
+
+  func remove(request: Baton_V1_RemoveRequest, context: ServerContext) async throws -> Baton_V1_Empty {
+    try await answering {
+      try await api.remove(try IdentifierPattern(wire: request.pattern))
+      return Baton_V1_Empty()
+    }
+  }
+
+  func submit(request: Baton_V1_SubmitRequest, context: ServerContext) async throws -> Baton_V1_SubmitReply {
+    try await answering {
+      guard request.items.count <= Self.maximumSubmissions else {
+        throw OperatorError.invalid("one call submits at most \(Self.maximumSubmissions) requests: send several calls")
+      }
+      let results = try await api.submit(try request.items.map(SubmissionOrder.init), by: request.principal)
+      return .with { $0.answers = results.map(\.proto) }
+    }
+  }
+
+  /// Submissions of one call, at most.
+  static let maximumSubmissions = 1000
+
+  func list(request: Baton_V1_ListRequest, context: ServerContext) async throws -> Baton_V1_ListReply {
+    try await answering {
+      let states = try request.states.map { name in
+        guard let state = RequestState(rawValue: name) else { throw OperatorError.invalid("'\(name)' is not a state") }
+        return state
+      }
+      let filter = RequestFilter(
+        states: Set(states), pattern: try request.hasPattern ? IdentifierPattern(wire: request.pattern) : nil,
+        host: request.hasHost ? HostName(request.host) : nil)
+      let records = try await api.requests(
+        filter, after: request.hasAfter ? RequestID(request.after) : nil, limit: min(max(1, Int(request.limit)), 1000))
+      return .with { $0.requests = records.map(\.proto) }
+    }
+  }
+
+  func show(request: Baton_V1_ShowRequest, context: ServerContext) async throws -> Baton_V1_ShowReply {
+    try await answering {
+      try await api.details(try JobIdentifier(wire: request.identifier), number: request.optionalNumber).proto
+    }
+  }
+
+  func watch(
+    request: Baton_V1_ShowRequest, response: RPCWriter<Baton_V1_ShowReply>, context: ServerContext
+  ) async throws {
+    try await answering {
+      try await api.watch(try JobIdentifier(wire: request.identifier), number: request.optionalNumber) { details in
+        try await response.write(details.proto)
+      }
+    }
+  }
+
+  func logs(
+    request: Baton_V1_LogsRequest, response: RPCWriter<Baton_V1_LogsReply>, context: ServerContext
+  ) async throws {
+    try await answering {
+      try await api.logs(
+        try JobIdentifier(wire: request.identifier), number: request.hasNumber ? Int(request.number) : nil,
+        launch: request.hasLaunch ? Int(request.launch) : nil, follows: request.follow
+      ) { launch, bytes in
+        try await response.write(
+          .with {
+            $0.launch = Int32(launch)
+            $0.data = Data(bytes)
+          })
+      }
+    }
+  }
+
+  func cancel(request: Baton_V1_CancelRequest, context: ServerContext) async throws -> Baton_V1_CancelReply {
+    try await answering {
+      let selection: CancelSelection =
+        request.all
+        ? .all
+        : .identifier(try JobIdentifier(wire: request.identifier), number: request.hasNumber ? Int(request.number) : nil)
+      let cancelled = try await api.cancel(selection, by: request.principal)
+      return .with { $0.cancelled = cancelled.map(\.proto) }
+    }
+  }
+
+  func retry(request: Baton_V1_RetryRequest, context: ServerContext) async throws -> Baton_V1_ShowReply {
+    try await answering {
+      let record = try await api.retry(
+        try JobIdentifier(wire: request.identifier), number: request.hasNumber ? Int(request.number) : nil,
+        skippingBatch: request.skipBatch)
+      return .with { $0.request = record.proto }
+    }
+  }
+
+  func drain(request: Baton_V1_DrainRequest, context: ServerContext) async throws -> Baton_V1_Empty {
+    try await answering {
+      try await api.setDraining(HostName(request.host), request.isDraining)
+      return Baton_V1_Empty()
+    }
+  }
+
+  func hosts(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_HostsReply {
+    try await answering {
+      let reports = try await api.hostReports()
+      return .with { $0.hosts = reports.map(\.proto) }
+    }
+  }
+
+  func pause(request: Baton_V1_PauseRequest, context: ServerContext) async throws -> Baton_V1_Empty {
+    try await answering {
+      try await api.setPaused(request.isPaused)
+      return Baton_V1_Empty()
+    }
+  }
+
+  func explain(request: Baton_V1_ShowRequest, context: ServerContext) async throws -> Baton_V1_ExplainReply {
+    try await answering {
+      try await api.explain(try JobIdentifier(wire: request.identifier), number: request.optionalNumber).proto
+    }
+  }
+}
+
+extension Baton_V1_ShowRequest {
+  fileprivate var optionalNumber: Int? { hasNumber ? Int(number) : nil }
+}

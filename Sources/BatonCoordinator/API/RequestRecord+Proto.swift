@@ -1,0 +1,158 @@
+import BatonModel
+import BatonProtobuf
+import BatonStore
+import BatonWire
+import SwiftProtobuf
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+extension RequestRecord {
+  var proto: Baton_V1_Request {
+    .with {
+      $0.id = id.rawValue
+      $0.identifier = identifier.rawValue
+      $0.number = Int64(number)
+      $0.definition = definition.rawValue
+      $0.pattern = pattern.rawValue
+      $0.kind = kind.rawValue
+      if let title { $0.title = title }
+      if let subtitle { $0.subtitle = subtitle }
+      $0.state = state.rawValue
+      $0.priority = priority.name
+      $0.submittedAt = submittedAt.nanoseconds
+      $0.principal = principal
+      $0.eligibleAt = eligibleAt.nanoseconds
+      if let waitsBecause { $0.waitsBecause = waitsBecause.proto }
+      $0.launches = Int32(launches)
+      $0.batches = Int64(progress.batches)
+      $0.completedUnits = progress.completedUnits
+      if let total = progress.totalUnits { $0.totalUnits = total }
+      if let cursor = progress.cursor { $0.cursor = Data(cursor) }
+      if let host { $0.host = host.rawValue }
+      if let startedAt { $0.startedAt = startedAt.nanoseconds }
+      if let endedAt { $0.endedAt = endedAt.nanoseconds }
+      if let outcome { $0.outcome = outcome }
+      if let reason { $0.reason = reason }
+      $0.traceparent = trace.traceparent
+      $0.failures = Int32(ledger.failures)
+      $0.losses = Int32(ledger.losses)
+      $0.strikes = Int32(ledger.strikes)
+      if let by = ledger.cancelledBy { $0.cancelledBy = by }
+      if let payload { $0.payload = Data(payload) }
+      if let frozenItems { $0.frozenItems = Int64(frozenItems) }
+    }
+  }
+
+  init(_ proto: Baton_V1_Request) throws {
+    guard let kind = JobKind(rawValue: proto.kind), let state = RequestState(rawValue: proto.state),
+      let priority = Priority(name: proto.priority), let trace = TraceContext(traceparent: proto.traceparent)
+    else { throw WireError("request \(proto.id) has a kind, state or priority that this version does not know") }
+    self.init(
+      id: RequestID(proto.id), identifier: try JobIdentifier(wire: proto.identifier), number: Int(proto.number),
+      definition: DefinitionID(proto.definition), pattern: try IdentifierPattern(wire: proto.pattern), kind: kind,
+      title: proto.hasTitle ? proto.title : nil, subtitle: proto.hasSubtitle ? proto.subtitle : nil, state: state,
+      priority: priority, submittedAt: Timestamp(nanoseconds: proto.submittedAt), principal: proto.principal,
+      eligibleAt: Timestamp(nanoseconds: proto.eligibleAt),
+      waitsBecause: proto.hasWaitsBecause ? Obstacle(proto.waitsBecause) : nil, launches: Int(proto.launches),
+      progress: Progress(
+        batches: Int(proto.batches), cursor: proto.hasCursor ? Array(proto.cursor) : nil,
+        completedUnits: proto.completedUnits, totalUnits: proto.hasTotalUnits ? proto.totalUnits : nil),
+      ledger: Ledger(
+        failures: Int(proto.failures), losses: Int(proto.losses), strikes: Int(proto.strikes),
+        cancelledBy: proto.hasCancelledBy ? proto.cancelledBy : nil),
+      host: proto.hasHost ? HostName(proto.host) : nil,
+      startedAt: proto.hasStartedAt ? Timestamp(nanoseconds: proto.startedAt) : nil,
+      endedAt: proto.hasEndedAt ? Timestamp(nanoseconds: proto.endedAt) : nil,
+      outcome: proto.hasOutcome ? proto.outcome : nil, reason: proto.hasReason ? proto.reason : nil, trace: trace,
+      payload: proto.hasPayload ? Array(proto.payload) : nil,
+      frozenItems: proto.hasFrozenItems ? Int(proto.frozenItems) : nil)
+  }
+}
+
+/// The obstacles of a request itself; those of hosts travel as text.
+extension Obstacle {
+  var proto: Baton_V1_RequestObstacle {
+    .with {
+      $0.code = code
+      switch self {
+      case .notBefore(let date), .rateLimited(let date), .backingOff(let date): $0.until = date.nanoseconds
+      case .waitsForLiveRequest(let number): $0.number = Int64(number)
+      default: break
+      }
+    }
+  }
+
+  /// Nil for an obstacle that this version does not know.
+  init?(_ proto: Baton_V1_RequestObstacle) {
+    let until = Timestamp(nanoseconds: proto.until)
+    switch proto.code {
+    case "notBefore": self = .notBefore(until)
+    case "rateLimited": self = .rateLimited(until: until)
+    case "backingOff": self = .backingOff(until: until)
+    case "waitsForLiveRequest": self = .waitsForLiveRequest(number: Int(proto.number))
+    default: return nil
+    }
+  }
+}
+
+extension RequestDetails {
+  var proto: Baton_V1_ShowReply {
+    .with {
+      $0.request = record.proto
+      $0.launches = launches.map(\.proto)
+      $0.events = events.map { event in
+        .with {
+          $0.at = event.at.nanoseconds
+          $0.name = event.name
+          if let detail = event.detail { $0.detail = detail }
+        }
+      }
+    }
+  }
+
+  init(_ proto: Baton_V1_ShowReply) throws {
+    let record = try RequestRecord(proto.request)
+    self.init(
+      record: record, launches: proto.launches.map { LaunchRecord($0, of: record.id) },
+      events: proto.events.map {
+        EventRecord(at: Timestamp(nanoseconds: $0.at), name: $0.name, detail: $0.hasDetail ? $0.detail : nil)
+      })
+  }
+}
+
+extension LaunchRecord {
+  var proto: Baton_V1_Launch {
+    .with {
+      $0.number = Int32(launch.number)
+      $0.host = host.rawValue
+      $0.startedAt = startedAt.nanoseconds
+      if let endedAt { $0.endedAt = endedAt.nanoseconds }
+      if let outcome { $0.outcome = outcome }
+      if let reason { $0.reason = reason }
+      $0.isGraceful = isGraceful
+      $0.firstBatch = Int64(firstBatch)
+      $0.batches = Int64(batches)
+      $0.spanID = spanID.hexadecimal
+      if let expiringReason { $0.expiringReason = expiringReason.code }
+      if let detail = expiringReason?.detail { $0.expiringDetail = detail }
+      if let expiringSince { $0.expiringSince = expiringSince.nanoseconds }
+    }
+  }
+
+  init(_ proto: Baton_V1_Launch, of request: RequestID) {
+    self.init(
+      launch: LaunchKey(request: request, number: Int(proto.number)), host: HostName(proto.host),
+      startedAt: Timestamp(nanoseconds: proto.startedAt),
+      endedAt: proto.hasEndedAt ? Timestamp(nanoseconds: proto.endedAt) : nil,
+      outcome: proto.hasOutcome ? proto.outcome : nil, reason: proto.hasReason ? proto.reason : nil,
+      isGraceful: proto.isGraceful, firstBatch: Int(proto.firstBatch), batches: Int(proto.batches),
+      spanID: [UInt8](hexadecimal: proto.spanID) ?? [],
+      expiringReason: proto.hasExpiringReason
+        ? ExpiryReason(code: proto.expiringReason, detail: proto.hasExpiringDetail ? proto.expiringDetail : nil) : nil,
+      expiringSince: proto.hasExpiringSince ? Timestamp(nanoseconds: proto.expiringSince) : nil)
+  }
+}

@@ -1,0 +1,131 @@
+package import BatonWire
+import GRPCCore
+import GRPCNIOTransportHTTP2Posix
+package import Logging
+import ServiceLifecycle
+
+/// A coordinator that listens: gRPC for workers and operators, HTTP for health.
+package struct CoordinatorServer: Service {
+  package let coordinator: Coordinator
+  let grpc: HostPort
+  /// Nil switches HTTP off.
+  let http: HostPort?
+  let token: String
+  let logger: Logger
+  /// Called once it listens, with the addresses.
+  private let readiness = Signal()
+  let onReady: @Sendable (_ grpc: HostPort, _ http: HostPort?) -> Void
+
+  /// - Throws: `CoordinatorServerError` if an address is not on loopback: without TLS nothing else is listened on.
+  package init(
+    coordinator: Coordinator, grpc: HostPort, http: HostPort?, token: String, logger: Logger,
+    onReady: @escaping @Sendable (HostPort, HostPort?) -> Void = { _, _ in }
+  ) throws {
+    for endpoint in [grpc, http].compactMap({ $0 }) where !endpoint.isLoopback {
+      throw CoordinatorServerError(
+        .notPermitted,
+        "\(endpoint) is not loopback, and without TLS Baton listens on loopback only: listen on 127.0.0.1:\(endpoint.port) "
+          + "and forward the port over ssh (ssh -R \(endpoint.port):127.0.0.1:\(endpoint.port) HOST)")
+    }
+    self.coordinator = coordinator
+    self.grpc = grpc
+    self.http = http
+    self.token = token
+    self.logger = logger
+    self.onReady = onReady
+  }
+
+  /// Returns once it listens; for one caller.
+  package func ready() async throws {
+    await readiness.wait()
+    try Task.checkCancellation()
+  }
+
+  /// Serves until the graceful shutdown, or until the store fails for good.
+  package func run() async throws {
+    try await coordinator.restore()
+    let server = GRPCServer(
+      transport: .http2NIOPosix(address: Self.address(grpc), transportSecurity: .plaintext, config: Self.config),
+      services: [WorkersService(coordinator: coordinator), OperatorsService(api: coordinator)],
+      interceptors: [TokenInterceptor(token: token)])
+    // Each task says whether the service is over when it is.
+    try await withThrowingTaskGroup(of: Bool.self) { group in
+      group.addTask { try await serve(server) }
+      group.addTask {
+        try await coordinator.run()
+        return true
+      }
+      if let http {
+        group.addTask {
+          try await Self.naming(http) { try await health(http).run() }
+          return false
+        }
+      }
+      group.addTask { try await shutDown(server) }
+      defer { group.cancelAll() }
+      while let isOver = try await group.next(), !isOver {}
+    }
+  }
+
+  private func serve(_ server: GRPCServer<HTTP2ServerTransport.Posix>) async throws -> Bool {
+    try await Self.naming(grpc) {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await server.serve() }
+        guard let address = try await server.listeningAddress, let port = address.ipv4?.port ?? address.ipv6?.port
+        else { return try await group.waitForAll() }
+        try TokenFile.publish(token, port: port)
+        defer { TokenFile.withdraw(token, port: port) }
+        onReady(HostPort(host: grpc.host, port: port), http)
+        readiness.raise()
+        try await group.waitForAll()
+      }
+    }
+    return true
+  }
+
+  /// On a graceful shutdown workers are let go (they come back to the next coordinator within their lease), operators'
+  /// calls are ended, and nothing new is taken. A call that does not end is cut off.
+  private func shutDown(_ server: GRPCServer<HTTP2ServerTransport.Posix>) async throws -> Bool {
+    try await gracefulShutdown()
+    coordinator.stopAccepting()
+    server.beginGracefulShutdown()
+    try await coordinator.clocks.sleep(.seconds(3))
+    return true
+  }
+
+  private static func address(_ endpoint: HostPort) -> GRPCNIOTransportHTTP2Posix.SocketAddress {
+    endpoint.isIPv6
+      ? .ipv6(host: endpoint.host, port: endpoint.port)
+      : .ipv4(host: endpoint.host == "localhost" ? "127.0.0.1" : endpoint.host, port: endpoint.port)
+  }
+
+  private static var config: HTTP2ServerTransport.Posix.Config {
+    .defaults { config in
+      config.rpc.maxRequestPayloadSize = CoordinatorClient.maximumMessageBytes
+      config.http2.targetWindowSize = 8 << 20
+    }
+  }
+
+  /// A failure to listen, said so that one knows what to do.
+  private static func naming(_ endpoint: HostPort, _ body: () async throws -> Void) async throws {
+    do {
+      try await body()
+    } catch {
+      let text = String(describing: error)
+      guard text.contains("EADDRINUSE") || text.contains("Address already in use") else { throw error }
+      throw CoordinatorServerError(
+        .addressInUse, "\(endpoint) is in use, by another coordinator? Stop it, or choose another port")
+    }
+  }
+}
+
+package struct CoordinatorServerError: Error, Sendable, CustomStringConvertible {
+  package enum Code: Sendable { case addressInUse, notPermitted }
+  package var code: Code
+  package var message: String
+  package init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+  package var description: String { message }
+}

@@ -1,0 +1,97 @@
+import BatonModel
+import BatonStore
+
+extension StoreConformance {
+  static let dispatching: [Case] = [
+    Case("the oldest ready request of a class starts first, and a resumed one keeps its place by age") { s in
+      let definition = try await s.define("com.*").id
+      try await s.connect()
+      for name in ["com.a", "com.b", "com.c"] { try await s.submit(name, to: definition) }
+      let first = try require(try await s.claim(definition).assignments.first, "an assignment")
+      try expect(first.identifier.rawValue, "com.a", "what starts first")
+      try await s.end(first.launch, .expired(.hostBusy))
+      let two = try await s.claim(definition, places: 2)
+      try expect(two.assignments.map(\.identifier.rawValue), ["com.a", "com.b"], "what starts next")
+      try expect(two.assignments.map(\.isResumption), [true, false], "isResumption")
+      try expect(two.assignments.map(\.launch.number), [2, 1], "launch numbers")
+      try expect(two.hasMore, true, "hasMore")
+      let last = try await s.claim(definition, places: 2)
+      try expect(last.assignments.map(\.identifier.rawValue), ["com.c"], "what is left")
+      try expect(last.hasMore, false, "hasMore at the end")
+    },
+    Case("priorities are classes of their own") { s in
+      let definition = try await s.define("com.*").id
+      try await s.connect()
+      try await s.submit("com.low", to: definition)
+      try await s.submit("com.high", to: definition) { $0.priority = .userInitiated }
+      let high = RequirementClass(definition: definition, priority: .userInitiated)
+      let low = RequirementClass(definition: definition, priority: .background)
+      try expect(try await s.store.fleet().readyClasses, [high, low], "the ready classes")
+      try expect(
+        try await s.claim(definition, .userInitiated, places: 5).assignments.map(\.identifier.rawValue), ["com.high"],
+        "the claimed ones")
+    },
+    Case("an incarnation that holds no lease claims nothing") { s in
+      let definition = try await s.define().id
+      try await s.submit("job", to: definition)
+      try expect(try await s.claim(definition).assignments, [], "claimed without a lease")
+      try await s.connect()
+      let stranger = try await s.claim(definition, on: StoreScenario.host, Incarnation("alpha-0"))
+      try expect(stranger.assignments, [], "claimed with another's lease")
+      try expect(stranger.hasMore, true, "hasMore")
+    },
+    Case("many claimers start each request exactly once") { s in
+      let definition = try await s.define("com.*").id
+      try await s.connect()
+      for index in 0..<30 { try await s.submit("com.\(index)", to: definition) }
+      let claims = (0..<50).map { _ in
+        Claim(
+          requirementClass: RequirementClass(definition: definition, priority: .background), host: StoreScenario.host,
+          incarnation: StoreScenario.process, places: [Claim.Place(gpus: [], spanID: s.drawSpan())])
+      }
+      let (store, now) = (s.store, s.now)
+      let launches = try await withThrowingTaskGroup(of: [Assignment].self) { group in
+        for claim in claims { group.addTask { try await store.claim([claim], at: now).flatMap(\.assignments) } }
+        return try await group.reduce(into: [] as [LaunchKey]) { $0 += $1.map(\.launch) }
+      }
+      try expect(launches.count, 30, "launches")
+      try expect(Set(launches).count, 30, "distinct launches")
+      try expect(try await s.count(.running, of: "com.*"), 30, "running requests")
+    },
+    Case("promotion goes in steps, in the order of dates, and says when to come again") { s in
+      let definition = try await s.define("com.*").id
+      for index in [3, 1, 2] {
+        try await s.submit("com.\(index)", to: definition) {
+          $0.earliestBeginDate = .afterSubmission(.seconds(Int64(index)))
+        }
+      }
+      s.advance(.seconds(10))
+      let step = try await s.store.promote(at: s.now, limit: 2)
+      try expect(step.classes.values.reduce(0, +), 2, "promoted in the first step")
+      try expect(step.nextEligibleAt, s.now + .seconds(-7), "when to come again")
+      let ready = try await s.store.requests(RequestFilter(states: [.ready]), after: nil, limit: 9)
+      try expect(ready.map(\.identifier.rawValue), ["com.1", "com.2"], "who came first")
+      try expect(try await s.store.promote(at: s.now, limit: 2).nextEligibleAt == nil, "more is waiting")
+    },
+    Case("the fleet record has what a coordinator needs to start") { s in
+      let (definition, launch) = try await s.running()
+      try await s.submit("job", to: definition)
+      let other = try await s.define("other.*").id
+      try await s.submit("other.ready", to: other)
+      try await s.submit("other.later", to: other) { $0.earliestBeginDate = .afterSubmission(.seconds(60)) }
+      try await s.store.setPaused(true)
+      _ = try await s.store.noteExpiry(launch, .evicted, at: s.now)
+      let fleet = try await s.store.fleet()
+      try expect(fleet.storeIncarnation.isEmpty, false, "an empty incarnation")
+      try expect(fleet.isPaused, true, "isPaused")
+      try expect(fleet.hosts.map(\.name), [StoreScenario.host], "hosts")
+      try expect(fleet.running.map(\.launch), [launch], "running launches")
+      try expect(fleet.running.map(\.expiring), [.evicted], "their expiry")
+      try expect(fleet.readyClasses, [RequirementClass(definition: other, priority: .background)], "ready classes")
+      try expect(Set(fleet.definitions.keys), [definition, other], "definitions")
+      try expect(fleet.nextEligibleAt, s.now + .seconds(60), "the next date")
+      try await s.store.setPaused(false)
+      try expect(try await s.store.fleet().isPaused, false, "isPaused after resuming")
+    },
+  ]
+}

@@ -1,0 +1,62 @@
+import BatonModel
+import BatonStore
+
+extension StoreConformance {
+  static let retention: [Case] = [
+    Case("ended requests go when they are old enough, in small steps, with all that belongs to them") { s in
+      let definition = try await s.define("com.*").id
+      try await s.connect()
+      var launches: [LaunchKey] = []
+      for index in 0..<5 {
+        try await s.submit("com.\(index)", to: definition) { $0.payload = [1] }
+        let launch = try await s.start(definition)
+        try await s.store.appendOutput([OutputChunk(launch: launch, bytes: [1])])
+        _ = try await s.store.appendItems(ItemPage(launch: launch, start: 0, items: ["a"], isLast: true))
+        try await s.commit(launch, 0)
+        try await s.end(launch)
+        launches.append(launch)
+      }
+      let limits = RetentionLimits(endedFor: .seconds(60), step: 2)
+      try expect(try await s.store.prune(limits, at: s.now + .seconds(60)), false, "pruned before their time")
+      var steps = 1
+      while try await s.store.prune(limits, at: s.now + .seconds(61)) { steps += 1 }
+      try expect(steps, 3, "steps")
+      try expect(try await s.count(.succeeded, of: "com.*"), 0, "what is counted")
+      for launch in launches {
+        try expect(try await s.store.request(launch.request) == nil, "request \(launch.request) is there")
+        try expect(try await s.store.output(of: launch), [], "output of \(launch)")
+        try expect(try await s.store.items(of: launch.request, start: 0, count: 9), [], "items of \(launch)")
+        try expect(try await s.end(launch).wasLive, false, "a late ending")
+      }
+    },
+    Case("of too many ended requests the oldest go, and what is unfinished stays") { s in
+      let definition = try await s.define("com.*").id
+      try await s.connect()
+      for index in 0..<4 {
+        try await s.submit("com.\(index)", to: definition)
+        s.advance(.seconds(1))
+        try await s.end(try await s.start(definition))
+      }
+      try await s.submit("com.waiting", to: definition)
+      while try await s.store.prune(RetentionLimits(endedCount: 2), at: s.now) {}
+      let left = try await s.store.requests(RequestFilter(), after: nil, limit: 9).map(\.identifier.rawValue)
+      try expect(left, ["com.2", "com.3", "com.waiting"], "what is left")
+    },
+    Case("a submission id is remembered for its time, also when its request is gone, and not longer") { s in
+      let definition = try await s.define().id
+      try await s.connect()
+      let offer = try s.offer("job", to: definition, id: "kept")
+      let first = try await s.answer(to: offer).receipt
+      try await s.end(try await s.start(definition))
+      let limits = RetentionLimits(endedFor: .seconds(1), submissionsFor: .seconds(100))
+      s.advance(.seconds(50))
+      _ = try await s.store.prune(limits, at: s.now)
+      try expect(try await s.store.request(first.request) == nil, "the request is there")
+      try expect(try await s.answer(to: offer).receipt, first, "the answer within its time")
+      s.advance(.seconds(51))
+      _ = try await s.store.prune(limits, at: s.now)
+      let later = try await s.answer(to: offer)
+      try expect([later.isRepeat ? 1 : 0, try later.receipt.number], [0, 2], "the answer after its time")
+    },
+  ]
+}

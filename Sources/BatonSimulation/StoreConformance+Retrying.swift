@@ -1,0 +1,76 @@
+import BatonModel
+import BatonStore
+
+extension StoreConformance {
+  static let retrying: [Case] = [
+    Case("a failed request goes on from its checkpoint, under its trace, with a clean ledger") { s in
+      let (definition, launch) = try await s.running { $0.retry.limit = 0 }
+      try await s.commit(launch, 0) { $0.cursor = [6] }
+      let trace = try await s.record(launch.request).trace
+      try await s.end(launch, .failed("no"))
+      let record = try await s.store.retry(launch.request, skippingBatch: false, at: s.now)
+      try expect(record.state, .ready, "the state")
+      try expect(record.ledger, Ledger(), "the ledger")
+      try expect(record.trace, trace, "the trace")
+      try expect(record.endedAt == nil, "it still has an end")
+      try expect(try await s.store.events(of: launch.request).map(\.name), ["retried"], "events")
+      let next = try require(try await s.claim(definition).assignments.first, "the next launch")
+      try expect(next.launch.number, 2, "its number")
+      try expect(next.progress.cursor, [6], "its cursor")
+      try expect(try await [s.count(.failed), s.count(.running)], [0, 1], "the counts")
+    },
+    Case("skipping a batch records it and goes on after it, by units of the work, never past its total") { s in
+      let (definition, launch) = try await s.running { definition in
+        definition.retry.limit = 0
+        definition.work = Work(command: ["x"], items: .range(1...10), batchSize: 4)
+      }
+      try await s.commit(launch, 0) { $0.completedUnits = 4 }
+      try await s.end(launch, .failed("no"))
+      let first = try await s.store.retry(launch.request, skippingBatch: true, at: s.now)
+      try expect([first.progress.batches, Int(first.progress.completedUnits)], [2, 8], "after the first skip")
+      try await s.end(try await s.start(definition), .failed("no"))
+      let second = try await s.store.retry(launch.request, skippingBatch: true, at: s.now)
+      try expect([second.progress.batches, Int(second.progress.completedUnits)], [3, 10], "after the second skip")
+      let events = try await s.store.events(of: launch.request)
+      try expect(events.map(\.name), ["retried", "skippedBatch", "retried", "skippedBatch"], "events")
+      try expect(events.map(\.detail), [nil, "1", nil, "2"], "the batches skipped")
+    },
+    Case("the very first batch can be skipped too") { s in
+      let (definition, launch) = try await s.running { $0.retry.limit = 0 }
+      try await s.end(launch, .failed("no"))
+      try expect(
+        try await s.store.retry(launch.request, skippingBatch: true, at: s.now).progress, Progress(batches: 1),
+        "the progress")
+      try expect(try await s.commit(try await s.start(definition), 1), .committed(batch: 1), "the next batch")
+    },
+    Case("a retried request is live again: the waiting one waits for it") { s in
+      let (definition, launch) = try await s.running { $0.retry.limit = 0 }
+      try await s.end(launch, .failed("no"))
+      let waiting = try await s.submit("job", to: definition)
+      try expect(waiting.state, .ready, "before the retry")
+      _ = try await s.store.retry(launch.request, skippingBatch: false, at: s.now)
+      try expect(try await s.record(waiting.request).waitsBecause, .waitsForLiveRequest(number: 1), "after the retry")
+      try await s.end(try await s.start(definition))
+      try expect(try await s.state(waiting.request), .ready, "after its end")
+    },
+    Case("only a failed request of an identifier that has no live one can be retried") { s in
+      let (definition, first) = try await s.running { $0.retry.limit = 0 }
+      let (store, now) = (s.store, s.now)
+      try await expectRefusal(.refused, saying: ["job", "running"]) {
+        _ = try await store.retry(first.request, skippingBatch: false, at: now)
+      }
+      try await expectRefusal(.notFound, saying: ["99"]) {
+        _ = try await store.retry(RequestID(99), skippingBatch: false, at: now)
+      }
+      try await s.end(first, .failed("no"))
+      try await s.submit("job", to: definition)
+      let second = try await s.start(definition)
+      try await expectRefusal(.refused, saying: ["job", "live"]) {
+        _ = try await store.retry(first.request, skippingBatch: true, at: now)
+      }
+      try expect(try await s.store.events(of: first.request), [], "events after a refusal")
+      try await s.end(second)
+      _ = try await s.store.retry(first.request, skippingBatch: false, at: s.now)
+    },
+  ]
+}

@@ -1,0 +1,163 @@
+import BatonModel
+package import BatonStore
+
+/// One store, a clock that stands until it is moved, and the verbs in the form that a case wants to read.
+package struct StoreScenario {
+  let store: any Store
+  var now = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
+  private var drawn: UInt64 = 0
+
+  static let host = HostName("alpha")
+  static let process = Incarnation("alpha-1")
+
+  init(_ store: any Store) { self.store = store }
+
+  mutating func advance(_ duration: Duration) { now = now + duration }
+
+  /// A number that was not drawn before.
+  mutating func draw() -> UInt64 {
+    drawn += 1
+    return drawn
+  }
+
+  mutating func drawSpan() -> [UInt8] {
+    let number = draw()
+    return (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * (7 - $0))) }
+  }
+
+  mutating func drawTrace() -> TraceContext {
+    TraceContext(traceID: [0xAB] + [UInt8](repeating: 0, count: 7) + drawSpan(), spanID: drawSpan(), isSampled: true)
+  }
+
+  // MARK: Definitions
+
+  /// Applies a definition of `pattern` after `change`.
+  @discardableResult
+  mutating func define(
+    _ pattern: String = "job", _ kind: JobKind = .processing, _ change: (inout Definition) -> Void = { _ in }
+  ) async throws -> AppliedDefinition {
+    var definition = Definition(pattern: try Self.pattern(pattern), kind: kind)
+    definition.retry = RetryRule(limit: 1, backoff: .seconds(30))
+    change(&definition)
+    return try require(try await store.apply([definition], seeds: [drawTrace()], at: now).first, "apply's answer")
+  }
+
+  static func name(_ text: String) throws -> JobIdentifier { try require(JobIdentifier(text), "identifier \(text)") }
+  static func pattern(_ text: String) throws -> IdentifierPattern {
+    try require(IdentifierPattern(text), "pattern \(text)")
+  }
+
+  // MARK: Submitting
+
+  mutating func offer(
+    _ name: String = "job", to definition: DefinitionID, id: String? = nil, _ change: (inout Submission) -> Void = { _ in }
+  ) throws -> SubmissionOffer {
+    var submission = Submission(
+      id: id ?? "submission-\(draw())", identifier: try Self.name(name), principal: "ada", trace: drawTrace())
+    change(&submission)
+    return SubmissionOffer(submission: submission, definition: definition)
+  }
+
+  func answer(to offer: SubmissionOffer) async throws -> SubmissionAnswer {
+    try require(try await store.submit([offer], at: now).first, "submit's answer")
+  }
+
+  @discardableResult
+  mutating func submit(
+    _ name: String = "job", to definition: DefinitionID, id: String? = nil, _ change: (inout Submission) -> Void = { _ in }
+  ) async throws -> SubmissionReceipt {
+    try await answer(to: try offer(name, to: definition, id: id, change)).receipt
+  }
+
+  /// Offers the scenario's host for a submission to start on.
+  mutating func place(on host: HostName = host, _ process: Incarnation = process) -> SubmissionOffer.Offer {
+    SubmissionOffer.Offer(host: host, incarnation: process, gpus: [], spanID: drawSpan())
+  }
+
+  // MARK: Dispatching
+
+  func connect(_ host: HostName = host, _ process: Incarnation = process) async throws {
+    try await store.grantLease(host, process, at: now)
+  }
+
+  mutating func claim(
+    _ definition: DefinitionID, _ priority: Priority = .background, places: Int = 1, on host: HostName = host,
+    _ process: Incarnation = process
+  ) async throws -> ClaimAnswer {
+    let wanted = (0..<places).map { _ in Claim.Place(gpus: [], spanID: drawSpan()) }
+    let claim = Claim(
+      requirementClass: RequirementClass(definition: definition, priority: priority), host: host, incarnation: process,
+      places: wanted)
+    return try require(try await store.claim([claim], at: now).first, "claim's answer")
+  }
+
+  /// The launch of the one ready request of the class.
+  mutating func start(
+    _ definition: DefinitionID, _ priority: Priority = .background, on host: HostName = host,
+    _ process: Incarnation = process
+  ) async throws -> LaunchKey {
+    try require(try await claim(definition, priority, on: host, process).assignments.first, "an assignment").launch
+  }
+
+  /// Defines, submits and starts one job on the scenario's host, which is connected first.
+  mutating func running(
+    _ name: String = "job", _ kind: JobKind = .processing, _ change: (inout Definition) -> Void = { _ in }
+  ) async throws -> (definition: DefinitionID, launch: LaunchKey) {
+    let definition = try await define(name, kind, change).id
+    try await connect()
+    try await submit(name, to: definition)
+    return (definition, try await start(definition, kind.defaultPriority))
+  }
+
+  // MARK: Launches
+
+  @discardableResult
+  func commit(
+    _ launch: LaunchKey, _ batch: Int, _ change: (inout Checkpoint) -> Void = { _ in }
+  ) async throws -> CheckpointAnswer {
+    var checkpoint = Checkpoint(launch: launch, batch: batch, completedUnits: Int64(batch + 1))
+    change(&checkpoint)
+    return try require(try await store.checkpoint([checkpoint], at: now).first, "checkpoint's answer")
+  }
+
+  @discardableResult
+  func end(_ launch: LaunchKey, _ outcome: LaunchOutcome = .finished) async throws -> EndingAnswer {
+    try require(try await store.end([Ending(launch: launch, outcome: outcome)], at: now).first, "end's answer")
+  }
+
+  // MARK: Reading
+
+  func record(_ id: RequestID) async throws -> RequestRecord { try require(try await store.request(id), "request \(id)") }
+
+  func state(_ id: RequestID) async throws -> RequestState { try await record(id).state }
+
+  func count(_ state: RequestState, of pattern: String = "job") async throws -> Int {
+    try await store.counts().filter { $0.pattern.rawValue == pattern && $0.state == state }.reduce(0) { $0 + $1.count }
+  }
+}
+
+extension SubmissionAnswer {
+  /// The receipt of an accepted one; a refusal is a violation.
+  var receipt: SubmissionReceipt {
+    get throws {
+      switch self {
+      case .accepted(let receipt, _, _, _): receipt
+      case .refused(let refusal): throw StoreConformance.Violation(description: "refused: \(refusal)")
+      }
+    }
+  }
+
+  var launch: Assignment? {
+    switch self {
+    case .accepted(_, _, let launch, _): launch
+    case .refused: nil
+    }
+  }
+
+  var isRepeat: Bool {
+    switch self {
+    case .accepted(_, _, _, let isRepeat): isRepeat
+    case .refused: false
+    }
+  }
+}

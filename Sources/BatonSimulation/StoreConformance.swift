@@ -1,0 +1,76 @@
+package import BatonStore
+
+/// What every store promises, as cases that run against any implementation. A case that returns was kept; one that
+/// throws names what was broken.
+///
+/// ```
+/// for promise in StoreConformance.cases { try await promise.run { try SQLiteStore.inMemory() } }
+/// ```
+package struct StoreConformance {
+  package struct Case: Sendable, CustomStringConvertible {
+    /// What is promised.
+    package let name: String
+    private let body: @Sendable (inout StoreScenario) async throws -> Void
+
+    init(_ name: String, _ body: @escaping @Sendable (inout StoreScenario) async throws -> Void) {
+      self.name = name
+      self.body = body
+    }
+
+    package var description: String { name }
+
+    /// `makeStore` makes a new, empty store with the default limits.
+    package func run(_ makeStore: () async throws -> any Store) async throws {
+      var scenario = StoreScenario(try await makeStore())
+      do { try await body(&scenario) } catch let error as Violation { throw error } catch {
+        throw Violation(description: "\(name): the store threw \(error)")
+      }
+    }
+  }
+
+  /// A promise that was not kept.
+  package struct Violation: Error, CustomStringConvertible {
+    package let description: String
+  }
+
+  package static let cases: [Case] =
+    definitions + submitting + waiting + repeating + dispatching + checkpoints + endings + items + hosts + cancelling
+    + retrying + reading + retention
+}
+
+/// Throws unless both are equal.
+func expect<Value: Equatable>(
+  _ found: Value, _ wanted: Value, _ what: String, line: Int = #line, file: String = #fileID
+) throws {
+  guard found == wanted else {
+    throw StoreConformance.Violation(description: "\(what): found \(found), wanted \(wanted) (\(file):\(line))")
+  }
+}
+
+/// Throws unless `condition` holds.
+func expect(_ condition: Bool, _ what: String, line: Int = #line, file: String = #fileID) throws {
+  guard condition else { throw StoreConformance.Violation(description: "\(what) (\(file):\(line))") }
+}
+
+/// The value, or a violation that says what was missing.
+func require<Value>(_ value: Value?, _ what: String, line: Int = #line, file: String = #fileID) throws -> Value {
+  guard let value else { throw StoreConformance.Violation(description: "\(what): nothing (\(file):\(line))") }
+  return value
+}
+
+/// Throws unless `body` throws a `StoreError` of `code` whose message has all of `words`.
+func expectRefusal(
+  _ code: StoreError.Code, saying words: [String] = [], line: Int = #line, file: String = #fileID,
+  _ body: () async throws -> Void
+) async throws {
+  do {
+    try await body()
+  } catch let error as StoreError {
+    try expect(error.code, code, "the code of \"\(error)\"", line: line, file: file)
+    for word in words {
+      try expect(error.message.contains(word), "\"\(error)\" does not say \"\(word)\"", line: line, file: file)
+    }
+    return
+  }
+  throw StoreConformance.Violation(description: "nothing was refused, wanted \(code) (\(file):\(line))")
+}

@@ -1,0 +1,150 @@
+import BatonModel
+import Subprocess
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+#if canImport(System)
+  import System
+#else
+  import SystemPackage
+#endif
+
+/// Carries out on real processes what `SupervisorMachine` decides.
+struct SupervisorShell: Sendable {
+  let executable: String
+  /// With the program's name.
+  let arguments: [String]
+  let cleanUp: @Sendable () -> Void
+  let onDeath: @Sendable (WorkerDeath) async -> Void
+  private let sleep: @Sendable (Duration) async throws -> Void
+  private let worker = WorkerSlot()
+  private let start = ContinuousClock.now
+
+  private typealias Events = AsyncThrowingStream<SupervisorMachine.Event, any Error>
+
+  init(
+    executable: String, arguments: [String], cleanUp: @escaping @Sendable () -> Void,
+    onDeath: @escaping @Sendable (WorkerDeath) async -> Void,
+    sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+  ) {
+    self.executable = executable
+    self.arguments = arguments
+    self.cleanUp = cleanUp
+    self.onDeath = onDeath
+    self.sleep = sleep
+  }
+
+  /// Returns the status to exit with. Cancellation kills the worker.
+  func run(signals: some AsyncSequence<Int32, Never> & Sendable) async throws -> Int32 {
+    let (events, inbox) = Events.makeStream()
+    return try await withThrowingTaskGroup(of: Void.self) { group in
+      defer { group.cancelAll() }
+      group.addTask { for await signal in signals { inbox.yield(.signalled(signal)) } }
+      var machine = SupervisorMachine(startedAt: now)
+      try await perform(.start, in: &group, inbox)
+      for try await event in events {
+        for effect in machine.take(event, at: now) {
+          if case .end(let status) = effect { return status }
+          try await perform(effect, in: &group, inbox)
+        }
+      }
+      throw CancellationError()
+    }
+  }
+
+  private var now: Instant { Instant(nanoseconds: (ContinuousClock.now - start).nanoseconds) }
+
+  private func perform(
+    _ effect: SupervisorMachine.Effect, in group: inout ThrowingTaskGroup<Void, any Error>, _ inbox: Events.Continuation
+  ) async throws {
+    switch effect {
+    case .start:
+      group.addTask {
+        do {
+          inbox.yield(.workerEnded(try await runWorker()))
+        } catch {
+          inbox.finish(throwing: error)
+        }
+      }
+    case .forward(let signal): worker.send(signal)
+    case .cleanUp: try await onOwnThread { cleanUp() }
+    case .report(let end, let duration):
+      let death = WorkerDeath(end: end, announcement: worker.lastLine())
+      group.addTask {
+        await report(death, during: duration)
+        inbox.yield(.waited)
+      }
+    case .end: preconditionFailure("supervisor: the end is no effect to carry out")
+    }
+  }
+
+  private func report(_ death: WorkerDeath, during duration: Duration) async {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await onDeath(death) }
+      // Cut short only when it all ends.
+      try? await sleep(duration)
+      group.cancelAll()
+    }
+  }
+
+  private func runWorker() async throws -> ProcessEnd {
+    let socket = try ControlSocket()
+    worker.prepare(socket)
+    let place = ChildTable.reserve()
+    defer { ChildTable.forget(place) }
+    var options = PlatformOptions()
+    // A group of its own: Ctrl-C reaches it once, through its supervisor, and not a second time from the terminal.
+    options.processGroupID = 0
+    let result = try await Subprocess.run(
+      .path(FilePath(executable)),
+      arguments: Arguments(executablePathOverride: arguments[0], remainingValues: Array(arguments.dropFirst())),
+      environment: .inherit.updating([.init(rawValue: SupervisedProcess.variable)!: String(getpid())]),
+      platformOptions: options,
+      input: .fileDescriptor(FileDescriptor(rawValue: socket.workerEnd), closeAfterSpawningProcess: true),
+      output: .currentStandardOutput, error: .currentStandardError
+    ) { execution in
+      let process = RunningProcess(pid: execution.processIdentifier.value)
+      ChildTable.remember(process.pid, at: place)
+      worker.started(process)
+      await process.exit()
+      process.finish()
+    }
+    return ProcessEnd(result.terminationStatus)
+  }
+}
+
+/// The worker that runs now. What is sent while it is being started reaches it when it runs.
+private final class WorkerSlot: Sendable {
+  private struct State {
+    var process: RunningProcess?
+    var socket: ControlSocket?
+    var unsent: [Int32] = []
+  }
+
+  private let state = Mutex(State())
+
+  func prepare(_ socket: ControlSocket) { state.withLock { $0 = State(socket: socket, unsent: $0.unsent) } }
+
+  func started(_ process: RunningProcess) {
+    state.withLock { state in
+      state.process = process
+      for signal in state.unsent { process.signal(signal) }
+      state.unsent = []
+    }
+  }
+
+  func send(_ signal: Int32) {
+    state.withLock { state in
+      if let process = state.process { process.signal(signal) } else { state.unsent.append(signal) }
+    }
+  }
+
+  func lastLine() -> String? { state.withLock { $0.socket }?.lastLine() }
+}

@@ -1,0 +1,59 @@
+import BatonModel
+import Foundation
+import Testing
+
+@testable import BatonWorker
+
+@Suite struct CommandEnvironmentTests {
+  let fixture: CommandFixture
+  init() throws { fixture = try CommandFixture() }
+
+  @Test func `the environment is clean`() async throws {
+    setenv("BATON_TEST_SECRET", "token", 1)
+    var work = Work(command: ["/usr/bin/env"], directory: fixture.directory, items: .range(1...1), pass: .stdin)
+    work.environment = ["QUALITY": "85 ${wildcard}", "BATON_HOST": "mine"]
+    let runtime = try await fixture.run(work)
+    let names = runtime.output.split(separator: "\n").map { String($0.prefix { $0 != "=" }) }
+    let locale = names.filter { $0.hasPrefix("LC_") || $0 == "LANG" }
+    #expect(
+      Set(names).subtracting(locale) == [
+        "PATH", "HOME", "TMPDIR", "QUALITY", "BATON_IDENTIFIER", "BATON_REQUEST", "BATON_LAUNCH", "BATON_BATCH",
+        "BATON_HOST", "BATON_PAYLOAD_FILE", "BATON_CHECKPOINT_FILE", "BATON_EXPIRY_FILE", "TRACEPARENT",
+      ])
+    for line in [
+      "QUALITY=85 photos", "BATON_IDENTIFIER=com.example.export.photos", "BATON_REQUEST=5", "BATON_LAUNCH=2",
+      "BATON_BATCH=0", "BATON_HOST=box",
+      "TRACEPARENT=00-01010101010101010101010101010101-0202020202020202-01",
+    ] {
+      #expect(runtime.output.contains(line + "\n"))
+    }
+  }
+
+  @Test func `the wildcard is put into command and directory`() async throws {
+    try fixture.write("", to: "photos/x")
+    let runtime = try await fixture.run(
+      Work(
+        command: ["/bin/sh", "-c", "echo $1; ls", "sh", "--to=${wildcard}"],
+        directory: fixture.directory + "/${wildcard}", items: .range(1...1)))
+    #expect(runtime.output == "--to=photos\nx\n")
+  }
+
+  @Test func `payload and checkpoint lie in files, and are empty when there is none`() async throws {
+    let script = #"cat "$BATON_PAYLOAD_FILE"; echo -; cat "$BATON_CHECKPOINT_FILE"; echo -; ls -A"#
+    let work = Work(command: ["/bin/sh", "-c", script])
+    #expect(try await fixture.run(work).output == "-\n-\n")
+    let runtime = FakeRuntime(progress: Progress(batches: 1, cursor: Array(#"{"a": 1}"#.utf8)))
+    #expect(try await fixture.run(work, on: runtime, payload: Array("load".utf8)).output == "load-\n{\"a\": 1}-\n")
+  }
+
+  @Test func `the GPUs of a launch are the ones it sees`() throws {
+    let folder = try LaunchFolder(fixture.root + "/launch")
+    var assignment = fixture.runner(fixture.shell("")).assignment
+    assignment.gpus = [1, 3]
+    let environment = CommandEnvironment(
+      worker: [:], work: Work(command: ["x"]), assignment: assignment, host: HostName("box"), folder: folder,
+      text: CommandText(wildcard: nil))
+    #expect(environment.variables(batch: 0)["CUDA_VISIBLE_DEVICES"] == "1,3")
+    #expect(environment.path == CommandEnvironment.standardPath)
+  }
+}

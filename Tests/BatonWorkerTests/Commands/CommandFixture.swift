@@ -1,0 +1,154 @@
+import BatonHandler
+import BatonModel
+import Foundation
+import Synchronization
+import Testing
+
+@testable import BatonWorker
+
+/// A worker's folders of its own, and a folder to work in; both gone afterwards.
+final class CommandFixture: Sendable {
+  let root: String
+  let folders: WorkerFolders
+  let processes: ProcessRegistry
+  let clock = ManualTime()
+
+  init() throws {
+    root = FileManager.default.temporaryDirectory.path + "/baton-test-" + UUID().uuidString
+    try FileManager.default.createDirectory(atPath: root + "/work", withIntermediateDirectories: true)
+    folders = try WorkerFolders(data: root + "/data")
+    processes = ProcessRegistry(folders: folders)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: root) }
+
+  var directory: String { folders.data.replacing("/data", with: "/work", maxReplacements: 1) }
+
+  func write(_ text: String, to name: String, executable: Bool = false) throws {
+    let path = root + "/work/" + name
+    let folder = (path as NSString).deletingLastPathComponent
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    if executable { try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path) }
+  }
+
+  func shell(_ script: String, items: Items? = nil, batchSize: Int = 1, pass: ItemPassing = .arguments) -> Work {
+    Work(command: ["/bin/sh", "-c", script, "sh"], directory: directory, items: items, batchSize: batchSize, pass: pass)
+  }
+
+  func runner(_ work: Work, kind: JobKind = .processing, payload: [UInt8]? = nil) -> CommandRunner {
+    var definition = Definition(pattern: IdentifierPattern("com.example.export.*")!, kind: kind)
+    definition.work = work
+    let assignment = Assignment(
+      launch: LaunchKey(request: RequestID(7), number: 2), identifier: JobIdentifier("com.example.export.photos")!,
+      requestNumber: 5, definition: DefinitionID(1), priority: .utility, payload: payload,
+      trace: TraceContext(
+        traceID: [UInt8](repeating: 1, count: 16), spanID: [UInt8](repeating: 2, count: 8), isSampled: true),
+      startedAt: Timestamp(nanoseconds: 0))
+    return CommandRunner(
+      definition: definition, assignment: assignment, folders: folders, host: HostName("box"), processes: processes,
+      time: clock.time)
+  }
+
+  @discardableResult
+  func run(_ work: Work, on runtime: FakeRuntime = FakeRuntime(), payload: [UInt8]? = nil) async throws -> FakeRuntime {
+    try await runner(work, payload: payload).run(runtime)
+    return runtime
+  }
+
+  /// The error that the work fails with.
+  func failure(_ work: Work, on runtime: FakeRuntime = FakeRuntime()) async throws -> CommandError {
+    try #require(await #expect(throws: CommandError.self) { try await self.run(work, on: runtime) })
+  }
+
+  /// Runs the work until `ready`, lets its launch expire, and gives what became of it.
+  func expire(
+    _ work: Work, on runtime: FakeRuntime = FakeRuntime(), reason: ExpiryReason? = .draining,
+    when ready: @Sendable () async -> Void, then: @Sendable () async -> Void = {}
+  ) async -> Result<Void, any Error> {
+    let task = Task { try await self.run(work, on: runtime) }
+    await ready()
+    runtime.expire(reason.map { Expiry(reason: $0, deadline: clock.start + .seconds(30)) })
+    task.cancel()
+    await then()
+    return await task.result.map { _ in () }
+  }
+}
+
+/// Whether the process has ended, waiting for it: only for one that is sure to end.
+func waitForEnd(of pid: Int32) async {
+  while let entry = ProcessTable.entry(of: pid), !entry.isZombie { await Task.yield() }
+}
+
+/// Time that passes when a test says so.
+final class ManualTime: Sendable {
+  let start = ContinuousClock.now
+  private let state = Mutex(State())
+
+  private struct State {
+    var offset = Duration.zero
+    var sleepers: [Int: (until: Duration, continuation: CheckedContinuation<Void, any Error>)] = [:]
+    var next = 0
+    var watchers: [(until: Duration, continuation: CheckedContinuation<Void, Never>)] = []
+  }
+
+  var time: CommandTime {
+    CommandTime(now: { self.start + self.state.withLock { $0.offset } }, sleep: { try await self.sleep(until: $0) })
+  }
+
+  /// Moves on to `offset` from the start.
+  func advance(to offset: Duration) {
+    let due = state.withLock { state in
+      state.offset = offset
+      let due = state.sleepers.filter { $0.value.until <= offset }
+      for key in due.keys { state.sleepers[key] = nil }
+      return due.values.map(\.continuation)
+    }
+    for continuation in due { continuation.resume() }
+  }
+
+  /// Returns when somebody sleeps until `offset` from the start.
+  func sleeper(until offset: Duration) async {
+    await withCheckedContinuation { continuation in
+      let isThere = state.withLock { state in
+        if state.sleepers.values.contains(where: { $0.until == offset }) { return true }
+        state.watchers.append((offset, continuation))
+        return false
+      }
+      if isThere { continuation.resume() }
+    }
+  }
+
+  private func sleep(until instant: ContinuousClock.Instant) async throws {
+    let until = instant - start
+    let key = state.withLock { state in
+      state.next += 1
+      return state.next
+    }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in add(continuation, key, until) }
+    } onCancel: {
+      state.withLock { $0.sleepers.removeValue(forKey: key) }?.continuation.resume(throwing: CancellationError())
+    }
+  }
+
+  private func add(_ continuation: CheckedContinuation<Void, any Error>, _ key: Int, _ until: Duration) {
+    let (result, watchers): (Result<Void, any Error>?, [CheckedContinuation<Void, Never>]) = state.withLock { state in
+      if Task.isCancelled { return (.failure(CancellationError()), []) }
+      if until <= state.offset { return (.success(()), []) }
+      state.sleepers[key] = (until, continuation)
+      let watchers = state.watchers.filter { $0.until == until }.map(\.continuation)
+      state.watchers.removeAll { $0.until == until }
+      return (nil, watchers)
+    }
+    if let result { continuation.resume(with: result) }
+    for watcher in watchers { watcher.resume() }
+  }
+}
+
+extension CommandFixture {
+  /// A file in the working directory.
+  func read(_ name: String) throws -> String { try String(contentsOfFile: root + "/work/" + name, encoding: .utf8) }
+
+  func names(in folder: String) -> [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] }
+}

@@ -1,0 +1,103 @@
+import BatonHandler
+import BatonModel
+import Synchronization
+
+@testable import BatonWorker
+
+/// A store and a connection in memory, which notes what a command asked of it.
+final class FakeRuntime: CommandRuntime {
+  struct State {
+    var progress = Progress()
+    var expiry: Expiry?
+    var items: [String] = []
+    var frozenItems: Int?
+    var commits: [Commit] = []
+    var output: [UInt8] = []
+    var outputBytes = 0
+    var pages: [Int] = []
+    var watchers: [(condition: @Sendable (State) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+  }
+
+  let state: Mutex<State>
+  /// Called before a commit is noted; may throw, or wait.
+  let beforeCommit: @Sendable (Commit) async throws -> Void
+
+  init(
+    progress: Progress = Progress(), frozen: [String]? = nil,
+    beforeCommit: @escaping @Sendable (Commit) async throws -> Void = { _ in }
+  ) {
+    state = Mutex(State(progress: progress, items: frozen ?? [], frozenItems: frozen?.count))
+    self.beforeCommit = beforeCommit
+  }
+
+  var expiry: Expiry? { state.withLock { $0.expiry } }
+  var progress: Progress { state.withLock { $0.progress } }
+  var frozenItems: Int? { state.withLock { $0.frozenItems } }
+  var commits: [Commit] { state.withLock { $0.commits } }
+  var output: String { state.withLock { String(decoding: $0.output, as: UTF8.self) } }
+  /// Everything that was written, also what is not kept.
+  var outputBytes: Int { state.withLock { $0.outputBytes } }
+  var items: [String] { state.withLock { $0.items } }
+  var pages: [Int] { state.withLock { $0.pages } }
+
+  func commit(_ commit: Commit) async throws {
+    try await beforeCommit(commit)
+    change { state in
+      state.commits.append(commit)
+      state.progress = Progress(
+        batches: state.progress.batches + 1, cursor: commit.cursor ?? state.progress.cursor,
+        completedUnits: commit.completedUnits, totalUnits: commit.totalUnits)
+    }
+  }
+
+  func freeze(_ items: [String], start: Int, isLast: Bool) async throws {
+    change { state in
+      if start == 0 { state.items = [] }
+      precondition(start == state.items.count, "pages come in order")
+      state.items += items
+      state.pages.append(items.count)
+      if isLast { state.frozenItems = state.items.count }
+    }
+  }
+
+  func items(start: Int, count: Int) async throws -> [String] {
+    state.withLock { Array($0.items[start..<(start + count)]) }
+  }
+
+  func output(_ bytes: [UInt8]) {
+    change { state in
+      state.outputBytes += bytes.count
+      state.output = Array((state.output + bytes).suffix(64 << 10))
+    }
+  }
+
+  func update(title: String?, subtitle: String?, completedUnits: Int64?, totalUnits: Int64?) {}
+
+  func expire(_ expiry: Expiry?) { change { $0.expiry = expiry } }
+
+  /// Returns when `condition` holds.
+  func wait(until condition: @escaping @Sendable (State) -> Bool) async {
+    await withCheckedContinuation { continuation in
+      let holds = state.withLock { state in
+        if condition(state) { return true }
+        state.watchers.append((condition, continuation))
+        return false
+      }
+      if holds { continuation.resume() }
+    }
+  }
+
+  func waitForOutput(_ text: String) async {
+    await wait { String(decoding: $0.output, as: UTF8.self).contains(text) }
+  }
+
+  private func change(_ body: (inout State) -> Void) {
+    let due = state.withLock { state in
+      body(&state)
+      let (snapshot, watchers) = (state, state.watchers)
+      state.watchers = watchers.filter { !$0.condition(snapshot) }
+      return watchers.filter { $0.condition(snapshot) }
+    }
+    for watcher in due { watcher.continuation.resume() }
+  }
+}

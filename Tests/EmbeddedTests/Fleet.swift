@@ -1,0 +1,92 @@
+import BatonCoordinator
+import BatonHandler
+import BatonModel
+import BatonStore
+import BatonWire
+import BatonWorker
+import Logging
+
+/// A coordinator on a store in memory and workers beside it, in this process: everything real but the network and the
+/// disk.
+struct Fleet {
+  let coordinator: Coordinator
+
+  init(leaseTerm: Duration = .seconds(15)) throws {
+    var logger = Logger(label: "test")
+    logger.logLevel = .critical
+    coordinator = Coordinator(
+      store: try SQLiteStore.inMemory(), settings: CoordinatorSettings(leaseTerm: leaseTerm), logger: logger)
+  }
+
+  func worker(
+    _ name: String, folder: String, slots: Int = 4, _ handlers: [(String, Handler)] = []
+  ) -> Worker {
+    var logger = Logger(label: "test")
+    logger.logLevel = .critical
+    let worker = Worker(
+      WorkerConfiguration(name: name, dataFolder: folder + "/" + name, slots: slots),
+      incarnation: Incarnation(.randomIncarnation()), logger: logger,
+      connector: EmbeddedConnector { [coordinator] in try await coordinator.serve($0, from: "test") })
+    for (identifier, handler) in handlers { worker.register(identifier, handler: handler) }
+    return worker
+  }
+
+  /// Runs the coordinator and the workers around `body`, and drains the workers afterwards.
+  func run(_ workers: [Worker], _ body: @escaping @Sendable () async throws -> Void) async throws {
+    try await coordinator.restore()
+    try await withThrowingTaskGroup(of: Bool.self) { group in
+      group.addTask {
+        try await coordinator.run()
+        return false
+      }
+      for worker in workers {
+        group.addTask {
+          try await worker.run()
+          return false
+        }
+      }
+      group.addTask {
+        try await body()
+        return true
+      }
+      defer { group.cancelAll() }
+      while let isBody = try await group.next(), !isBody {}
+      for worker in workers { worker.drain() }
+      for _ in workers { _ = try await group.next() }
+    }
+  }
+
+  func submit(_ identifier: String, payload: [UInt8]? = nil) async throws {
+    let results = try await coordinator.submit(
+      [SubmissionOrder(id: .randomIncarnation(), identifier: JobIdentifier(identifier)!, payload: payload)], by: "test")
+    guard case .accepted? = results.first else { throw Surprise("not accepted: \(results)") }
+  }
+
+  /// The request once it has ended.
+  func ended(_ identifier: String) async throws -> RequestDetails {
+    try await reached(identifier) { $0.record.state.isEnded }
+  }
+
+  /// The request as soon as it is as `condition` says.
+  func reached(
+    _ identifier: String, _ condition: @escaping @Sendable (RequestDetails) -> Bool
+  ) async throws -> RequestDetails {
+    let (stream, continuation) = AsyncStream.makeStream(of: RequestDetails.self)
+    return try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask {
+        try await coordinator.watch(JobIdentifier(identifier)!, number: nil) { (details: RequestDetails) in
+          continuation.yield(details)
+        }
+        continuation.finish()
+      }
+      defer { group.cancelAll() }
+      for await details in stream where condition(details) { return details }
+      throw Surprise("\(identifier) ended without that")
+    }
+  }
+}
+
+struct Surprise: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}
