@@ -1,7 +1,68 @@
 # What CI runs is `make check`; the README's two commands are `make demo` and `make test`.
+SHELL := /bin/bash
 SWIFT ?= swift
+RELEASE := .build/release
+# Chooses the moments of the fault scripts: the same seed makes the same choices.
+SEED ?= 1
+ROUNDS ?=
 
-.PHONY: proto
+# Everything of ours that swift-format looks at: generated code is taken as the generators write it.
+SOURCES = find Package.swift Sources Tests $(wildcard Benchmarks) -name '*.swift' -not -path '*/Generated/*' -print0
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint imports tree format build release faults bench proto
+
+## help: says what there is to make
+help:
+	@sed -n 's/^## //p' $(MAKEFILE_LIST) | awk '{ i = index($$0, ": "); printf "  make %-8s %s\n", substr($$0, 1, i - 1), substr($$0, i + 2) }'
+
+## demo: a coordinator and two workers here, one killed, then the coordinator; the job succeeds all the same
+demo: release
+	Scripts/demo
+
+## test: sets the machine up if need be, builds, and runs every test
+test:
+	Scripts/setup
+	$(SWIFT) test
+
+## check: what CI runs: format, import direction, the tree, and the tests (with warnings as errors)
+check: lint imports tree test
+
+## lint: fails if a file is not as `make format` would leave it
+lint:
+	Scripts/setup
+	$(SOURCES) | xargs -0 $(SWIFT) format lint --strict --parallel --configuration .swift-format
+
+## imports: fails if a module imports one that stands below it
+imports:
+	Scripts/check-imports
+
+## tree: fails if something unfinished, or a path of somebody's home, is in the tree
+tree:
+	Scripts/check-tree
+
+## format: brings every Swift file into shape
+format:
+	$(SOURCES) | xargs -0 $(SWIFT) format format --in-place --parallel --configuration .swift-format
+
+## build: builds everything for debugging, tests included
+build:
+	Scripts/setup
+	$(SWIFT) build --build-tests
+
+## release: builds the two binaries as they are to be installed, in .build/release
+release:
+	Scripts/setup
+	$(SWIFT) build -c release
+
+## faults: kills, stops and torments the real binaries; ROUNDS=n for each script, SEED=n for other moments
+faults: release
+	Scripts/faults/all "$(ROUNDS)" "$(SEED)"
+
+## bench: measures what Benchmarks/ measures, on release binaries
+bench: release
+	Benchmarks/run
+
 ## proto: regenerates the protobuf code after a change of baton.proto (needs protoc)
 proto:
 	$(SWIFT) build --scratch-path .build-protoc --product protoc-gen-swift

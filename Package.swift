@@ -86,7 +86,7 @@ let package = Package(
       name: "BatonWorker",
       dependencies: [
         "BatonModel", "BatonHandler", "BatonProtobuf", "BatonWire", "CBatonProcess", grpc, grpcTransport, protobuf, lifecycle,
-        logging,
+        signals, logging,
         .product(name: "Subprocess", package: "swift-subprocess"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: strict),
@@ -96,9 +96,19 @@ let package = Package(
         "BatonModel", "BatonSettings", "BatonWire", "BatonWorker", lifecycle, signals, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),
+    .executableTarget(
+      name: "baton-benchmarks",
+      dependencies: [
+        "BatonModel", "BatonHandler", "BatonStore", "BatonWire", "BatonCoordinator", "BatonWorker", lifecycle, signals,
+        logging, .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ], path: "Benchmarks", swiftSettings: [.swiftLanguageMode(.v6)]),
     .testTarget(
       name: "BatonSpecTests", dependencies: ["BatonSpec", "BatonModel", .product(name: "Yams", package: "Yams")],
       exclude: ["Corpus"], swiftSettings: strict),
+    .testTarget(
+      name: "BatonWorkerTests",
+      dependencies: ["BatonModel", "BatonHandler", "BatonWire", "BatonWorker", .product(name: "SystemPackage", package: "swift-system")],
+      swiftSettings: strict),
     .testTarget(
       name: "EmbeddedTests",
       dependencies: [

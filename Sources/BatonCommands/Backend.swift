@@ -1,5 +1,4 @@
 package import BatonCoordinator
-package import BatonModel
 
 /// What the commands need beside parsing and printing: coordinators, here or elsewhere. The binary assembles the real
 /// one; tests have another.
@@ -12,7 +11,8 @@ package protocol Backend: Sendable {
     _ target: ConnectionTarget, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
   ) async throws -> Result
 
-  /// A coordinator and a worker in this process, for `baton run`; its host counts as idle. Once `body` has returned or
+  /// A coordinator and a worker in this process, for `baton run`; its host counts as idle. `body` is called when the worker
+  /// takes launches, so that a job with strategy `fail` can start. Once `body` has returned or
   /// thrown, both drain, the running batches may finish, and the store is closed. Then what `body` threw is thrown.
   func runEmbedded<Result: Sendable>(
     _ options: RunOptions, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result

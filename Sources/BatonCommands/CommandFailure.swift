@@ -1,4 +1,5 @@
 import BatonCoordinator
+import BatonModel
 import BatonStore
 
 /// Why a command did not do what it was asked for: what happened, where, and what to do about it.

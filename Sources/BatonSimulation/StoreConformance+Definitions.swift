@@ -1,4 +1,5 @@
 import BatonModel
+import BatonStore
 
 extension StoreConformance {
   static let definitions: [Case] = [

@@ -7,16 +7,19 @@ extension StoreConformance {
       let (definition, first) = try await s.running()
       let job = try StoreScenario.name("job")
       let (store, now) = (s.store, s.now)
-      func number() async throws -> Int? { try await store.request(job, number: nil)?.number }
+      func current() async throws -> Int? {
+        let record: RequestRecord? = try await store.request(job, number: nil)
+        return record?.number
+      }
       let second = try await s.submit("job", to: definition)
-      try expect(try await number(), 1, "with a live and a waiting one")
+      try expect(try await current(), 1, "with a live and a waiting one")
       _ = try await store.cancel(.request(second.request), by: "ada", at: now)
       try await s.submit("job", to: definition)
       s.advance(.seconds(1))
       try await s.end(first)
-      try expect(try await number(), 3, "with a waiting one")
+      try expect(try await current(), 3, "with a waiting one")
       _ = try await store.cancel(.identifier(job), by: "ada", at: now)
-      try expect(try await number(), 1, "the last to end")
+      try expect(try await current(), 1, "the last to end")
       try expect(try await store.request(job, number: 2)?.id, second.request, "by its number")
       try expect(try await store.request(job, number: 9) == nil, "a number that is not there")
       try expect(try await store.request(try StoreScenario.name("nobody"), number: nil) == nil, "nobody")

@@ -1,5 +1,5 @@
 import BatonModel
-package import BatonStore
+import BatonStore
 
 /// One store, a clock that stands until it is moved, and the verbs in the form that a case wants to read.
 package struct StoreScenario {

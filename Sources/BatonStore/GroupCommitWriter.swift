@@ -23,6 +23,12 @@ final class GroupCommitWriter: Sendable {
     (failures, reportFailure) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
   }
 
+  var statistics: WriteStatistics {
+    queue.withLock { queue in
+      WriteStatistics(waiting: queue.count, groups: queue.taken.groups, operations: queue.taken.operations)
+    }
+  }
+
   /// Runs `body` in a transaction that may hold others' writes too, perhaps more than once; returns after the commit.
   func perform<Value: Sendable>(
     _ lane: WriteLane, _ body: @escaping @Sendable (Verbs) throws -> Value

@@ -42,6 +42,13 @@ package enum WriteLane: Sendable {
   case ordinary
 }
 
+/// How busy the writer is: `operations / groups` is how many writes shared a commit.
+package struct WriteStatistics: Hashable, Sendable {
+  package var waiting: Int
+  package var groups: Int
+  package var operations: Int
+}
+
 /// The writes that wait, as a value.
 struct WriteQueue {
   /// What `add` asks for.
@@ -55,6 +62,8 @@ struct WriteQueue {
   private var ordinary: [any Operation] = []
   private var isWriting = false
   private let limit: Int
+  /// Groups that were handed to the writer, and the operations in them, since the start.
+  private(set) var taken = (groups: 0, operations: 0)
 
   static let largestGroup = 1000
   /// Workers bound what is urgent by themselves; this bound is there so that there is one.
@@ -89,6 +98,8 @@ struct WriteQueue {
     let rest = ordinary.prefix(Self.largestGroup - group.count)
     group += rest
     ordinary.removeFirst(rest.count)
+    taken.groups += 1
+    taken.operations += group.count
     return group
   }
 }

@@ -56,10 +56,13 @@ package final class SQLiteStore: Sendable {
   /// Tells once that the disk failed: every write since is answered `.unknown`, so the process should end and recover.
   package var failures: AsyncStream<StoreError> { writer.failures }
 
+  package var writeStatistics: WriteStatistics { writer.statistics }
+
   /// Waits for the writes that were accepted, closes the database and gives the folder free.
   package func close() async throws {
     try await writer.perform(.ordinary) { _ in }
     try await writer.close()
+    folder?.release()
   }
 
   /// Runs `body` in a transaction and blocks until it is committed. For the simulation, which calls the verbs one by

@@ -5,11 +5,13 @@
 #else
   internal import Glibc
 #endif
+internal import Synchronization
 
 /// The folder of a store on disk, held for life by this process: a lock file keeps every other one out (promise P11).
 final class StoreFolder: Sendable {
   let path: String
-  private let lock: Int32
+  /// Nil once it was given free.
+  private let lock: Mutex<Int32?>
 
   var databasePath: String { path + "/" + Self.databaseName }
   static let databaseName = "baton.sqlite"
@@ -20,16 +22,19 @@ final class StoreFolder: Sendable {
     self.path = path
     try Self.makeFolder(path)
     try Self.refuseNetwork(path)
-    lock = try Self.lock(path)
-    do {
-      try Self.makeFile(path + "/" + Self.databaseName)
-    } catch {
-      close(lock)
-      throw error
-    }
+    lock = Mutex(try Self.lock(path))
+    try Self.makeFile(path + "/" + Self.databaseName)
   }
 
-  deinit { close(lock) }
+  deinit { release() }
+
+  /// Gives the folder free. The database must be closed before.
+  func release() {
+    lock.withLock { file in
+      if let open = file { close(open) }
+      file = nil
+    }
+  }
 
   private static func makeFolder(_ path: String) throws {
     var made = ""

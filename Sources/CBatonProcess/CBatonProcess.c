@@ -21,3 +21,8 @@ int baton_file_kind(const char *path) {
   if (stat(path, &status) != 0) return BATON_OTHER;
   return S_ISREG(status.st_mode) ? BATON_FILE : BATON_OTHER;
 }
+
+int baton_path_mode(const char *path) {
+  struct stat status;
+  return stat(path, &status) == 0 ? (int)status.st_mode : -1;
+}

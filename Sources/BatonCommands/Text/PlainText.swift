@@ -61,5 +61,7 @@ extension Unicode.Scalar {
   }
 }
 
-/// `1 file`, `2 files`.
-func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+/// `1 file`, `2 files`, `2 batches`.
+func counted(_ count: Int, _ noun: String, plural: String? = nil) -> String {
+  "\(count) \(count == 1 ? noun : plural ?? noun + "s")"
+}

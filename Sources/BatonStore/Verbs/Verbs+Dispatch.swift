@@ -126,11 +126,12 @@ extension SubmissionOffer.Offer {
 extension Query {
   static let due = Query(
     """
-    SELECT id, definition, priority FROM request WHERE state = 0 AND eligible_at <= ?
+    SELECT id, definition, priority FROM request INDEXED BY request_eligible WHERE state = 0 AND eligible_at <= ?
     ORDER BY eligible_at LIMIT ?
     """)
   static let makeReady = Query("UPDATE request SET state = 1, cause = NULL WHERE id = ?")
-  static let nextEligible = Query("SELECT eligible_at FROM request WHERE state = 0 ORDER BY eligible_at LIMIT 1")
+  static let nextEligible = Query(
+    "SELECT eligible_at FROM request INDEXED BY request_eligible WHERE state = 0 ORDER BY eligible_at LIMIT 1")
   static let oldestReady = Query(
     candidateColumns + " WHERE r.state = 1 AND r.definition = ? AND r.priority = ? ORDER BY r.id LIMIT ?")
   static let readyRequest = Query(candidateColumns + " WHERE r.id = ? AND r.state = 1")

@@ -81,6 +81,6 @@ extension Query {
     FROM host h JOIN launch l ON l.host = h.id AND l.ended_at IS NULL JOIN request r ON r.id = l.request
       JOIN identifier i ON i.id = r.identifier
       LEFT JOIN progress p ON p.request = r.id LEFT JOIN payload y ON y.request = r.id
-    WHERE h.name = ? ORDER BY r.id
+    WHERE h.name = ? ORDER BY l.request
     """)
 }

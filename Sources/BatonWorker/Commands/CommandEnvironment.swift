@@ -10,8 +10,10 @@ struct CommandEnvironment: Sendable {
 
   private var values: [String: String]
 
-  init(worker: [String: String], work: Work, assignment: Assignment, host: HostName, folder: LaunchFolder, text: CommandText)
-  {
+  init(
+    worker: [String: String], work: Work, assignment: Assignment, host: HostName, folder: LaunchFolder,
+    text: CommandText
+  ) {
     values = worker.filter { ["PATH", "HOME", "LANG"].contains($0.key) || $0.key.hasPrefix("LC_") }
     values["PATH"] = values["PATH"] ?? Self.standardPath
     values["TMPDIR"] = folder.temporary

@@ -50,7 +50,8 @@ struct CommandExecutable: Sendable {
   private static func check(_ path: String, name: String, host: HostName) throws -> String {
     guard SystemCall.mode(of: path) != nil else {
       throw CommandError(
-        .notFound, "there is no command '\(name)' on \(host): \(path) does not exist; put it there, or change 'command'")
+        .notFound, "there is no command '\(name)' on \(host): \(path) does not exist; put it there, or change 'command'"
+      )
     }
     guard SystemCall.isRegularFile(path) else {
       throw CommandError(.notExecutable, "the command '\(name)' on \(host) is not a file: \(path)")
@@ -71,10 +72,12 @@ extension CommandExecutable {
     case (_, .some(.argListTooLong)):
       return CommandError(
         .argumentsTooLong,
-        "the arguments of '\(name)' are longer than \(host) takes: lower 'batchSize', or pass the items by stdin or file")
+        "the arguments of '\(name)' are longer than \(host) takes: lower 'batchSize', or say 'pass: stdin' or 'file'"
+      )
     case (_, .some(.execFormatError)):
       return CommandError(
-        .notExecutable, "\(path) on \(host) is no program for this system; a script begins with a line such as #!/bin/sh")
+        .notExecutable,
+        "\(path) on \(host) is no program for this system; a script begins with a line such as #!/bin/sh")
     case (.executableNotFound, _):
       return CommandError(
         .notExecutable,

@@ -29,12 +29,12 @@ struct CommandLaunch: Sendable {
   var work: Work { runner.work }
   var directory: String { executable.directory }
 
-  init(_ runner: CommandRunner, runtime: any CommandRuntime, stop: CommandStop) throws {
+  init(_ runner: CommandRunner, runtime: any CommandRuntime, stop: CommandStop, folder: LaunchFolder) throws {
     self.runner = runner
     self.runtime = runtime
     self.stop = stop
     let (work, assignment) = (runner.work, runner.assignment)
-    folder = try LaunchFolder(runner.folders.folder(of: assignment.launch))
+    self.folder = folder
     try SystemCall.write(assignment.payload ?? [], to: folder.payloadFile)
     try SystemCall.write(runtime.progress.cursor ?? [], to: folder.checkpointFile)
     let text = CommandText(wildcard: runner.definition.pattern.wildcardValue(in: assignment.identifier))
@@ -45,7 +45,6 @@ struct CommandLaunch: Sendable {
     executable = try CommandExecutable(
       command.first ?? "", directory: Self.absolute(work.directory.map(text.expand) ?? folder.empty),
       searchPath: environment.path, host: runner.host)
-    runner.processes.begin(assignment.launch)
   }
 
   private static func absolute(_ path: String) -> String {

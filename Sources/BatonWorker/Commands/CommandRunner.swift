@@ -53,16 +53,17 @@ package struct CommandRunner: Sendable {
   }
 
   private func launch(_ runtime: any CommandRuntime, stop: CommandStop) async throws {
-    let launch = try CommandLaunch(self, runtime: runtime, stop: stop)
-    stop.announces(to: launch.folder.expiryFile)
+    let folder = try LaunchFolder(folders.folder(of: assignment.launch))
+    processes.begin(assignment.launch)
+    stop.announces(to: folder.expiryFile)
     let result: Result<Void, any Error>
     do {
-      result = .success(try await launch.work())
+      result = .success(try await CommandLaunch(self, runtime: runtime, stop: stop, folder: folder).work())
     } catch {
       result = .failure(stop.isStopped && error is CancellationError ? CommandExpired(isGraceful: true) : error)
     }
     await processes.sweep(after: assignment.launch)
-    launch.folder.remove()
+    await folder.remove()
     try result.get()
   }
 }

@@ -1,5 +1,13 @@
 import BatonModel
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
@@ -32,6 +40,15 @@ struct LaunchFolder: Hashable, Sendable {
   /// The working directory of a definition that names none.
   var empty: String { path + "/work" }
 
-  /// Removes the folder and all that commands put there. What cannot be removed is removed when the worker starts.
-  func remove() { try? FileManager.default.removeItem(atPath: path) }
+  /// Removes the folder and all that commands put there. What cannot be removed is tried again when a worker starts.
+  func remove() async {
+    if removeOwn() { return }
+    _ = try? await onOwnThread { try FileManager.default.removeItem(atPath: path) }
+  }
+
+  /// Removes what Baton put there; false if there is more.
+  private func removeOwn() -> Bool {
+    for file: String in [payloadFile, checkpointFile, expiryFile, itemsFile, progressPipe, commitPipe] { unlink(file) }
+    return [temporary, empty, path].allSatisfy { (folder: String) in rmdir(folder) == 0 }
+  }
 }

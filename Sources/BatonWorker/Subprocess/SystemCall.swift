@@ -1,3 +1,4 @@
+import CBatonProcess
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -34,8 +35,8 @@ enum SystemCall {
 
   /// Type and permissions of what `path` leads to, nil if there is nothing.
   static func mode(of path: String) -> mode_t? {
-    var status = stat()
-    return stat(path, &status) == 0 ? status.st_mode : nil
+    let mode = baton_path_mode(path)
+    return mode < 0 ? nil : mode_t(mode)
   }
 
   /// The descriptor is closed in every process that is started meanwhile.

@@ -31,7 +31,7 @@ struct ControlSocket: Sendable {
 
   private static let withoutWaiting = Int32(MSG_DONTWAIT)
 
-  /// The last whole line that the worker wrote; to be asked once, when the worker is dead. At most 64 KiB are looked at.
+  /// The last whole line that the worker wrote; to be asked once, when the worker is dead. It looks at 64 KiB.
   func lastLine() -> String? {
     var bytes = [UInt8](repeating: 0, count: 64 << 10)
     var count = 0

@@ -22,8 +22,8 @@ package enum SupervisedProcess {
 
   private static let control = Mutex<Int32?>(nil)
 
-  /// True in a process that a supervisor has just started: it is the worker proper.
-  package static var isSupervised: Bool { ProcessInfo.processInfo.environment[variable] == String(getppid()) }
+  /// True in a process that a supervisor started: it is the worker proper, also if the supervisor is dead already.
+  package static let isSupervised = ProcessInfo.processInfo.environment[variable] != nil
 
   /// Ends this process when its supervisor is dead, at once and without a word to anybody: two workers must never
   /// come from one data folder. Call it once, first of all, if `isSupervised`; standard input is empty afterwards.
@@ -57,6 +57,7 @@ package enum SupervisedProcess {
 
   /// Moves the socket away from descriptor 0, and out of the environment, where a command could find them.
   private static func takeStandardInput() -> Int32 {
+    _ = isSupervised
     unsetenv(variable)
     // Whoever writes to a dead peer shall get an error, not die.
     signal(SIGPIPE, SIG_IGN)

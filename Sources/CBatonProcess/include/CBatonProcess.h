@@ -14,4 +14,7 @@ int baton_become_subreaper(void);
 /// A symbolic link to a file is a file; one to a folder is neither.
 int baton_file_kind(const char *path);
 
+/// st_mode of what a path leads to, or -1.
+int baton_path_mode(const char *path);
+
 #endif

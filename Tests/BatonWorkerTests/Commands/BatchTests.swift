@@ -21,7 +21,8 @@ import Testing
 
   @Test func `a resumed launch begins after the last commit`() async throws {
     let runtime = FakeRuntime(progress: Progress(batches: 3, completedUnits: 6, totalUnits: 8))
-    try await fixture.run(fixture.shell(#"echo "$BATON_BATCH: $*" >> log"#, items: .range(1...8), batchSize: 2), on: runtime)
+    try await fixture.run(
+      fixture.shell(#"echo "$BATON_BATCH: $*" >> log"#, items: .range(1...8), batchSize: 2), on: runtime)
     #expect(try fixture.read("log") == "3: 7 8\n")
   }
 

@@ -13,8 +13,8 @@ import Testing
     #expect(error.code == .exitStatus)
     #expect(
       error.message
-        == "'/bin/sh' in \(fixture.directory) on box (batch 0 of com.example.export.photos, request 5) ended with status 3; "
-        + "its last output was:\none\ntwo")
+        == "'/bin/sh' in \(fixture.directory) on box (batch 0 of com.example.export.photos, request 5) ended "
+        + "with status 3; its last output was:\none\ntwo")
   }
 
   @Test func `a message is never longer than what is kept of it`() async throws {
@@ -72,5 +72,6 @@ import Testing
     let error = try await fixture.failure(Work(command: ["true"], directory: "/no/such/folder"))
     #expect(error.code == .directoryMissing)
     #expect(error.message.contains("/no/such/folder is not a folder on box"))
+    #expect(fixture.names(in: fixture.folders.launches).isEmpty)
   }
 }

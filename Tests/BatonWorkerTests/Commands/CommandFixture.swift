@@ -33,7 +33,8 @@ final class CommandFixture: Sendable {
   }
 
   func shell(_ script: String, items: Items? = nil, batchSize: Int = 1, pass: ItemPassing = .arguments) -> Work {
-    Work(command: ["/bin/sh", "-c", script, "sh"], directory: directory, items: items, batchSize: batchSize, pass: pass)
+    Work(
+      command: ["/bin/sh", "-c", script, "sh"], directory: directory, items: items, batchSize: batchSize, pass: pass)
   }
 
   func runner(_ work: Work, kind: JobKind = .processing, payload: [UInt8]? = nil) -> CommandRunner {

@@ -38,7 +38,8 @@ import Testing
   @Test func `lines left in the pipe at the end count, and so does a last one without its end`() async throws {
     let script = #"for i in 1 2 3; do echo "{\"checkpoint\":$i}" >&3; done; printf '{"checkpoint":4}' >&3"#
     let runtime = try await fixture.run(fixture.shell(script))
-    #expect(runtime.commits.compactMap(\.cursor).map { String(decoding: $0, as: UTF8.self) } == ["1", "2", "3", "4", "4"])
+    #expect(
+      runtime.commits.compactMap(\.cursor).map { String(decoding: $0, as: UTF8.self) } == ["1", "2", "3", "4", "4"])
   }
 
   @Test func `what a command reported before it failed is kept`() async throws {
@@ -50,7 +51,8 @@ import Testing
   }
 
   @Test(arguments: [
-    (#"{"checkpoint": 1"#, "is no JSON object"), (#"[1]"#, "is no JSON object"), (#"{"completed": "1"}"#, "right types"),
+    (#"{"checkpoint": 1"#, "is no JSON object"), (#"[1]"#, "is no JSON object"),
+    (#"{"completed": "1"}"#, "right types"),
     (#"{"completed": -1}"#, "below zero"), (#"{"checkpont": 1}"#, "unknown key 'checkpont'"), ("", "is no JSON object"),
   ])
   func `a line that means nothing stops the command and is named`(line: String, text: String) async throws {

@@ -79,7 +79,8 @@ import Testing
 
   @Test func `onExpiry terminate sends SIGTERM at once`() async throws {
     let runtime = FakeRuntime()
-    var work = fixture.shell("trap 'echo term; exit 1' TERM; echo begin; while :; do sleep 0.01; done", items: .range(1...3))
+    var work = fixture.shell(
+      "trap 'echo term; exit 1' TERM; echo begin; while :; do sleep 0.01; done", items: .range(1...3))
     work.onExpiry = .terminate
     let result = await fixture.expire(work, on: runtime) { await runtime.waitForOutput("begin") }
     #expect(throws: CommandExpired(isGraceful: true)) { try result.get() }

@@ -28,13 +28,22 @@ import Testing
     ("[!a-z].jpg", ["A.jpg", "é.jpg"]),
     ("\\[x\\].jpg", ["[x].jpg"]),
     (".*.jpg", [".hidden.jpg"]),
-    ("**/*.jpg", ["A.jpg", "[x].jpg", "a.jpg", "sub/d.jpg", "sub/deep/e.jpg", "two words.jpg", "z/g.jpg", "é.jpg", "éé.jpg"]),
+    (
+      "**/*.jpg",
+      ["A.jpg", "[x].jpg", "a.jpg", "sub/d.jpg", "sub/deep/e.jpg", "two words.jpg", "z/g.jpg", "é.jpg", "éé.jpg"]
+    ),
     ("sub/**", ["sub/d.jpg", "sub/deep/e.jpg"]),
     ("sub/**/deep/**/*.jpg", ["sub/deep/e.jpg"]),
     ("**/.dot/*", ["sub/.dot/f.jpg"]),
     ("sub/.dot/*", ["sub/.dot/f.jpg"]),
     ("{sub,z}/*.jpg", ["sub/d.jpg", "z/g.jpg"]),
-    ("{**/*.jpg,a.*,{a,c}.png}", ["A.jpg", "[x].jpg", "a.jpg", "c.png", "sub/d.jpg", "sub/deep/e.jpg", "two words.jpg", "z/g.jpg", "é.jpg", "éé.jpg"]),
+    (
+      "{**/*.jpg,a.*,{a,c}.png}",
+      [
+        "A.jpg", "[x].jpg", "a.jpg", "c.png", "sub/d.jpg", "sub/deep/e.jpg", "two words.jpg", "z/g.jpg", "é.jpg",
+        "éé.jpg",
+      ]
+    ),
     ("{a}.jpg", []),
     ("a.jpg", ["a.jpg"]),
     ("./sub//d.jpg", ["sub/d.jpg"]),
@@ -54,7 +63,9 @@ import Testing
   @Test func `links to files count, links to folders are not followed, others are no files`() throws {
     try fixture.write("", to: "real/x.jpg")
     let folder = fixture.root + "/work/"
-    for (name, target) in [("file.jpg", "real/x.jpg"), ("folder.jpg", "real"), ("broken.jpg", "nothing"), ("loop", ".")] {
+    for (name, target) in [
+      ("file.jpg", "real/x.jpg"), ("folder.jpg", "real"), ("broken.jpg", "nothing"), ("loop", "."),
+    ] {
       try FileManager.default.createSymbolicLink(atPath: folder + name, withDestinationPath: target)
     }
     mkfifo(folder + "pipe.jpg", 0o600)

@@ -36,7 +36,9 @@ import Testing
 
   @Test func `a daemon of a daemon ends too`() async throws {
     try await outlive(
-      "setsid sh -c 'setsid sh -c \"echo \\$\\$ > pid; exec sleep 1000\" & sleep 1000' & while [ ! -s pid ]; do sleep 0.01; done")
+      "setsid sh -c 'setsid sh -c \"echo \\$\\$ > pid; exec sleep 1000\" & sleep 1000' & "
+        + "while [ ! -s pid ]; do sleep 0.01; done"
+    )
   }
 
   @Test func `a daemon that hides its environment ends when nothing else may run`() async throws {

@@ -5,13 +5,16 @@ import Testing
 
 @testable import BatonWorker
 
-@Suite struct SupervisorShellTests {
+@Suite final class SupervisorShellTests {
   private let folder = FileManager.default.temporaryDirectory.path + "/baton-test-" + UUID().uuidString
 
   init() throws { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) }
+  deinit { try? FileManager.default.removeItem(atPath: folder) }
 
   /// Waits are cut to nothing; what they would have been is the machine's business.
-  private func shell(_ script: String, onDeath: @escaping @Sendable (WorkerDeath) async -> Void = { _ in }) -> SupervisorShell {
+  private func shell(_ script: String, onDeath: @escaping @Sendable (WorkerDeath) async -> Void = { _ in })
+    -> SupervisorShell
+  {
     SupervisorShell(
       executable: "/bin/sh", arguments: ["sh", "-c", "cd \(folder); " + script], cleanUp: {}, onDeath: onDeath,
       sleep: { _ in })
@@ -23,7 +26,9 @@ import Testing
 
   @Test func `a death is reported with the last announcement, and the next worker starts`() async throws {
     let deaths = Mutex<[WorkerDeath]>([])
-    let status = try await shell("[ -e twice ] && exit 65; touch twice; echo one >&0; echo two >&0; printf half >&0; kill -9 $$") {
+    let status = try await shell(
+      "[ -e twice ] && exit 65; touch twice; echo one >&0; echo two >&0; printf half >&0; kill -9 $$"
+    ) {
       death in deaths.withLock { $0.append(death) }
     }.run(signals: AsyncStream { _ in })
     #expect(status == 65)

@@ -7,7 +7,8 @@ import BatonModel
   import Foundation
 #endif
 
-/// What a command finds in `BATON_EXPIRY_FILE`: `{"deadline":"2026-01-31T12:00:30Z","detail":"anna","reason":"cancelled"}`.
+/// What a command finds in `BATON_EXPIRY_FILE`, such as
+/// `{"deadline":"2026-01-31T12:00:30Z","detail":"anna","reason":"cancelled"}`.
 /// `detail` is there for the reasons that have one.
 struct ExpiryNotice: Codable, Hashable {
   var reason: String

@@ -38,7 +38,8 @@ struct GlobListing: ItemListing {
     guard try enter(prefix, Set(positions)) else {
       throw CommandError(
         .badItems,
-        "the glob '\(pattern)' begins in \(path(prefix)), which is no folder on \(host): make it there, or change 'items'")
+        "the glob '\(pattern)' begins in \(path(prefix)), which is no folder on \(host): make it, or change 'items'"
+      )
     }
   }
 
@@ -68,7 +69,8 @@ struct GlobListing: ItemListing {
   }
 
   /// Whether a file of this name matches, and what has to match below a folder of this name.
-  private func match(_ name: UnsafePointer<CChar>, _ positions: Set<Position>) -> (isMatch: Bool, below: Set<Position>) {
+  private func match(_ name: UnsafePointer<CChar>, _ positions: Set<Position>) -> (isMatch: Bool, below: Set<Position>)
+  {
     let isHidden = name[0] == 46
     var (isMatch, below) = (false, Set<Position>())
     for position in positions {

@@ -54,7 +54,8 @@ enum ItemText {
     }
     if item.utf8.count > maximumBytes {
       throw CommandError(
-        .badItems, "the item \(item.prefix(40).debugDescription)… has \(item.utf8.count) bytes; "
+        .badItems,
+        "the item \(item.prefix(40).debugDescription)… has \(item.utf8.count) bytes; "
           + "at most \(maximumBytes) can be passed to a command")
     }
   }

@@ -1,0 +1,59 @@
+import BatonCoordinator
+import BatonHandler
+import BatonModel
+import BatonStore
+import BatonWire
+import BatonWorker
+import Foundation
+import Logging
+import ServiceLifecycle
+import UnixSignals
+
+/// Prints a whole line at once, through a pipe too.
+func say(_ line: String) {
+  let bytes = Array((line + "\n").utf8)
+  _ = write(1, bytes, bytes.count)
+}
+
+/// The processes of the fleet under test.
+enum Role {
+  static func coordinator(data: String) async throws {
+    let coordinator = Coordinator(
+      store: try SQLiteStore.open(folder: data), settings: CoordinatorSettings(), logger: logger())
+    let server = try CoordinatorServer(
+      coordinator: coordinator, grpc: HostPort(host: "127.0.0.1", port: 0), http: nil,
+      token: TokenFile.own(dataFolder: data), logger: logger()
+    ) { grpc, _ in say("port \(grpc.port)") }
+    try await run(server)
+  }
+
+  static func worker(port: String, data: String, slots: Int) async throws {
+    let worker = Worker(
+      WorkerConfiguration(coordinator: "127.0.0.1:\(port)", name: "bench", dataFolder: data, slots: slots),
+      logger: logger())
+    worker.register("com.example.bench.noop.*") { _ in }
+    worker.register("com.example.bench.start") { task in
+      say("start \(task.request) \(SystemClocks.instant().nanoseconds)")
+    }
+    worker.register("com.example.bench.checkpoint.*") { task in
+      let count = try task.payload(as: Int.self)
+      let cursor = String(repeating: "x", count: 220)
+      say("begin \(SystemClocks.instant().nanoseconds)")
+      for index in 0..<count { try await task.checkpoint(cursor, completed: Int64(index), of: Int64(count)) }
+      say("end \(SystemClocks.instant().nanoseconds)")
+    }
+    try await run(worker)
+  }
+
+  private static func run(_ service: any Service) async throws {
+    try await ServiceGroup(
+      services: [service], gracefulShutdownSignals: [.sigterm], logger: logger()
+    ).run()
+  }
+
+  private static func logger() -> Logger {
+    var logger = Logger(label: "bench") { StreamLogHandler.standardError(label: $0) }
+    logger.logLevel = .error
+    return logger
+  }
+}

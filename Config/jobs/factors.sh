@@ -1,0 +1,7 @@
+#!/bin/sh
+# One batch of range.yaml: the prime factors of the numbers on standard input, in a file that request and batch name.
+set -eu
+mkdir -p "$OUTPUT"
+result=$OUTPUT/$BATON_REQUEST-$(printf %06d "$BATON_BATCH").txt
+factor > "$result.$BATON_LAUNCH.part"
+mv -- "$result.$BATON_LAUNCH.part" "$result"

@@ -1,0 +1,91 @@
+package import ArgumentParser
+import BatonModel
+
+/// `baton`: the operator's command.
+package struct BatonCommand: AsyncParsableCommand {
+  package static let configuration = CommandConfiguration(
+    commandName: "baton",
+    abstract: "Run long work on machines that have other things to do, and never lose more than one batch.",
+    discussion: """
+      Jobs are declared in YAML. A coordinator assigns them to workers (baton-worker, one on each host), which process \
+      them in small batches and save a checkpoint after each.
+
+      On this machine alone, with nothing else to start:
+        baton run job.yaml
+      With a coordinator:
+        baton coordinator --data DIR
+        baton-worker --name NAME --data DIR
+        baton submit -f job.yaml --wait
+      Completions for your shell (bash, zsh or fish):
+        baton --generate-completion-script bash > ~/.local/share/bash-completion/completions/baton
+
+      Exit status: 0 done or accepted; 1 failed or cancelled; 2 waiting (explain only); 3 not found; 4 refused; \
+      64 usage; 65 bad YAML; 69 coordinator unreachable; 75 unavailable; 77 not permitted; 124 wait timed out; \
+      130 interrupted.
+
+      Environment: BATON_COORDINATOR (HOST:PORT), BATON_TOKEN_FILE (another token than the one the coordinator \
+      published for you), NO_COLOR, XDG_STATE_HOME.
+      """,
+    version: "baton \(BatonVersion.current)",
+    groupedSubcommands: [
+      CommandGroup(
+        name: "On this machine", subcommands: [RunCommand.self, UpCommand.self, CoordinatorCommand.self]),
+      CommandGroup(
+        name: "Definitions",
+        subcommands: [ValidateCommand.self, ApplyCommand.self, RemoveCommand.self, SchemaCommand.self]),
+      CommandGroup(
+        name: "Requests",
+        subcommands: [
+          SubmitCommand.self, ListCommand.self, ShowCommand.self, WatchCommand.self, WaitCommand.self, LogsCommand.self,
+          ExplainCommand.self, CancelCommand.self, RetryCommand.self,
+        ]),
+      CommandGroup(
+        name: "Fleet",
+        subcommands: [
+          HostsCommand.self, DrainCommand.self, UndrainCommand.self, PauseCommand.self, ResumeCommand.self,
+        ]),
+    ])
+
+  package init() {}
+
+  /// Parses, runs, tells what went wrong, and answers the exit status.
+  /// - Parameter arguments: without the name of the program.
+  package static func execute(_ arguments: [String], in environment: CommandEnvironment) async -> Int32 {
+    await CommandEnvironment.$injected.withValue(environment) {
+      do {
+        try await run(parseAsRoot(arguments))
+        return ExitStatus.done.rawValue
+      } catch {
+        return tell(error, on: Console(environment: environment))
+      }
+    }
+  }
+
+  private static func run(_ command: any ParsableCommand) async throws {
+    var command = command
+    if var command = command as? any AsyncParsableCommand {
+      try await command.run()
+    } else {
+      try command.run()
+    }
+  }
+
+  /// Help and versions go to standard output, what is wrong with the arguments to standard error, with the usage.
+  private static func tell(_ error: any Error, on console: Console) -> Int32 {
+    let columns = console.environment.terminalSize()?.columns ?? 80
+    switch exitCode(for: error) {
+    case .success:
+      console.output(fullMessage(for: error, columns: columns))
+      return ExitStatus.done.rawValue
+    case .validationFailure:
+      console.note(fullMessage(for: error, columns: columns))
+      return ExitStatus.usage.rawValue
+    default:
+      let failure = CommandFailure(error)
+      if !failure.message.isEmpty {
+        failure.status == .interrupted ? console.note(failure.message) : console.error(failure.message)
+      }
+      return failure.status.rawValue
+    }
+  }
+}

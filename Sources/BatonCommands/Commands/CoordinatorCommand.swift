@@ -1,0 +1,56 @@
+import ArgumentParser
+
+/// Flags of every coordinator; what is not given is left to the environment, the configuration file and the defaults.
+struct CoordinatorFlags: ParsableArguments, Sendable {
+  @Option(
+    help: ArgumentHelp("Folder of the store, on a local disk.", valueName: "dir"), completion: .directory)
+  var data: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Where commands and workers connect; loopback only. Default: 127.0.0.1:7420.", valueName: "host:port"))
+  var listen: String?
+
+  @Option(help: ArgumentHelp("Where /healthz is served; loopback only. Default: 127.0.0.1:7421.", valueName: "host:port"))
+  var http: String?
+
+  @Option(
+    help: ArgumentHelp("How long a worker keeps its launches without being heard. Default: 15s.", valueName: "duration"),
+    transform: TimeArgument.duration)
+  var lease: Duration?
+
+  @Option(
+    help: ArgumentHelp("A configuration file.", valueName: "file"), completion: .file(extensions: ["yaml", "yml"]))
+  var config: String?
+
+  func validate() throws {
+    if let lease, lease < .milliseconds(100) { throw ValidationError("--lease must be 100ms or longer.") }
+  }
+
+  func options(in environment: CommandEnvironment) -> CoordinatorOptions {
+    CoordinatorOptions(
+      dataFolder: data.map { StateFolder.absolute($0, in: environment) }, listen: listen, http: http, leaseTerm: lease,
+      configurationFile: config.map { StateFolder.absolute($0, in: environment) })
+  }
+}
+
+struct CoordinatorCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "coordinator",
+    abstract: "Run the coordinator of a fleet.",
+    discussion: """
+      It stays until SIGTERM or Ctrl-C; running batches go on while it restarts. Workers connect with 'baton-worker', \
+      other hosts through a tunnel, because only loopback is listened on: ssh -R 7420:127.0.0.1:7420 HOST.
+
+      Examples:
+        baton coordinator --data /var/lib/baton
+        baton coordinator --data DIR --listen 127.0.0.1:7430 --http 127.0.0.1:7431 --lease 5s
+      """)
+
+  @OptionGroup var flags: CoordinatorFlags
+
+  func run() async throws {
+    let environment = CommandEnvironment.current
+    try await environment.backend.runCoordinator(flags.options(in: environment))
+  }
+}

@@ -1,0 +1,81 @@
+import ArgumentParser
+import BatonCoordinator
+import BatonModel
+import BatonStore
+import Synchronization
+
+struct LogsCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "logs",
+    abstract: "Print what a request's launches wrote.",
+    discussion: """
+      The bytes go to standard output as they were written, standard output and standard error of the command together. \
+      Of each launch the end is kept (64 KiB). Where there are several launches, a line on standard error says which one \
+      follows.
+
+      Examples:
+        baton logs com.example.report
+        baton logs com.example.report --follow
+        baton logs com.example.report --request 3 --launch 2
+      """)
+
+  @OptionGroup var request: RequestArgument
+
+  @Flag(help: "Go on with new output until the request has ended.") var follow = false
+
+  @Option(help: ArgumentHelp("Only this launch.", valueName: "number"), transform: Arguments.positive)
+  var launch: Int?
+
+  @OptionGroup var client: ClientOptions
+
+  func run() async throws {
+    let command = self
+    try await client.connect { api in
+      let details = try await api.details(command.request.identifier, number: command.request.request)
+      try command.check(details)
+      let writer = LogWriter(.current, details, isOneLaunch: command.launch != nil)
+      try await api.logs(
+        details.record.identifier, number: details.record.number, launch: command.launch, follows: command.follow
+      ) { launch, bytes in writer.write(launch, bytes) }
+      writer.finish()
+    }
+  }
+
+  private func check(_ details: RequestDetails) throws {
+    guard let launch, !details.launches.contains(where: { $0.launch.number == launch }) else { return }
+    let had = counted(details.launches.count, "launch", plural: "launches")
+    throw CommandFailure(.notFound, "\(details.record.name) has no launch \(launch): it had \(had)")
+  }
+}
+
+/// Writes output as it comes, with a line before that of each launch.
+private final class LogWriter: Sendable {
+  private let console: Console
+  private let details: RequestDetails
+  private let hasHeaders: Bool
+  private let last = Mutex<Int?>(nil)
+
+  init(_ console: Console, _ details: RequestDetails, isOneLaunch: Bool) {
+    self.console = console
+    self.details = details
+    hasHeaders = !isOneLaunch && details.launches.count > 1
+  }
+
+  func write(_ launch: Int, _ bytes: [UInt8]) {
+    let before = last.withLock { last in
+      defer { last = launch }
+      return last
+    }
+    if before != launch, hasHeaders || before != nil { console.note(header(launch)) }
+    console.environment.write(.output, bytes)
+  }
+
+  func finish() {
+    if last.withLock({ $0 }) == nil { console.note("\(details.record.name) has written nothing") }
+  }
+
+  private func header(_ launch: Int) -> String {
+    let host = details.launches.first { $0.launch.number == launch }?.host
+    return "==> launch \(launch)" + (host.map { " on \($0.rawValue.onOneLine)" } ?? "") + " <=="
+  }
+}

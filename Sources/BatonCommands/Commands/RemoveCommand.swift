@@ -1,0 +1,27 @@
+import ArgumentParser
+import BatonCoordinator
+import BatonModel
+
+struct RemoveCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "remove",
+    abstract: "Take a definition away.",
+    discussion: """
+      Refused while requests of it are unfinished: wait for them, or cancel them. Requests that have ended stay listed.
+
+      Examples:
+        baton remove com.example.report
+        baton remove 'com.example.photos.export.*'
+      """)
+
+  @Argument(help: "The identifier, or the pattern, as it was declared.", transform: Arguments.pattern)
+  var identifier: IdentifierPattern
+
+  @OptionGroup var client: ClientOptions
+
+  func run() async throws {
+    let pattern = identifier
+    try await client.connect { try await $0.remove(pattern) }
+    Console.current.output("\(pattern): removed")
+  }
+}

@@ -1,0 +1,41 @@
+import ArgumentParser
+import BatonCoordinator
+import BatonModel
+import BatonStore
+
+struct RetryCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "retry",
+    abstract: "Let a failed request go on at its checkpoint.",
+    discussion: """
+      It keeps its number, its trace and what it has done, and the definition it was submitted under. --skip-batch \
+      passes over the batch that fails; the request records that.
+
+      Examples:
+        baton retry com.example.report
+        baton retry com.example.report --skip-batch --wait
+      """)
+
+  @OptionGroup var request: RequestArgument
+  @Flag(help: "Go on after the next batch, without running it.") var skipBatch = false
+  @Flag(help: "Wait until the request has ended, as 'baton wait' does.") var wait = false
+  @OptionGroup var client: ClientOptions
+  @OptionGroup var options: OutputOptions
+
+  func run() async throws {
+    let console = Console.current
+    let (request, skipBatch) = (request, skipBatch)
+    let record = try await client.connect { api in
+      try await api.retry(request.identifier, number: request.request, skippingBatch: skipBatch)
+    }
+    guard wait else { return console.emit(options.output, JSONValue(record)) { [Self.line(record)] } }
+    if options.output == .table { console.output(Self.line(record)) }
+    let ended = try await client.follow([record.name], display: ProgressDisplay(console, to: .error))
+    if options.output != .table, let record = ended.first { console.emit(options.output, JSONValue(record)) { [] } }
+    try console.judge(ended)
+  }
+
+  private static func line(_ record: RequestRecord) -> String {
+    "\(record.name): \(record.state.rawValue), goes on at batch \(record.progress.batches) (\(record.unitsText) done)"
+  }
+}

@@ -1,0 +1,93 @@
+import ArgumentParser
+import BatonModel
+import BatonSpec
+import BatonStore
+
+struct RunCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "run",
+    abstract: "Run jobs on this machine to their end; nothing else has to be started.",
+    discussion: """
+      Every literal identifier in the files is submitted and watched, with progress on standard error; the exit status is \
+      0 only if all succeeded. If it is killed, running the same files again goes on where it was: at most the batch \
+      that ran is repeated. A request that failed goes on at its checkpoint; a repaired definition holds for it only \
+      with --anew. Ctrl-C lets the running batch finish, saves, and ends; the next run goes on.
+
+      The state lies in $XDG_STATE_HOME/baton/run (default ~/.local/state/baton/run), by the files' paths, and is \
+      removed when everything has succeeded, so that the next run starts anew. With --data it lies in that folder and \
+      stays; the next run starts anew all the same. A second run of the same files at the same time is refused.
+
+      Examples:
+        baton run job.yaml
+        baton run jobs/ --slots 4
+        baton run job.yaml -o json | jq -r '.[].state'
+      """)
+
+  @Argument(help: "YAML files, or folders of them.", completion: .file(extensions: ["yaml", "yml"]))
+  var files: [String]
+
+  @Option(help: ArgumentHelp("Keep the state in this folder.", valueName: "dir"), completion: .directory)
+  var data: String?
+
+  @Option(
+    help: ArgumentHelp("How many slots launches share. Default: one per core.", valueName: "number"),
+    transform: Arguments.positive)
+  var slots: Int?
+
+  @Flag(help: "Start anew: cancel what is unfinished of an earlier run.") var anew = false
+
+  @OptionGroup var options: OutputOptions
+
+  func run() async throws {
+    let console = Console.current
+    let definitions = try console.definitions(in: files, directory: .folderOfFile).map(\.definition)
+    let session = try session(definitions, console)
+    let embedding = RunOptions(
+      dataFolder: try folder(console.environment), removesDataFolder: data == nil, slots: slots)
+    do {
+      try await console.environment.backend.runEmbedded(embedding) { api in
+        let records = try await session.run(api)
+        conclude(records, console)
+        try console.judgeRun(records, session.commandLine)
+      }
+    } catch let error as StoreError where error.code == .locked {
+      throw CommandFailure(.unavailable, "these files are being run already. \(error.message)")
+    }
+  }
+
+  private func folder(_ environment: CommandEnvironment) throws -> String {
+    if let data { return StateFolder.absolute(data, in: environment) }
+    return try StateFolder.run(of: files, in: environment)
+  }
+
+  private func session(_ definitions: [Definition], _ console: Console) throws -> RunSession {
+    RunSession(
+      console: console, display: ProgressDisplay(console, to: .error), definitions: definitions,
+      identifiers: try definitions.literals(in: files, console),
+      marker: RunMarker(dataFolder: try folder(console.environment)), isAnew: anew,
+      commandLine: "baton run " + files.joined(separator: " ") + (data.map { " --data \($0)" } ?? ""))
+  }
+
+  /// The summary: a table for people where there are several, JSON for scripts.
+  private func conclude(_ records: [RequestRecord], _ console: Console) {
+    if options.output != .table { return console.emit(options.output, records, isList: true) }
+    guard records.count > 1 else { return }
+    let now = console.environment.now()
+    let width = console.environment.isTerminal(.error) ? console.environment.terminalSize()?.columns : nil
+    let lines = TablePrinter.lines(
+      RequestTable.columns, records.map { RequestTable.row($0, now: now) }, style: console.style(of: .error), width: width)
+    console.note(lines.joined(separator: "\n"))
+  }
+}
+
+extension Console {
+  /// - Throws: a failure without a message if a request did not succeed.
+  fileprivate func judgeRun(_ records: [RequestRecord], _ commandLine: String) throws {
+    let bad = records.filter { $0.state != .succeeded }
+    for record in bad { error("\(record.name) \(record.standing(at: environment.now()))") }
+    guard bad.isEmpty else {
+      note("what is done is saved; after a repair go on with: \(commandLine)")
+      throw CommandFailure(.failed)
+    }
+  }
+}

@@ -1,0 +1,27 @@
+import ArgumentParser
+import BatonCoordinator
+
+struct ShowCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "show",
+    abstract: "Show one request with every launch.",
+    discussion: """
+      In JSON a key is always there; it is null while its value is unknown.
+
+      Examples:
+        baton show com.example.report
+        baton show com.example.report --request 3
+        baton show com.example.report -o json | jq '.launchHistory[] | {number, host, outcome}'
+      """)
+
+  @OptionGroup var request: RequestArgument
+  @OptionGroup var client: ClientOptions
+  @OptionGroup var options: OutputOptions
+
+  func run() async throws {
+    let console = Console.current
+    let request = request
+    let details = try await client.connect { try await $0.details(request.identifier, number: request.request) }
+    console.emit(options.output, JSONValue(details)) { requestBlock(details, console) }
+  }
+}

@@ -1,0 +1,114 @@
+import ArgumentParser
+import BatonCoordinator
+import BatonModel
+import BatonSpec
+import BatonStore
+
+struct SubmitCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "submit",
+    abstract: "Submit a request.",
+    discussion: """
+      The identifier must be defined, by itself or by a pattern. A request of it that waits already is replaced; one \
+      that runs is not touched. With -f the file is applied first, then every literal identifier in it is submitted.
+
+      Exit status 0 once the coordinator has accepted it for good, with a warning if no known host could run it now; 4 \
+      if it was refused, 75 if the coordinator takes nothing now, 77 if it is not defined or not permitted. With --wait \
+      as 'baton wait'; Ctrl-C then stops the waiting only.
+
+      Examples:
+        baton submit com.example.report
+        baton submit com.example.photos.export.42 --payload '{"album": 42}' --wait
+        baton submit com.example.report --payload @report.json --earliest 15m
+        baton submit com.example.report --earliest 2026-03-01T06:30:00Z --priority utility
+        baton submit -f job.yaml --wait
+      """)
+
+  @Argument(help: "The identifier; a pattern cannot be submitted.", transform: Arguments.identifier)
+  var identifier: JobIdentifier?
+
+  @Option(
+    name: [.customShort("f"), .long], help: ArgumentHelp("Apply this file or folder, and submit what it declares.", valueName: "file"),
+    completion: .file(extensions: ["yaml", "yml"]))
+  var file: String?
+
+  @Option(help: ArgumentHelp("JSON for the job, or @FILE; at most 64 KiB.", valueName: "json"), transform: Payload.bytes)
+  var payload: [UInt8]?
+
+  @Option(
+    help: ArgumentHelp("Not before: a duration such as 15m, or an RFC 3339 date.", valueName: "when"),
+    transform: TimeArgument.earliest)
+  var earliest: TimeArgument?
+
+  @Option(
+    help: "background, utility or userInitiated. Default: the definition's.",
+    completion: .list(Priority.allCases.map(\.name)), transform: Arguments.priority)
+  var priority: Priority?
+
+  @Flag(help: "Wait until it has ended, as 'baton wait' does.") var wait = false
+  @OptionGroup var client: ClientOptions
+  @OptionGroup var options: OutputOptions
+
+  func validate() throws {
+    if (identifier == nil) == (file == nil) { throw ValidationError("Name an identifier, or a file with -f; not both.") }
+  }
+
+  func run() async throws {
+    let console = Console.current
+    if let warning = earliest?.warning { console.warning("--earliest: \(warning)") }
+    let orders = try await identifiers(console).map { order($0, console.environment) }
+    let display = ProgressDisplay(console, to: .error)
+    let outcomes = try await Submitting(orders: orders, client: client, display: display).run()
+    console.tell(outcomes, options.output, isList: file != nil, awaitsEnd: wait)
+    let refused = outcomes.compactMap(\.refusedStatus).first
+    if wait { try await follow(outcomes.compactMap(\.name), display, console) }
+    if let refused { throw CommandFailure(refused) }
+  }
+
+  private func order(_ identifier: JobIdentifier, _ environment: CommandEnvironment) -> SubmissionOrder {
+    SubmissionOrder(
+      id: environment.drawSubmissionID(), identifier: identifier, payload: payload, earliestBeginDate: earliest?.value,
+      priority: priority)
+  }
+
+  /// The one that was named, or those of the file, which is applied.
+  private func identifiers(_ console: Console) async throws -> [JobIdentifier] {
+    guard let file else { return identifier.map { [$0] } ?? [] }
+    let definitions = try console.definitions(in: [file]).map(\.definition)
+    let identifiers = try definitions.literals(in: [file], console)
+    _ = try await client.connect { try await $0.apply(definitions) }
+    return identifiers
+  }
+
+  private func follow(_ names: [RequestName], _ display: ProgressDisplay, _ console: Console) async throws {
+    guard !names.isEmpty else { return }
+    let ended = try await client.follow(names, display: display)
+    if options.output != .table { console.emit(options.output, ended, isList: file != nil) }
+    try console.judge(ended)
+  }
+}
+
+extension [Definition] {
+  /// The identifiers that can be submitted; a note for each pattern.
+  /// - Throws: a usage failure if there are patterns only.
+  func literals(in files: [String], _ console: Console) throws -> [JobIdentifier] {
+    let literals = compactMap(\.pattern.literal)
+    let patterns = filter(\.pattern.isWildcard).map(\.pattern.rawValue)
+    guard !literals.isEmpty else {
+      throw CommandFailure(
+        .usage,
+        "\(files.joined(separator: ", ")): nothing to submit, because a pattern (\(patterns.joined(separator: ", "))) "
+          + "names no request; apply it, then submit an identifier that it matches: baton submit IDENTIFIER")
+    }
+    for pattern in patterns { console.note("\(pattern) is a pattern: applied, not submitted") }
+    return literals
+  }
+}
+
+extension Console {
+  /// Requests that have ended: one object if one identifier was asked for, else a list.
+  func emit(_ format: OutputFormat, _ records: [RequestRecord], isList: Bool) {
+    if isList { return emit(format, list: records.map { JSONValue($0) }) { [] } }
+    for record in records { emit(format, JSONValue(record)) { [] } }
+  }
+}

@@ -1,0 +1,41 @@
+import ArgumentParser
+import BatonCoordinator
+import BatonModel
+import BatonSpec
+import BatonStore
+
+struct UpCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "up",
+    abstract: "Run a coordinator and a worker in this process, and stay.",
+    discussion: """
+      A fleet of one, on which every other command works. Files that are named are applied when it is ready; a definition \
+      with 'repeat' starts with that. It stays until SIGTERM or Ctrl-C, lets the running batches finish, and goes on \
+      where it was when it is started again.
+
+      Examples:
+        baton up
+        baton up jobs/ --data DIR
+        baton submit com.example.report --wait
+      """)
+
+  @Argument(help: "YAML files to apply, or folders of them.", completion: .file(extensions: ["yaml", "yml"]))
+  var files: [String] = []
+
+  @Option(
+    help: ArgumentHelp("How many slots launches share. Default: one per core.", valueName: "number"),
+    transform: Arguments.positive)
+  var slots: Int?
+
+  @OptionGroup var flags: CoordinatorFlags
+
+  func run() async throws {
+    let console = Console.current
+    let definitions = files.isEmpty ? [] : try console.definitions(in: files, directory: .folderOfFile).map(\.definition)
+    let options = UpOptions(coordinator: flags.options(in: console.environment), slots: slots)
+    try await console.environment.backend.runUp(options) { api in
+      guard !definitions.isEmpty else { return }
+      for applied in try await api.apply(definitions) { console.note(applied.line) }
+    }
+  }
+}

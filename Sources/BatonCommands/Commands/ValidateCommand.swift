@@ -1,0 +1,50 @@
+import ArgumentParser
+import BatonSpec
+
+struct ValidateCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "validate",
+    abstract: "Check job files without applying them.",
+    discussion: """
+      Every problem of every file is told at once, with its line. No coordinator is needed. Exit status 65 if there is \
+      an error; warnings do not fail.
+
+      Examples:
+        baton validate job.yaml
+        baton validate jobs/
+        baton validate -o json jobs/ | jq -r '.[].message'
+      """)
+
+  @Argument(help: "YAML files, or folders of them.", completion: .file(extensions: ["yaml", "yml"]))
+  var files: [String]
+
+  @OptionGroup var options: OutputOptions
+
+  func run() async throws {
+    let console = Console.current
+    let specification = console.specification(in: files)
+    if options.output == .table {
+      for problem in specification.problems { console.note(console.painted(problem)) }
+    } else {
+      console.emit(options.output, list: specification.problems.map { JSONValue($0) }) { [] }
+    }
+    guard !specification.hasErrors else { throw CommandFailure(.badSpecification, specification.summary) }
+    if options.output == .table { console.output(Self.praise(specification)) }
+  }
+
+  private static func praise(_ specification: Specification) -> String {
+    let files = Set(specification.definitions.map(\.file)).count
+    let count = specification.definitions.count
+    return "\(counted(count, "definition")) in \(counted(files, "file")) \(count == 1 ? "is" : "are") valid"
+  }
+}
+
+extension JSONValue {
+  init(_ problem: Problem) {
+    self = [
+      "file": JSONValue(problem.file), "line": JSONValue(problem.position.line),
+      "column": JSONValue(problem.position.column), "severity": JSONValue(problem.severity.rawValue),
+      "message": JSONValue(problem.message),
+    ]
+  }
+}

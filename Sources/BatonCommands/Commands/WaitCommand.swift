@@ -1,0 +1,60 @@
+import ArgumentParser
+import BatonCoordinator
+import BatonStore
+
+struct WaitCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "wait",
+    abstract: "Wait until a request has ended.",
+    discussion: """
+      Progress goes to standard error. Waits on while the coordinator restarts. Ctrl-C stops the waiting, not the \
+      request. Exit status: 0 if it succeeded, 1 if it failed or was cancelled, 124 if the time is over.
+
+      Examples:
+        baton wait com.example.report
+        baton wait com.example.report --timeout 10m && mail-the-report
+      """)
+
+  @OptionGroup var request: RequestArgument
+
+  @Option(
+    help: ArgumentHelp("Wait so long at most, such as 30s or 10m. Default: for ever.", valueName: "duration"),
+    transform: TimeArgument.duration)
+  var timeout: Duration?
+
+  @OptionGroup var client: ClientOptions
+  @OptionGroup var options: OutputOptions
+
+  func run() async throws {
+    let console = Console.current
+    let request = request
+    let record = try await client.connect { try await request.record($0) }
+    let display = ProgressDisplay(console, to: .error)
+    let ended = try await client.follow([record.name], display: display, timeout: timeout)
+    if options.output != .table, let record = ended.first { console.emit(options.output, JSONValue(record)) { [] } }
+    try console.judge(ended)
+  }
+}
+
+extension ClientOptions {
+  /// Follows the requests to their ends. Ctrl-C detaches: it cancels nothing, and says how to.
+  func follow(
+    _ names: [RequestName], display: ProgressDisplay, timeout: Duration? = nil
+  ) async throws -> [RequestRecord] {
+    let following = Following(names, display: display)
+    return try await racing(timeout: timeout, interruption: { following.detachment }) {
+      try await following.run(self)
+    }
+  }
+}
+
+extension Following {
+  /// What Ctrl-C says.
+  fileprivate var detachment: String {
+    let going = unfinished
+    guard let first = going.first else { return "interrupted" }
+    let what = going.count == 1 ? "\(first) goes on" : "\(going.count) requests go on"
+    return "detached; \(what). Cancel with:\n"
+      + going.map { "  baton cancel \($0.arguments)" }.joined(separator: "\n")
+  }
+}

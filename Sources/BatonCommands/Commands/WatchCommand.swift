@@ -1,0 +1,92 @@
+import ArgumentParser
+import BatonCoordinator
+import BatonModel
+import BatonStore
+
+struct WatchCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "watch",
+    abstract: "Watch a request until it ends, or everything that is unfinished.",
+    discussion: """
+      On a terminal the lines are redrawn; in a pipe there is a line per change. With -o json or jsonl every change is \
+      one JSON object in a line. Without an identifier it stays until Ctrl-C, which cancels nothing. With one the exit \
+      status is that of 'baton wait'.
+
+      Examples:
+        baton watch
+        baton watch com.example.report
+        baton watch com.example.report -o jsonl | jq -c '[.state, .completedUnits]'
+      """)
+
+  @Argument(help: "The identifier; all unfinished requests if there is none.", transform: Arguments.identifier)
+  var identifier: JobIdentifier?
+
+  @Option(help: ArgumentHelp("Exactly this request of the identifier.", valueName: "number"), transform: Arguments.positive)
+  var request: Int?
+
+  @OptionGroup var client: ClientOptions
+  @OptionGroup var options: OutputOptions
+
+  func validate() throws {
+    if request != nil, identifier == nil { throw ValidationError("--request needs an identifier.") }
+  }
+
+  func run() async throws {
+    let console = Console.current
+    let display = ProgressDisplay(console, to: .output, isJSON: options.output != .table)
+    guard let identifier else { return try await watchAll(display) }
+    let number = request
+    let record = try await client.connect { try await $0.details(identifier, number: number).record }
+    try console.judge(try await client.follow([record.name], display: display))
+  }
+
+  private func watchAll(_ display: ProgressDisplay) async throws {
+    let reconnection = Reconnection()
+    let client = client
+    try await racing(interruption: { "" }) {
+      try await reconnection.run(client, display) { api in
+        var watch = FleetWatch(display)
+        while true {
+          try await watch.look(api)
+          reconnection.noteAnswer()
+          try await CommandEnvironment.current.sleep(FleetWatch.interval)
+        }
+      }
+    }
+  }
+}
+
+/// Looks at everything that is unfinished again and again, because no stream tells of requests that are new.
+private struct FleetWatch {
+  static let interval = Duration.seconds(1)
+  /// More than that no screen shows.
+  static let limit = 500
+
+  private let display: ProgressDisplay
+  private var seen: [RequestID: RequestRecord] = [:]
+  private var isFirstLook = true
+
+  init(_ display: ProgressDisplay) { self.display = display }
+
+  mutating func look(_ api: any OperatorAPI) async throws {
+    let unfinished = Set(RequestState.allCases.filter { !$0.isEnded })
+    let records = try await api.requests(RequestFilter(states: unfinished), after: nil, limit: Self.limit)
+    if records.isEmpty, isFirstLook { display.note("nothing is unfinished; new requests show up here") }
+    isFirstLook = false
+    let here = Set(records.map(\.id))
+    for gone in seen.values.filter({ !here.contains($0.id) }).sorted(by: { $0.id < $1.id }) {
+      try await tellEnd(of: gone, api)
+    }
+    for record in records where seen.updateValue(record, forKey: record.id) != record { display.update(record) }
+    display.redraw()
+  }
+
+  private mutating func tellEnd(of record: RequestRecord, _ api: any OperatorAPI) async throws {
+    seen[record.id] = nil
+    do {
+      display.settle(try await api.details(record.identifier, number: record.number).record)
+    } catch OperatorError.notFound {  // Replaced or pruned meanwhile: there is no end to tell.
+      display.forget(record)
+    }
+  }
+}

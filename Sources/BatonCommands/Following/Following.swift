@@ -1,0 +1,96 @@
+import BatonCoordinator
+import BatonModel
+import BatonStore
+import Synchronization
+
+/// Follows requests to their ends, through restarts of the coordinator, and shows how they go on.
+final class Following: Sendable {
+  /// Requests that are watched at the same time; the others are watched when one of these has ended.
+  static let atOnce = 32
+
+  let display: ProgressDisplay
+  private let names: [RequestName]
+  private let last = Mutex<[RequestName: RequestRecord]>([:])
+
+  init(_ names: [RequestName], display: ProgressDisplay) {
+    self.names = names
+    self.display = display
+  }
+
+  /// The records as they were last seen, in the order of the names.
+  var records: [RequestRecord] { last.withLock { last in names.compactMap { last[$0] } } }
+
+  /// Those that have not ended, as far as is known.
+  var unfinished: [RequestName] { last.withLock { last in names.filter { last[$0]?.state.isEnded != true } } }
+
+  /// Ends when all requests have ended.
+  func run(_ client: ClientOptions) async throws -> [RequestRecord] {
+    let reconnection = Reconnection()
+    try await ticking {
+      try await reconnection.run(client, self.display) { api in
+        try await self.follow(api) { reconnection.noteAnswer() }
+      }
+    }
+    return records
+  }
+
+  /// The same with a coordinator of this process.
+  func run(_ api: any OperatorAPI) async throws -> [RequestRecord] {
+    try await ticking { try await self.follow(api) {} }
+    return records
+  }
+
+  private func follow(_ api: any OperatorAPI, _ answered: @escaping @Sendable () -> Void) async throws {
+    var rest = unfinished[...]
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for name in rest.prefix(Self.atOnce) { group.addTask { try await self.follow(name, api, answered) } }
+      rest = rest.dropFirst(Self.atOnce)
+      while try await group.next() != nil {
+        if let name = rest.popFirst() { group.addTask { try await self.follow(name, api, answered) } }
+      }
+    }
+  }
+
+  private func follow(
+    _ name: RequestName, _ api: any OperatorAPI, _ answered: @escaping @Sendable () -> Void
+  ) async throws {
+    try await api.watch(name.identifier, number: name.number) { details in
+      answered()
+      self.last.withLock { $0[name] = details.record }
+      self.display.update(details.record)
+    }
+    guard last.withLock({ $0[name]?.state.isEnded }) == true else {
+      throw CoordinatorUnreachable("the coordinator ended the stream; it shuts down")
+    }
+  }
+
+  /// Redraws once a second meanwhile, so that times move.
+  private func ticking(_ body: @escaping @Sendable () async throws -> Void) async throws {
+    let sleep = CommandEnvironment.current.sleep
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      defer { group.cancelAll() }
+      group.addTask {
+        while !Task.isCancelled {
+          try await sleep(.seconds(1))
+          self.display.redraw()
+        }
+      }
+      // Awaited here rather than in the group: the end of the body ends the ticking, not the other way round.
+      try await body()
+    }
+    display.redraw()
+  }
+}
+
+extension Console {
+  /// Says of every request that did not succeed why, and what to do.
+  /// - Throws: a failure without a message if there is one.
+  func judge(_ records: [RequestRecord]) throws {
+    let bad = records.filter { $0.state != .succeeded }
+    for record in bad {
+      error("\(record.name) \(record.standing(at: environment.now()))")
+      for line in record.advice { note("  \(line)") }
+    }
+    guard bad.isEmpty else { throw CommandFailure(.failed) }
+  }
+}

@@ -1,0 +1,76 @@
+import BatonCoordinator
+import BatonModel
+import BatonStore
+
+/// One submission and its answer.
+struct SubmissionOutcome: Hashable, Sendable {
+  var order: SubmissionOrder
+  var result: SubmissionResult
+
+  var name: RequestName? {
+    guard case .accepted(let receipt, _, _) = result else { return nil }
+    return RequestName(identifier: receipt.identifier, number: receipt.number)
+  }
+
+  var refusedStatus: ExitStatus? {
+    guard case .refused(let code, _) = result else { return nil }
+    return ExitStatus(refusalCode: code)
+  }
+}
+
+/// Submits once, however often it has to ask: the ids are drawn before the first try, and a coordinator that has seen
+/// one answers what it answered then.
+struct Submitting: Sendable {
+  /// Orders in one call.
+  static let step = 500
+  private static let tries = 3
+
+  var orders: [SubmissionOrder]
+  var client: ClientOptions
+  var display: ProgressDisplay
+
+  func run() async throws -> [SubmissionOutcome] {
+    var outcomes: [SubmissionOutcome] = []
+    while outcomes.count < orders.count {
+      let part = Array(orders.dropFirst(outcomes.count).prefix(Self.step))
+      outcomes += zip(part, try await submit(part)).map { SubmissionOutcome(order: $0, result: $1) }
+    }
+    return outcomes
+  }
+
+  private func submit(_ part: [SubmissionOrder]) async throws -> [SubmissionResult] {
+    let reconnection = Reconnection(limit: Self.tries)
+    let user = CommandEnvironment.current.user
+    let results = try await reconnection.run(client, display) { api in
+      reconnection.noteConnected()
+      return try await api.submit(part, by: user)
+    }
+    guard results.count == part.count else {
+      throw CommandFailure(.failed, "the coordinator answered \(results.count) of \(part.count) submissions; submit again")
+    }
+    return results
+  }
+}
+
+extension Console {
+  /// The answers: accepted ones on standard output, refusals and warnings on standard error.
+  /// - Parameter awaitsEnd: JSON is then written once, with the ends.
+  func tell(_ outcomes: [SubmissionOutcome], _ format: OutputFormat, isList: Bool, awaitsEnd: Bool) {
+    for outcome in outcomes { tell(outcome) }
+    let accepted = outcomes.compactMap { outcome -> (line: String, json: JSONValue)? in
+      guard case .accepted(let receipt, let traceID, let warning) = outcome.result else { return nil }
+      return (receipt.line(at: environment.now()), JSONValue(receipt, outcome.order, traceID, warning))
+    }
+    if format != .table, awaitsEnd { return }
+    if isList || format == .table { return emit(format, list: accepted.map(\.json)) { accepted.map(\.line) } }
+    for answer in accepted { emit(format, answer.json) { [] } }
+  }
+
+  private func tell(_ outcome: SubmissionOutcome) {
+    switch outcome.result {
+    case .accepted(_, _, let text?): warning("\(outcome.order.identifier): \(text)")
+    case .accepted(_, _, nil): break
+    case .refused(let code, let message): error("\(outcome.order.identifier): \(code): \(message)")
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import BatonCoordinator
+import BatonModel
+
+/// `baton hosts`: a line per host.
+func hostTable(_ hosts: [HostReport], _ console: Console) -> [String] {
+  let now = console.environment.now()
+  guard !hosts.isEmpty else {
+    console.note("no host has connected yet: start one with 'baton-worker --name NAME --data DIR'")
+    return []
+  }
+  let columns: [TablePrinter.Column] = [
+    .init("HOST"), .init("STATE"), .init("SLOTS", isNumber: true), .init("POWER"), .init("THERMAL"), .init("NETWORK"),
+    .init("IDLE"), .init("GPUS", isNumber: true), .init("VERSION"), .init("LAST SEEN"), .init("RUNNING"),
+  ]
+  return TablePrinter.lines(
+    columns, hosts.map { row($0, now) }, style: console.style(of: .output), width: console.outputColumns)
+}
+
+private func row(_ host: HostReport, _ now: Timestamp) -> [Cell] {
+  let conditions = host.conditions
+  return [
+    Cell(host.name.rawValue), Cell(host.state.rawValue, host.state.colour),
+    Cell("\(host.usedSlots)/\(host.capabilities.slots)"), Cell(conditions.power.words { $0.rawValue }),
+    Cell(conditions.thermal.words { $0.name }), Cell(conditions.network.words { $0.rawValue }),
+    Cell(conditions.isIdle.words { $0 ? "yes" : "no" }), Cell(conditions.gpus.words { String($0.count) }),
+    Cell(host.version), Cell(host.lastSeenAt?.relative(to: now) ?? "-"),
+    Cell(host.running.isEmpty ? "-" : host.running.map(\.rawValue).joined(separator: ", ")),
+  ]
+}
+
+/// `baton hosts NAME`: everything that is known of one.
+func hostBlock(_ host: HostReport, _ console: Console) -> [String] {
+  let able = host.capabilities
+  let style = console.style(of: .output)
+  let facts = [
+    ("State", style.paint(host.state.rawValue, host.state.colour)),
+    ("Slots", "\(host.usedSlots) of \(able.slots) in use"),
+    ("Running", list(host.running.map(\.rawValue), none: "nothing")),
+    ("Kinds", list(JobKind.allCases.filter(able.kinds.contains).map(\.rawValue), none: "none")),
+    ("Commands", able.runsCommands ? "yes" : "no"),
+    ("Handlers", list(able.handlers.map(\.rawValue), none: "none")),
+    ("Permitted", list(able.permittedIdentifiers.map(\.rawValue), none: "every identifier")),
+    ("Version", host.version.onOneLine),
+    ("Last seen", host.lastSeenAt?.dated(from: console.environment.now()) ?? "never"),
+  ]
+  return [style.bold(host.name.rawValue.onOneLine)] + block(facts) + [""]
+    + TablePrinter.lines(
+      [.init("CONDITION"), .init("VALUE"), .init("SOURCE"), .init("READ")], conditionRows(host.conditions),
+      style: style, width: console.outputColumns)
+}
+
+private func conditionRows(_ conditions: Conditions) -> [[Cell]] {
+  func row<Value>(_ name: String, _ reading: Reading<Value>, _ words: (Value) -> String) -> [Cell] {
+    [Cell(name), Cell(reading.words(words)), Cell(reading.source), Cell(reading.raw.isEmpty ? "-" : reading.raw)]
+  }
+  return [
+    row("power", conditions.power) { $0.rawValue },
+    row("battery", conditions.battery) { "\($0) %" },
+    row("low power mode", conditions.lowPowerMode) { $0 ? "on" : "off" },
+    row("thermal", conditions.thermal) { $0.name },
+    row("network", conditions.network) { $0.rawValue },
+    row("idle", conditions.isIdle) { $0 ? "yes" : "no" },
+    row("gpus", conditions.gpus) { gpus in gpus.isEmpty ? "none" : gpus.map(\.words).joined(separator: ", ") },
+    [Cell("paused by owner"), Cell(conditions.isPausedByOwner ? "yes" : "no"), "worker", "-"],
+  ]
+}
+
+/// `  Name   value`, the names aligned; entries without a value are left out.
+func block(_ facts: [(name: String, value: String)]) -> [String] {
+  let width = facts.map(\.name.count).max() ?? 0
+  return facts.filter { !$0.value.isEmpty }.map { "  \($0.name.padded(to: width))  \($0.value)" }
+}
+
+private func list(_ names: [String], none: String) -> String {
+  names.isEmpty ? none : names.joined(separator: ", ").onOneLine
+}
+
+extension Reading {
+  fileprivate func words(_ words: (Value) -> String) -> String { value.map(words) ?? "unknown" }
+}
+
+extension GPU {
+  fileprivate var words: String { "\(name) (\(memoryBytes >> 20) MiB)" }
+}
+
+extension HostReport.State {
+  fileprivate var colour: Style.Colour {
+    switch self {
+    case .ready: .green
+    case .away, .draining, .paused: .yellow
+    case .gone: .red
+    }
+  }
+}

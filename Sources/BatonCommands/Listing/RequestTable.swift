@@ -1,0 +1,43 @@
+import BatonModel
+import BatonStore
+
+/// The rows of `baton list`.
+enum RequestTable {
+  static let columns: [TablePrinter.Column] = [
+    .init("IDENTIFIER"), .init("REQUEST", isNumber: true), .init("STATE"), .init("PROGRESS", isNumber: true),
+    .init("LAUNCHES", isNumber: true), .init("HOST"), .init("AGE", isNumber: true), .init("WHEN"), .init("DETAIL"),
+  ]
+
+  static func row(_ record: RequestRecord, obstacle: WaitingReason? = nil, now: Timestamp) -> [Cell] {
+    [
+      Cell(record.identifier.rawValue), Cell(String(record.number)), Cell(record.state.rawValue, record.state.colour),
+      Cell(record.progressText), Cell(String(record.launches)), Cell(record.host?.rawValue ?? "-"),
+      Cell((now - record.submittedAt).magnitude.inWords), Cell(when(record, now)),
+      Cell(detail(record, obstacle)),
+    ]
+  }
+
+  private static func when(_ record: RequestRecord, _ now: Timestamp) -> String {
+    switch record.state {
+    case .scheduled: record.eligibleAt == .distantFuture ? "-" : record.eligibleAt.relative(to: now)
+    case .ready: "-"
+    case .running: record.startedAt.map { "since \((now - $0).magnitude.inWords)" } ?? "-"
+    case .succeeded, .failed, .cancelled: record.endedAt?.relative(to: now) ?? "-"
+    }
+  }
+
+  private static func detail(_ record: RequestRecord, _ obstacle: WaitingReason?) -> String {
+    switch record.state {
+    case .scheduled: record.waitsBecause?.text ?? ""
+    case .ready: obstacle?.description ?? lastLaunch(record)
+    case .running, .succeeded: record.subtitle ?? record.title ?? ""
+    case .failed: record.reason ?? ""
+    case .cancelled: record.reason.map { "by \($0)" } ?? ""
+    }
+  }
+
+  private static func lastLaunch(_ record: RequestRecord) -> String {
+    guard record.launches > 0, let outcome = record.outcome else { return "" }
+    return "launch \(record.launches): \(outcome)" + (record.reason.map { ", \($0)" } ?? "")
+  }
+}

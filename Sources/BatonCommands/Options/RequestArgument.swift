@@ -1,0 +1,20 @@
+import ArgumentParser
+import BatonCoordinator
+import BatonModel
+import BatonStore
+
+/// The request that a command is about.
+struct RequestArgument: ParsableArguments, Sendable {
+  @Argument(
+    help: "The identifier: its live request, else its waiting one, else the last to end.",
+    transform: Arguments.identifier)
+  var identifier: JobIdentifier
+
+  @Option(help: ArgumentHelp("Exactly this request of the identifier.", valueName: "number"), transform: Arguments.positive)
+  var request: Int?
+
+  /// Which request is meant now.
+  func record(_ api: any OperatorAPI) async throws -> RequestRecord {
+    try await api.details(identifier, number: request).record
+  }
+}

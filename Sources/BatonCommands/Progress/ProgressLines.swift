@@ -1,0 +1,39 @@
+import BatonModel
+import BatonStore
+
+/// Progress for a pipe: a line when the state changes, and one per 10 % (or per doubling, while the total is unknown).
+struct ProgressLines {
+  private struct Told: Hashable {
+    var state: RequestState
+    var launches: Int
+    var step: Int
+  }
+
+  private var told: [RequestID: Told] = [:]
+
+  /// The line for this change, nil if it is not worth one.
+  mutating func line(for record: RequestRecord, at now: Timestamp) -> String? {
+    let current = Told(state: record.state, launches: record.launches, step: Self.step(of: record))
+    let before = told.updateValue(current, forKey: record.id)
+    guard before != current else { return nil }
+    if let before, before.state == current.state, before.launches == current.launches {
+      guard current.step > before.step else { return nil }
+      return "\(record.name): \(Self.progress(of: record))"
+    }
+    return "\(record.name): \(Self.standing(of: record, at: now))"
+  }
+
+  private static func standing(of record: RequestRecord, at now: Timestamp) -> String {
+    let units = record.progress.completedUnits > 0 && !record.state.isEnded ? " (\(progress(of: record)))" : ""
+    return record.standing(at: now) + units
+  }
+
+  private static func progress(of record: RequestRecord) -> String {
+    (record.percent.map { "\($0) %, " } ?? "") + "\(record.unitsText) done"
+  }
+
+  private static func step(of record: RequestRecord) -> Int {
+    if let percent = record.percent { return percent / 10 }
+    return Int64.bitWidth - max(0, record.progress.completedUnits).leadingZeroBitCount
+  }
+}

@@ -1,0 +1,132 @@
+import BatonCoordinator
+import BatonModel
+import BatonStore
+
+/// `baton run` with the coordinator of this process: from the definitions to the ends of their requests.
+struct RunSession: Sendable {
+  let console: Console
+  let display: ProgressDisplay
+  let definitions: [Definition]
+  let identifiers: [JobIdentifier]
+  let marker: RunMarker
+  /// The person wants nothing of the earlier run.
+  let isAnew: Bool
+  /// What to type to go on.
+  let commandLine: String
+
+  /// - Returns: the ended requests, in the order of the identifiers.
+  func run(_ api: any OperatorAPI) async throws -> [RequestRecord] {
+    let names = try await begin(api)
+    let following = Following(names, display: display)
+    let records = try await racing(interruption: { stop() }) { try await following.run(api) }
+    if records.allSatisfy({ $0.state == .succeeded }) { try marker.set() } else { try await tellOutput(records, api) }
+    return records
+  }
+
+  private func stop() -> String {
+    display.note("stopping: a running batch may finish and is saved; Ctrl-C again ends at once")
+    return "stopped; go on with: \(commandLine)"
+  }
+
+  /// Goes on where an earlier run stopped, and submits the rest.
+  private func begin(_ api: any OperatorAPI) async throws -> [RequestName] {
+    let known = try await requests(api)
+    let applied = try await api.apply(definitions)
+    let current = Dictionary(applied.compactMap { one in one.pattern.literal.map { ($0, one.id) } }) { $1 }
+    let plan = RunPlan(identifiers, known: known, definitions: current, isFinished: marker.isSet, isAnew: isAnew)
+    var names = try await goOn(plan, api)
+    // A definition that repeats has got its first request by being applied.
+    for case let (identifier, receipt?) in applied.map({ ($0.pattern.literal, $0.submitted) }) {
+      if let identifier { names[identifier] = RequestName(identifier: identifier, number: receipt.number) }
+    }
+    let missing = plan.entries.filter { $0.step.submits && names[$0.identifier] == nil }.map(\.identifier)
+    names.merge(try await submit(missing, api)) { $1 }
+    try marker.clear()
+    return identifiers.compactMap { names[$0] }
+  }
+
+  private func requests(_ api: any OperatorAPI) async throws -> [JobIdentifier: RequestRecord] {
+    var known: [JobIdentifier: RequestRecord] = [:]
+    for identifier in identifiers {
+      do {
+        known[identifier] = try await api.details(identifier, number: nil).record
+      } catch OperatorError.notFound {}  // The first run of it.
+    }
+    return known
+  }
+
+  private func goOn(_ plan: RunPlan, _ api: any OperatorAPI) async throws -> [JobIdentifier: RequestName] {
+    var names: [JobIdentifier: RequestName] = [:]
+    for entry in plan.entries {
+      if entry.isOutdated { warnOutdated(entry.identifier) }
+      switch entry.step {
+      case .submit: break
+      case .goOn(let record), .settled(let record):
+        tell(record)
+        names[entry.identifier] = record.name
+      case .retry(let record):
+        tell(try await api.retry(record.identifier, number: record.number, skippingBatch: false), again: true)
+        names[entry.identifier] = record.name
+      case .replace(let record):
+        _ = try await api.cancel(.identifier(record.identifier, number: nil), by: console.environment.user)
+      }
+    }
+    return names
+  }
+
+  private func submit(
+    _ identifiers: [JobIdentifier], _ api: any OperatorAPI
+  ) async throws -> [JobIdentifier: RequestName] {
+    let orders = identifiers.map { SubmissionOrder(id: console.environment.drawSubmissionID(), identifier: $0) }
+    guard !orders.isEmpty else { return [:] }
+    var names: [JobIdentifier: RequestName] = [:]
+    for (order, result) in zip(orders, try await api.submit(orders, by: console.environment.user)) {
+      switch result {
+      case .accepted(let receipt, _, let warning):
+        if let warning { display.warning("\(order.identifier): \(warning)") }
+        names[order.identifier] = RequestName(identifier: order.identifier, number: receipt.number)
+      case .refused(let code, let message):
+        throw CommandFailure(ExitStatus(refusalCode: code), "\(order.identifier): \(code): \(message)")
+      }
+    }
+    return names
+  }
+}
+
+extension RunSession {
+  private func warnOutdated(_ identifier: JobIdentifier) {
+    display.warning(
+      "\(identifier): the definition has changed since its request was submitted, which goes on under the old one; "
+        + "to start anew: \(commandLine) --anew")
+  }
+
+  private func tell(_ record: RequestRecord, again: Bool = false) {
+    if record.state == .succeeded { return display.note("\(record.identifier): has succeeded already") }
+    guard again || record.launches > 0 else { return }
+    let batches = totalBatches(of: record).map { " of \($0)" } ?? ""
+    display.note(
+      "\(record.identifier): going on at batch \(record.progress.batches)\(batches) (\(record.unitsText) done)")
+  }
+
+  /// How many batches the items make, where the definition and the number of items say so.
+  private func totalBatches(of record: RequestRecord) -> Int64? {
+    guard let work = definitions.first(where: { $0.pattern == record.pattern })?.work, work.items != nil,
+      let total = record.totalUnits
+    else { return nil }
+    return (total + Int64(work.batchSize) - 1) / Int64(work.batchSize)
+  }
+
+  /// The end of what failed launches wrote: there is no coordinator afterwards that could be asked for it.
+  private func tellOutput(_ records: [RequestRecord], _ api: any OperatorAPI) async throws {
+    for record in records where record.state == .failed && record.launches > 0 {
+      let tail = OutputTail()
+      try await api.logs(record.identifier, number: record.number, launch: record.launches, follows: false) {
+        tail.append($1)
+      }
+      let lines = tail.lines
+      guard !lines.isEmpty else { continue }
+      console.note("the last output of \(record.name):")
+      for line in lines { console.note("  | \(line)") }
+    }
+  }
+}

@@ -1,0 +1,40 @@
+/// Where `baton run` keeps its state by default, by the XDG Base Directory Specification.
+enum StateFolder {
+  /// `$XDG_STATE_HOME/baton/run/`, then the last file's name and a hash of all files' absolute paths: the same files in
+  /// another order are the same run.
+  static func run(of files: [String], in environment: CommandEnvironment) throws -> String {
+    let paths = Set(files.map { absolute($0, in: environment) }).sorted()
+    let name = paths.last.flatMap { $0.split(separator: "/").last } ?? "files"
+    return try root(in: environment) + "/run/\(name)-" + hash(paths.joined(separator: "\n"))
+  }
+
+  /// `$XDG_STATE_HOME/baton`, or `~/.local/state/baton`. A relative `XDG_STATE_HOME` is ignored, as the specification says.
+  private static func root(in environment: CommandEnvironment) throws -> String {
+    if let state = environment.variable("XDG_STATE_HOME"), state.hasPrefix("/") { return normal(state) + "/baton" }
+    guard let home = environment.variable("HOME"), home.hasPrefix("/") else {
+      throw CommandFailure(
+        .usage, "neither XDG_STATE_HOME nor HOME says where state is kept: set one of them, or give --data DIR")
+    }
+    return normal(home) + "/.local/state/baton"
+  }
+
+  /// The path from the root, without `.` and `..`. Links are not followed: the name that a person gave is the name.
+  static func absolute(_ path: String, in environment: CommandEnvironment) -> String {
+    normal(path.hasPrefix("/") ? path : environment.currentDirectory + "/" + path)
+  }
+
+  private static func normal(_ path: String) -> String {
+    var parts: [Substring] = []
+    for part in path.split(separator: "/") where part != "." {
+      if part == ".." { _ = parts.popLast() } else { parts.append(part) }
+    }
+    return "/" + parts.joined(separator: "/")
+  }
+
+  /// FNV-1a of 64 bits (RFC 9923): it only tells apart the few files that one person runs.
+  private static func hash(_ text: String) -> String {
+    let hash = text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
+    let digits = String(hash, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+}

@@ -1,0 +1,89 @@
+import BatonModel
+import BatonStore
+
+/// A request as people name it.
+struct RequestName: Hashable, Sendable, CustomStringConvertible {
+  var identifier: JobIdentifier
+  var number: Int
+
+  var description: String { "\(identifier), request \(number)" }
+  /// For a command that is suggested.
+  var arguments: String { "\(identifier) --request \(number)" }
+}
+
+extension RequestRecord {
+  var name: RequestName { RequestName(identifier: identifier, number: number) }
+
+  /// What it does or why it does not, without the request's name: `running on alpha, launch 2`.
+  func standing(at now: Timestamp) -> String {
+    switch state {
+    case .scheduled: "scheduled: " + waiting(at: now)
+    case .ready: "ready: waits for a host" + lastLaunch
+    case .running: "running on \(host?.rawValue ?? "a host"), launch \(launches)"
+    case .succeeded: "succeeded" + duration
+    case .failed: "failed: \((reason ?? "it gave no reason").onOneLine)"
+    case .cancelled: "cancelled" + (reason.map { " by \($0.onOneLine)" } ?? "")
+    }
+  }
+
+  private func waiting(at now: Timestamp) -> String {
+    let reason = waitsBecause?.text ?? "its time has not come"
+    return eligibleAt == .distantFuture ? reason : "\(reason); eligible \(eligibleAt.dated(from: now))"
+  }
+
+  private var lastLaunch: String {
+    guard launches > 0, let outcome else { return "" }
+    return " (launch \(launches): \(outcome)\(reason.map { ", \($0.onOneLine)" } ?? ""))"
+  }
+
+  private var duration: String {
+    guard let startedAt, let endedAt else { return "" }
+    return " after \((endedAt - startedAt).magnitude.inWords)"
+  }
+
+  /// From 0 to 1; nil while the total is not known.
+  var fraction: Double? {
+    if state == .succeeded { return 1 }
+    guard let total = totalUnits, total > 0 else { return nil }
+    return min(1, max(0, Double(progress.completedUnits) / Double(total)))
+  }
+
+  /// Whole per cent, cut off: 100 only when everything is done.
+  var percent: Int? { fraction.map { Int($0 * 100) } }
+
+  /// `120/247 48%`, `120`, or `-` before anything is known.
+  var progressText: String {
+    if let total = totalUnits { return "\(progress.completedUnits)/\(total)" + (percent.map { " \($0)%" } ?? "") }
+    return progress.completedUnits > 0 ? String(progress.completedUnits) : "-"
+  }
+
+  /// `120 of 247`, or `120`.
+  var unitsText: String {
+    totalUnits.map { "\(progress.completedUnits) of \($0)" } ?? String(progress.completedUnits)
+  }
+
+  /// What to do about a request that did not succeed, a line each.
+  var advice: [String] {
+    switch state {
+    case .failed:
+      [
+        "look at its output: baton logs \(name.arguments)",
+        "go on at its checkpoint: baton retry \(name.arguments)",
+      ]
+    case .cancelled: ["submit it anew: baton submit \(identifier)"]
+    case .scheduled, .ready, .running, .succeeded: []
+    }
+  }
+}
+
+extension RequestState {
+  var colour: Style.Colour? {
+    switch self {
+    case .scheduled: .grey
+    case .ready: .yellow
+    case .running: .cyan
+    case .succeeded: .green
+    case .failed, .cancelled: .red
+    }
+  }
+}

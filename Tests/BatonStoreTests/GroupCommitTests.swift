@@ -1,0 +1,195 @@
+import BatonModel
+import Foundation
+import GRDB
+import Synchronization
+import Testing
+
+@testable import BatonStore
+
+@Suite struct GroupCommitTests {
+  private struct Unexpected: Error {}
+
+  private func offer(_ name: String, _ definition: DefinitionID) throws -> [SubmissionOffer] {
+    let identifier = try #require(JobIdentifier(name))
+    return [
+      SubmissionOffer(
+        submission: Submission(id: name, identifier: identifier, trace: someTrace), definition: definition)
+    ]
+  }
+
+  /// Runs `body` while the writer is held, lets the writer go when `waiting` writes have gathered, and waits for all.
+  private func gather(
+    _ store: SQLiteStore, _ waiting: Int, _ body: (inout ThrowingTaskGroup<Void, any Error>) throws -> Void
+  ) async throws {
+    let gate = DispatchSemaphore(value: 0)
+    let (isHeld, held) = AsyncStream.makeStream(of: Void.self)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask {
+        try await store.write(.urgent) { _ in
+          held.finish()
+          gate.wait()
+        }
+      }
+      for await _ in isHeld {}
+      try body(&group)
+      while store.writeStatistics.waiting < waiting { await Task.yield() }
+      gate.signal()
+      try await group.waitForAll()
+    }
+  }
+
+  @Test func writesThatWaitShareACommit() async throws {
+    let store = try SQLiteStore.inMemory()
+    let definition = try await store.prepare()
+    let before = store.writeStatistics
+    try await gather(store, 200) { group in
+      for index in 0..<200 {
+        let offer = try offer("com.\(index)", definition)
+        group.addTask { _ = try await store.submit(offer, at: someTime) }
+      }
+    }
+    #expect(store.writeStatistics.operations - before.operations == 201)
+    #expect(store.writeStatistics.groups - before.groups == 2)
+    #expect(try await store.counts().map(\.count) == [200])
+  }
+
+  @Test func aGroupHoldsAThousandAtMost() async throws {
+    let store = try SQLiteStore.inMemory()
+    let before = store.writeStatistics.groups
+    try await gather(store, 2500) { group in
+      for _ in 0..<2500 { group.addTask { try await store.write(.ordinary) { _ in } } }
+    }
+    #expect(store.writeStatistics.groups - before == 4)
+  }
+
+  @Test(arguments: [0, 7, 19])
+  func aWriteThatThrowsHalfwayDisturbsNoOther(culprit: Int) async throws {
+    let store = try SQLiteStore.inMemory()
+    let definition = try await store.prepare()
+    let failures = Shared<[Int]>([])
+    try await gather(store, 20) { group in
+      for index in 0..<20 {
+        let offer = try offer("com.\(index)", definition)
+        group.addTask {
+          do {
+            _ = try await store.write(.ordinary) { verbs in
+              _ = try verbs.submit(offer, at: someTime)
+              if index == culprit { throw Unexpected() }
+            }
+          } catch { failures.value.withLock { $0.append(index) } }
+        }
+      }
+    }
+    #expect(failures.value.withLock { $0 } == [culprit])
+    #expect(try await store.counts().map(\.count) == [19])
+    #expect(try await store.submit("com.next", to: definition).number == 1)
+    #expect(try await store.recount() == store.counts())
+  }
+
+  /// A refusal that changed nothing costs the others no second run.
+  @Test func aRefusalDoesNotMakeTheOthersRunAgain() async throws {
+    let store = try SQLiteStore.inMemory()
+    let runs = Shared(0)
+    try await gather(store, 3) { group in
+      for index in 0..<3 {
+        group.addTask {
+          if index == 1 {
+            #expect(await refusal { _ = try await store.retry(RequestID(9), skippingBatch: false, at: someTime) } != nil)
+          } else {
+            try await store.write(.ordinary) { _ in runs.value.withLock { $0 += 1 } }
+          }
+        }
+      }
+    }
+    #expect(runs.value.withLock { $0 } == 2)
+  }
+
+  @Test func urgentWritesGoFirstAndTheOthersDoNotStarve() throws {
+    var queue = WriteQueue(limit: 4096)
+    for _ in 0..<2000 { _ = queue.add(Marker(.urgent), .urgent) }
+    for _ in 0..<600 { _ = queue.add(Marker(.ordinary), .ordinary) }
+    let groups = [queue.takeGroup(), queue.takeGroup(), queue.takeGroup()].map { group in
+      (group ?? []).compactMap { ($0 as? Marker)?.lane }
+    }
+    #expect(groups.map { $0.count { $0 == .urgent } } == [750, 750, 500])
+    #expect(groups.map { $0.count { $0 == .ordinary } } == [250, 250, 100])
+    #expect(groups.allSatisfy { $0.first == .urgent })
+    #expect(queue.takeGroup() == nil)
+  }
+
+  @Test func overloadShedsOrdinaryWritesAndKeepsUrgentOnes() {
+    var queue = WriteQueue(limit: 3)
+    #expect(queue.add(Marker(.ordinary), .ordinary) == .start)
+    #expect(queue.add(Marker(.ordinary), .ordinary) == .wait)
+    #expect(queue.add(Marker(.ordinary), .ordinary) == .wait)
+    #expect(queue.add(Marker(.ordinary), .ordinary) == .refuse(.overloaded))
+    #expect(queue.add(Marker(.urgent), .urgent) == .wait)
+  }
+
+  @Test func overloadIsAnsweredWithWhenToTryAgain() async throws {
+    let store = try SQLiteStore.inMemory(limits: StoreLimits(waitingWrites: 2))
+    let error = Shared<StoreError?>(nil)
+    let refused = AsyncStream.makeStream(of: Void.self)
+    try await gather(store, 2) { group in
+      for _ in 0..<3 {
+        group.addTask {
+          if let found = await refusal({ try await store.write(.ordinary) { _ in } }) { error.value.withLock { $0 = found } }
+          refused.continuation.finish()
+        }
+      }
+    }
+    #expect(error.value.withLock { $0 }.map { $0.code == .overloaded && $0.message.contains("try again") } ?? true)
+  }
+
+  @Test func afterADiskErrorEveryWriteIsUnknownAndTheStoreSaysSo() async throws {
+    let store = try SQLiteStore.inMemory()
+    let first = await refusal {
+      try await store.write(.ordinary) { _ in throw DatabaseError(resultCode: .SQLITE_IOERR_FSYNC, message: "disk I/O error") }
+    }
+    #expect(first?.code == .unknown)
+    #expect(await refusal { try await store.setPaused(true) }?.code == .unknown)
+    var reports = store.failures.makeAsyncIterator()
+    #expect(await reports.next()?.code == .unknown)
+    #expect(try await store.fleet().isPaused == false)
+  }
+
+  @Test func aCancelledCallerStillGetsItsAnswer() async throws {
+    let store = try SQLiteStore.inMemory()
+    let definition = try await store.prepare()
+    let offer = try offer("com.a", definition)
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await store.submit(offer, at: someTime)
+    }
+    #expect(try await task.value.first?.number == 1)
+  }
+}
+
+private final class Shared<Value: Sendable>: Sendable {
+  let value: Mutex<Value>
+  init(_ value: Value) { self.value = Mutex(value) }
+}
+
+private final class Marker: BatonStore.Operation {
+  let lane: WriteLane
+  init(_ lane: WriteLane) { self.lane = lane }
+  func run(_ verbs: Verbs) {}
+  func fail(_ error: StoreError) {}
+  func answer() {}
+}
+
+extension SQLiteStore {
+  /// The counts as the rows have them.
+  func recount() async throws -> [DefinitionCount] {
+    try await read { verbs in
+      let sql = """
+        SELECT p.name, r.state, count(*) FROM request r JOIN definition d ON d.id = r.definition
+          JOIN pattern p ON p.id = d.pattern GROUP BY p.name, r.state ORDER BY p.name, r.state
+        """
+      return try Row.fetchAll(verbs.db, sql: sql).map { row in
+        DefinitionCount(
+          pattern: IdentifierPattern(trusted: row[0]), state: RequestState(code: row[1]), count: row[2])
+      }
+    }
+  }
+}

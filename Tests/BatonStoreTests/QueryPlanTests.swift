@@ -1,0 +1,62 @@
+import GRDB
+import Testing
+
+@testable import BatonStore
+
+/// What the verbs of a busy coordinator cost must not grow with the queue: every hot statement is a seek.
+@Suite struct QueryPlanTests {
+  private static let hot: [Query] = [
+    .submission, .insertSubmission, .identifier, .insertIdentifier, .advanceIdentifier, .waitingOfIdentifier,
+    .liveOfIdentifier, .insertRequest, .replaceRequest, .setPayload, .clearPayload, .insertEvent, .pattern,
+    .setPatternCounts, .definition, .leaseHolder, .oldestReady, .readyRequest, .startRequest, .insertLaunch,
+    .noteFirstLaunch, .due, .makeReady, .nextEligible, .standing, .firstBatch, .setProgress, .resetLosses,
+    .launchedRequest, .closeLaunch, .settleRequest, .heldRequest, .setReadiness, .openLaunch, .noteExpiry,
+    .itemStanding, .lastPage, .insertPage, .freezeItems, .pages, .launchExists, .lastOutput, .setOutput, .trimOutput,
+    .output, .openElsewhere, .grantLease, .openOnHost, .endLease, .assignments, .unfinishedRequest,
+    .unfinishedOfIdentifier, .unfinishedInState, .cancelRequest, .noteCancellation, .reopenRequest, .requestByID,
+    .requestByNumber, .liveRequest, .waitingRequest, .launches, .events, .nextReadyPriority, .nextReadyDefinition,
+    .endedBefore, .oldestEnded, .deleteRequest,
+  ]
+
+  private func plan(_ query: Query) async throws -> [String] {
+    let store = try SQLiteStore.inMemory()
+    return try await store.read { verbs in
+      let statement = try verbs.db.makeStatement(sql: "EXPLAIN QUERY PLAN " + query.sql)
+      let arguments = StatementArguments(Array(repeating: 1, count: statement.columnCount == 0 ? 0 : parameters(query)))
+      statement.setUncheckedArguments(arguments)
+      return try Row.fetchAll(statement).map { $0["detail"] }
+    }
+  }
+
+  @Test(arguments: hot.indices)
+  func aHotStatementScansNothing(index: Int) async throws {
+    let query = Self.hot[index]
+    for step in try await plan(query) {
+      // An index in order that is left after `LIMIT` rows is no scan of the queue.
+      let isOrdered = step.contains("USING INDEX request_") || step.contains("USING COVERING INDEX request_")
+      #expect(!step.hasPrefix("SCAN") || isOrdered && query.sql.contains("LIMIT"), "\(step)\n\(query.sql)")
+      #expect(!step.contains("TEMP B-TREE"), "\(step)\n\(query.sql)")
+    }
+  }
+
+  @Test func claimAndPromotionUseTheirIndexes() async throws {
+    #expect(try await plan(.oldestReady).contains { $0.contains("request_ready (definition=? AND priority=?)") })
+    #expect(try await plan(.due).contains { $0.contains("request_eligible (eligible_at<?)") })
+    #expect(try await plan(.nextEligible).contains { $0.contains("request_eligible") })
+  }
+
+  @Test(arguments: Query.lists.indices)
+  func noListSortsTheQueue(index: Int) async throws {
+    let query = Query.lists[index]
+    let startsFromNames = (4..<8).contains(index)
+    for step in try await plan(query) where !startsFromNames {
+      #expect(!step.contains("TEMP B-TREE"), "\(step)\n\(query.sql)")
+      #expect(!step.hasPrefix("SCAN i"), "\(step)\n\(query.sql)")
+    }
+  }
+}
+
+private func parameters(_ query: Query) -> Int {
+  let numbered = query.sql.split(separator: "?").dropFirst().compactMap { $0.first?.wholeNumberValue }.max()
+  return numbered ?? query.sql.count { $0 == "?" }
+}

@@ -1,0 +1,82 @@
+import BatonModel
+import GRDB
+import Testing
+
+@testable import BatonStore
+
+/// The invariants that no code can break, because the schema has them.
+@Suite struct SchemaTests {
+  private func running() async throws -> (store: SQLiteStore, launch: LaunchKey) {
+    let store = try SQLiteStore.inMemory()
+    let definition = try await store.prepare()
+    try await store.submit("com.a", to: definition)
+    let launch = try await store.start(definition)
+    try await store.submit("com.a", to: definition, id: "second")
+    return (store, launch)
+  }
+
+  @Test(arguments: [
+    // A second open launch of a request.
+    """
+    INSERT INTO launch (request, number, host, incarnation, gpus, span_id, started_at, first_batch)
+    SELECT request, 2, host, incarnation, gpus, span_id, started_at, 0 FROM launch
+    """,
+    // A second live request of an identifier, and a second waiting one.
+    "UPDATE request SET state = 2, cause = NULL, launches = 1, host = 1, started_at = 1 WHERE number = 2",
+    """
+    INSERT INTO request (id, identifier, number, definition, priority, state, cause, eligible_at, earliest_at,
+      submitted_at, principal, trace_id, span_id, is_sampled)
+    SELECT 99, identifier, 3, definition, priority, state, cause, eligible_at, earliest_at, submitted_at, principal,
+      trace_id, span_id, is_sampled FROM request WHERE number = 2
+    """,
+    // States without the facts they need.
+    "UPDATE request SET state = 9 WHERE number = 1", "UPDATE request SET state = 3 WHERE number = 1",
+    "UPDATE request SET cause = NULL WHERE number = 2", "UPDATE request SET ended_at = 1 WHERE number = 1",
+    "UPDATE request SET host = NULL WHERE number = 1", "UPDATE launch SET outcome = 'lost'",
+    "UPDATE launch SET ended_at = 1, outcome = 'vanished'",
+    // What other rows refer to.
+    "DELETE FROM identifier", "DELETE FROM definition", "DELETE FROM host",
+    "UPDATE pattern SET ready = -1", "INSERT INTO store (id, incarnation) VALUES (2, 'b')",
+    "UPDATE request SET number = 'two'",
+  ])
+  func theSchemaRefuses(statement: String) async throws {
+    let (store, _) = try await running()
+    let error = await refusal { try await store.write(.ordinary) { try $0.db.execute(sql: statement) } }
+    #expect(error != nil, "\(statement) was accepted")
+  }
+
+  @Test func theTotalLimitOfPendingRequestsSaysWhichItIs() async throws {
+    let store = try SQLiteStore.inMemory(limits: StoreLimits(pending: 2))
+    let definition = try await store.prepare()
+    try await store.submit("com.a", to: definition)
+    try await store.submit("com.b", to: definition)
+    let refused = SubmissionAnswer.refused(.tooManyPending(limit: "limits.pending", allowed: 2, pending: 2))
+    #expect(try await store.submit("com.c", to: definition) == refused)
+    _ = try await store.start(definition)
+    #expect(try await store.submit("com.c", to: definition) != refused)
+  }
+
+  @Test func aMillionItemsAreKeptAndReadInPages() async throws {
+    let (store, launch) = try await running()
+    for page in 0..<1000 {
+      let items = (0..<1000).map { "item \(page * 1000 + $0)" }
+      let answer = try await store.appendItems(
+        ItemPage(launch: launch, start: page * 1000, items: items, isLast: page == 999))
+      #expect(answer == .committed(count: (page + 1) * 1000, isFrozen: page == 999))
+    }
+    #expect(try await store.items(of: launch.request, start: 999_998, count: 9) == ["item 999998", "item 999999"])
+    #expect(try await store.items(of: launch.request, start: 499_999, count: 2) == ["item 499999", "item 500000"])
+  }
+
+  @Test func definitionsWithEqualContentAreOneRowWhateverTheirOrder() throws {
+    var definition = Definition(pattern: try #require(IdentifierPattern("a")), kind: .refresh)
+    let keys = (0..<20).map { "KEY_\($0)" }
+    definition.work = Work(command: ["x"], environment: Dictionary(uniqueKeysWithValues: keys.map { ($0, "1") }))
+    let json = try definition.canonicalJSON()
+    for _ in 0..<10 {
+      definition.work?.environment = Dictionary(uniqueKeysWithValues: keys.shuffled().map { ($0, "1") })
+      #expect(try definition.canonicalJSON() == json)
+    }
+    #expect(try Definition(canonicalJSON: json) == definition)
+  }
+}

@@ -1,0 +1,23 @@
+import BatonSimulation
+import BatonStore
+import Testing
+
+@Suite struct StoreConformanceTests {
+  @Test(arguments: StoreConformance.cases)
+  func inMemory(promise: StoreConformance.Case) async throws {
+    try await promise.run { try SQLiteStore.inMemory() }
+  }
+
+  @Test(arguments: StoreConformance.cases)
+  func inAFolder(promise: StoreConformance.Case) async throws {
+    try await TemporaryFolder.with { folder in
+      try await promise.run { try SQLiteStore.open(folder: folder) }
+    }
+  }
+
+  @Test func everyPromiseHasANameOfItsOwn() {
+    let names = StoreConformance.cases.map(\.name)
+    #expect(Set(names).count == names.count)
+    #expect(names.count >= 40)
+  }
+}
