@@ -59,9 +59,9 @@ release:
 faults: release
 	Scripts/faults/all "$(ROUNDS)" "$(SEED)"
 
-## bench: measures what Benchmarks/ measures, on release binaries
+## bench: the figures of Benchmarks/ with their limits, on release binaries; FIGURE=B1 for one
 bench: release
-	Benchmarks/run
+	$(RELEASE)/baton-benchmarks $(FIGURE)
 
 ## proto: regenerates the protobuf code after a change of baton.proto (needs protoc)
 proto:

@@ -27,6 +27,7 @@ let package = Package(
   products: [
     .library(name: "BatonHandler", targets: ["BatonHandler"]),
     .library(name: "BatonWorker", targets: ["BatonWorker"]),
+    .executable(name: "baton", targets: ["baton"]),
     .executable(name: "baton-worker", targets: ["baton-worker"]),
   ],
   dependencies: [
@@ -89,6 +90,18 @@ let package = Package(
         signals, logging,
         .product(name: "Subprocess", package: "swift-subprocess"),
         .product(name: "SystemPackage", package: "swift-system"),
+      ], swiftSettings: strict),
+    .target(
+      name: "BatonCommands",
+      dependencies: [
+        "BatonModel", "BatonSpec", "BatonStore", "BatonCoordinator",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], swiftSettings: strict),
+    .executableTarget(
+      name: "baton",
+      dependencies: [
+        "BatonModel", "BatonSettings", "BatonStore", "BatonWire", "BatonCoordinator", "BatonWorker", "BatonCommands",
+        lifecycle, signals, logging, .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: strict),
     .executableTarget(
       name: "baton-worker",

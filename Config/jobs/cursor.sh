@@ -21,7 +21,8 @@ while [ "$next" -le "$last" ]; do
   [ "$end" -le "$last" ] || end=$last
   found=$(awk -v first="$next" -v last="$end" -v best="$best" -v longest="$length" 'BEGIN {
     for (n = first; n <= last; n++) {
-      for (value = n, steps = 1; value != 1; steps++) value = value % 2 ? 3 * value + 1 : value / 2
+      value = n
+      for (steps = 1; value != 1; steps++) value = value % 2 ? 3 * value + 1 : value / 2
       if (steps > longest) { best = n; longest = steps }
     }
     print best, longest

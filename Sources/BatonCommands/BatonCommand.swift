@@ -16,8 +16,8 @@ package struct BatonCommand: AsyncParsableCommand {
         baton coordinator --data DIR
         baton-worker --name NAME --data DIR
         baton submit -f job.yaml --wait
-      Completions for your shell (bash, zsh or fish):
-        baton --generate-completion-script bash > ~/.local/share/bash-completion/completions/baton
+      Completions in your shell (bash, zsh or fish):
+        source <(baton --generate-completion-script bash)
 
       Exit status: 0 done or accepted; 1 failed or cancelled; 2 waiting (explain only); 3 not found; 4 refused; \
       64 usage; 65 bad YAML; 69 coordinator unreachable; 75 unavailable; 77 not permitted; 124 wait timed out; \

@@ -40,7 +40,12 @@ extension Coordinator {
       try await perform(endOf: incarnation, on: hello.host)
       return try await attach(hello, connection, from: address)
     case .attached(let held):
-      try await attached(hello, held: held, connection)
+      do {
+        try await attached(hello, held: held, connection)
+      } catch {
+        state.withLock { $0.dispatcher.disconnected(hello.host) }
+        throw error
+      }
       return true
     }
   }
@@ -78,6 +83,7 @@ extension Coordinator {
       return state.dispatcher.attached(
         hello.host, held: held, running: hello.running, assignments: assignments)
     }
+    noteAttachment()
     logger.info("a worker is attached", metadata: ["host": "\(hello.host)", "running": "\(hello.running.count)"])
     dispatchSignal.raise()
   }
@@ -191,13 +197,20 @@ extension Coordinator {
     let messages = zip(checkpoints, answers).map { checkpoint, answer -> CoordinatorMessage in
       switch answer {
       case .committed(let batch): .committed(checkpoint.launch, batch: batch)
-      case .superseded: .withdraw(checkpoint.launch, "another launch of this request is live, or it has ended")
+      case .superseded: withdrawal(of: checkpoint)
       case .refused(let text): .refuse(checkpoint.launch, text)
       }
     }
     connection.down.send(contentsOf: messages)
     state.withLock { state in for checkpoint in checkpoints { state.updates[checkpoint.launch]?.settle() } }
     for checkpoint in checkpoints { watchers.changed(checkpoint.launch.request) }
+  }
+
+  private func withdrawal(of checkpoint: Checkpoint) -> CoordinatorMessage {
+    logger.notice(
+      "a superseded launch tried to commit",
+      metadata: ["launch": "\(checkpoint.launch)", "batch": "\(checkpoint.batch)"])
+    return .withdraw(checkpoint.launch, "another launch of this request is live, or it has ended")
   }
 
   private func end(_ endings: [Ending], _ connection: Connection) async throws {

@@ -17,6 +17,7 @@ package final class Coordinator: Sendable {
   /// Says that something may be ready to start.
   let dispatchSignal = Signal()
   let watchers = Watchers()
+  private let attachment = Signal()
 
   struct State {
     var dispatcher: Dispatcher
@@ -84,6 +85,11 @@ package final class Coordinator: Sendable {
       group.cancelAll()
     }
   }
+
+  /// Returns once a worker is attached that was not before; for one caller.
+  package func waitForAttachment() async { await attachment.wait() }
+
+  func noteAttachment() { attachment.raise() }
 
   /// Takes nothing new from operators, and lets workers go: they come back to the next coordinator within their lease.
   package func stopAccepting() {

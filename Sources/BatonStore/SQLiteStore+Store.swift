@@ -65,9 +65,9 @@ extension SQLiteStore: Store {
       return try await write(.urgent) { try $0.cancel(selection, by: principal, at: now) }
     }
     var cancelled: [Cancellation] = []
-    var position: RequestID? = RequestID(0)
-    while let after = position {
-      let step = try await write(.urgent) { try $0.cancelAll(by: principal, after: after, limit: 1000, at: now) }
+    var position: CancelPosition? = try await write(.urgent) { try $0.cancelPosition() }
+    while let current = position {
+      let step = try await write(.urgent) { try $0.cancelStep(current, by: principal, limit: 1000, at: now) }
       cancelled += step.cancelled
       position = step.next
     }

@@ -13,7 +13,7 @@ import Testing
     .launchedRequest, .closeLaunch, .settleRequest, .heldRequest, .setReadiness, .openLaunch, .noteExpiry,
     .itemStanding, .lastPage, .insertPage, .freezeItems, .pages, .launchExists, .lastOutput, .setOutput, .trimOutput,
     .output, .openElsewhere, .grantLease, .openOnHost, .endLease, .assignments, .unfinishedRequest,
-    .unfinishedOfIdentifier, .unfinishedInState, .cancelRequest, .noteCancellation, .reopenRequest, .requestByID,
+    .unfinishedOfIdentifier, .scheduledBelow, .readyBelow, .runningBelow, .cancelRequest, .noteCancellation, .reopenRequest, .requestByID,
     .requestByNumber, .liveRequest, .waitingRequest, .launches, .events, .nextReadyPriority, .nextReadyDefinition,
     .endedBefore, .oldestEnded, .deleteRequest,
   ]
@@ -45,13 +45,16 @@ import Testing
     #expect(try await plan(.nextEligible).contains { $0.contains("request_eligible") })
   }
 
-  @Test(arguments: Query.lists.indices)
-  func noListSortsTheQueue(index: Int) async throws {
-    let query = Query.lists[index]
-    let startsFromNames = (4..<8).contains(index)
-    for step in try await plan(query) where !startsFromNames {
-      #expect(!step.contains("TEMP B-TREE"), "\(step)\n\(query.sql)")
-      #expect(!step.hasPrefix("SCAN i"), "\(step)\n\(query.sql)")
+  /// Sorting is for what names and retention bound.
+  @Test(arguments: ListSource.allCases)
+  func noListSortsTheQueue(source: ListSource) async throws {
+    let sorts = source == .names || source == .succeeded
+    for names in [NameRange.Kind.every, .many] {
+      let query = Query.list(source, names)
+      for step in try await plan(query) {
+        #expect(sorts || !step.contains("TEMP B-TREE"), "\(step)\n\(query.sql)")
+        #expect(!step.hasPrefix("SCAN i"), "\(step)\n\(query.sql)")
+      }
     }
   }
 }

@@ -20,7 +20,8 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
         baton submit com.example.report
         baton submit com.example.photos.export.42 --payload '{"album": 42}' --wait
         baton submit com.example.report --payload @report.json --earliest 15m
-        baton submit com.example.report --earliest 2026-03-01T06:30:00Z --priority utility
+        baton submit com.example.report --earliest 2026-03-01T06:30:00Z
+        baton submit com.example.report --priority userInitiated
         baton submit -f job.yaml --wait
       """)
 

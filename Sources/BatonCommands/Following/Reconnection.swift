@@ -4,9 +4,9 @@ import Synchronization
 /// Tries again when the connection to a coordinator that did answer is lost: requests go on while it restarts, and so
 /// does whoever watches them.
 final class Reconnection: Sendable {
-  /// Waits of a second in a row, then the command gives up.
-  static let limit = 60
-  static let pause = Duration.seconds(1)
+  /// Tries in a row, half a second apart: after a minute the command gives up.
+  static let limit = 120
+  static let pause = Duration.milliseconds(500)
 
   private let hasConnected = Mutex(false)
   private let failures = Mutex(0)

@@ -92,7 +92,7 @@ extension Dispatcher {
   }
 
   private func hostsByFreeSlots() -> [HostName] {
-    hosts.values.filter { $0.isConnected && $0.host.freeSlots > 0 }
+    hosts.values.filter { $0.link == .attached && $0.host.freeSlots > 0 }
       .sorted { ($1.host.freeSlots, $0.host.name) < ($0.host.freeSlots, $1.host.name) }
       .map(\.host.name)
   }

@@ -42,6 +42,10 @@ extension Dispatcher {
     guard let definition = definitions[assignment.definition] else {
       preconditionFailure("launch \(assignment.launch) names definition \(assignment.definition), which nobody learnt")
     }
+    if case .attaching(let undelivered)? = hosts[host]?.link {
+      hosts[host]?.link = .attaching(undelivered: undelivered + [assignment])
+      return []
+    }
     var effects: [Effect] = []
     if hosts[host]?.knownDefinitions.insert(assignment.definition).inserted == true {
       effects.append(.send(host, .definition(assignment.definition, definition)))

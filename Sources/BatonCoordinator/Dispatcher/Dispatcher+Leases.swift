@@ -30,7 +30,7 @@ extension Dispatcher {
       break
     }
     state.lease = .held(hello.incarnation, until: now + leaseTerm)
-    state.isConnected = true
+    state.link = .attaching(undelivered: [])
     state.version = hello.version
     state.knownDefinitions = []
     state.host.capabilities = hello.capabilities
@@ -54,6 +54,9 @@ extension Dispatcher {
     var effects: [Effect] = [.send(host, .welcome(leaseTerm: leaseTerm))]
     let reported = Dictionary(running.map { ($0.launch, $0.gpus) }, uniquingKeysWith: { first, _ in first })
     let assigned = Set(assignments.map(\.launch))
+    var claimed: [Assignment] = []
+    if case .attaching(let undelivered)? = hosts[host]?.link { claimed = undelivered }
+    hosts[host]?.link = .attached
     // Only what was held before the store was asked: a claim may have been settled since.
     for launch in held where !assigned.contains(launch) { release(launch) }
     for var assignment in assignments.sorted(by: { $0.launch < $1.launch }) {
@@ -64,6 +67,9 @@ extension Dispatcher {
       } else if let reason = assignment.pendingExpiry {
         effects.append(.send(host, .expire(assignment.launch, reason)))
       }
+    }
+    for assignment in claimed where !assigned.contains(assignment.launch) && places[assignment.launch] == host {
+      effects += deliver(assignment, to: host)
     }
     for launch in running.map(\.launch).sorted() where !assigned.contains(launch) {
       effects.append(.send(host, .withdraw(launch, "another launch of this request is live, or it has ended")))
@@ -81,7 +87,7 @@ extension Dispatcher {
   }
 
   /// The stream closed. That alone decides nothing: the worker may come back within its lease.
-  package mutating func disconnected(_ host: HostName) { hosts[host]?.isConnected = false }
+  package mutating func disconnected(_ host: HostName) { hosts[host]?.link = .away }
 
   /// Ends every lease whose time is over.
   package mutating func tick(at now: Instant) -> [Effect] {
@@ -115,7 +121,7 @@ extension Dispatcher {
     guard case .ending(incarnation)? = hosts[host]?.lease else { return }
     for launch in hosts[host]?.launches.keys.sorted() ?? [] { release(launch) }
     hosts[host]?.lease = .none
-    hosts[host]?.isConnected = false
+    hosts[host]?.link = .away
   }
 
   /// When `tick` has something to do, nil if no lease is held.

@@ -50,12 +50,21 @@ package struct HostState: Sendable {
   package var host: Host
   package var version: String
   package var lease: Lease
-  package var isConnected: Bool
+  package var link: Link
   package var launches: [LaunchKey: RunningState]
   /// Definitions that the present connection has been sent.
   var knownDefinitions: Set<DefinitionID> = []
   /// By an operator; `host.isDraining` is true also while the worker itself shuts down.
   var isDrainedByOperator = false
+
+  package enum Link: Hashable, Sendable {
+    case away
+    /// Said hello; the store is being asked what it runs. What is claimed for it meanwhile is delivered afterwards.
+    case attaching(undelivered: [Assignment])
+    case attached
+  }
+
+  package var isConnected: Bool { link != .away }
 
   package var incarnation: Incarnation? {
     switch lease {
@@ -119,6 +128,6 @@ extension HostState {
   static func unknown(_ name: HostName) -> HostState {
     HostState(
       host: Host(name: name, capabilities: Capabilities(slots: 0), conditions: .assumed, hasLease: false),
-      version: "", lease: .none, isConnected: false, launches: [:])
+      version: "", lease: .none, link: .away, launches: [:])
   }
 }

@@ -105,7 +105,8 @@ enum InitialSchema {
     CREATE UNIQUE INDEX request_live ON request (identifier) WHERE launches > 0 AND state <= 2;
     CREATE INDEX request_ready ON request (definition, priority) WHERE state = 1;  -- then by id: the oldest first
     CREATE INDEX request_eligible ON request (eligible_at) WHERE state = 0;
-    CREATE INDEX request_state ON request (state);
+    CREATE INDEX request_scheduled ON request (state) WHERE state = 0;  -- for lists, by id; as is the next
+    CREATE INDEX request_unsuccessful ON request (state) WHERE state >= 4;
     CREATE INDEX request_host ON request (host) WHERE host IS NOT NULL;
     CREATE INDEX request_ended ON request (ended_at) WHERE ended_at IS NOT NULL;
 
@@ -121,7 +122,8 @@ enum InitialSchema {
       span_id BLOB NOT NULL CHECK (length(span_id) = 8),
       started_at INTEGER NOT NULL,
       ended_at INTEGER,
-      outcome TEXT CHECK (outcome IN ('finished', 'failed', 'expired', 'lost')),
+      -- Not `IN`, which builds a table each time it is checked.
+      outcome TEXT CHECK (outcome = 'finished' OR outcome = 'failed' OR outcome = 'expired' OR outcome = 'lost'),
       reason TEXT,
       is_graceful INTEGER NOT NULL DEFAULT 1 CHECK (is_graceful IN (0, 1)),
       first_batch INTEGER NOT NULL CHECK (first_batch >= 0),

@@ -13,8 +13,16 @@ private struct Unfinished {
   var host: String?
 }
 
+/// How far cancelling everything has come.
+struct CancelPosition: Hashable {
+  /// Requests from here on were submitted later, and stay.
+  var end: Int64
+  /// Running ones up to here were stopped.
+  var running: Int64
+}
+
 extension Verbs {
-  /// `.all` is bounded by `cancelAll`; here it would be one long transaction.
+  /// `.all` is one long transaction here; `SQLiteStore` takes it in steps.
   package func cancel(
     _ selection: RequestSelection, by principal: String, at now: Timestamp
   ) throws -> [Cancellation] {
@@ -23,24 +31,42 @@ extension Verbs {
     case .identifier(let name):
       // The waiting one first, or the end of the live one would release it.
       try cancel(prepare(.unfinishedOfIdentifier).all(name.rawValue, row: Self.unfinished), principal, now)
-    case .all: try cancelAll(by: principal, after: RequestID(0), limit: .max, at: now).cancelled
+    case .all: try cancelAll(by: principal, at: now)
     }
   }
 
-  /// One step of cancelling everything: the unfinished requests that follow `after`, at most `limit`; `next` is nil
-  /// when there are no more.
-  func cancelAll(
-    by principal: String, after: RequestID, limit: Int, at now: Timestamp
-  ) throws -> (cancelled: [Cancellation], next: RequestID?) {
-    var found: [Unfinished] = []
-    for state in [RequestState.scheduled, .ready, .running] {
-      found += try prepare(.unfinishedInState).all(state.code, after.rawValue, limit, row: Self.unfinished)
+  private func cancelAll(by principal: String, at now: Timestamp) throws -> [Cancellation] {
+    var all: [Cancellation] = []
+    var position: CancelPosition? = try cancelPosition()
+    while let current = position {
+      let step = try cancelStep(current, by: principal, limit: 1000, at: now)
+      all += step.cancelled
+      position = step.next
     }
-    let step = found.sorted { $0.id < $1.id }.prefix(limit)
-    // Those that wait go before those they wait for.
-    let order = step.sorted { ($0.launches > 0 ? 1 : 0, $0.id) < ($1.launches > 0 ? 1 : 0, $1.id) }
-    let cancelled = try cancel(order, principal, now)
-    return (cancelled, step.count < limit ? nil : step.last.map { RequestID($0.id) })
+    return all
+  }
+
+  /// Where cancelling everything begins: with the requests that are there now.
+  func cancelPosition() throws -> CancelPosition {
+    let next = try nextRequest ?? prepare(.nextRequest).first { $0.int64(0) } ?? 1
+    return CancelPosition(end: next, running: 0)
+  }
+
+  /// One step of cancelling everything, at most `limit` requests: those that wait for their first launch, then those
+  /// between launches, then those that run. `next` is nil when nothing is left.
+  func cancelStep(
+    _ position: CancelPosition, by principal: String, limit: Int, at now: Timestamp
+  ) throws -> (cancelled: [Cancellation], next: CancelPosition?) {
+    for query in [Query.scheduledBelow, .readyBelow] {
+      let pending = try prepare(query).all(position.end, limit, row: Self.unfinished)
+      // Those that wait go before those they wait for, or they would be released first.
+      let ordered = pending.sorted { ($0.launches > 0 ? 1 : 0, $0.id) < ($1.launches > 0 ? 1 : 0, $1.id) }
+      if !ordered.isEmpty { return (try cancel(ordered, principal, now), position) }
+    }
+    let running = try prepare(.runningBelow).all(position.running, position.end, limit, row: Self.unfinished)
+    let stopped = try cancel(running, principal, now)
+    guard running.count == limit, let last = running.last else { return (stopped, nil) }
+    return (stopped, CancelPosition(end: position.end, running: last.id))
   }
 
   private func cancel(_ requests: [Unfinished], _ principal: String, _ now: Timestamp) throws -> [Cancellation] {
@@ -73,20 +99,28 @@ extension Verbs {
 }
 
 extension Query {
-  private static let unfinishedColumns = """
-    SELECT r.id, r.identifier, i.name, r.number, r.definition, r.state, r.launches, h.name
-    FROM request r JOIN identifier i ON i.id = r.identifier LEFT JOIN host h ON h.id = r.host
+  private static func unfinishedColumns(of requests: String) -> String {
     """
-  static let unfinishedRequest = Query(unfinishedColumns + " WHERE r.id = ? AND r.state <= 2")
+    SELECT r.id, r.identifier, i.name, r.number, r.definition, r.state, r.launches, h.name
+    FROM \(requests) JOIN identifier i ON i.id = r.identifier LEFT JOIN host h ON h.id = r.host
+    """
+  }
+  static let unfinishedRequest = Query(unfinishedColumns(of: "request r") + " WHERE r.id = ? AND r.state <= 2")
   static let unfinishedOfIdentifier = Query(
     """
-    \(unfinishedColumns) WHERE r.identifier = (SELECT id FROM identifier WHERE name = ?1)
+    \(unfinishedColumns(of: "request r")) WHERE r.identifier = (SELECT id FROM identifier WHERE name = ?1)
       AND r.launches = 0 AND r.state <= 1
     UNION ALL
-    \(unfinishedColumns) WHERE r.identifier = (SELECT id FROM identifier WHERE name = ?1)
+    \(unfinishedColumns(of: "request r")) WHERE r.identifier = (SELECT id FROM identifier WHERE name = ?1)
       AND r.launches > 0 AND r.state <= 2
     """)
-  static let unfinishedInState = Query(unfinishedColumns + " WHERE r.state = ? AND r.id > ? ORDER BY r.id LIMIT ?")
+  static let scheduledBelow = Query(unfinishedColumns(of: "request r INDEXED BY request_scheduled")
+    + " WHERE r.state = 0 AND r.id < ? ORDER BY r.id LIMIT ?")
+  static let readyBelow = Query(
+    unfinishedColumns(of: "request r INDEXED BY request_ready") + " WHERE r.state = 1 AND +r.id < ? LIMIT ?")
+  static let runningBelow = Query(
+    unfinishedColumns(of: "launch l INDEXED BY launch_open CROSS JOIN request r ON r.id = l.request")
+      + " WHERE l.ended_at IS NULL AND l.request > ? AND l.request < ? ORDER BY l.request LIMIT ?")
   static let cancelRequest = Query(
     """
     UPDATE request SET state = 5, cause = NULL, cancelled_by = ?, ended_at = ?, outcome = 'cancelled', reason = ?

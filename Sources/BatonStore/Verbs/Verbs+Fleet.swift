@@ -24,7 +24,7 @@ extension Verbs {
   }
 
   /// Steps from class to class through the index of ready requests: two seeks a class, however many requests are ready.
-  private func readyClasses() throws -> [RequirementClass] {
+  func readyClasses() throws -> [RequirementClass] {
     var classes: [RequirementClass] = []
     var (definition, priority) = (Int64.min, -1)
     while let next = try nextReadyClass(after: definition, priority) {

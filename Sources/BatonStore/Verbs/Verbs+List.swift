@@ -4,22 +4,26 @@ extension Verbs {
   /// Cursors and payloads are left out: `request` answers them.
   package func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) throws -> [RequestRecord] {
     let after = after?.rawValue ?? 0
-    // Each state is a range of an index in the order of ids, so every list but a filtered one reads what it answers.
-    let states: [RequestState?] = filter.states.isEmpty ? [nil] : filter.states.sorted { $0.code < $1.code }
     let names = try names(of: filter)
     var found: [RequestRecord] = []
-    for state in states {
-      found += try list(state, names, filter.host, after: after, limit: limit)
+    for source in ListSource.sources(of: filter, startsFromNames: names.kind == .few) {
+      found += try list(source, names, filter, after: after, limit: limit)
     }
     return try found.sorted { $0.id < $1.id }.prefix(limit).compactMap { try complete($0) }
   }
 
   private func list(
-    _ state: RequestState?, _ names: NameRange, _ host: HostName?, after: Int64, limit: Int
+    _ source: ListSource, _ names: NameRange, _ filter: RequestFilter, after: Int64, limit: Int
   ) throws -> [RequestRecord] {
-    let query = Query.list(names: names, state: state != nil, host: host != nil)
-    return try prepare(query).all(
-      after, limit, names.lower, names.upper, state?.code, host?.rawValue, row: Self.record)
+    // Ready requests are in the order of ids only within their class.
+    let classes: [RequirementClass?] = source == .ready ? try readyClasses() : [nil]
+    let prepared = try prepare(Query.list(source, names.kind))
+    let states = filter.states.isEmpty ? nil : filter.states.reduce(0) { $0 | 1 << $1.code }
+    return try classes.flatMap { requirementClass in
+      try prepared.all(
+        after, limit, names.lower, names.upper, states, filter.host?.rawValue,
+        requirementClass?.definition.rawValue, requirementClass?.priority.rawValue, row: Self.record)
+    }
   }
 
   /// Whether to start from the names or from the requests: a wildcard may match ten identifiers or a million.
@@ -34,9 +38,68 @@ extension Verbs {
   }
 }
 
+/// Which index a list is read from: each answers requests in the order of their ids, or no more of them than are kept
+/// after their end.
+enum ListSource: Int, CaseIterable {
+  /// All requests, by id.
+  case every
+  /// Those of the identifiers that were asked for.
+  case names
+  /// Those that run on a host or ran there last.
+  case host
+  case scheduled
+  /// Of one class.
+  case ready
+  case running
+  case succeeded
+  case failed
+  case cancelled
+
+  static func sources(of filter: RequestFilter, startsFromNames: Bool) -> [ListSource] {
+    if startsFromNames { return [.names] }
+    if filter.states.isEmpty { return [filter.host == nil ? .every : .host] }
+    return filter.states.sorted { $0.code < $1.code }.map { state in
+      switch state {
+      case .scheduled: .scheduled
+      case .ready: .ready
+      case .running: .running
+      case .succeeded: .succeeded
+      case .failed: .failed
+      case .cancelled: .cancelled
+      }
+    }
+  }
+
+  var tables: String {
+    switch self {
+    case .every, .names: "FROM request r"
+    case .host: "FROM request r INDEXED BY request_host"
+    case .scheduled: "FROM request r INDEXED BY request_scheduled"
+    case .ready: "FROM request r INDEXED BY request_ready"
+    case .running: "FROM launch l INDEXED BY launch_open CROSS JOIN request r ON r.id = l.request"
+    case .succeeded: "FROM request r INDEXED BY request_ended"
+    case .failed, .cancelled: "FROM request r INDEXED BY request_unsuccessful"
+    }
+  }
+
+  var condition: String {
+    switch self {
+    case .every: "r.id > ?1"
+    case .names: "+r.id > ?1"
+    case .host: "r.host = (SELECT id FROM host WHERE name = ?6) AND r.id > ?1"
+    case .scheduled: "r.state = 0 AND r.id > ?1"
+    case .ready: "r.state = 1 AND r.definition = ?7 AND r.priority = ?8 AND r.id > ?1"
+    case .running: "l.ended_at IS NULL AND l.request > ?1"
+    case .succeeded: "r.ended_at IS NOT NULL AND +r.state = 3 AND +r.id > ?1"
+    case .failed: "r.state >= 4 AND r.state = 4 AND r.id > ?1"
+    case .cancelled: "r.state >= 4 AND r.state = 5 AND r.id > ?1"
+    }
+  }
+}
+
 /// Identifiers from `lower` to `upper`, both included; identifiers are ASCII.
 struct NameRange {
-  enum Kind: Int { case every, few, many }
+  enum Kind: Int, CaseIterable { case every, few, many }
   var kind: Kind
   var lower: String?
   var upper: String?
@@ -47,33 +110,30 @@ extension Query {
   static let countNames = Query(
     "SELECT count(*) FROM (SELECT 1 FROM identifier WHERE name >= ? AND name <= ? LIMIT ?)")
 
+  static func list(_ source: ListSource, _ names: NameRange.Kind) -> Query {
+    lists[names.rawValue * ListSource.allCases.count + source.rawValue]
+  }
+
   /// One query for each combination that can be asked for.
-  static func list(names: NameRange, state: Bool, host: Bool) -> Query {
-    lists[names.kind.rawValue * 4 + (state ? 2 : 0) + (host ? 1 : 0)]
+  static let lists: [Query] = NameRange.Kind.allCases.flatMap { names in
+    ListSource.allCases.map { Query(listText($0, names)) }
   }
 
-  static let lists: [Query] = [NameRange.Kind.every, .few, .many].flatMap { kind in
-    [(false, false), (false, true), (true, false), (true, true)].map { state, host in
-      Query(listText(kind, state: state, host: host))
-    }
-  }
-
-  /// A `+` keeps SQLite from using an index for a condition; the last condition only names every parameter, because all
-  /// of them are bound.
-  private static func listText(_ kind: NameRange.Kind, state: Bool, host: Bool) -> String {
-    let fromNames = kind == .few
-    var conditions = [fromNames || host && !state ? "+r.id > ?1" : "r.id > ?1"]
-    switch kind {
-    case .every: break
-    case .few: conditions.append("r.identifier IN (SELECT id FROM identifier WHERE name >= ?3 AND name <= ?4)")
-    case .many: conditions.append("+i.name >= ?3 AND +i.name <= ?4")
-    }
-    if state { conditions.append("\(fromNames ? "+" : "")r.state = ?5") }
-    if host { conditions.append("\(fromNames || state ? "+" : "")r.host = (SELECT id FROM host WHERE name = ?6)") }
+  /// A `+` keeps SQLite from using an index for a condition. The last condition is always true and names every
+  /// parameter, because all of them are bound.
+  private static func listText(_ source: ListSource, _ names: NameRange.Kind) -> String {
+    let nameCondition =
+      switch names {
+      case .every: ""
+      case .few: "AND r.identifier IN (SELECT id FROM identifier WHERE name >= ?3 AND name <= ?4)"
+      case .many: "AND +i.name >= ?3 AND +i.name <= ?4"
+      }
     return """
-      \(recordColumns(withBlobs: false)) \(recordTables)
-      WHERE \(conditions.joined(separator: " AND ")) AND coalesce(?3, ?4, ?5, ?6, 0) IS NOT NULL
-      ORDER BY r.id LIMIT ?2
+      \(recordColumns(withBlobs: false)) \(source.tables) \(recordJoins)
+      WHERE \(source.condition) AND (?5 IS NULL OR ?5 >> +r.state & 1) \(nameCondition)
+        AND (?6 IS NULL OR +r.host = (SELECT id FROM host WHERE name = ?6))
+        AND coalesce(?3, ?4, ?5, ?6, ?7, ?8, 0) IS NOT NULL
+      ORDER BY \(source == .running ? "l.request" : "r.id") LIMIT ?2
       """
   }
 }

@@ -84,16 +84,16 @@ extension Query {
 
     """
   }
-  static let recordTables = """
-    FROM request r JOIN identifier i ON i.id = r.identifier LEFT JOIN progress p ON p.request = r.id
+  static let recordJoins = """
+    JOIN identifier i ON i.id = r.identifier LEFT JOIN progress p ON p.request = r.id
       LEFT JOIN host h ON h.id = r.host
 
     """
   private static let ofIdentifier = """
-    \(recordColumns(withBlobs: true)) \(recordTables)
+    \(recordColumns(withBlobs: true)) FROM request r \(recordJoins)
     WHERE r.identifier = (SELECT id FROM identifier WHERE name = ?)
     """
-  static let requestByID = Query("\(recordColumns(withBlobs: true)) \(recordTables) WHERE r.id = ?")
+  static let requestByID = Query("\(recordColumns(withBlobs: true)) FROM request r \(recordJoins) WHERE r.id = ?")
   static let requestByNumber = Query("\(ofIdentifier) AND r.number = ?")
   static let liveRequest = Query("\(ofIdentifier) AND r.launches > 0 AND r.state <= 2")
   static let waitingRequest = Query("\(ofIdentifier) AND r.launches = 0 AND r.state <= 1")

@@ -87,11 +87,18 @@ extension Worker {
   }
 
   private func serve(_ connection: Connection) async throws {
-    state.withLock { $0.connection = connection }
+    open(connection)
     defer { state.withLock { $0.connection = nil } }
-    decide { $0.connected(at: clocks.instant()) }
     while let messages = await connection.down.receive() {
       for message in messages { decide { $0.received(message, at: clocks.instant()) } }
+    }
+  }
+
+  /// The hello is the first message: nobody may say anything on this connection before it.
+  private func open(_ connection: Connection) {
+    state.withLock { state in
+      for case .send(let message) in state.core.connected(at: clocks.instant()) { connection.up.send(message) }
+      state.connection = connection
     }
   }
 

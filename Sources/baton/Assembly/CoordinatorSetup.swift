@@ -1,0 +1,65 @@
+import BatonCommands
+import BatonCoordinator
+import BatonModel
+import BatonSettings
+import BatonWire
+import Logging
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// A coordinator as its flags, environment and file want it.
+struct CoordinatorSetup {
+  var dataFolder: String
+  var listen: HostPort
+  /// Nil if the setting is `off`.
+  var http: HostPort?
+  var settings: CoordinatorSettings
+  var logLevel: Logger.Level
+
+  static let keys = ["data", "http", "leaseTerm", "listen", "logLevel", "permittedIdentifiers"]
+
+  init(_ options: CoordinatorOptions, environment: [String: String], defaultFolder: String) async throws {
+    let file = try await Settings(
+      file: options.configurationFile ?? environment["BATON_CONFIG"], environment: environment, keys: Self.keys)
+    dataFolder = options.dataFolder ?? file.text("data") ?? Self.stateFolder(environment) + "/" + defaultFolder
+    listen = try HostPort(parsing: options.listen ?? file.text("listen") ?? "127.0.0.1:7420")
+    let httpText = options.http ?? file.text("http") ?? "127.0.0.1:7421"
+    http = httpText == "off" ? nil : try HostPort(parsing: httpText)
+    settings = CoordinatorSettings()
+    settings.leaseTerm = try options.leaseTerm ?? file.duration("leaseTerm") ?? settings.leaseTerm
+    guard settings.leaseTerm >= .milliseconds(500), settings.leaseTerm <= .seconds(3600) else {
+      throw file.mistake("leaseTerm", "must be from 500ms to 1h: workers renew it three times in each")
+    }
+    settings.permittedIdentifiers = try (file.list("permittedIdentifiers") ?? []).map { text in
+      guard let pattern = IdentifierPattern(text) else {
+        throw file.mistake("permittedIdentifiers", "'\(text)' is not an identifier, nor one followed by '.*'")
+      }
+      return pattern
+    }
+    let level = file.text("logLevel") ?? "notice"
+    guard let logLevel = Logger.Level(rawValue: level) else {
+      throw file.mistake("logLevel", "'\(level)' is none of " + Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
+    }
+    self.logLevel = logLevel
+  }
+
+  func server(for coordinator: Coordinator, logger: Logger) throws -> CoordinatorServer {
+    try CoordinatorServer(
+      coordinator: coordinator, grpc: listen, http: http, token: TokenFile.own(dataFolder: dataFolder),
+      logger: logger
+    ) { grpc, http in
+      StandardError.say(
+        "baton: the coordinator listens on \(grpc) (gRPC)" + (http.map { " and \($0) (HTTP)" } ?? "")
+          + ", its data is in \(dataFolder)")
+    }
+  }
+
+  private static func stateFolder(_ environment: [String: String]) -> String {
+    let state = environment["XDG_STATE_HOME"].flatMap { $0.isEmpty ? nil : $0 }
+    return (state ?? (environment["HOME"] ?? ".") + "/.local/state") + "/baton"
+  }
+}

@@ -1,0 +1,76 @@
+import BatonCoordinator
+import BatonModel
+import BatonStore
+import BatonWire
+import BatonWorker
+import Logging
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// A coordinator and its only worker in this process, on a store of their own.
+struct Embedded {
+  let store: SQLiteStore
+  let coordinator: Coordinator
+  let worker: Worker
+
+  init(
+    dataFolder: String, slots: Int?, logger: Logger, settings: CoordinatorSettings = CoordinatorSettings()
+  ) throws {
+    var settings = settings
+    let name = ProcessInfo.processInfo.hostName
+    settings.embeddedHost = HostName(name)
+    store = try SQLiteStore.open(folder: dataFolder)
+    coordinator = Coordinator(store: store, settings: settings, logger: logger)
+    let configuration = WorkerConfiguration(
+      name: name, dataFolder: dataFolder + "/worker",
+      slots: slots ?? ProcessInfo.processInfo.activeProcessorCount)
+    worker = Worker(
+      configuration, incarnation: Incarnation(.randomIncarnation()), logger: logger,
+      connector: EmbeddedConnector { [coordinator] in try await coordinator.serve($0, from: "this process") })
+  }
+
+  /// Runs both around `body`, then lets running batches finish and closes the store.
+  func run<Result: Sendable>(
+    _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
+  ) async throws -> Result {
+    try await coordinator.restore()
+    let outcome = try await withThrowingTaskGroup(of: Swift.Result<Result, any Error>?.self) { group in
+      group.addTask {
+        try await coordinator.run()
+        return nil
+      }
+      group.addTask {
+        try await worker.run()
+        return nil
+      }
+      group.addTask {
+        let outcome: Swift.Result<Result, any Error>
+        await coordinator.waitForAttachment()
+        do { outcome = .success(try await body(coordinator)) } catch { outcome = .failure(error) }
+        worker.drain()
+        return outcome
+      }
+      defer { group.cancelAll() }
+      return try await Self.outcome(of: &group)
+    }
+    try await store.close()
+    return try outcome.get()
+  }
+
+  /// What `body` made of it, once the worker has ended too.
+  private static func outcome<Result>(
+    of group: inout ThrowingTaskGroup<Swift.Result<Result, any Error>?, any Error>
+  ) async throws -> Swift.Result<Result, any Error> {
+    var outcome: Swift.Result<Result, any Error>?
+    var isDrained = false
+    while outcome == nil || !isDrained {
+      guard let ended = try await group.next() else { break }
+      if let ended { outcome = ended } else { isDrained = true }
+    }
+    return outcome ?? .failure(CancellationError())
+  }
+}

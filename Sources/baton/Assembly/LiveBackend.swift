@@ -1,0 +1,93 @@
+import BatonCommands
+import BatonCoordinator
+import BatonModel
+import BatonSettings
+import BatonStore
+import BatonWire
+import BatonWorker
+import Logging
+import ServiceLifecycle
+import UnixSignals
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Real coordinators: over gRPC, and in this process.
+struct LiveBackend: Backend {
+  let environment: [String: String]
+
+  func connect<Result: Sendable>(
+    _ target: ConnectionTarget, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
+  ) async throws -> Result {
+    let endpoint = try HostPort(parsing: target.endpoint)
+    guard endpoint.isLoopback else {
+      throw CoordinatorUnreachable(
+        "\(endpoint) is not on this machine, and without TLS Baton speaks on loopback only: forward the port "
+          + "(ssh -L 7420:127.0.0.1:7420 HOST) and use --coordinator 127.0.0.1:7420")
+    }
+    do {
+      return try await CoordinatorClient.withClient(endpoint, tokenFile: target.tokenFile) { client, metadata in
+        try await body(OperatorClient(client: client, metadata: metadata, endpoint: endpoint))
+      }
+    } catch let error as TokenFileError {
+      throw CoordinatorUnreachable("\(error)", isNotPermitted: true)
+    }
+  }
+
+  // MARK: In this process
+
+  func runEmbedded<Result: Sendable>(
+    _ options: RunOptions, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
+  ) async throws -> Result {
+    let embedded = try Embedded(dataFolder: options.dataFolder, slots: options.slots, logger: Self.logger(.error))
+    let result = try await embedded.run(body)
+    if options.removesDataFolder { try? FileManager.default.removeItem(atPath: options.dataFolder) }
+    return result
+  }
+
+  func runUp(
+    _ options: UpOptions, started: @escaping @Sendable (any OperatorAPI) async throws -> Void
+  ) async throws {
+    let setup = try await CoordinatorSetup(options.coordinator, environment: environment, defaultFolder: "up")
+    let embedded = try Embedded(
+      dataFolder: setup.dataFolder, slots: options.slots, logger: Self.logger(setup.logLevel), settings: setup.settings)
+    let server = try setup.server(for: embedded.coordinator, logger: Self.logger(setup.logLevel))
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await Self.serve([server, embedded.worker], setup.logLevel) }
+      group.addTask {
+        try await server.ready()
+        await embedded.coordinator.waitForAttachment()
+        try await started(embedded.coordinator)
+      }
+      try await group.waitForAll()
+    }
+    try await embedded.store.close()
+  }
+
+  func runCoordinator(_ options: CoordinatorOptions) async throws {
+    let setup = try await CoordinatorSetup(options, environment: environment, defaultFolder: "coordinator")
+    let store = try SQLiteStore.open(folder: setup.dataFolder)
+    let coordinator = Coordinator(store: store, settings: setup.settings, logger: Self.logger(setup.logLevel))
+    let server = try setup.server(for: coordinator, logger: Self.logger(setup.logLevel))
+    try await Self.serve([server], setup.logLevel)
+    try await store.close()
+  }
+
+  /// Runs until SIGTERM or SIGINT; the last service is shut down first.
+  private static func serve(_ services: [any Service], _ level: Logger.Level) async throws {
+    let group = ServiceGroup(
+      configuration: ServiceGroupConfiguration(
+        services: services.map { .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup) },
+        gracefulShutdownSignals: [.sigterm, .sigint], logger: logger(max(level, .error))))
+    try await group.run()
+  }
+
+  static func logger(_ level: Logger.Level) -> Logger {
+    var logger = Logger(label: "baton") { StreamLogHandler.standardError(label: $0) }
+    logger.logLevel = level
+    return logger
+  }
+}

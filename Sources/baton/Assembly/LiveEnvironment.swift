@@ -1,0 +1,72 @@
+import BatonCommands
+import BatonModel
+import BatonWire
+import SystemPackage
+import UnixSignals
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+extension CommandEnvironment {
+  /// The terminal, the clock and the user of this process.
+  static func live() -> CommandEnvironment {
+    let variables = ProcessInfo.processInfo.environment
+    return CommandEnvironment(
+      backend: LiveBackend(environment: variables), now: { SystemClocks.date() }, write: Terminal.write,
+      isTerminal: { isatty($0.descriptor) == 1 }, terminalSize: Terminal.size, variables: variables,
+      currentDirectory: FileManager.default.currentDirectoryPath, user: Terminal.userName(variables),
+      interrupted: Terminal.interrupted, sleep: { try await Task.sleep(for: $0, clock: .continuous) },
+      drawSubmissionID: { UUID().uuidString.lowercased() })
+  }
+}
+
+extension CommandEnvironment.Stream {
+  fileprivate var descriptor: Int32 { self == .output ? STDOUT_FILENO : STDERR_FILENO }
+}
+
+/// The process's own terminal, signals and end.
+enum Terminal {
+  static func write(_ stream: CommandEnvironment.Stream, _ bytes: [UInt8]) {
+    let file: FileDescriptor = stream == .output ? .standardOutput : .standardError
+    do {
+      try file.writeAll(bytes)
+    } catch Errno.brokenPipe {
+      // Whoever read has enough; nothing is wrong.
+      exit(128 + SIGPIPE)
+    } catch {
+      if stream == .output { StandardError.say("baton: standard output cannot be written: \(error)") }
+      exit(74)
+    }
+  }
+
+  static func size() -> CommandEnvironment.TerminalSize? {
+    var window = winsize()
+    guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0 else { return nil }
+    return CommandEnvironment.TerminalSize(columns: Int(window.ws_col), rows: Int(window.ws_row))
+  }
+
+  static func userName(_ variables: [String: String]) -> String {
+    if let entry = getpwuid(getuid()), let name = entry.pointee.pw_name { return String(cString: name) }
+    return variables["USER"] ?? "uid \(getuid())"
+  }
+
+  /// Returns at the first SIGINT or SIGTERM; the second one then ends the process as it would have without us.
+  @Sendable static func interrupted() async {
+    let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+    for await received in signals {
+      signal(received == .sigint ? SIGINT : SIGTERM, SIG_DFL)
+      return
+    }
+  }
+}

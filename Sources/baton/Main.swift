@@ -1,0 +1,18 @@
+import BatonCommands
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// The `baton` binary: assembles the real environment and runs the command.
+@main
+enum Main {
+  static func main() async {
+    let environment = CommandEnvironment.live()
+    exit(await BatonCommand.execute(Array(CommandLine.arguments.dropFirst()), in: environment))
+  }
+}

@@ -1,0 +1,118 @@
+import BatonCoordinator
+import BatonModel
+import BatonStore
+import Testing
+
+/// Commands that change something, except those that wait.
+@Suite struct ChangingTests {
+  static let report = """
+    identifier: com.example.report
+    kind: processing
+    work: {command: ["true"]}
+    ---
+    identifier: com.example.photos.*
+    kind: continued
+    title: Photos
+    work: {command: ["true"]}
+    """
+
+  @Test(arguments: [
+    (["remove", "com.example.photos.*"], "remove com.example.photos.*"), (["drain", "alpha"], "draining alpha true"),
+    (["undrain", "alpha"], "draining alpha false"), (["pause"], "paused true"), (["resume"], "paused false"),
+  ])
+  func `a change is asked for and confirmed`(arguments: [String], call: String) async throws {
+    let world = World()
+    let run = await world.baton(arguments)
+    #expect(world.coordinator.calls == [call])
+    try Golden.expect(run.transcript, is: arguments[0])
+  }
+
+  @Test func `apply tells what became of each definition`() async throws {
+    try await withTemporaryFolder { folder in
+      try write(Self.report, to: folder + "/job.yaml")
+      let world = World { state in
+        state.applied = [
+          AppliedDefinition(
+            id: DefinitionID(1), pattern: IdentifierPattern(trusted: "com.example.report"), change: .updated,
+            submitted: SubmissionReceipt(
+              request: RequestID(1), identifier: JobIdentifier(trusted: "com.example.report"), number: 2, state: .ready,
+              eligibleAt: now, replaced: false)),
+          AppliedDefinition(
+            id: DefinitionID(2), pattern: IdentifierPattern(trusted: "com.example.photos.*"), change: .unchanged),
+        ]
+      }
+      let table = await world.baton("apply", folder)
+      #expect(table.status == 0)
+      #expect(table.output == "com.example.report: updated, submitted request 2\ncom.example.photos.*: unchanged\n")
+      let lines = await world.baton("apply", folder + "/job.yaml", "-o", "jsonl")
+      #expect(
+        lines.output == """
+          {"identifier":"com.example.report","change":"updated","submittedRequest":2}
+          {"identifier":"com.example.photos.*","change":"unchanged","submittedRequest":null}
+
+          """)
+    }
+  }
+
+  @Test(arguments: [["validate"], ["apply"], ["submit", "-f"], ["run"], ["up"]])
+  func `a bad file is 65, with all its problems, and nothing is applied`(command: [String]) async throws {
+    try await withTemporaryFolder { folder in
+      try write("identifier: com.example.report\nkind: procesing\nretry: {limt: 3}\n", to: folder + "/job.yaml")
+      let world = World()
+      let run = await world.baton(command + [folder + "/job.yaml"])
+      #expect(run.status == 65)
+      #expect(run.output.isEmpty)
+      #expect(world.coordinator.calls.isEmpty)
+      #expect(run.error.contains("/job.yaml:2:7: error:"))
+      #expect(run.error.contains("/job.yaml:3:9: error:"))
+      #expect(run.error.contains("2 errors in 1 file"))
+    }
+  }
+
+  @Test func `validate praises what is valid, and lists problems as JSON`() async throws {
+    try await withTemporaryFolder { folder in
+      try write(Self.report, to: folder + "/a.yaml")
+      try write("identifier: com.example.b\nkind: refresh\nearliestBeginDate: 8d\n", to: folder + "/b.yaml")
+      let good = await World().baton("validate", folder)
+      #expect(good.status == 0)
+      #expect(good.output == "3 definitions in 2 files are valid\n")
+      #expect(good.error.contains("b.yaml:3:20: warning:"))
+      try write("kind: refresh\n", to: folder + "/b.yaml")
+      let bad = await World().baton("validate", folder + "/b.yaml", "-o", "jsonl")
+      #expect(bad.status == 65)
+      #expect(bad.output.hasPrefix(#"{"file":"\#(folder)/b.yaml","line":1,"column":1,"severity":"error","message":""#))
+    }
+  }
+
+  @Test func `a file that is not there is a bad file`() async {
+    let run = await World().baton("validate", "/no/such/job.yaml")
+    #expect(run.status == 65)
+    #expect(run.error.contains("/no/such/job.yaml:1:1: error: there is no such file or folder"))
+  }
+
+  @Test func `cancel tells what ended and what is stopping`() async throws {
+    let world = World { state in
+      let id = JobIdentifier(trusted: "com.example.report")
+      state.cancellations = [
+        .ended(RequestID(2), id, number: 2),
+        .stopping(LaunchKey(request: RequestID(1), number: 3), id, number: 1, host: HostName("alpha")),
+      ]
+    }
+    try Golden.expect(await world.baton("cancel", "com.example.report").transcript, is: "cancel")
+    try Golden.expect(await world.baton("cancel", "--all", "-o", "jsonl").transcript, is: "cancel-jsonl")
+    #expect(world.coordinator.calls.last == "cancel all by ana")
+  }
+
+  @Test func `retry says where it goes on`() async throws {
+    let world = World([.failed])
+    try Golden.expect(await world.baton("retry", "com.example.broken", "--skip-batch").transcript, is: "retry")
+    #expect(world.coordinator.calls.first == "retry com.example.broken skipping")
+  }
+
+  @Test func `the schema is the one that is shipped`() async {
+    let run = await World().baton("schema")
+    #expect(run.status == 0)
+    #expect(run.output.hasPrefix("{\n  \"$schema\": \"http://json-schema.org/draft-07/schema#\""))
+    #expect(run.output.hasSuffix("}\n"))
+  }
+}

@@ -1,0 +1,84 @@
+import BatonCommands
+import BatonModel
+import BatonStore
+import Synchronization
+
+/// What one call of `baton` wrote, and how it ended.
+struct CommandRun: Sendable {
+  var arguments: [String]
+  var status: Int32
+  var output: String
+  var error: String
+
+  /// For golden files.
+  var transcript: String {
+    "$ baton \(arguments.joined(separator: " "))\n-- standard output\n\(output)-- standard error\n\(error)-- exit \(status)\n"
+  }
+}
+
+/// The outside world of a test.
+struct World: Sendable {
+  var backend: FakeBackend
+  /// Columns and rows of the terminal that both streams are; nil is a pipe.
+  var terminal: CommandEnvironment.TerminalSize?
+  var variables = ["HOME": "/home/ana"]
+  /// Sleeps of this length are over at once; others last until they are cancelled.
+  var elapsing: Set<Duration> = []
+  /// Ctrl-C is pressed when this returns.
+  var interrupted: @Sendable () async -> Void = { await World.never() }
+
+  init(_ backend: FakeBackend) { self.backend = backend }
+
+  init(_ requests: [RequestRecord] = [], _ change: (inout FakeCoordinator.State) -> Void = { _ in }) {
+    backend = FakeBackend(FakeCoordinator(requests, change))
+  }
+
+  var coordinator: FakeCoordinator { backend.coordinator }
+
+  /// Returns when the task is cancelled.
+  static func never() async {
+    let (stream, continuation) = AsyncStream<Void>.makeStream()
+    for await _ in stream {}
+    continuation.finish()
+  }
+
+  func baton(_ arguments: String...) async -> CommandRun { await baton(arguments) }
+
+  func baton(_ arguments: [String]) async -> CommandRun {
+    let written = Written()
+    let status = await BatonCommand.execute(arguments, in: environment(written))
+    return CommandRun(arguments: arguments, status: status, output: written[.output], error: written[.error])
+  }
+
+  private func environment(_ written: Written) -> CommandEnvironment {
+    let ids = Mutex(0)
+    let (terminal, elapsing) = (terminal, elapsing)
+    return CommandEnvironment(
+      backend: backend, now: { now }, write: { written.append($1, to: $0) }, isTerminal: { _ in terminal != nil },
+      terminalSize: { terminal }, variables: variables, currentDirectory: "/srv", user: "ana",
+      interrupted: interrupted,
+      sleep: { duration in
+        guard !elapsing.contains(duration) else { return await Task.yield() }
+        await World.never()
+        throw CancellationError()
+      },
+      drawSubmissionID: {
+        ids.withLock { id in
+          id += 1
+          return "id-\(id)"
+        }
+      })
+  }
+}
+
+private final class Written: Sendable {
+  private let bytes = Mutex<[CommandEnvironment.Stream: [UInt8]]>([:])
+
+  func append(_ more: [UInt8], to stream: CommandEnvironment.Stream) {
+    bytes.withLock { $0[stream, default: []] += more }
+  }
+
+  subscript(_ stream: CommandEnvironment.Stream) -> String {
+    bytes.withLock { String(decoding: $0[stream] ?? [], as: UTF8.self) }
+  }
+}

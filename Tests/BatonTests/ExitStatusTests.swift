@@ -1,0 +1,98 @@
+import BatonCommands
+import BatonCoordinator
+import BatonModel
+import BatonStore
+import Synchronization
+import Testing
+
+/// Every error ends in one status, and says on standard error what happened and what to do about it.
+@Suite struct ExitStatusTests {
+  static let errors: [(any Error & Sendable, Int32)] = [
+    (OperatorError.notFound("there is no job 'x': look at 'baton list'"), 3),
+    (OperatorError.conflict("'x' has unfinished requests: cancel them first"), 4),
+    (OperatorError.invalid("the payload is too large"), 64),
+    (OperatorError.refused(.immediateRunIneligible([HostObstacle(host: nil, obstacle: .noHosts)])), 4),
+    (OperatorError.refused(.tooManyPending(limit: "pendingLimit", allowed: 10, pending: 10)), 4),
+    (OperatorError.refused(.unavailable("it is shutting down; submit again in a moment")), 75),
+    (OperatorError.refused(.notPermitted(JobIdentifier(trusted: "x"), nearest: "com.x")), 77),
+    (CoordinatorUnreachable("nobody answers at 127.0.0.1:7420: start one with 'baton coordinator'"), 69),
+    (CoordinatorUnreachable("the token was not taken: set BATON_TOKEN_FILE", isNotPermitted: true), 77),
+    (StoreError(.locked, "The store in /d is in use by process 12; stop that one first."), 75),
+    (StoreError(.cannotWrite, "/d: no space left; make room on its disk."), 75),
+    (StoreError(.newerVersion, "The database was written by a newer version; update baton."), 1),
+    (CommandFailure(.usage, "'x' is not HOST:PORT, such as 127.0.0.1:7420"), 64),
+    (CancellationError(), 130),
+  ]
+
+  @Test(arguments: errors.indices) func `an error has one status, and is told`(index: Int) async {
+    let (error, status) = Self.errors[index]
+    let world = World { $0.errors = [error] }
+    let run = await world.baton("hosts")
+    #expect(run.status == status)
+    #expect(run.output.isEmpty)
+    #expect(run.error.hasSuffix("\n"))
+    #expect(run.error.hasPrefix(status == 130 ? "interrupted" : "error: "))
+    #expect(CommandFailure.description(of: error).isEmpty || run.error.contains(CommandFailure.description(of: error)))
+  }
+
+  @Test(arguments: [
+    ["list", "--no-such-flag"], ["nonsense"], ["show"], ["show", "com.example.*"], ["show", "a..b"],
+    ["show", "a", "--request", "0"], ["list", "--state", "done"], ["list", "-o", "yaml"], ["submit"],
+    ["submit", "a", "-f", "b.yaml"], ["submit", "a", "--payload", "{"], ["submit", "a", "--payload", "@/no/such/file"],
+    ["submit", "a", "--earliest", "soon"], ["submit", "a", "--earliest", "5 minutes"], ["submit", "a", "--priority", "high"],
+    ["cancel"], ["cancel", "a", "--all"], ["wait", "a", "--timeout", "10"], ["wait", "a", "--timeout", "2026-03-01T00:00:00Z"],
+    ["watch", "--request", "2"], ["run"], ["run", "x.yaml", "--slots", "0"], ["coordinator", "--lease", "1ms"],
+    ["drain"], ["remove", "a.*.b"],
+  ])
+  func `a usage error is 64 and asks nobody`(arguments: [String]) async throws {
+    let world = World(RequestRecord.all)
+    let run = await world.baton(arguments)
+    #expect(run.status == 64)
+    #expect(run.output.isEmpty)
+    #expect(world.backend.targets.withLock { $0.isEmpty })
+    let name = "usage-" + arguments.map { $0.replacing(/[^a-z0-9]+/, with: "") }.filter { !$0.isEmpty }.joined(separator: "-")
+    try Golden.expect(run.transcript, is: name)
+  }
+
+  @Test func `a host that nobody knows is not found`() async {
+    let run = await World { $0.hosts = [.alpha, .beta] }.baton("hosts", "gamma")
+    #expect(run.status == 3)
+    #expect(run.error == "error: there is no host 'gamma'; known: alpha, beta\n")
+  }
+
+  @Test func `nothing to cancel is not found, and fine for all`() async {
+    let one = await World().baton("cancel", "com.example.report")
+    #expect(one.status == 3)
+    #expect(
+      one.error
+        == "error: nothing to cancel: 'com.example.report' has no unfinished request; look at 'baton show com.example.report'\n")
+    let all = await World().baton("cancel", "--all")
+    #expect(all.status == 0)
+    #expect(all.error == "nothing to cancel: no request is unfinished\n")
+  }
+
+  @Test func `where to connect comes from the flag, else the environment, else the default`() async {
+    var world = World()
+    world.variables["BATON_TOKEN_FILE"] = "/run/token"
+    _ = await world.baton("list")
+    world.variables["BATON_COORDINATOR"] = "127.0.0.1:9000"
+    _ = await world.baton("list")
+    _ = await world.baton("list", "--coordinator", "127.0.0.1:9001")
+    #expect(
+      world.backend.targets.withLock { $0 } == ["127.0.0.1:7420", "127.0.0.1:9000", "127.0.0.1:9001"].map {
+        ConnectionTarget(endpoint: $0, tokenFile: "/run/token")
+      })
+  }
+}
+
+extension CommandFailure {
+  /// The text that the error brings itself.
+  fileprivate static func description(of error: any Error) -> String {
+    switch error {
+    case let error as OperatorError: error.description
+    case let error as CoordinatorUnreachable: error.message
+    case let error as StoreError: error.message
+    default: ""
+    }
+  }
+}

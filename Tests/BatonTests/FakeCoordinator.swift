@@ -1,0 +1,171 @@
+import BatonCoordinator
+import BatonModel
+import BatonStore
+import Synchronization
+
+/// A coordinator that answers what a test put into it, and remembers what it was asked.
+final class FakeCoordinator: OperatorAPI {
+  struct State {
+    var requests: [RequestRecord] = []
+    var details: [RequestDetails] = []
+    var hosts: [HostReport] = []
+    var explanation = Explanation.waiting
+    var applied: [AppliedDefinition]?
+    /// Taken one by one; then everything is accepted.
+    var submissions: [SubmissionResult] = []
+    var cancellations: [Cancellation] = []
+    /// What watching a request shows after its state now.
+    var changes: [RequestID: [RequestRecord]] = [:]
+    /// Watching lasts until it is cancelled, once everything in `changes` was shown.
+    var hangs = false
+    var isHanging = false
+    var output: [(launch: Int, text: String)] = []
+    /// Thrown by the next calls, one by one.
+    var errors: [any Error] = []
+    var calls: [String] = []
+    var orders: [SubmissionOrder] = []
+    var definitions: [Definition] = []
+  }
+
+  let state: Mutex<State>
+
+  init(_ requests: [RequestRecord] = [], _ change: (inout State) -> Void = { _ in }) {
+    var state = State(requests: requests)
+    change(&state)
+    self.state = Mutex(state)
+  }
+
+  var calls: [String] { state.withLock { $0.calls } }
+  var orders: [SubmissionOrder] { state.withLock { $0.orders } }
+
+  private func call(_ text: String) throws {
+    let error = state.withLock { state in
+      state.calls.append(text)
+      return state.errors.isEmpty ? nil : state.errors.removeFirst()
+    }
+    if let error { throw error }
+  }
+
+  func apply(_ definitions: [Definition]) async throws -> [AppliedDefinition] {
+    try call("apply \(definitions.map(\.pattern.rawValue).joined(separator: " "))")
+    return state.withLock { state in
+      state.definitions = definitions
+      return state.applied
+        ?? definitions.map { AppliedDefinition(id: DefinitionID(1), pattern: $0.pattern, change: .created) }
+    }
+  }
+
+  func remove(_ pattern: IdentifierPattern) async throws { try call("remove \(pattern)") }
+
+  func submit(_ orders: [SubmissionOrder], by principal: String) async throws -> [SubmissionResult] {
+    state.withLock { $0.orders += orders }
+    try call("submit \(orders.map(\.identifier.rawValue).joined(separator: " ")) by \(principal)")
+    return state.withLock { state in orders.map { state.accept($0) } }
+  }
+
+  func details(_ identifier: JobIdentifier, number: Int?) async throws -> RequestDetails {
+    try call("details \(identifier)" + (number.map { " \($0)" } ?? ""))
+    let found = state.withLock { state in
+      state.details.first { $0.record.matches(identifier, number) }
+        ?? state.requests.last { $0.matches(identifier, number) }
+        .map { RequestDetails(record: $0, launches: [], events: []) }
+    }
+    guard let found else { throw OperatorError.notFound("there is no job '\(identifier)': look at 'baton list'") }
+    return found
+  }
+
+  func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord] {
+    try call("requests after \(after?.rawValue ?? 0) limit \(limit)")
+    let all = state.withLock { $0.requests }
+    return Array(
+      all.filter { record in
+        (filter.states.isEmpty || filter.states.contains(record.state)) && record.id.rawValue > after?.rawValue ?? 0
+          && filter.host.map { $0 == record.host } ?? true && filter.pattern?.matches(record.identifier) ?? true
+      }.prefix(limit))
+  }
+
+  func watch(
+    _ identifier: JobIdentifier, number: Int?, _ body: @escaping @Sendable (RequestDetails) async throws -> Void
+  ) async throws {
+    var details = try await details(identifier, number: number)
+    try call("watch \(identifier)")
+    try await body(details)
+    for change in state.withLock({ $0.changes.removeValue(forKey: details.record.id) ?? [] }) {
+      details.record = change
+      state.withLock { state in
+        state.requests.removeAll { $0.id == change.id }
+        state.requests.append(change)
+      }
+      try await body(details)
+    }
+    if state.withLock({ $0.hangs }) { try await hang() }
+  }
+
+  private func hang() async throws {
+    state.withLock { $0.isHanging = true }
+    await World.never()
+    throw CancellationError()
+  }
+
+  /// Returns when somebody watches a request that does not end.
+  func hanging() async {
+    while !state.withLock({ $0.isHanging }) { await Task.yield() }
+  }
+
+  func logs(
+    _ identifier: JobIdentifier, number: Int?, launch: Int?, follows: Bool,
+    _ body: @escaping @Sendable (_ launch: Int, _ bytes: [UInt8]) async throws -> Void
+  ) async throws {
+    try call("logs \(identifier)\(follows ? " follow" : "")")
+    for one in state.withLock({ $0.output }) where launch == nil || launch == one.launch {
+      try await body(one.launch, Array(one.text.utf8))
+    }
+  }
+
+  func cancel(_ selection: CancelSelection, by principal: String) async throws -> [Cancellation] {
+    try call("cancel \(selection) by \(principal)")
+    return state.withLock { $0.cancellations }
+  }
+
+  func retry(_ identifier: JobIdentifier, number: Int?, skippingBatch: Bool) async throws -> RequestRecord {
+    try call("retry \(identifier)\(skippingBatch ? " skipping" : "")")
+    var record = try await details(identifier, number: number).record
+    record.state = .ready
+    return record
+  }
+
+  func setDraining(_ host: HostName, _ isDraining: Bool) async throws { try call("draining \(host) \(isDraining)") }
+  func setPaused(_ isPaused: Bool) async throws { try call("paused \(isPaused)") }
+
+  func hostReports() async throws -> [HostReport] {
+    try call("hosts")
+    return state.withLock { $0.hosts }
+  }
+
+  func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation {
+    try call("explain \(identifier)")
+    return state.withLock { $0.explanation }
+  }
+}
+
+extension FakeCoordinator.State {
+  fileprivate mutating func accept(_ order: SubmissionOrder) -> SubmissionResult {
+    if !submissions.isEmpty { return submissions.removeFirst() }
+    let number = (requests.filter { $0.identifier == order.identifier }.map(\.number).max() ?? 0) + 1
+    let record = RequestRecord.example(
+      Int64(100 + requests.count), order.identifier.rawValue, number: number, .ready)
+    requests.append(record)
+    let done = RequestRecord.example(record.id.rawValue, order.identifier.rawValue, number: number, .succeeded)
+    changes[record.id] = changes[record.id] ?? [done]
+    return .accepted(
+      SubmissionReceipt(
+        request: record.id, identifier: order.identifier, number: number, state: .ready, eligibleAt: now,
+        replaced: false), traceID: "4b4b", warning: nil)
+  }
+}
+
+extension RequestRecord {
+  fileprivate func matches(_ identifier: JobIdentifier, _ number: Int?) -> Bool {
+    self.identifier == identifier && (number == nil || number == self.number)
+  }
+}

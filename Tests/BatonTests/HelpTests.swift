@@ -1,0 +1,52 @@
+import Testing
+
+@Suite struct HelpTests {
+  static let commands = [
+    "run", "up", "coordinator", "validate", "apply", "remove", "schema", "submit", "list", "show", "watch", "wait",
+    "logs", "explain", "cancel", "retry", "hosts", "drain", "undrain", "pause", "resume",
+  ]
+
+  @Test func `the help of baton names every command`() async throws {
+    let run = await World().baton("--help")
+    #expect(run.status == 0)
+    #expect(run.error.isEmpty)
+    for command in Self.commands { #expect(run.output.contains("\n  \(command) ")) }
+    try Golden.expect(run.output, is: "help")
+  }
+
+  @Test(arguments: commands) func `every command has help with examples`(command: String) async throws {
+    let run = await World().baton(command, "--help")
+    #expect(run.status == 0)
+    #expect(run.output.contains("Examples:\n  baton \(command)"))
+    let examples = run.output.split(separator: "Examples:\n")[1].split(separator: "\n\n")[0].split(separator: "\n")
+    #expect(examples.allSatisfy { $0.hasPrefix("  ") || $0.hasPrefix("and ") }, "an example is wrapped")
+    try Golden.expect(run.output, is: "help-\(command)")
+  }
+
+  @Test(arguments: ["poke", "evict", "simulate", "trace", "doctor"])
+  func `a command that is not there yet is a usage error`(command: String) async {
+    let run = await World().baton(command)
+    #expect(run.status == 64)
+    #expect(run.output.isEmpty)
+    let help = await World().baton("--help")
+    #expect(!help.output.contains(command))
+  }
+
+  @Test func `no command is a question for help`() async {
+    let run = await World().baton()
+    #expect(run.status == 0)
+    #expect(run.output.contains("USAGE: baton"))
+  }
+
+  @Test func `the version is one line`() async {
+    let run = await World().baton("--version")
+    #expect(run.status == 0)
+    #expect(run.output == "baton 0.1.0\n")
+  }
+
+  @Test(arguments: ["bash", "zsh", "fish"]) func `completions are generated`(shell: String) async {
+    let run = await World().baton("--generate-completion-script", shell)
+    #expect(run.status == 0)
+    #expect(run.output.contains("undrain"))
+  }
+}

@@ -1,0 +1,111 @@
+import BatonModel
+import BatonStore
+import Testing
+
+@testable import BatonCommands
+
+/// Progress and text as values: facts in, text out.
+@Suite struct ProgressTests {
+  private static let size = CommandEnvironment.TerminalSize(columns: 80, rows: 24)
+
+  private static func record(_ id: Int64, _ completed: Int64, of total: Int64? = 100) -> RequestRecord {
+    .example(id, "com.example.n\(id)", .running) {
+      $0.progress = Progress(batches: 1, completedUnits: completed, totalUnits: total)
+      $0.host = HostName("alpha")
+      $0.launches = 1
+      $0.startedAt = now
+    }
+  }
+
+  @Test func `a pipe gets a line per 10 %`() {
+    var lines = ProgressLines()
+    let told = (0...100).compactMap { lines.line(for: Self.record(1, $0), at: now) }
+    #expect(told.count == 11)
+    #expect(told[0] == "com.example.n1, request 1: running on alpha, launch 1")
+    #expect(told[10] == "com.example.n1, request 1: 100 %, 100 of 100 done")
+  }
+
+  @Test func `without a total a pipe gets a line per doubling`() {
+    var lines = ProgressLines()
+    let told = (0...1000).compactMap { lines.line(for: Self.record(1, $0, of: nil), at: now) }
+    #expect(told.count == 11)
+    #expect(told.last == "com.example.n1, request 1: 512 done")
+  }
+
+  @Test func `progress that falls back after a loss is not told again`() {
+    var lines = ProgressLines()
+    _ = lines.line(for: Self.record(1, 50), at: now)
+    #expect(lines.line(for: Self.record(1, 45), at: now) == nil)
+  }
+
+  @Test func `a board draws over itself, at most ten times a second`() {
+    var board = ProgressBoard(style: .plain)
+    #expect(
+      board.update(Self.record(1, 10), at: now, size: Self.size)
+        == "com.example.n1  [##..................]  10/100 10%  running on alpha, launch 1  0ms\n")
+    #expect(board.update(Self.record(1, 20), at: now + .milliseconds(99), size: Self.size) == nil)
+    #expect(
+      board.update(Self.record(1, 50), at: now + .milliseconds(100), size: Self.size)
+        == "\u{1B}[1A\u{1B}[0Jcom.example.n1  [##########..........]  50/100 50%  running on alpha, launch 1  100…\n")
+  }
+
+  @Test func `a change of state is drawn at once`() {
+    var board = ProgressBoard(style: .plain)
+    _ = board.update(Self.record(1, 10), at: now, size: Self.size)
+    var ended = Self.record(1, 100)
+    ended.state = .succeeded
+    #expect(board.update(ended, at: now, size: Self.size) != nil)
+  }
+
+  @Test func `no line wraps, and no board is higher than its terminal`() {
+    let small = CommandEnvironment.TerminalSize(columns: 50, rows: 6)
+    var board = ProgressBoard(style: .plain)
+    for id in 1...40 { _ = board.update(Self.record(Int64(id), 5), at: now, size: small) }
+    let lines = board.draw(at: now, size: small).replacing(/\u{1B}\[[0-9]*[AJ]/, with: "").split(separator: "\n")
+    #expect(lines.count == 5)
+    #expect(lines.allSatisfy { $0.count < 50 })
+    #expect(lines.last == "… and 36 more")
+  }
+
+  @Test(arguments: [
+    (Duration.milliseconds(0), "0ms"), (.milliseconds(340), "340ms"), (.seconds(1), "1s"), (.seconds(192), "3m 12s"),
+    (.seconds(180), "3m"), (.seconds(7_500), "2h 5m"), (.seconds(357_000), "4d 3h"), (.seconds(60), "1m"),
+  ])
+  func `durations are said as people do`(duration: Duration, words: String) {
+    #expect(duration.inWords == words)
+  }
+
+  @Test func `dates keep their milliseconds, also before 1970`() {
+    #expect(now.rfc3339 == "2026-03-01T06:30:00.250Z")
+    #expect(Timestamp(nanoseconds: 999_999_999).rfc3339 == "1970-01-01T00:00:00.999Z")
+    #expect(Timestamp(nanoseconds: -1).rfc3339 == "1969-12-31T23:59:59.999Z")
+    #expect((now + .seconds(900)).relative(to: now) == "in 15m")
+    #expect((now + .milliseconds(-20)).relative(to: now) == "now")
+  }
+
+  @Test func `a table takes width from its last column first`() {
+    let columns: [TablePrinter.Column] = [.init("NAME"), .init("N", isNumber: true), .init("DETAIL")]
+    let rows: [[Cell]] = [[Cell("alpha"), Cell("1"), Cell("something long that is cut")], ["beta", "12", "漢字"]]
+    #expect(
+      TablePrinter.lines(columns, rows) == [
+        "NAME    N  DETAIL", "alpha   1  something long that is cut", "beta   12  漢字",
+      ])
+    #expect(
+      TablePrinter.lines(columns, rows, width: 24) == [
+        "NAME    N  DETAIL", "alpha   1  something lo…", "beta   12  漢字",
+      ])
+  }
+
+  @Test func `columns stay wide on later pages`() {
+    var printer = TablePrinter([.init("NAME"), .init("X")])
+    _ = printer.page([[Cell("a long name"), Cell("1")]])
+    #expect(printer.page([[Cell("short"), Cell("2")]]) == ["short        2"])
+  }
+
+  @Test func `JSON escapes what it must`() {
+    #expect(JSONValue.string("a\"\\\n\u{1}é\u{2028}").compact == #""a\"\\\n\u0001é\u2028""#)
+    let value: JSONValue = ["b": JSONValue(1), "a": .array([nil, .bool(true)]), "c": .array([])]
+    #expect(value.compact == #"{"b":1,"a":[null,true],"c":[]}"#)
+    #expect(value.indented == "{\n  \"b\": 1,\n  \"a\": [\n    null,\n    true\n  ],\n  \"c\": []\n}")
+  }
+}

@@ -1,0 +1,143 @@
+import BatonCommands
+import BatonCoordinator
+import BatonModel
+import BatonStore
+import Foundation
+import Testing
+
+/// Commands that only look: tables, JSON, and the filters they send.
+@Suite struct ReadingTests {
+  private static let everything = World(RequestRecord.all) { state in
+    state.details = [.example]
+    state.hosts = [.alpha, .beta]
+  }
+
+  @Test(arguments: [
+    ("list", ["list"]), ("list-json", ["list", "-o", "json"]), ("list-jsonl", ["list", "-o", "jsonl"]),
+    ("list-pending", ["list", "--state", "pending"]), ("list-pending-json", ["list", "--state", "pending", "-o", "json"]),
+    ("list-host", ["list", "--host", "beta", "--state", "ended"]), ("list-pattern", ["list", "com.example.photos.*"]),
+    ("list-limit", ["list", "--limit", "2"]),
+    ("show", ["show", "com.example.photos.export.42"]),
+    ("show-json", ["show", "com.example.photos.export.42", "-o", "json"]),
+    ("show-failed", ["show", "com.example.broken"]),
+    ("hosts", ["hosts"]), ("hosts-json", ["hosts", "-o", "json"]), ("host", ["hosts", "beta"]),
+    ("host-assumed", ["hosts", "alpha"]),
+    ("explain", ["explain", "com.example.gpu"]), ("explain-json", ["explain", "com.example.gpu", "-o", "json"]),
+  ])
+  func `output is golden`(name: String, arguments: [String]) async throws {
+    let run = await Self.everything.baton(arguments)
+    try Golden.expect(run.transcript, is: name)
+  }
+
+  @Test func `a table on a terminal has colour and no line that wraps`() async throws {
+    var world = Self.everything
+    world.terminal = .init(columns: 72, rows: 24)
+    for arguments in [["list"], ["hosts"], ["explain", "com.example.gpu"]] {
+      let run = await world.baton(arguments)
+      let plain = run.output.replacing(/\u{1B}\[[0-9]+m/, with: "")
+      #expect(plain != run.output)
+      #expect(plain.split(separator: "\n").allSatisfy { $0.count <= 72 } || arguments[0] == "explain")
+    }
+    try Golden.expect(await world.baton("list").transcript, is: "list-terminal")
+  }
+
+  @Test func `NO_COLOR holds on a terminal`() async {
+    var world = Self.everything
+    world.terminal = .init(columns: 200, rows: 24)
+    world.variables["NO_COLOR"] = "1"
+    let run = await world.baton("list")
+    #expect(!run.output.contains("\u{1B}"))
+  }
+
+  @Test(arguments: [["list"], ["hosts"], ["show", "com.example.photos.export.42"], ["explain", "com.example.gpu"]])
+  func `JSON is JSON, and its lines too`(arguments: [String]) async throws {
+    let run = await Self.everything.baton(arguments + ["-o", "json"])
+    _ = try JSONSerialization.jsonObject(with: Data(run.output.utf8))
+    let lines = await Self.everything.baton(arguments + ["-o", "jsonl"])
+    for line in lines.output.split(separator: "\n") {
+      #expect(try JSONSerialization.jsonObject(with: Data(line.utf8)) is [String: Any])
+    }
+  }
+
+  @Test func `every key of a request is there, null where nothing is known`() async throws {
+    let run = await Self.everything.baton("show", "com.example.photos.export.42", "-o", "json")
+    let request = try #require(try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any])
+    let keys = [
+      "identifier", "request", "kind", "state", "launches", "completedUnits", "totalUnits", "host", "outcome", "reason",
+      "traceId",
+    ]
+    #expect(keys.allSatisfy { request[$0] != nil })
+    let launches = try #require(request["launchHistory"] as? [[String: Any]])
+    let launchKeys = [
+      "number", "host", "startedAt", "endedAt", "outcome", "reason", "graceful", "batches", "firstBatch", "spanId",
+    ]
+    #expect(launches.count == 3)
+    #expect(launches.allSatisfy { launch in launchKeys.allSatisfy { launch[$0] != nil } })
+    #expect(request["outcome"] is NSNull)
+  }
+
+  @Test(arguments: ["table", "json", "jsonl"]) func `a list is read page by page`(format: String) async throws {
+    let world = World((1...1201).map { .example(Int64($0), "com.example.many.n\($0)", .ready) })
+    let run = await world.baton("list", "-o", format)
+    #expect(
+      world.coordinator.calls == [
+        "requests after 0 limit 500", "requests after 500 limit 500", "requests after 1000 limit 500",
+      ])
+    #expect(run.output.contains("com.example.many.n1201"))
+    if format == "json" {
+      let list = try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [Any]
+      #expect(list?.count == 1201)
+    }
+  }
+
+  @Test func `an empty list is empty data`() async {
+    let table = await World().baton("list")
+    #expect(table.output.isEmpty)
+    #expect(table.error == "no requests\n")
+    let json = await World().baton("list", "-o", "json")
+    #expect(json.output == "[]\n")
+    let lines = await World().baton("list", "-o", "jsonl")
+    #expect(lines.output.isEmpty)
+  }
+
+  @Test func `pending requests of one class are explained once`() async {
+    let world = World((1...3).map { .example(Int64($0), "com.example.many.n\($0)", .ready) })
+    _ = await world.baton("list", "--state", "pending")
+    #expect(world.coordinator.calls == ["requests after 0 limit 500", "explain com.example.many.n1"])
+  }
+
+  @Test func `a hostile title cannot write to the terminal`() async {
+    let record = RequestRecord.example(1, "com.example.evil", .running) { $0.title = "\u{1B}]0;owned\u{07}\nx" }
+    let run = await World([record]).baton("list")
+    #expect(run.output.contains("\\u{1b}]0;owned\\u{7} x"))
+    #expect(!run.output.contains("\u{1B}"))
+  }
+
+  @Test(arguments: [
+    (Explanation.Verdict.running, RequestRecord.running, Int32(0)), (.ended, .succeeded, 0), (.ended, .failed, 1),
+    (.ended, .cancelled, 1), (.waiting, .ready, 2), (.impossible, .ready, 4),
+  ])
+  func `explain says by its status how things are`(
+    verdict: Explanation.Verdict, record: RequestRecord, status: Int32
+  ) async {
+    let world = World { $0.explanation = Explanation(record: record, verdict: verdict, lines: []) }
+    let run = await world.baton("explain", record.identifier.rawValue)
+    #expect(run.status == status)
+    #expect(run.error.isEmpty)
+    #expect(run.output.hasPrefix("\(record.identifier), request"))
+  }
+
+  @Test func `logs writes bytes as they are, and a header per launch elsewhere`() async throws {
+    let world = World {
+      $0.details = [.example]
+      $0.output = [(1, "one\n"), (1, "two\n"), (3, "three")]
+    }
+    try Golden.expect(await world.baton("logs", "com.example.photos.export.42").transcript, is: "logs")
+    let one = await world.baton("logs", "com.example.photos.export.42", "--launch", "3")
+    #expect(one.output == "three")
+    #expect(one.error.isEmpty)
+    let none = await world.baton("logs", "com.example.photos.export.42", "--launch", "9")
+    #expect(none.status == 3)
+    #expect(none.error == "error: com.example.photos.export.42, request 3 has no launch 9: it had 3 launches\n")
+  }
+}

@@ -1,0 +1,201 @@
+import BatonCommands
+import BatonCoordinator
+import BatonModel
+import BatonStore
+import Foundation
+import Synchronization
+import Testing
+
+/// `baton run`, and what it makes of an earlier run.
+@Suite struct RunningTests {
+  static let job = """
+    identifier: com.example.report
+    kind: processing
+    work: {command: ["true"], items: {range: 1...100}, batchSize: 10}
+    """
+
+  private func withJob(_ body: (_ file: String, _ folder: String) async throws -> Void) async throws {
+    try await withTemporaryFolder { folder in
+      try write(Self.job, to: folder + "/job.yaml")
+      try await body(folder + "/job.yaml", folder)
+    }
+  }
+
+  private static func earlier(
+    _ state: RequestState, _ change: (inout RequestRecord) -> Void = { _ in }
+  ) -> RequestRecord {
+    .example(1, "com.example.report", state) {
+      $0.launches = 2
+      $0.progress = Progress(batches: 6, completedUnits: 60, totalUnits: 100)
+      change(&$0)
+    }
+  }
+
+  private static func world(_ record: RequestRecord) -> World {
+    World([record]) { state in
+      state.changes[record.id] = record.state == .succeeded ? [] : [earlier(.succeeded)]
+    }
+  }
+
+  @Test func `a first run applies, submits and watches`() async throws {
+    try await withJob { file, folder in
+      let world = World()
+      let run = await world.baton("run", file, "--data", folder + "/state")
+      #expect(run.status == 1, "the folder of the state is the backend's to make")
+      try FileManager.default.createDirectory(atPath: folder + "/state", withIntermediateDirectories: true)
+      let again = World()
+      let good = await again.baton("run", file, "--data", folder + "/state", "--slots", "3")
+      #expect(good.status == 0)
+      #expect(good.output.isEmpty)
+      #expect(
+        good.error == """
+          com.example.report, request 1: ready: waits for a host
+          com.example.report, request 1: succeeded
+
+          """)
+      #expect(
+        again.coordinator.calls.prefix(3) == [
+          "details com.example.report", "apply com.example.report", "submit com.example.report by ana",
+        ])
+      #expect(
+        again.backend.runs.withLock { $0 } == [
+          RunOptions(dataFolder: folder + "/state", removesDataFolder: false, slots: 3)
+        ])
+      #expect(again.coordinator.state.withLock { $0.definitions.first?.work?.directory } == folder)
+    }
+  }
+
+  @Test func `by default the state lies by the files, and is removed`() async throws {
+    try await withJob { file, folder in
+      var world = World()
+      world.variables = ["XDG_STATE_HOME": folder]
+      _ = await world.baton("run", file)
+      _ = await world.baton("run", folder + "/./x/../job.yaml")
+      let runs = world.backend.runs.withLock { $0 }
+      #expect(runs.count == 2)
+      #expect(Set(runs).count == 1, "the same file has the same state however it is written")
+      #expect(runs.allSatisfy { $0.removesDataFolder && $0.dataFolder.hasPrefix(folder + "/baton/run/job.yaml-") })
+    }
+  }
+
+  @Test func `an unfinished request of an earlier run is watched, not submitted again`() async throws {
+    try await withJob { file, folder in
+      let world = Self.world(Self.earlier(.ready))
+      let run = await world.baton("run", file, "--data", folder)
+      #expect(run.status == 0)
+      #expect(world.coordinator.orders.isEmpty)
+      #expect(run.error.hasPrefix("com.example.report: going on at batch 6 of 10 (60 of 100 done)\n"))
+    }
+  }
+
+  @Test func `a failed one goes on at its checkpoint`() async throws {
+    try await withJob { file, folder in
+      let world = Self.world(Self.earlier(.failed))
+      let run = await world.baton("run", file, "--data", folder)
+      #expect(run.status == 0)
+      #expect(world.coordinator.orders.isEmpty)
+      #expect(world.coordinator.calls.contains("retry com.example.report"))
+    }
+  }
+
+  @Test func `one that succeeded is not done twice, unless the run came to its end`() async throws {
+    try await withJob { file, folder in
+      let world = Self.world(Self.earlier(.succeeded))
+      let first = await world.baton("run", file, "--data", folder)
+      #expect(first.status == 0)
+      #expect(first.error.hasPrefix("com.example.report: has succeeded already\n"))
+      #expect(world.coordinator.orders.isEmpty)
+      let second = await world.baton("run", file, "--data", folder)
+      #expect(second.status == 0)
+      #expect(world.coordinator.orders.count == 1)
+    }
+  }
+
+  @Test func `a changed definition is warned of, and --anew takes it`() async throws {
+    try await withJob { file, folder in
+      let old = Self.earlier(.ready) { $0.definition = DefinitionID(7) }
+      let run = await Self.world(old).baton("run", file, "--data", folder)
+      #expect(run.error.contains("warning: com.example.report: the definition has changed since"))
+      #expect(run.error.contains("to start anew: baton run \(file) --data \(folder) --anew"))
+      let anew = Self.world(old)
+      let fresh = await anew.baton("run", file, "--data", folder, "--anew")
+      #expect(fresh.status == 0)
+      #expect(!fresh.error.contains("warning"))
+      #expect(anew.coordinator.orders.count == 1)
+      #expect(anew.coordinator.calls.contains { $0.hasPrefix("cancel") })
+    }
+  }
+
+  @Test func `a failure shows the last output, and keeps the state`() async throws {
+    try await withJob { file, folder in
+      let world = World { state in
+        state.changes[RequestID(100)] = [
+          .example(100, "com.example.report", .failed) {
+            $0.launches = 4
+            $0.reason = "exit status 2"
+          }
+        ]
+        state.output = [(4, (1...30).map { "line \($0)\n" }.joined())]
+      }
+      let run = await world.baton("run", file, "--data", folder)
+      #expect(run.status == 1)
+      #expect(!run.error.contains("line 10\n"))
+      #expect(run.error.contains("the last output of com.example.report, request 1:\n  | line 11\n"))
+      #expect(run.error.contains("error: com.example.report, request 1 failed: exit status 2\n"))
+      #expect(run.error.hasSuffix("what is done is saved; after a repair go on with: baton run \(file) --data \(folder)\n"))
+    }
+  }
+
+  @Test func `Ctrl-C stops, and says that the next run goes on`() async throws {
+    try await withJob { file, folder in
+      let coordinator = FakeCoordinator([Self.earlier(.running)]) { $0.hangs = true }
+      var world = World(FakeBackend(coordinator))
+      world.interrupted = { await coordinator.hanging() }
+      let run = await world.baton("run", file, "--data", folder)
+      #expect(run.status == 130)
+      #expect(
+        run.error.hasSuffix(
+          "stopping: a running batch may finish and is saved; Ctrl-C again ends at once\n"
+            + "stopped; go on with: baton run \(file) --data \(folder)\n"))
+      #expect(!coordinator.calls.contains { $0.hasPrefix("cancel") })
+    }
+  }
+
+  @Test func `a second run at the same time is refused`() async throws {
+    try await withJob { file, folder in
+      let locked = StoreError(.locked, "The store in \(folder) is in use by process 12; stop that one first.")
+      let run = await World(FakeBackend(FakeCoordinator(), error: locked)).baton("run", file, "--data", folder)
+      #expect(run.status == 75)
+      #expect(run.error.hasPrefix("error: these files are being run already. The store in \(folder) is in use by process 12"))
+    }
+  }
+
+  @Test func `the ends are data only when they are asked for`() async throws {
+    try await withJob { file, folder in
+      let run = await World().baton("run", file, "--data", folder, "-o", "json")
+      #expect(run.status == 0)
+      let list = try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [[String: Any]]
+      #expect(list?.first?["state"] as? String == "succeeded")
+    }
+  }
+
+  @Test func `coordinator and up pass their flags on`() async throws {
+    try await withJob { file, folder in
+      let world = World()
+      let run = await world.baton(
+        "coordinator", "--data", "state", "--listen", "127.0.0.1:1", "--http", "127.0.0.1:2", "--lease", "1s", "--config",
+        "/etc/c.yaml")
+      #expect(run.status == 0)
+      let options = CoordinatorOptions(
+        dataFolder: "/srv/state", listen: "127.0.0.1:1", http: "127.0.0.1:2", leaseTerm: .seconds(1),
+        configurationFile: "/etc/c.yaml")
+      #expect(world.backend.coordinators.withLock { $0 } == [options])
+      let up = await world.baton("up", file, "--data", folder, "--slots", "2")
+      #expect(up.status == 0)
+      #expect(
+        world.backend.ups.withLock { $0 } == [UpOptions(coordinator: CoordinatorOptions(dataFolder: folder), slots: 2)])
+      #expect(world.coordinator.calls == ["apply com.example.report"])
+      #expect(up.error == "com.example.report: created\n")
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import BatonCoordinator
+import BatonModel
+import BatonStore
+import Synchronization
+import Testing
+
+@Suite struct SubmittingTests {
+  private static func accepted(warning: String? = nil, state: RequestState = .ready) -> SubmissionResult {
+    .accepted(
+      SubmissionReceipt(
+        request: RequestID(9), identifier: JobIdentifier(trusted: "com.example.report"), number: 3, state: state,
+        eligibleAt: state == .scheduled ? now + .seconds(900) : now, replaced: state == .scheduled), traceID: "4b4b",
+      warning: warning)
+  }
+
+  @Test func `everything that was asked for is submitted`() async {
+    let world = World()
+    let run = await world.baton(
+      "submit", "com.example.report", "--payload", #"{"a": [1, null]}"#, "--earliest", "15m", "--priority", "utility")
+    #expect(run.status == 0)
+    #expect(
+      world.coordinator.orders == [
+        SubmissionOrder(
+          id: "id-1", identifier: JobIdentifier(trusted: "com.example.report"), payload: Array(#"{"a": [1, null]}"#.utf8),
+          earliestBeginDate: .afterSubmission(.seconds(900)), priority: .utility)
+      ])
+    #expect(world.coordinator.calls == ["submit com.example.report by ana"])
+  }
+
+  @Test func `a payload may come from a file, and has a limit`() async throws {
+    try await withTemporaryFolder { folder in
+      try write("[42]", to: folder + "/payload.json")
+      let world = World()
+      _ = await world.baton("submit", "com.example.report", "--payload", "@\(folder)/payload.json")
+      #expect(world.coordinator.orders.first?.payload == Array("[42]".utf8))
+      try write("\"" + String(repeating: "x", count: 70_000) + "\"", to: folder + "/payload.json")
+      let run = await world.baton("submit", "com.example.report", "--payload", "@\(folder)/payload.json")
+      #expect(run.status == 64)
+      #expect(run.error.contains("70002 bytes and may have 65536"))
+    }
+  }
+
+  @Test(arguments: [("submit", [String]()), ("submit-json", ["-o", "json"])])
+  func `an accepted one is data, its warning is not`(name: String, options: [String]) async throws {
+    let world = World { $0.submissions = [Self.accepted(warning: "no known host could run it now", state: .scheduled)] }
+    let run = await world.baton(["submit", "com.example.report"] + options)
+    #expect(run.status == 0)
+    try Golden.expect(run.transcript, is: name)
+  }
+
+  @Test(arguments: [
+    ("immediateRunIneligible", 4), ("tooManyPendingTaskRequests", 4), ("unavailable", 75), ("notPermitted", 77),
+  ])
+  func `a refusal has its status and its code`(code: String, status: Int32) async {
+    let world = World { $0.submissions = [.refused(code: code, message: "no; do this")] }
+    let run = await world.baton("submit", "com.example.report")
+    #expect(run.status == status)
+    #expect(run.output.isEmpty)
+    #expect(run.error == "error: com.example.report: \(code): no; do this\n")
+  }
+
+  @Test func `after a lost connection the same id is submitted again`() async {
+    var world = World { $0.errors = [CoordinatorUnreachable("reset")] }
+    world.elapsing = [.milliseconds(500)]
+    let run = await world.baton("submit", "com.example.report")
+    #expect(run.status == 0)
+    #expect(world.coordinator.orders.map(\.id) == ["id-1", "id-1"])
+    #expect(run.error == "the connection to the coordinator was lost (reset); trying again\n")
+  }
+
+  @Test func `it gives up after three more tries`() async {
+    var world = World { $0.errors = Array(repeating: CoordinatorUnreachable("reset"), count: 9) }
+    world.elapsing = [.milliseconds(500)]
+    let run = await world.baton("submit", "com.example.report")
+    #expect(run.status == 69)
+    #expect(world.coordinator.orders.map(\.id) == Array(repeating: "id-1", count: 4))
+  }
+
+  @Test func `an unreachable coordinator is told at once, not tried again`() async {
+    let world = World(FakeBackend(FakeCoordinator(), error: CoordinatorUnreachable("nobody answers")))
+    let run = await world.baton("submit", "com.example.report", "--wait")
+    #expect(run.status == 69)
+    #expect(run.error == "error: nobody answers\n")
+    #expect(world.backend.targets.withLock { $0.count } == 1)
+  }
+
+  @Test func `a file is applied, then its literal identifiers are submitted`() async throws {
+    try await withTemporaryFolder { folder in
+      try write(ChangingTests.report, to: folder + "/job.yaml")
+      let world = World()
+      let run = await world.baton("submit", "-f", folder + "/job.yaml", "-o", "json")
+      #expect(run.status == 0)
+      #expect(
+        world.coordinator.calls == [
+          "apply com.example.report com.example.photos.*", "submit com.example.report by ana",
+        ])
+      #expect(run.output.hasPrefix("[\n  {\n    \"identifier\": \"com.example.report\""))
+      #expect(run.error == "com.example.photos.* is a pattern: applied, not submitted\n")
+    }
+  }
+
+  @Test func `a file of patterns only has nothing to submit`() async throws {
+    try await withTemporaryFolder { folder in
+      try write("identifier: com.example.*\nkind: refresh\n", to: folder + "/job.yaml")
+      let world = World()
+      let run = await world.baton("submit", "-f", folder + "/job.yaml")
+      #expect(run.status == 64)
+      #expect(run.error.contains("nothing to submit, because a pattern (com.example.*) names no request"))
+      #expect(world.coordinator.calls.isEmpty)
+    }
+  }
+}
