@@ -63,8 +63,11 @@ let package = Package(
       ], swiftSettings: strict),
     .target(name: "BatonHandler", dependencies: ["BatonModel"], swiftSettings: strict),
     .target(
-      name: "BatonStore", dependencies: ["BatonModel", .product(name: "GRDB", package: "GRDB.swift")],
-      swiftSettings: strict),
+      name: "BatonStore",
+      dependencies: [
+        "BatonModel", .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ], swiftSettings: strict),
     .target(
       name: "BatonProtobuf",
       dependencies: [
@@ -91,6 +94,7 @@ let package = Package(
         .product(name: "Subprocess", package: "swift-subprocess"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: strict),
+    .target(name: "BatonSimulation", dependencies: ["BatonModel", "BatonStore"], swiftSettings: strict),
     .target(
       name: "BatonCommands",
       dependencies: [
@@ -118,9 +122,31 @@ let package = Package(
     .testTarget(
       name: "BatonSpecTests", dependencies: ["BatonSpec", "BatonModel", .product(name: "Yams", package: "Yams")],
       exclude: ["Corpus"], swiftSettings: strict),
+    .testTarget(name: "BatonModelTests", dependencies: ["BatonModel"], swiftSettings: strict),
+    .testTarget(
+      name: "BatonCoordinatorTests", dependencies: ["BatonModel", "BatonSpec", "BatonStore", "BatonCoordinator"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "BatonWireTests", dependencies: ["BatonModel", "BatonProtobuf", "BatonWire", protobuf],
+      swiftSettings: strict),
+    .testTarget(
+      name: "BatonTests",
+      dependencies: ["BatonModel", "BatonSpec", "BatonStore", "BatonCoordinator", "BatonCommands"],
+      exclude: ["Golden"], swiftSettings: strict),
+    .testTarget(
+      name: "BatonStoreTests",
+      dependencies: ["BatonModel", "BatonStore", "BatonSimulation", .product(name: "GRDB", package: "GRDB.swift")],
+      swiftSettings: strict),
     .testTarget(
       name: "BatonWorkerTests",
       dependencies: ["BatonModel", "BatonHandler", "BatonWire", "BatonWorker", .product(name: "SystemPackage", package: "swift-system")],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "handler-worker",
+      dependencies: ["BatonModel", "BatonHandler", "BatonWorker", lifecycle, signals, logging],
+      path: "Tests/HandlerWorker", swiftSettings: strict),
+    .testTarget(
+      name: "EndToEndTests", dependencies: ["BatonWire", "baton", "baton-worker", "handler-worker"],
       swiftSettings: strict),
     .testTarget(
       name: "EmbeddedTests",

@@ -76,11 +76,13 @@ alive() {
   [[ ${line%% *} != [ZX] ]]
 }
 
-# kill_tree PID: SIGKILL for the process and all its descendants, at once; our own child is reaped without a word.
+dead() { ! alive "$1"; }
+
+# kill_tree PID: SIGKILL for the process and all its descendants, at once.
 kill_tree() {
   # shellcheck disable=SC2046
   kill -KILL $(tree_of "$1") 2>/dev/null || true
-  { wait "$1"; } 2>/dev/null || true
+  until_true 5 dead "$1"
 }
 
 # kill_strays: what a killed worker left and no successor found. Known by the folder in its environment.
@@ -124,6 +126,7 @@ start_coordinator() {
   BATON_LEASE_TERM=$LEASE "$BINARIES/baton" coordinator \
     --data "$WORK/coordinator" --listen "127.0.0.1:$PORT" --http off >>"$WORK/coordinator.log" 2>&1 &
   COORDINATOR=$!
+  disown  # Its end is nothing that bash should remark on.
   until_true 20 listens "$lines" || die "the coordinator does not start: $(tail -n 3 "$WORK/coordinator.log")"
   PORT=$(sed -n 's/.*listens on 127\.0\.0\.1:\([0-9]*\) (gRPC).*/\1/p' "$WORK/coordinator.log" | tail -n 1)
   export BATON_COORDINATOR=127.0.0.1:$PORT
@@ -133,13 +136,14 @@ listens() { tail -n "+$(($1 + 1))" "$WORK/coordinator.log" 2>/dev/null | grep -q
 
 kill_coordinator() {
   kill -KILL "$COORDINATOR"
-  { wait "$COORDINATOR"; } 2>/dev/null || true
+  until_true 5 dead "$COORDINATOR"
 }
 
 # start_worker NAME [SLOTS]
 start_worker() {
   "$BINARIES/baton-worker" --name "$1" --data "$WORK/$1" --slots "${2:-1}" >>"$WORK/$1.log" 2>&1 &
   WORKERS[$1]=$!
+  disown
 }
 
 # worker_of NAME: the process id of the worker proper, which its supervisor started; empty while there is none.

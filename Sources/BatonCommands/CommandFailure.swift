@@ -24,6 +24,8 @@ extension CommandFailure {
     case let error as OperatorError: self.init(error)
     case let error as CoordinatorUnreachable:
       self.init(error.isNotPermitted ? .notPermitted : .unreachable, error.message)
+    case let error as CoordinatorServerError:
+      self.init(error.code == .addressInUse ? .unavailable : .notPermitted, error.message)
     case let error as StoreError: self.init(error)
     case is CancellationError: self.init(.interrupted, "interrupted")
     default: self.init(.failed, String(describing: error))

@@ -71,7 +71,8 @@ package struct CoordinatorServer: Service {
     try await Self.naming(grpc) {
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await server.serve() }
-        guard let address = try await server.listeningAddress, let port = address.ipv4?.port ?? address.ipv6?.port
+        // If it cannot listen, `serve` says why.
+        guard let address = try? await server.listeningAddress, let port = address.ipv4?.port ?? address.ipv6?.port
         else { return try await group.waitForAll() }
         try TokenFile.publish(token, port: port)
         defer { TokenFile.withdraw(token, port: port) }
@@ -117,15 +118,4 @@ package struct CoordinatorServer: Service {
         .addressInUse, "\(endpoint) is in use, by another coordinator? Stop it, or choose another port")
     }
   }
-}
-
-package struct CoordinatorServerError: Error, Sendable, CustomStringConvertible {
-  package enum Code: Sendable { case addressInUse, notPermitted }
-  package var code: Code
-  package var message: String
-  package init(_ code: Code, _ message: String) {
-    self.code = code
-    self.message = message
-  }
-  package var description: String { message }
 }

@@ -34,3 +34,15 @@ extension Refusal {
     }
   }
 }
+
+/// Why a coordinator cannot listen; the message says what to do.
+package struct CoordinatorServerError: Error, Sendable, CustomStringConvertible {
+  package enum Code: Sendable { case addressInUse, notPermitted }
+  package var code: Code
+  package var message: String
+  package init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+  package var description: String { message }
+}

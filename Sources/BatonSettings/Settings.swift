@@ -49,8 +49,20 @@ package struct Settings: Sendable {
     }
     guard let node else { return }
     guard let mapping = node.mapping else { throw SettingsError("\(file):1:1: error: keys and values are expected") }
-    for (key, _) in mapping {
-      guard let name = key.string, !keys.contains(name) else { continue }
+    try check(mapping, below: "", file, keys)
+  }
+
+  /// A key such as `limits.pending` stands in a mapping below `limits`.
+  private static func check(
+    _ mapping: Yams.Node.Mapping, below prefix: String, _ file: String, _ keys: [String]
+  ) throws {
+    for (key, value) in mapping {
+      let name = prefix + (key.string ?? "")
+      if keys.contains(name) { continue }
+      if let inner = value.mapping, keys.contains(where: { $0.hasPrefix(name + ".") }) {
+        try check(inner, below: name + ".", file, keys)
+        continue
+      }
       let nearest = Values.nearest(to: name, among: keys).map { ", did you mean '\($0)'?" } ?? ""
       let place = key.mark.map { "\($0.line):\($0.column)" } ?? "1:1"
       throw SettingsError("\(file):\(place): error: unknown key '\(name)'\(nearest)")

@@ -9,16 +9,19 @@ extension StoreConformance {
       let job = try StoreScenario.name("job")
       let cancelled = try await s.store.cancel(.identifier(job), by: "ada", at: s.now)
       try expect(
-        cancelled, [.ended(waiting.request, job, number: 2), .stopping(launch, job, number: 1, host: StoreScenario.host)],
+        cancelled,
+        [.ended(waiting.request, job, number: 2), .stopping(launch, job, number: 1, host: StoreScenario.host)],
         "the answer")
       let record = try await s.record(waiting.request)
       try expect(record.state, .cancelled, "the waiting one")
       try expect([record.outcome, record.reason], ["cancelled", "ada"], "its outcome and reason")
       try expect(
-        try await s.store.assignments(on: StoreScenario.host).map(\.pendingExpiry), [.cancelled(by: "ada")], "the launch")
+        try await s.store.assignments(on: StoreScenario.host).map(\.pendingExpiry), [.cancelled(by: "ada")],
+        "the launch")
       try expect(try await s.end(launch, .expired(.cancelled(by: "ada"))).state, .cancelled, "the running one")
     },
-    Case("a cancelled request ends cancelled even if its launch was expiring for another reason, or failed, or is lost") {
+    Case("a cancelled request ends cancelled even if its launch was expiring for another reason, or failed, or is lost")
+    {
       s in
       for outcome in [LaunchOutcome.expired(.powerLost), .failed("killed"), .lost] {
         let (_, launch) = try await s.running("job-\(outcome.code)")

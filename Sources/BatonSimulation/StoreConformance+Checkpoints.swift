@@ -46,7 +46,8 @@ extension StoreConformance {
     Case("a cursor over the limit is refused with its size, the limit and the key; one at the limit is not") { s in
       let (_, launch) = try await s.running()
       let limit = Checkpoint.maximumCursorBytes
-      guard case .refused(let text) = try await s.commit(launch, 0, { $0.cursor = Array(repeating: 1, count: limit + 1) })
+      guard
+        case .refused(let text) = try await s.commit(launch, 0, { $0.cursor = Array(repeating: 1, count: limit + 1) })
       else { throw Violation(description: "a cursor over the limit was committed") }
       for word in ["\(limit + 1)", "\(limit)", "limits.checkpointBytes"] {
         try expect(text.contains(word), "\"\(text)\" does not say \(word)")
@@ -60,7 +61,8 @@ extension StoreConformance {
       let stale = LaunchKey(request: launch.request, number: 9)
       let answers = try await s.store.checkpoint(
         [
-          Checkpoint(launch: stale, batch: 0, completedUnits: 9), Checkpoint(launch: launch, batch: 0, completedUnits: 1),
+          Checkpoint(launch: stale, batch: 0, completedUnits: 9),
+          Checkpoint(launch: launch, batch: 0, completedUnits: 1),
           Checkpoint(launch: launch, batch: 1, completedUnits: 2),
         ], at: s.now)
       try expect(answers, [.superseded, .committed(batch: 0), .committed(batch: 1)], "the answers")

@@ -21,7 +21,8 @@ extension StoreConformance {
     },
     Case("a lease that ends blamelessly brings no launch nearer to quarantine") { s in
       let (_, launch) = try await s.running()
-      let answers = try await s.store.endLease(StoreScenario.host, StoreScenario.process, countsAsLoss: false, at: s.now)
+      let answers = try await s.store.endLease(
+        StoreScenario.host, StoreScenario.process, countsAsLoss: false, at: s.now)
       try expect(answers.map(\.state), [.ready], "what became of the request")
       try expect(try await s.record(launch.request).ledger, Ledger(), "its ledger")
       try expect(try await s.store.launches(of: launch.request).map(\.outcome), ["lost"], "the launch's outcome")

@@ -64,7 +64,9 @@ extension StoreConformance {
     },
     Case("output is kept per launch, in order, the last 64 KiB of it") { s in
       let (definition, first) = try await s.running()
-      try await s.store.appendOutput([OutputChunk(launch: first, bytes: [1]), OutputChunk(launch: first, bytes: [2, 3])])
+      try await s.store.appendOutput([
+        OutputChunk(launch: first, bytes: [1]), OutputChunk(launch: first, bytes: [2, 3]),
+      ])
       try expect(try await s.store.output(of: first), [1, 2, 3], "a short output")
       try await s.end(first, .expired(.evicted))
       let second = try await s.start(definition)

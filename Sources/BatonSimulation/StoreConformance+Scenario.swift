@@ -50,7 +50,8 @@ package struct StoreScenario {
   // MARK: Submitting
 
   mutating func offer(
-    _ name: String = "job", to definition: DefinitionID, id: String? = nil, _ change: (inout Submission) -> Void = { _ in }
+    _ name: String = "job", to definition: DefinitionID, id: String? = nil,
+    _ change: (inout Submission) -> Void = { _ in }
   ) throws -> SubmissionOffer {
     var submission = Submission(
       id: id ?? "submission-\(draw())", identifier: try Self.name(name), principal: "ada", trace: drawTrace())
@@ -64,7 +65,8 @@ package struct StoreScenario {
 
   @discardableResult
   mutating func submit(
-    _ name: String = "job", to definition: DefinitionID, id: String? = nil, _ change: (inout Submission) -> Void = { _ in }
+    _ name: String = "job", to definition: DefinitionID, id: String? = nil,
+    _ change: (inout Submission) -> Void = { _ in }
   ) async throws -> SubmissionReceipt {
     try await answer(to: try offer(name, to: definition, id: id, change)).receipt
   }
@@ -127,7 +129,9 @@ package struct StoreScenario {
 
   // MARK: Reading
 
-  func record(_ id: RequestID) async throws -> RequestRecord { try require(try await store.request(id), "request \(id)") }
+  func record(_ id: RequestID) async throws -> RequestRecord {
+    try require(try await store.request(id), "request \(id)")
+  }
 
   func state(_ id: RequestID) async throws -> RequestState { try await record(id).state }
 

@@ -8,7 +8,9 @@ extension SQLiteStore: Store {
   ) async throws -> [AppliedDefinition] {
     try await write(.ordinary) { try $0.apply(definitions, seeds: seeds, at: now) }
   }
-  package func remove(_ pattern: IdentifierPattern) async throws { try await write(.ordinary) { try $0.remove(pattern) } }
+  package func remove(_ pattern: IdentifierPattern) async throws {
+    try await write(.ordinary) { try $0.remove(pattern) }
+  }
   package func definitions() async throws -> [StoredDefinition] { try await read { try $0.definitions() } }
   package func definition(_ id: DefinitionID) async throws -> Definition? { try await read { try $0.definition(id) } }
 

@@ -60,7 +60,8 @@ package final class SQLiteStore: Sendable {
 
   /// Waits for the writes that were accepted, closes the database and gives the folder free.
   package func close() async throws {
-    try await writer.perform(.ordinary) { _ in }
+    // Once the disk has failed nothing is waited for, and the database is closed all the same.
+    do { try await writer.perform(.urgent) { _ in } } catch is StoreError {}
     try await writer.close()
     folder?.release()
   }
@@ -96,7 +97,8 @@ enum Durability {
     let journal = try String.fetchOne(db, sql: "PRAGMA journal_mode")
     guard synchronous == 2, journal == "wal" else {
       throw StoreError(
-        .cannotWrite, "SQLite refuses durable commits (synchronous \(synchronous ?? -1), journal \(journal ?? "none")).")
+        .cannotWrite, "SQLite refuses durable commits (synchronous \(synchronous ?? -1), journal \(journal ?? "none"))."
+      )
     }
   }
 }

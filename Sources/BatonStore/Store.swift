@@ -17,7 +17,7 @@ package protocol Store: Sendable {
   /// Stores definitions, all or none, and submits the first request of one with `repeat` that has none live or waiting.
   /// Refuses wildcards that overlap a stored one that is not in `definitions`.
   func apply(_ definitions: [Definition], seeds: [TraceContext], at now: Timestamp) async throws -> [AppliedDefinition]
-  /// Takes a definition away; refused with `.unfinishedRequests` while requests of it are unfinished.
+  /// Takes a definition away; refused (`.refused`) while requests of it are unfinished.
   func remove(_ pattern: IdentifierPattern) async throws
   func definitions() async throws -> [StoredDefinition]
   func definition(_ id: DefinitionID) async throws -> Definition?

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 #if canImport(Darwin)
   internal import Darwin
 #elseif canImport(Musl)
@@ -5,7 +7,6 @@
 #else
   internal import Glibc
 #endif
-internal import Synchronization
 
 /// The folder of a store on disk, held for life by this process: a lock file keeps every other one out (promise P11).
 final class StoreFolder: Sendable {
@@ -58,7 +59,8 @@ final class StoreFolder: Sendable {
     guard let kind = NetworkFileSystem.kind(of: path) else { return }
     throw StoreError(
       .refused,
-      "\(path) is on a file system of kind \(kind); a store needs a local disk, so give Baton a folder on one (--data).")
+      "\(path) is on a file system of kind \(kind); a store needs a local disk, so give Baton a folder on one (--data)."
+    )
   }
 
   private static func lock(_ path: String) throws -> Int32 {
@@ -69,8 +71,8 @@ final class StoreFolder: Sendable {
       throw StoreError(
         .locked,
         """
-        The store in \(path) is in use by process \(holder(of: file)); stop that one first, or give this one a folder of \
-        its own (--data).
+        The store in \(path) is in use by process \(holder(of: file)); stop that one first, or give this one a \
+        folder of its own (--data).
         """)
     }
     let text = "\(getpid())\n"

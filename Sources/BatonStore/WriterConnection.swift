@@ -42,7 +42,11 @@ final class WriterConnection: @unchecked Sendable {
       case .disturbed(let index):
         // What threw halfway is run alone, so that it disturbs no other.
         let culprit = rest.remove(at: index)
-        if case .failed(let error) = verbs.attemptAlone(culprit) { return end(with: error, [culprit] + rest) }
+        switch verbs.attemptAlone(culprit) {
+        case .committed, .disturbed: break
+        case .refused(let error): culprit.fail(error)
+        case .failed(let error): return end(with: error, [culprit] + rest)
+        }
       case .refused(let error):
         for operation in rest { operation.fail(error) }
         rest = []

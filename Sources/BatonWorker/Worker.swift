@@ -27,6 +27,8 @@ public final class Worker: Service {
     /// A handler ignored its deadline: the process ends once the others have committed.
     var isCondemned = false
     var processes: ProcessRegistry?
+    /// What was logged last about the connection; empty while it works.
+    var lastProblem = ""
   }
 
   struct Registry {
@@ -121,10 +123,19 @@ public final class Worker: Service {
     case .items(let page): launch?.answered(.success(.items(page.items)))
     case .forget(let key): forget(key)
     case .reconnect(let why):
-      logger.warning("connecting again", metadata: ["why": "\(why)"])
+      note(why)
       state.withLock { $0.connection }?.close()
     case .end(let why): ends.send(why)
     }
+  }
+
+  /// Logs what keeps this worker from its coordinator: once, not at each of many attempts.
+  func note(_ problem: String) {
+    let isNews = state.withLock { state in
+      defer { state.lastProblem = problem }
+      return state.lastProblem != problem
+    }
+    if isNews { logger.warning("not connected: \(problem); trying again") }
   }
 
   private func forget(_ key: LaunchKey) {

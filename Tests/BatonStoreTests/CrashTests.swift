@@ -1,9 +1,10 @@
 import BatonModel
-@testable import BatonStore
 import Foundation
 import GRDB
 import GRDBSQLite
 import Testing
+
+@testable import BatonStore
 
 @Suite struct CrashTests {
   /// What a process that dies leaves behind is what is in the files while it runs.
@@ -13,7 +14,8 @@ import Testing
       let definition = try await store.prepare()
       for index in 0..<50 { try await store.submit("com.\(index)", to: definition) }
       let launch = try await store.start(definition)
-      _ = try await store.checkpoint([Checkpoint(launch: launch, batch: 0, cursor: [7], completedUnits: 1)], at: someTime)
+      _ = try await store.checkpoint(
+        [Checkpoint(launch: launch, batch: 0, cursor: [7], completedUnits: 1)], at: someTime)
       try FileManager.default.createDirectory(atPath: folder + "/dead", withIntermediateDirectories: true)
       for suffix in ["", "-wal"] {
         let name = "/" + StoreFolder.databaseName + suffix

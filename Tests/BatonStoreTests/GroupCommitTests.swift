@@ -86,6 +86,38 @@ import Testing
     #expect(try await store.recount() == store.counts())
   }
 
+  @Test func aWriteThatIsRunAloneAndFindsTheDiskFullIsTold() async throws {
+    let store = try SQLiteStore.inMemory()
+    let definition = try await store.prepare()
+    let offer = try offer("com.a", definition)
+    let runs = Shared(0)
+    let error = await refusal {
+      try await store.write(.ordinary) { verbs in
+        _ = try verbs.submit(offer, at: someTime)
+        let run = runs.value.withLock {
+          $0 += 1
+          return $0
+        }
+        throw run == 1 ? Unexpected() : DatabaseError(resultCode: .SQLITE_FULL) as any Error
+      }
+    }
+    #expect(error?.code == .cannotWrite)
+    #expect(try await store.counts() == [])
+    #expect(try await store.submit("com.a", to: definition).number == 1)
+  }
+
+  @Test func aFailedStoreIsClosedAndFreeAgain() async throws {
+    try await TemporaryFolder.with { folder in
+      let store = try SQLiteStore.open(folder: folder)
+      _ = await refusal {
+        try await store.write(.ordinary) { _ in throw DatabaseError(resultCode: .SQLITE_IOERR_WRITE) }
+      }
+      try await store.close()
+      #expect(await refusal { try await store.setPaused(true) }?.code == .unknown)
+      try await SQLiteStore.open(folder: folder).close()
+    }
+  }
+
   /// A refusal that changed nothing costs the others no second run.
   @Test func aRefusalDoesNotMakeTheOthersRunAgain() async throws {
     let store = try SQLiteStore.inMemory()
@@ -94,7 +126,8 @@ import Testing
       for index in 0..<3 {
         group.addTask {
           if index == 1 {
-            #expect(await refusal { _ = try await store.retry(RequestID(9), skippingBatch: false, at: someTime) } != nil)
+            #expect(
+              await refusal { _ = try await store.retry(RequestID(9), skippingBatch: false, at: someTime) } != nil)
           } else {
             try await store.write(.ordinary) { _ in runs.value.withLock { $0 += 1 } }
           }
@@ -133,7 +166,9 @@ import Testing
     try await gather(store, 2) { group in
       for _ in 0..<3 {
         group.addTask {
-          if let found = await refusal({ try await store.write(.ordinary) { _ in } }) { error.value.withLock { $0 = found } }
+          if let found = await refusal({ try await store.write(.ordinary) { _ in } }) {
+            error.value.withLock { $0 = found }
+          }
           refused.continuation.finish()
         }
       }
@@ -144,7 +179,9 @@ import Testing
   @Test func afterADiskErrorEveryWriteIsUnknownAndTheStoreSaysSo() async throws {
     let store = try SQLiteStore.inMemory()
     let first = await refusal {
-      try await store.write(.ordinary) { _ in throw DatabaseError(resultCode: .SQLITE_IOERR_FSYNC, message: "disk I/O error") }
+      try await store.write(.ordinary) { _ in
+        throw DatabaseError(resultCode: .SQLITE_IOERR_FSYNC, message: "disk I/O error")
+      }
     }
     #expect(first?.code == .unknown)
     #expect(await refusal { try await store.setPaused(true) }?.code == .unknown)

@@ -1,8 +1,9 @@
 import BatonModel
-@testable import BatonStore
 import Foundation
 import GRDB
 import Testing
+
+@testable import BatonStore
 
 @Suite struct OpeningTests {
   @Test func everyStartDemandsFullSynchronisation() async throws {
@@ -10,7 +11,10 @@ import Testing
       for _ in 0..<2 {
         let store = try SQLiteStore.open(folder: folder)
         let settings = try await store.write(.ordinary) { verbs in
-          (try Int.fetchOne(verbs.db, sql: "PRAGMA synchronous"), try String.fetchOne(verbs.db, sql: "PRAGMA journal_mode"))
+          (
+            try Int.fetchOne(verbs.db, sql: "PRAGMA synchronous"),
+            try String.fetchOne(verbs.db, sql: "PRAGMA journal_mode")
+          )
         }
         #expect(settings.0 == 2)
         #expect(settings.1 == "wal")

@@ -13,7 +13,8 @@ import Testing
     .launchedRequest, .closeLaunch, .settleRequest, .heldRequest, .setReadiness, .openLaunch, .noteExpiry,
     .itemStanding, .lastPage, .insertPage, .freezeItems, .pages, .launchExists, .lastOutput, .setOutput, .trimOutput,
     .output, .openElsewhere, .grantLease, .openOnHost, .endLease, .assignments, .unfinishedRequest,
-    .unfinishedOfIdentifier, .scheduledBelow, .readyBelow, .runningBelow, .cancelRequest, .noteCancellation, .reopenRequest, .requestByID,
+    .unfinishedOfIdentifier, .scheduledBelow, .readyBelow, .runningBelow, .cancelRequest, .noteCancellation,
+    .reopenRequest, .requestByID,
     .requestByNumber, .liveRequest, .waitingRequest, .launches, .events, .nextReadyPriority, .nextReadyDefinition,
     .endedBefore, .oldestEnded, .deleteRequest,
   ]

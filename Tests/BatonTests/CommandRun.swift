@@ -58,9 +58,8 @@ struct World: Sendable {
       terminalSize: { terminal }, variables: variables, currentDirectory: "/srv", user: "ana",
       interrupted: interrupted,
       sleep: { duration in
-        guard !elapsing.contains(duration) else { return await Task.yield() }
-        await World.never()
-        throw CancellationError()
+        if elapsing.contains(duration) { await Task.yield() } else { await World.never() }
+        try Task.checkCancellation()
       },
       drawSubmissionID: {
         ids.withLock { id in

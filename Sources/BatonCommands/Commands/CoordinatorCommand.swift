@@ -24,7 +24,7 @@ struct CoordinatorFlags: ParsableArguments, Sendable {
   var config: String?
 
   func validate() throws {
-    if let lease, lease < .milliseconds(100) { throw ValidationError("--lease must be 100ms or longer.") }
+    if let lease, lease < .milliseconds(500) { throw ValidationError("--lease must be 500ms or longer.") }
   }
 
   func options(in environment: CommandEnvironment) -> CoordinatorOptions {
@@ -44,7 +44,7 @@ struct CoordinatorCommand: AsyncParsableCommand, Sendable {
 
       Examples:
         baton coordinator --data /var/lib/baton
-        baton coordinator --data DIR --listen 127.0.0.1:7430 --http 127.0.0.1:7431 --lease 5s
+        baton coordinator --data DIR --listen 127.0.0.1:7430 --lease 5s
       """)
 
   @OptionGroup var flags: CoordinatorFlags

@@ -51,7 +51,7 @@ extension Explanation {
     }
     return [headline, ""]
       + TablePrinter.lines(
-        [.init("HOST"), .init("OBSTACLE"), .init("WHAT"), .init("REMEDY")], rows, style: style,
+        [.init("HOST"), .init("OBSTACLE", rank: 1), .init("WHAT"), .init("REMEDY")], rows, style: style,
         width: console.outputColumns)
   }
 

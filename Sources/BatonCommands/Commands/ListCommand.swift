@@ -15,7 +15,8 @@ struct ListCommand: AsyncParsableCommand, Sendable {
         baton list
         baton list --state pending
         baton list --state running --host alpha
-        baton list 'com.example.photos.*' --state failed -o json | jq -r '.[].identifier'
+        baton list 'com.example.photos.*' --state failed
+        baton list --state failed -o jsonl | jq -r .identifier
       """)
 
   @Argument(help: "Only requests of this identifier or pattern.", transform: Arguments.pattern)

@@ -11,7 +11,7 @@ struct ShowCommand: AsyncParsableCommand, Sendable {
       Examples:
         baton show com.example.report
         baton show com.example.report --request 3
-        baton show com.example.report -o json | jq '.launchHistory[] | {number, host, outcome}'
+        baton show com.example.report -o json | jq '.launchHistory[].outcome'
       """)
 
   @OptionGroup var request: RequestArgument

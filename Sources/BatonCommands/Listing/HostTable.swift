@@ -9,8 +9,9 @@ func hostTable(_ hosts: [HostReport], _ console: Console) -> [String] {
     return []
   }
   let columns: [TablePrinter.Column] = [
-    .init("HOST"), .init("STATE"), .init("SLOTS", isNumber: true), .init("POWER"), .init("THERMAL"), .init("NETWORK"),
-    .init("IDLE"), .init("GPUS", isNumber: true), .init("VERSION"), .init("LAST SEEN"), .init("RUNNING"),
+    .init("HOST"), .init("STATE"), .init("SLOTS", isNumber: true), .init("POWER", rank: 5), .init("THERMAL", rank: 4),
+    .init("NETWORK", rank: 3), .init("IDLE", rank: 6), .init("GPUS", isNumber: true, rank: 2), .init("VERSION", rank: 1),
+    .init("LAST SEEN", rank: 7), .init("RUNNING"),
   ]
   return TablePrinter.lines(
     columns, hosts.map { row($0, now) }, style: console.style(of: .output), width: console.outputColumns)

@@ -31,7 +31,7 @@ private func facts(_ record: RequestRecord, _ console: Console) -> [(name: Strin
 }
 
 private func progress(_ record: RequestRecord) -> String {
-  "\(record.unitsText)\(record.percent.map { " (\($0) %)" } ?? ""), \(counted(record.progress.batches, "batch", plural: "batches"))"
+  "\(record.unitsText) done\(record.percent.map { " (\($0) %)" } ?? ""), \(counted(record.progress.batches, "batch", plural: "batches"))"
 }
 
 private func launchTable(_ launches: [LaunchRecord], _ console: Console) -> [String] {
@@ -45,8 +45,8 @@ private func launchTable(_ launches: [LaunchRecord], _ console: Console) -> [Str
   }
   return TablePrinter.lines(
     [
-      .init("LAUNCH", isNumber: true), .init("HOST"), .init("STARTED"), .init("FOR", isNumber: true),
-      .init("FIRST BATCH", isNumber: true), .init("BATCHES", isNumber: true), .init("OUTCOME"), .init("REASON"),
+      .init("LAUNCH", isNumber: true), .init("HOST"), .init("STARTED", rank: 2), .init("FOR", isNumber: true),
+      .init("FIRST BATCH", isNumber: true, rank: 1), .init("BATCHES", isNumber: true), .init("OUTCOME"), .init("REASON"),
     ], rows, style: console.style(of: .output), width: console.outputColumns)
 }
 

@@ -5,7 +5,8 @@ import BatonStore
 enum RequestTable {
   static let columns: [TablePrinter.Column] = [
     .init("IDENTIFIER"), .init("REQUEST", isNumber: true), .init("STATE"), .init("PROGRESS", isNumber: true),
-    .init("LAUNCHES", isNumber: true), .init("HOST"), .init("AGE", isNumber: true), .init("WHEN"), .init("DETAIL"),
+    .init("LAUNCHES", isNumber: true, rank: 1), .init("HOST", rank: 4), .init("AGE", isNumber: true, rank: 2),
+    .init("WHEN", rank: 3), .init("DETAIL"),
   ]
 
   static func row(_ record: RequestRecord, obstacle: WaitingReason? = nil, now: Timestamp) -> [Cell] {

@@ -25,7 +25,7 @@ enum Arguments {
 
   static func priority(_ text: String) throws -> Priority {
     if let priority = Priority(name: text) { return priority }
-    throw ValidationError("It must be \(Priority.allCases.map(\.name).joined(separator: ", ")).")
+    throw ValidationError("It must be one of \(Priority.allCases.map(\.name).joined(separator: ", ")).")
   }
 
   /// A state, or the name of several.
@@ -35,7 +35,7 @@ enum Arguments {
     case "pending": return Set(RequestState.allCases.filter(\.isPending))
     case "unfinished": return Set(RequestState.allCases.filter { !$0.isEnded })
     case "ended": return Set(RequestState.allCases.filter(\.isEnded))
-    default: throw ValidationError("It must be \(stateNames.joined(separator: ", ")).")
+    default: throw ValidationError("It must be one of \(stateNames.joined(separator: ", ")).")
     }
   }
 

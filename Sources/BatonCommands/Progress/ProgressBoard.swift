@@ -5,13 +5,12 @@ import BatonStore
 struct ProgressBoard {
   /// No drawing sooner than this after the last, unless a state changed.
   static let interval = Duration.milliseconds(100)
-  private static let barWidth = 20
 
   private let style: Style
   private var records: [RequestID: RequestRecord] = [:]
   /// In the order in which they were first seen.
   private var order: [RequestID] = []
-  private var drawnLines = 0
+  private var drawn: [String] = []
   private var drawnAt: Timestamp?
 
   init(style: Style) { self.style = style }
@@ -43,19 +42,17 @@ struct ProgressBoard {
 
   mutating func draw(at now: Timestamp, size: CommandEnvironment.TerminalSize) -> String {
     let lines = lines(at: now, size: size)
-    let text = erasure + lines.map { $0 + "\n" }.joined()
-    drawnLines = lines.count
-    drawnAt = now
-    return text
+    defer { (drawn, drawnAt) = (lines, now) }
+    return lines == drawn ? "" : erasure + lines.map { $0 + "\n" }.joined()
   }
 
   /// Takes the lines away, so that something else can be written there.
   mutating func erase() -> String {
-    defer { drawnLines = 0 }
+    defer { drawn = [] }
     return erasure
   }
 
-  private var erasure: String { drawnLines > 0 ? "\u{1B}[\(drawnLines)A\u{1B}[0J" : "" }
+  private var erasure: String { drawn.isEmpty ? "" : "\u{1B}[\(drawn.count)A\u{1B}[0J" }
 
   /// Running ones first where there are more than the terminal has rows for.
   private func lines(at now: Timestamp, size: CommandEnvironment.TerminalSize) -> [String] {
@@ -64,22 +61,22 @@ struct ProgressBoard {
     let runningFirst = all.filter { $0.state == .running } + all.filter { $0.state != .running }
     let shown = all.count <= places ? all[...] : runningFirst.prefix(places)
     let width = shown.map(\.identifier.rawValue.count).max() ?? 0
-    let lines = shown.map { line($0, at: now, nameWidth: min(width, size.columns / 3), columns: size.columns - 1) }
+    let lines = shown.map { line($0, at: now, nameWidth: min(width, size.columns * 2 / 5), columns: size.columns - 1) }
     return lines + (all.count > places ? ["… and \(all.count - places) more"] : [])
   }
 
   private func line(_ record: RequestRecord, at now: Timestamp, nameWidth: Int, columns: Int) -> String {
     let name = record.identifier.rawValue.cut(to: nameWidth).padded(to: nameWidth)
-    let bar = Self.bar(record.fraction)
-    let elapsed = record.startedAt.map { ((record.endedAt ?? now) - $0).magnitude.inWords } ?? ""
-    let rest = [record.progressText, record.standing(at: now), record.subtitle?.onOneLine ?? "", elapsed]
+    let bar = Self.bar(record.fraction, width: columns < 100 ? 10 : 20)
+    let elapsed = record.state == .running ? record.startedAt.map { (now - $0).magnitude.inWords } : nil
+    let rest = [record.progressText, elapsed ?? "", record.standing(at: now), record.subtitle?.onOneLine ?? ""]
       .filter { !$0.isEmpty && $0 != "-" }.joined(separator: "  ")
     let room = columns - nameWidth - bar.count - 4
     return "\(name)  \(style.paint(bar, record.state.colour))  \(rest.cut(to: max(0, room)))"
   }
 
-  private static func bar(_ fraction: Double?) -> String {
-    let filled = Int((fraction ?? 0) * Double(barWidth))
-    return "[" + String(repeating: "#", count: filled) + String(repeating: ".", count: barWidth - filled) + "]"
+  private static func bar(_ fraction: Double?, width: Int) -> String {
+    let filled = Int((fraction ?? 0) * Double(width))
+    return "[" + String(repeating: "#", count: filled) + String(repeating: ".", count: width - filled) + "]"
   }
 }

@@ -17,23 +17,27 @@ struct TablePrinter {
   struct Column: Hashable, Sendable {
     var title: String
     var isNumber: Bool
+    /// Left out where the terminal is too narrow for all: those with the lowest number first; nil stays always.
+    var rank: Int?
 
-    init(_ title: String, isNumber: Bool = false) {
+    init(_ title: String, isNumber: Bool = false, rank: Int? = nil) {
       self.title = title
       self.isNumber = isNumber
+      self.rank = rank
     }
   }
 
   private static let gap = 2
   /// No column is cut below this to make a table fit a terminal.
-  private static let narrowest = 6
+  private static let narrowest = 10
 
   private let columns: [Column]
   private let style: Style
   /// Columns of the terminal; nil cuts nothing.
   private let width: Int?
   private var widths: [Int]
-  private var hasHeader = false
+  /// Indices of the columns that are shown; decided with the first page.
+  private var shown: [Int]?
 
   init(_ columns: [Column], style: Style = .plain, width: Int? = nil) {
     self.columns = columns
@@ -48,10 +52,12 @@ struct TablePrinter {
     for row in rows {
       for (index, cell) in row.enumerated() { widths[index] = max(widths[index], cell.text.columns) }
     }
-    let fitted = fittedWidths()
-    let header = hasHeader ? [] : [style.bold(line(columns.map { Cell($0.title) }, fitted))]
-    hasHeader = true
-    return header + rows.map { line($0, fitted) }
+    let isFirst = shown == nil
+    let places = shown ?? fittingColumns()
+    shown = places
+    let fitted = fittedWidths(of: places)
+    let header = isFirst ? [style.bold(line(columns.map { Cell($0.title) }, places, fitted))] : []
+    return header + rows.map { line($0, places, fitted) }
   }
 
   /// All at once.
@@ -60,11 +66,12 @@ struct TablePrinter {
     return printer.page(rows)
   }
 
-  private func line(_ row: [Cell], _ widths: [Int]) -> String {
+  private func line(_ row: [Cell], _ places: [Int], _ widths: [Int]) -> String {
     var line = ""
-    for (index, cell) in row.enumerated() {
+    for index in places {
+      let cell = row[index]
       let text = cell.text.cut(to: widths[index])
-      let isLast = index == row.count - 1
+      let isLast = index == places.last
       let padding = String(repeating: " ", count: max(0, widths[index] - text.columns))
       if columns[index].isNumber { line += padding }
       line += style.paint(text, cell.colour)
@@ -74,14 +81,30 @@ struct TablePrinter {
     return line.trimmingTrailingSpaces
   }
 
+  /// Leaves columns out until the others fit, the last one cut as far as it may be.
+  private func fittingColumns() -> [Int] {
+    var places = Array(columns.indices)
+    guard let width else { return places }
+    let leaving = places.filter { columns[$0].rank != nil }.sorted { columns[$0].rank ?? 0 < columns[$1].rank ?? 0 }
+    for index in leaving {
+      let last = places.last.map { max(0, widths[$0] - Self.narrowest) } ?? 0
+      guard excess(of: places, over: width) > last else { break }
+      places.removeAll { $0 == index }
+    }
+    return places
+  }
+
+  private func excess(of places: [Int], over width: Int) -> Int {
+    places.reduce(0) { $0 + widths[$1] } + Self.gap * (places.count - 1) - width
+  }
+
   /// Takes what a terminal has too little of from the last column first, then from the widest.
-  private func fittedWidths() -> [Int] {
+  private func fittedWidths(of places: [Int]) -> [Int] {
     guard let width else { return widths }
     var fitted = widths
-    var excess = fitted.reduce(0, +) + Self.gap * (fitted.count - 1) - width
-    let order = [fitted.count - 1] + fitted.indices.dropLast().sorted { fitted[$0] > fitted[$1] }
-    for index in order where excess > 0 {
-      let taken = min(excess, max(0, fitted[index] - max(Self.narrowest, index == 0 ? columns[0].title.columns : 0)))
+    var excess = excess(of: places, over: width)
+    for index in places.suffix(1) + places.dropLast().sorted(by: { widths[$0] > widths[$1] }) where excess > 0 {
+      let taken = min(excess, max(0, fitted[index] - Self.narrowest))
       fitted[index] -= taken
       excess -= taken
     }

@@ -11,6 +11,9 @@ extension Dispatcher {
     package var places: [[Int]]
     /// The class's news at that time.
     var news: Int
+    /// The host's lease at that time.
+    var grant: Int
+    var number: Int
   }
 
   /// Every obstacle for the next launch of `definition`, by host: the one list that the dispatcher decides with and
@@ -62,12 +65,12 @@ extension Dispatcher {
     var reservations: [Reservation] = []
     for name in hostsByFreeSlots() where left > 0 {
       let places = takePlaces(on: name, for: definition, atMost: left)
-      guard !places.isEmpty, let incarnation = hosts[name]?.incarnation else { continue }
+      guard !places.isEmpty, let state = hosts[name], let incarnation = state.incarnation else { continue }
       left -= places.count
       reservations.append(
         Reservation(
           requirementClass: requirementClass, host: name, incarnation: incarnation, places: places,
-          news: ready[requirementClass]?.news ?? 0))
+          news: ready[requirementClass]?.news ?? 0, grant: state.grant, number: openClaims.open()))
     }
     return reservations
   }
@@ -83,12 +86,28 @@ extension Dispatcher {
     if !hasMore, ready[reservation.requirementClass]?.news == reservation.news {
       ready[reservation.requirementClass] = nil
     }
+    defer { openClaims.close(reservation.number) }
     // If the lease ended meanwhile, the store has ended these launches with it.
-    guard hosts[reservation.host]?.incarnation == reservation.incarnation else { return [] }
-    return assignments.flatMap { assignment in
-      hold(assignment.launch, RunningState(assignment), on: reservation.host)
-      return deliver(assignment, to: reservation.host)
+    guard let state = hosts[reservation.host], state.lease != .none, state.grant == reservation.grant else { return [] }
+    return assignments.flatMap { begin($0, on: reservation.host) }
+  }
+
+  /// A launch that the store has just claimed. Whatever was decided meanwhile holds for it too.
+  private mutating func begin(_ assignment: Assignment, on host: HostName) -> [Effect] {
+    let launch = assignment.launch
+    // The store told `attached` of it first, which has delivered it.
+    guard places[launch] == nil else { return [] }
+    hold(launch, RunningState(assignment), on: host)
+    var effects: [Effect] = []
+    if hosts[host]?.link == .attached {
+      effects += deliver(assignment, to: host)
+    } else {
+      hosts[host]?.undelivered.append(assignment)
     }
+    if let reason = openClaims.expiry(of: launch) { effects += expire(launch, reason) }
+    if isPaused { effects += expire(launch, .paused) }
+    if hosts[host]?.isDrainedByOperator == true { effects += expire(launch, .draining) }
+    return effects
   }
 
   private func hostsByFreeSlots() -> [HostName] {
@@ -117,4 +136,34 @@ extension Dispatcher {
     let count = runningByPattern[definition.pattern, default: 0]
     runningByPattern[definition.pattern] = count > 1 ? count - 1 : nil
   }
+}
+
+/// Reservations that were not settled yet. Their launches may be in the store already, where an operator can stop them
+/// before the dispatcher has heard of them: that must not get lost.
+struct OpenClaims: Sendable {
+  private var last = 0
+  private var unsettled: Set<Int> = []
+  /// Until the claims that were open then are settled.
+  private var expiries: [LaunchKey: (reason: ExpiryReason, last: Int)] = [:]
+
+  mutating func open() -> Int {
+    last += 1
+    unsettled.insert(last)
+    return last
+  }
+
+  mutating func close(_ number: Int) {
+    unsettled.remove(number)
+    guard !expiries.isEmpty else { return }
+    let oldest = unsettled.min() ?? .max
+    expiries = expiries.filter { $0.value.last >= oldest }
+  }
+
+  /// Remembers why a launch that nobody knows yet has to stop; the first reason stays.
+  mutating func note(_ reason: ExpiryReason, of launch: LaunchKey) {
+    guard !unsettled.isEmpty, expiries[launch] == nil else { return }
+    expiries[launch] = (reason, last)
+  }
+
+  func expiry(of launch: LaunchKey) -> ExpiryReason? { expiries[launch]?.reason }
 }

@@ -7,7 +7,11 @@ extension Dispatcher {
 
   /// Asks a running launch to stop. The first reason wins: one launch, one cause, one span status.
   package mutating func expire(_ launch: LaunchKey, _ reason: ExpiryReason) -> [Effect] {
-    guard let host = places[launch], let state = hosts[host]?.launches[launch], state.expiring == nil else { return [] }
+    guard let host = places[launch], let state = hosts[host]?.launches[launch] else {
+      openClaims.note(reason, of: launch)
+      return []
+    }
+    guard state.expiring == nil else { return [] }
     hosts[host]?.launches[launch]?.expiring = reason
     return [.noteExpiry(launch, reason), .send(host, .expire(launch, reason))]
   }
@@ -24,13 +28,17 @@ extension Dispatcher {
   }
 
   /// The worker takes nothing new: its launches are expiring.
-  package mutating func workerDrains(_ host: HostName) { hosts[host]?.host.isDraining = true }
+  package mutating func workerDrains(_ host: HostName) {
+    hosts[host]?.isShuttingDown = true
+    hosts[host]?.host.isDraining = true
+  }
 
   /// An operator's word, kept over restarts.
   package mutating func setDraining(_ host: HostName, _ isDraining: Bool) -> [Effect] {
     if hosts[host] == nil { hosts[host] = .unknown(host) }
     hosts[host]?.isDrainedByOperator = isDraining
-    hosts[host]?.host.isDraining = isDraining
+    let isShuttingDown = hosts[host]?.isShuttingDown ?? false
+    hosts[host]?.host.isDraining = isDraining || isShuttingDown
     return isDraining ? expireAll(on: host, .draining) : []
   }
 
@@ -41,10 +49,6 @@ extension Dispatcher {
   mutating func deliver(_ assignment: Assignment, to host: HostName) -> [Effect] {
     guard let definition = definitions[assignment.definition] else {
       preconditionFailure("launch \(assignment.launch) names definition \(assignment.definition), which nobody learnt")
-    }
-    if case .attaching(let undelivered)? = hosts[host]?.link {
-      hosts[host]?.link = .attaching(undelivered: undelivered + [assignment])
-      return []
     }
     var effects: [Effect] = []
     if hosts[host]?.knownDefinitions.insert(assignment.definition).inserted == true {
@@ -78,7 +82,7 @@ extension Dispatcher {
 }
 
 extension RunningState {
-  init(_ assignment: Assignment) {
+  package init(_ assignment: Assignment) {
     self.init(
       identifier: assignment.identifier, requirementClass: assignment.requirementClass, gpus: assignment.gpus,
       expiring: assignment.pendingExpiry)

@@ -18,6 +18,9 @@ extension Dispatcher {
   package mutating func hello(_ hello: Hello, from address: String, at now: Instant) -> Welcome {
     var state = hosts[hello.host] ?? .unknown(hello.host)
     switch state.lease {
+    case .ending(let incarnation) where incarnation != hello.incarnation:
+      // Ending it twice does no harm, and whoever began may not have come to the end.
+      return .after(ending: incarnation)
     case .ending:
       return .refused("the lease of host '\(hello.host)' is just ending; try again", isFinal: false)
     case .held(let incarnation, _) where incarnation != hello.incarnation:
@@ -29,16 +32,25 @@ extension Dispatcher {
     case .held, .none:
       break
     }
-    state.lease = .held(hello.incarnation, until: now + leaseTerm)
-    state.link = .attaching(undelivered: [])
+    grant(hello.incarnation, to: &state, at: now)
+    state.link = .attaching
+    state.undelivered = []
+    state.isShuttingDown = false
     state.version = hello.version
-    state.knownDefinitions = []
     state.host.capabilities = hello.capabilities
     state.host.conditions = hello.conditions
-    state.host.hasLease = true
     state.host.isDraining = state.isDrainedByOperator
     hosts[hello.host] = state
     return .attached(held: state.launches.keys.sorted())
+  }
+
+  mutating func grant(_ incarnation: Incarnation, to state: inout HostState, at now: Instant) {
+    if state.lease == .none {
+      grantCount += 1
+      state.grant = grantCount
+    }
+    state.lease = .held(incarnation, until: now + leaseTerm)
+    state.host.hasLease = true
   }
 
   private static func twoOfOneName(_ host: HostName, _ address: String) -> String {
@@ -48,35 +60,48 @@ extension Dispatcher {
 
   /// The store's word on what this host runs, after its hello: what the worker runs too goes on, what only the store
   /// knows is sent (again), what only the worker knows is withdrawn.
+  /// - Parameter incarnation: of the hello. If it lost the lease while the store was asked, it has to say hello again;
+  ///   nil stands for whoever holds the lease.
   package mutating func attached(
-    _ host: HostName, held: [LaunchKey], running: [RunningLaunch], assignments: [Assignment]
+    _ host: HostName, _ incarnation: Incarnation? = nil, held: [LaunchKey], running: [RunningLaunch],
+    assignments: [Assignment]
   ) -> [Effect] {
-    var effects: [Effect] = [.send(host, .welcome(leaseTerm: leaseTerm))]
+    guard case .held(let holder, _)? = hosts[host]?.lease, holder == incarnation ?? holder else {
+      return [.disconnect(host)]
+    }
+    hosts[host]?.link = .attached
+    hosts[host]?.knownDefinitions = []
     let reported = Dictionary(running.map { ($0.launch, $0.gpus) }, uniquingKeysWith: { first, _ in first })
     let assigned = Set(assignments.map(\.launch))
-    var claimed: [Assignment] = []
-    if case .attaching(let undelivered)? = hosts[host]?.link { claimed = undelivered }
-    hosts[host]?.link = .attached
     // Only what was held before the store was asked: a claim may have been settled since.
     for launch in held where !assigned.contains(launch) { release(launch) }
-    for var assignment in assignments.sorted(by: { $0.launch < $1.launch }) {
-      assignment.gpus = reported[assignment.launch] ?? assignment.gpus
-      hold(assignment.launch, RunningState(assignment), on: host)
-      if reported[assignment.launch] == nil {
-        effects += deliver(assignment, to: host)
-      } else if let reason = assignment.pendingExpiry {
-        effects.append(.send(host, .expire(assignment.launch, reason)))
-      }
+    var effects: [Effect] = [.send(host, .welcome(leaseTerm: leaseTerm))]
+    for assignment in (assignments + claimedSince(on: host, assigned)).sorted(by: { $0.launch < $1.launch }) {
+      effects += takeOver(assignment, on: host, reportedGPUs: reported[assignment.launch])
     }
-    for assignment in claimed where !assigned.contains(assignment.launch) && places[assignment.launch] == host {
-      effects += deliver(assignment, to: host)
-    }
-    for launch in running.map(\.launch).sorted() where !assigned.contains(launch) {
+    for launch in running.map(\.launch).sorted() where places[launch] != host {
       effects.append(.send(host, .withdraw(launch, "another launch of this request is live, or it has ended")))
     }
     if isPaused { effects += expireAll(on: host, .paused) }
     if hosts[host]?.isDrainedByOperator == true { effects += expireAll(on: host, .draining) }
     return effects
+  }
+
+  /// Launches that were claimed after the store was asked, and have not ended.
+  private mutating func claimedSince(on host: HostName, _ assigned: Set<LaunchKey>) -> [Assignment] {
+    defer { hosts[host]?.undelivered = [] }
+    return (hosts[host]?.undelivered ?? []).filter { !assigned.contains($0.launch) && places[$0.launch] == host }
+  }
+
+  private mutating func takeOver(_ assignment: Assignment, on host: HostName, reportedGPUs: [Int]?) -> [Effect] {
+    var assignment = assignment
+    let launch = assignment.launch
+    assignment.gpus = reportedGPUs ?? assignment.gpus
+    // What was decided here may not have come to the store yet.
+    assignment.pendingExpiry = hosts[host]?.launches[launch]?.expiring ?? assignment.pendingExpiry
+    hold(launch, RunningState(assignment), on: host)
+    if reportedGPUs == nil { return deliver(assignment, to: host) }
+    return assignment.pendingExpiry.map { [.send(host, .expire(launch, $0))] } ?? []
   }
 
   /// Renews the lease, unless it ran out: then the worker has to say hello again.
@@ -89,14 +114,27 @@ extension Dispatcher {
   /// The stream closed. That alone decides nothing: the worker may come back within its lease.
   package mutating func disconnected(_ host: HostName) { hosts[host]?.link = .away }
 
-  /// Ends every lease whose time is over.
+  /// Ends every lease whose time is over. Call it well more often than every `pauseNoticed`: after a longer gap this
+  /// process was stopped, and heartbeats may wait unread. Then each live lease gets one full new term, as after a
+  /// restart (promise P7); otherwise the whole fleet would be lost at once.
   package mutating func tick(at now: Instant) -> [Effect] {
-    var effects: [Effect] = []
-    for name in hosts.keys.sorted() {
-      guard case .held(let incarnation, let until)? = hosts[name]?.lease, until <= now else { continue }
-      effects += endLease(of: name, incarnation, countsAsLoss: true)
+    defer { lastTickAt = now }
+    if let lastTickAt, now - lastTickAt > pauseNoticed { renewAll(at: now) }
+    return hosts.keys.sorted().flatMap { name -> [Effect] in
+      guard case .held(let incarnation, let until)? = hosts[name]?.lease, until <= now else { return [] }
+      return endLease(of: name, incarnation, countsAsLoss: true)
     }
-    return effects
+  }
+
+  /// Workers send heartbeats every third of the term, so a shorter pause outlives no lease. Below 300 ms a gap is only
+  /// a busy machine.
+  package var pauseNoticed: Duration { max(leaseTerm / 2, .milliseconds(300)) }
+
+  private mutating func renewAll(at now: Instant) {
+    for name in hosts.keys {
+      guard case .held(let incarnation, _)? = hosts[name]?.lease else { continue }
+      hosts[name]?.lease = .held(incarnation, until: now + leaseTerm)
+    }
   }
 
   /// A supervisor says that its worker's process died.
@@ -122,12 +160,14 @@ extension Dispatcher {
     for launch in hosts[host]?.launches.keys.sorted() ?? [] { release(launch) }
     hosts[host]?.lease = .none
     hosts[host]?.link = .away
+    hosts[host]?.undelivered = []
   }
 
-  /// When `tick` has something to do, nil if no lease is held.
+  /// When `tick` has to come next at the latest, nil if no lease is held.
   package var nextDeadline: Instant? {
-    hosts.values.compactMap { state in
+    let ends = hosts.values.compactMap { state in
       if case .held(_, let until) = state.lease { until } else { nil }
-    }.min()
+    }
+    return ends.min().map { end in lastTickAt.map { min(end, $0 + pauseNoticed) } ?? end }
   }
 }

@@ -24,12 +24,18 @@ package struct Dispatcher: Sendable {
   var runningByPattern: [IdentifierPattern: Int] = [:]
   /// Where each launch runs.
   package internal(set) var places: [LaunchKey: HostName] = [:]
+  /// Claims that the store has not answered yet, and what was decided about their launches before that.
+  var openClaims = OpenClaims()
   var turn = 0
+  /// Counted over all classes, so that a class that was forgotten and came back has news that nobody saw before.
+  var newsCount = 0
+  var grantCount = 0
+  var lastTickAt: Instant?
 
   package struct ReadyClass: Hashable, Sendable {
     /// The turn in which it was served last: the one that waited longest is next.
     var servedAt: Int
-    /// Counts the news of ready requests, so that "none left" from before the last news is not believed.
+    /// The number of its last news, so that "none left" from before the last news is not believed.
     var news: Int
   }
 
@@ -52,15 +58,20 @@ package struct HostState: Sendable {
   package var lease: Lease
   package var link: Link
   package var launches: [LaunchKey: RunningState]
+  /// The number of the present lease: a process that lost one and came back holds another.
+  var grant = 0
+  /// Claimed between a hello and its welcome: they are delivered after the welcome.
+  var undelivered: [Assignment] = []
   /// Definitions that the present connection has been sent.
   var knownDefinitions: Set<DefinitionID> = []
-  /// By an operator; `host.isDraining` is true also while the worker itself shuts down.
   var isDrainedByOperator = false
+  /// By the worker's own word.
+  var isShuttingDown = false
 
   package enum Link: Hashable, Sendable {
     case away
-    /// Said hello; the store is being asked what it runs. What is claimed for it meanwhile is delivered afterwards.
-    case attaching(undelivered: [Assignment])
+    /// Said hello; the store is being told of its lease and asked what it runs. Nothing is claimed for it before that.
+    case attaching
     case attached
   }
 
@@ -81,6 +92,15 @@ package struct RunningState: Hashable, Sendable {
   package var gpus: [Int]
   /// Why it was asked to stop; the first reason stays.
   package var expiring: ExpiryReason?
+
+  package init(
+    identifier: JobIdentifier, requirementClass: RequirementClass, gpus: [Int], expiring: ExpiryReason? = nil
+  ) {
+    self.identifier = identifier
+    self.requirementClass = requirementClass
+    self.gpus = gpus
+    self.expiring = expiring
+  }
 }
 
 extension Dispatcher {
@@ -95,13 +115,13 @@ extension Dispatcher {
     for requirementClass in readyClasses { noteReady(requirementClass) }
     for record in records {
       var state = HostState.unknown(record.name)
-      if let incarnation = record.incarnation { state.lease = .held(incarnation, until: now + leaseTerm) }
-      state.host.hasLease = record.incarnation != nil
+      if let incarnation = record.incarnation { grant(incarnation, to: &state, at: now) }
       state.isDrainedByOperator = record.isDraining
       state.host.isDraining = record.isDraining
       hosts[record.name] = state
     }
     for (host, launch, state) in running { hold(launch, state, on: host) }
+    lastTickAt = now
   }
 
   package mutating func learn(_ id: DefinitionID, _ definition: Definition) { definitions[id] = definition }
@@ -113,7 +133,8 @@ extension Dispatcher {
 
   /// A request of this class is, or may be, ready.
   package mutating func noteReady(_ requirementClass: RequirementClass) {
-    ready[requirementClass, default: ReadyClass(servedAt: turn, news: 0)].news += 1
+    newsCount += 1
+    ready[requirementClass, default: ReadyClass(servedAt: turn, news: 0)].news = newsCount
   }
 
   package mutating func setPaused(_ paused: Bool) -> [Effect] {

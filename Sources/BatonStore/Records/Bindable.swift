@@ -18,7 +18,9 @@ extension Int: Bindable {
 }
 
 extension Bool: Bindable {
-  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 { sqlite3_bind_int64(statement, index, self ? 1 : 0) }
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+    sqlite3_bind_int64(statement, index, self ? 1 : 0)
+  }
 }
 
 extension Timestamp: Bindable {

@@ -20,7 +20,9 @@ enum ItemBlob {
       let length = (0..<4).reduce(0) { $0 | Int(bytes[position + $1]) << (8 * $1) }
       position += 4
       guard position + length <= bytes.count else { throw damaged }
-      if index >= range.lowerBound { items.append(String(decoding: bytes[position..<position + length], as: UTF8.self)) }
+      if index >= range.lowerBound {
+        items.append(String(decoding: bytes[position..<position + length], as: UTF8.self))
+      }
       position += length
     }
     return items

@@ -6,7 +6,8 @@ extension StoreError {
     let detail = error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
     switch error.resultCode {
     case .SQLITE_FULL:
-      self.init(.cannotWrite, "The disk of the database is full (\(detail)); nothing was changed. Make room, then repeat.")
+      self.init(
+        .cannotWrite, "The disk of the database is full (\(detail)); nothing was changed. Make room, then repeat.")
     case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_CANTOPEN:
       self.init(.cannotWrite, "The database cannot be written (\(detail)); check the owner and mode of its folder.")
     case .SQLITE_CORRUPT, .SQLITE_NOTADB:

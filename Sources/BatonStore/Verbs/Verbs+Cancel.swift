@@ -27,7 +27,8 @@ extension Verbs {
     _ selection: RequestSelection, by principal: String, at now: Timestamp
   ) throws -> [Cancellation] {
     switch selection {
-    case .request(let id): try cancel(prepare(.unfinishedRequest).all(id.rawValue, row: Self.unfinished), principal, now)
+    case .request(let id):
+      try cancel(prepare(.unfinishedRequest).all(id.rawValue, row: Self.unfinished), principal, now)
     case .identifier(let name):
       // The waiting one first, or the end of the live one would release it.
       try cancel(prepare(.unfinishedOfIdentifier).all(name.rawValue, row: Self.unfinished), principal, now)
@@ -114,8 +115,9 @@ extension Query {
     \(unfinishedColumns(of: "request r")) WHERE r.identifier = (SELECT id FROM identifier WHERE name = ?1)
       AND r.launches > 0 AND r.state <= 2
     """)
-  static let scheduledBelow = Query(unfinishedColumns(of: "request r INDEXED BY request_scheduled")
-    + " WHERE r.state = 0 AND r.id < ? ORDER BY r.id LIMIT ?")
+  static let scheduledBelow = Query(
+    unfinishedColumns(of: "request r INDEXED BY request_scheduled")
+      + " WHERE r.state = 0 AND r.id < ? ORDER BY r.id LIMIT ?")
   static let readyBelow = Query(
     unfinishedColumns(of: "request r INDEXED BY request_ready") + " WHERE r.state = 1 AND +r.id < ? LIMIT ?")
   static let runningBelow = Query(

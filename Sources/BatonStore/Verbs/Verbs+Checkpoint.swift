@@ -9,7 +9,10 @@ extension Verbs {
   private func checkpoint(_ checkpoint: Checkpoint) throws -> CheckpointAnswer {
     let request = checkpoint.launch.request.rawValue
     let standing = try prepare(.standing).first(request) { row in
-      (isRunning: row.int(0) == RequestState.running.code, launch: row.int(1), batches: row.int(2), mustReset: row.bool(3))
+      (
+        isRunning: row.int(0) == RequestState.running.code, launch: row.int(1), batches: row.int(2),
+        mustReset: row.bool(3)
+      )
     }
     guard let standing, standing.isRunning, standing.launch == checkpoint.launch.number else { return .superseded }
     if checkpoint.batch < standing.batches { return try repeated(checkpoint) }
@@ -26,7 +29,8 @@ extension Verbs {
     let launch = checkpoint.launch
     let first = try prepare(.firstBatch).first(launch.request.rawValue, launch.number) { $0.int(0) } ?? 0
     guard checkpoint.batch < first else { return .committed(batch: checkpoint.batch) }
-    return .refused("batch \(checkpoint.batch) was done by an earlier launch; launch \(launch.number) began at \(first)")
+    return .refused(
+      "batch \(checkpoint.batch) was done by an earlier launch; launch \(launch.number) began at \(first)")
   }
 
   private func objection(to checkpoint: Checkpoint, next: Int) -> String? {

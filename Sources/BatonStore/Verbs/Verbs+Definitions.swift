@@ -55,8 +55,8 @@ extension Verbs {
     return StoreError(
       .refused,
       """
-      \(pattern) has \(count) unfinished request\(count == 1 ? "" : "s"), \(example ?? "one") among them; cancel them, or \
-      wait for them to end, then remove it.
+      \(pattern) has \(count) unfinished request\(count == 1 ? "" : "s"), \(example ?? "one") among them; cancel them, \
+      or wait for them to end, then remove it.
       """)
   }
 

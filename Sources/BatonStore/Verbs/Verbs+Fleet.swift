@@ -66,8 +66,8 @@ extension Query {
     """)
   static let nextReadyPriority = Query(
     """
-    SELECT definition, priority FROM request INDEXED BY request_ready WHERE state = 1 AND definition = ? AND priority > ?
-    ORDER BY priority LIMIT 1
+    SELECT definition, priority FROM request INDEXED BY request_ready
+    WHERE state = 1 AND definition = ? AND priority > ? ORDER BY priority LIMIT 1
     """)
   static let nextReadyDefinition = Query(
     """

@@ -50,7 +50,8 @@ extension Verbs {
 
 extension Query {
   static let itemStanding = Query("SELECT state, launches, frozen_items FROM request WHERE id = ?")
-  static let lastPage = Query("SELECT start, count, launch FROM item_page WHERE request = ? ORDER BY start DESC LIMIT 1")
+  static let lastPage = Query(
+    "SELECT start, count, launch FROM item_page WHERE request = ? ORDER BY start DESC LIMIT 1")
   static let deletePages = Query("DELETE FROM item_page WHERE request = ?")
   static let insertPage = Query("INSERT INTO item_page (request, start, count, launch, bytes) VALUES (?, ?, ?, ?, ?)")
   static let freezeItems = Query("UPDATE request SET frozen_items = ? WHERE id = ?")

@@ -74,7 +74,8 @@ extension Query {
   /// What `Verbs.record` reads; a list leaves out what may be large.
   static func recordColumns(withBlobs: Bool) -> String {
     """
-    SELECT r.id, i.name, r.number, r.definition, p.subtitle, r.state, r.priority, r.submitted_at, r.eligible_at, r.cause,
+    SELECT r.id, i.name, r.number, r.definition, p.subtitle, r.state, r.priority, r.submitted_at, r.eligible_at,
+      r.cause,
       CASE WHEN r.cause = 3 THEN (SELECT v.number FROM request v
         WHERE v.identifier = r.identifier AND v.launches > 0 AND v.state <= 2) END,
       r.principal, r.launches, coalesce(p.batches, 0), \(withBlobs ? "p.cursor" : "NULL"),
@@ -97,7 +98,8 @@ extension Query {
   static let requestByNumber = Query("\(ofIdentifier) AND r.number = ?")
   static let liveRequest = Query("\(ofIdentifier) AND r.launches > 0 AND r.state <= 2")
   static let waitingRequest = Query("\(ofIdentifier) AND r.launches = 0 AND r.state <= 1")
-  static let lastRequest = Query("\(ofIdentifier) AND +r.ended_at IS NOT NULL ORDER BY r.ended_at DESC, r.id DESC LIMIT 1")
+  static let lastRequest = Query(
+    "\(ofIdentifier) AND +r.ended_at IS NOT NULL ORDER BY r.ended_at DESC, r.id DESC LIMIT 1")
   static let launches = Query(
     """
     SELECT l.number, h.name, l.started_at, l.ended_at, l.outcome, l.reason, l.is_graceful, l.first_batch,

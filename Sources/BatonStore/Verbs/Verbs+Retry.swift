@@ -9,7 +9,8 @@ extension Verbs {
     }
     let known = try identifier(request.identifier)
     guard known?.hasLiveRequest != true else {
-      throw StoreError(.refused, "A later request of \(request.identifier) is live; cancel it or wait for its end, then retry.")
+      throw StoreError(
+        .refused, "A later request of \(request.identifier) is live; cancel it or wait for its end, then retry.")
     }
     try reopen(request, at: now)
     if let waiting = known?.waiting { try hold(waiting) }

@@ -6,7 +6,7 @@ enum Attempt {
   case committed
   /// The operation at this index threw after it had changed something.
   case disturbed(Int)
-  /// Nothing can be written now: the disk is full.
+  /// Nothing was written: the disk is full, or the one operation threw.
   case refused(StoreError)
   /// The disk failed: whether the group is there is unknown, and nothing may be written until it is opened again.
   case failed(StoreError)
@@ -22,16 +22,17 @@ extension Verbs {
         current = index
         try verbs.runUnharmed(operation)
       }
-    } thrown: { _ in .disturbed(current) }
+    } thrown: { _ in
+      .disturbed(current)
+    }
   }
 
-  /// Runs one operation in its own transaction and gives it what it threw, if it did.
+  /// Runs one operation in its own transaction; what it threw comes back as `.refused`.
   func attemptAlone(_ operation: any Operation) -> Attempt {
     attempt {
       try operation.run($0)
-    } thrown: { error in
-      operation.fail(StoreError(anything: error))
-      return .refused(StoreError(anything: error))
+    } thrown: {
+      .refused(StoreError(anything: $0))
     }
   }
 
@@ -85,7 +86,9 @@ extension Verbs {
   /// Also where SQLite has rolled back by itself, as it does when a disk is full.
   private func rollBack() {
     if sqlite3_get_autocommit(db.sqliteConnection) == 0 {
-      do { try prepare(.rollback).run() } catch { preconditionFailure("a transaction could not be rolled back: \(error)") }
+      do { try prepare(.rollback).run() } catch {
+        preconditionFailure("a transaction could not be rolled back: \(error)")
+      }
     }
     forget()
   }

@@ -67,18 +67,13 @@ extension Worker {
 
   private func connectionLoop(_ connector: any Connector) async throws -> String? {
     var pause = Reconnection()
-    var lastProblem = ""
     while !Task.isCancelled {
       let before = clocks.instant()
       do {
         try await connector.withConnection { try await self.serve($0) }
-        logger.notice("the connection to the coordinator ended", metadata: ["coordinator": "\(connector.address)"])
-        lastProblem = ""
       } catch let error as ConnectionError {
         if error.isFinal { return error.message }
-        // Once, not at each of many attempts.
-        if error.message != lastProblem { logger.warning("no connection yet: \(error); trying again until there is one") }
-        lastProblem = error.message
+        note(error.message)
       }
       if Task.isCancelled { return nil }
       try await clocks.sleep(pause.next(afterConnectionOf: clocks.instant() - before))
@@ -90,8 +85,17 @@ extension Worker {
     open(connection)
     defer { state.withLock { $0.connection = nil } }
     while let messages = await connection.down.receive() {
-      for message in messages { decide { $0.received(message, at: clocks.instant()) } }
+      for message in messages {
+        if case .welcome = message { welcomed() }
+        decide { $0.received(message, at: clocks.instant()) }
+      }
     }
+    if state.withLock({ $0.lastProblem.isEmpty }), !Task.isCancelled { note("the coordinator closed the connection") }
+  }
+
+  private func welcomed() {
+    state.withLock { $0.lastProblem = "" }
+    logger.notice("connected to the coordinator")
   }
 
   /// The hello is the first message: nobody may say anything on this connection before it.

@@ -4,7 +4,7 @@ package import BatonModel
 extension WorkerCore {
   package mutating func connected(at now: Instant) -> [Effect] {
     if case .held = lease {} else { lease = .asked(at: now) }
-    helloSentAt = now
+    openHello = now
     let running = launches.values.filter { !$0.hasEnded }.map { launch in
       RunningLaunch(launch: launch.assignment.launch, gpus: launch.assignment.gpus)
     }
@@ -18,14 +18,14 @@ extension WorkerCore {
   package mutating func received(_ message: CoordinatorMessage, at now: Instant) -> [Effect] {
     switch message {
     case .welcome(let term): return welcomed(term: term, at: now)
-    case .refused(let text, let isFinal): return [isFinal ? .end(text) : .reconnect(text)]
+    case .refused(let text, isFinal: false): return [.reconnect(text)]
+    case .refused(let text, isFinal: true): return turnedAway(text, at: now)
     case .heartbeatAnswered(let number): return answered(number)
     case .definition(let id, let definition): return learn(id, definition)
     case .launch(let assignment): return assigned(assignment, at: now)
-    case .items(let page): return answer(page.launch, .items(page))
+    case .items(let page): return found(page)
     case .itemsCommitted(let launch, let count, let isFrozen):
-      if isFrozen { launches[launch]?.assignment.frozenItems = count }
-      return answer(launch, .itemsCommitted(launch, count: count, isFrozen: isFrozen))
+      return froze(launch, count: count, isFrozen: isFrozen)
     case .committed(let launch, let batch): return committed(launch, batch)
     case .expire(let launch, let reason): return expire(launch, reason, at: now)
     case .withdraw(let launch, let text): return withdrawn(launch, text, at: now)
@@ -38,7 +38,9 @@ extension WorkerCore {
   }
 
   private mutating func welcomed(term: Duration, at now: Instant) -> [Effect] {
-    lease = .held(until: helloSentAt + term, term: term, heartbeats: Heartbeats(lastSentAt: helloSentAt))
+    guard let sentAt = openHello else { return [] }
+    openHello = nil
+    lease = .held(until: sentAt + term, term: term, heartbeats: Heartbeats(lastSentAt: sentAt))
     return (isDraining ? [.send(.draining)] : []) + repeated()
   }
 
@@ -97,6 +99,29 @@ extension WorkerCore {
       batches: checkpoint.batch + 1, cursor: checkpoint.cursor, completedUnits: checkpoint.completedUnits,
       totalUnits: checkpoint.totalUnits)
     return [.committed(launch, batch: batch)]
+  }
+
+  /// Only what was asked for: an answer that comes late or twice must not stand for the items of another batch.
+  private mutating func found(_ page: ItemPage) -> [Effect] {
+    guard case .itemsWanted(_, page.start, let count)? = launches[page.launch]?.unanswered, page.items.count <= count
+    else { return [] }
+    return answer(page.launch, .items(page))
+  }
+
+  /// Only if the page that was sent is in the store.
+  private mutating func froze(_ launch: LaunchKey, count: Int, isFrozen: Bool) -> [Effect] {
+    if isFrozen { launches[launch]?.assignment.frozenItems = count }
+    guard case .items(let page)? = launches[launch]?.unanswered,
+      isFrozen || (count >= page.start + page.items.count && !page.isLast)
+    else { return [] }
+    return answer(launch, .itemsCommitted(launch, count: count, isFrozen: isFrozen))
+  }
+
+  /// The coordinator takes no word of this worker: whoever waits for an answer must not wait for ever.
+  private mutating func turnedAway(_ text: String, at now: Instant) -> [Effect] {
+    launches.keys.sorted().flatMap { launch in
+      answer(launch, .refused(launch, text, isSuperseded: true)) + expire(launch, .leaseLost, at: now)
+    } + [.end(text)]
   }
 
   private mutating func answer(_ launch: LaunchKey, _ effect: Effect) -> [Effect] {

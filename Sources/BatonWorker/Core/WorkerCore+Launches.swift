@@ -16,14 +16,17 @@ extension WorkerCore {
   }
 
   private mutating func ask(_ launch: LaunchKey, _ message: WorkerMessage) -> [Effect] {
-    guard let state = launches[launch] else {
+    guard let state = launches[launch], !state.hasEnded, !state.isCutOff else {
       return [.refused(launch, "the launch is over", isSuperseded: true)]
     }
     if state.isSuperseded { return [.refused(launch, "another launch of this request is live", isSuperseded: true)] }
     precondition(state.unanswered == nil, "launch \(launch) asks again before it was answered")
     launches[launch]?.unanswered = message
-    return [.send(message)]
+    return say(message)
   }
+
+  /// Something that is said again after each welcome until it is answered.
+  private func say(_ message: WorkerMessage) -> [Effect] { openHello == nil ? [.send(message)] : [] }
 
   /// The handler returned or threw. Whatever it threw after it was asked to stop, the launch has expired; returning is
   /// completion even then.
@@ -32,12 +35,26 @@ extension WorkerCore {
     var ending = Ending(launch: launch, outcome: outcome, isGraceful: isGraceful)
     if let (reason, _) = state.expiry, outcome != .finished { ending.outcome = .expired(reason) }
     launches[launch]?.unanswered = nil
-    if state.isSuperseded {
+    launches[launch]?.phase = .ended(ending)
+    if state.isSuperseded || isLeaving {
       launches[launch] = nil
       return [.forget(launch)]
     }
-    launches[launch]?.phase = .ended(ending)
-    return [.send(.ended(ending))]
+    return say(.ended(ending))
+  }
+
+  /// It shuts down and holds no lease: its launches are lost to the coordinator anyway, and waiting until that answers
+  /// could be for ever.
+  private var isLeaving: Bool {
+    if case .held = lease { return false }
+    return isDraining
+  }
+
+  private mutating func forgetEndings() -> [Effect] {
+    guard isLeaving else { return [] }
+    let ended = launches.values.filter(\.hasEnded).map(\.assignment.launch).sorted()
+    for launch in ended { launches[launch] = nil }
+    return ended.map { .forget($0) }
   }
 
   /// The host's conditions changed: the coordinator hears of it, and what they forbid expires at once.
@@ -56,31 +73,40 @@ extension WorkerCore {
   package mutating func drain(at now: Instant) -> [Effect] {
     guard !isDraining else { return [] }
     isDraining = true
-    return [.send(.draining)] + running.flatMap { expireHere($0.assignment.launch, .draining, at: now) }
+    return say(.draining) + running.flatMap { expireHere($0.assignment.launch, .draining, at: now) } + forgetEndings()
   }
 
   /// Time has passed: heartbeats, the lease, budgets and deadlines.
   package mutating func tick(at now: Instant) -> [Effect] {
-    heartbeat(at: now) + lapse(at: now) + spend(at: now) + overrun(at: now)
+    heartbeat(at: now) + lapse(at: now) + spend(at: now) + overrun(at: now) + loseHello(at: now)
+  }
+
+  /// How long a hello may stay unanswered: a connection that goes nowhere is given up.
+  package static let helloPatience = Duration.seconds(10)
+
+  private mutating func loseHello(at now: Instant) -> [Effect] {
+    guard let sentAt = openHello, now - sentAt >= Self.helloPatience else { return [] }
+    openHello = now
+    return [.reconnect("the coordinator did not answer the hello within \(Self.helloPatience)")]
   }
 
   private mutating func heartbeat(at now: Instant) -> [Effect] {
-    guard case .held(let until, let term, var heartbeats) = lease, now - heartbeats.lastSentAt >= term / 3 else {
-      return []
-    }
-    heartbeats.last += 1
+    guard openHello == nil, case .held(let until, let term, var heartbeats) = lease,
+      now - heartbeats.lastSentAt >= term / 3
+    else { return [] }
+    lastHeartbeat += 1
     heartbeats.lastSentAt = now
-    heartbeats.unanswered[heartbeats.last] = now
+    heartbeats.unanswered[lastHeartbeat] = now
     heartbeats.unanswered = heartbeats.unanswered.filter { now - $0.value < term }
     lease = .held(until: until, term: term, heartbeats: heartbeats)
-    return [.send(.heartbeat(number: heartbeats.last))]
+    return [.send(.heartbeat(number: lastHeartbeat))]
   }
 
   /// Without a lease nothing may run on: the coordinator gives it to others.
   private mutating func lapse(at now: Instant) -> [Effect] {
     guard case .held(let until, _, _) = lease, until <= now else { return [] }
     lease = .none
-    return running.flatMap { expireHere($0.assignment.launch, .leaseLost, at: now) }
+    return running.flatMap { expireHere($0.assignment.launch, .leaseLost, at: now) } + forgetEndings()
       + [.reconnect("the lease ran out before the coordinator renewed it")]
   }
 
@@ -90,19 +116,29 @@ extension WorkerCore {
   }
 
   private mutating func overrun(at now: Instant) -> [Effect] {
-    var effects: [Effect] = []
-    for launch in launches.keys.sorted() {
-      guard case .expiring(let reason, let deadline, false)? = launches[launch]?.phase, deadline <= now else { continue }
+    launches.keys.sorted().flatMap { launch -> [Effect] in
+      guard case .expiring(let reason, let deadline, false)? = launches[launch]?.phase, deadline <= now else { return [] }
+      if launches[launch]?.unanswered != nil { return cutOff(launch, reason, at: now) }
       launches[launch]?.phase = .expiring(reason, deadline: deadline, isOverrun: true)
-      effects.append(.overrun(launch))
+      return [.overrun(launch)]
     }
-    return effects
   }
+
+  /// A handler that waits for an answer at its deadline ignores nothing: the coordinator is away. It waits no longer,
+  /// and gets a moment to return; its process need not end for that.
+  private mutating func cutOff(_ launch: LaunchKey, _ reason: ExpiryReason, at now: Instant) -> [Effect] {
+    launches[launch]?.unanswered = nil
+    launches[launch]?.isCutOff = true
+    launches[launch]?.phase = .expiring(reason, deadline: now + Self.lastMoment, isOverrun: false)
+    return [.refused(launch, "no answer came before the launch had to end", isSuperseded: true)]
+  }
+
+  package static let lastMoment = Duration.seconds(1)
 
   /// Expires a launch because of something here, and tells the coordinator.
   mutating func expireHere(_ launch: LaunchKey, _ reason: ExpiryReason, at now: Instant) -> [Effect] {
     let effects = expire(launch, reason, at: now)
-    return effects.isEmpty ? [] : effects + [.send(.expiring(launch, reason))]
+    return effects.isEmpty ? [] : effects + say(.expiring(launch, reason))
   }
 
   /// The first reason wins: one launch, one cause, one span status.

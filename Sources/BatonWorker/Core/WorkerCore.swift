@@ -33,7 +33,11 @@ package struct WorkerCore: Sendable {
   package internal(set) var launches: [LaunchKey: WorkerLaunch] = [:]
   package internal(set) var isDraining = false
   var definitions: [DefinitionID: Definition] = [:]
-  var helloSentAt = Instant(nanoseconds: 0)
+  /// When the hello that nobody has answered yet was sent. Until then nothing is said that the welcome repeats: it
+  /// would be said, and answered, twice.
+  var openHello: Instant?
+  /// Over all connections: an answer to an old heartbeat is never taken for one to a later.
+  var lastHeartbeat = 0
   /// The highest launch number seen of each request: one that comes again is not run again.
   var seen = SeenLaunches()
 
@@ -47,7 +51,6 @@ package struct WorkerCore: Sendable {
 
   /// Heartbeats that were sent and not yet answered.
   package struct Heartbeats: Hashable, Sendable {
-    var last = 0
     var lastSentAt: Instant
     var unanswered: [Int: Instant] = [:]
   }
@@ -85,6 +88,8 @@ package struct WorkerLaunch: Hashable, Sendable {
   package var startedAt: Instant
   /// Sent, and not yet answered; sent again after a reconnection.
   var unanswered: WorkerMessage?
+  /// Its deadline came while it waited for an answer: it waits for none any more.
+  var isCutOff = false
 
   /// When the launch has used its definition's budget.
   var budgetEndsAt: Instant? { definition.budget.map { startedAt + $0 } }

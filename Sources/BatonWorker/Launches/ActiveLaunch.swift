@@ -16,12 +16,20 @@ final class ActiveLaunch: CommandRuntime {
     case items(start: Int, count: Int)
   }
 
+  fileprivate struct Asked {
+    let id: Int
+    let question: Question
+    /// Nil once nobody waits for the answer any more; it comes all the same, and the next question after it.
+    var continuation: CheckedContinuation<Answer, any Error>?
+  }
+
   fileprivate struct State {
     var progress: Progress
     var frozenItems: Int?
     var expiry: Expiry?
     /// The first one is asked, the others wait.
-    var questions: [(question: Question, continuation: CheckedContinuation<Answer, any Error>)] = []
+    var questions: [Asked] = []
+    var lastID = 0
     var whenExpired: CheckedContinuation<Void, Never>?
     var isOver = false
   }
@@ -53,11 +61,11 @@ final class ActiveLaunch: CommandRuntime {
   }
 
   func freeze(_ items: [String], start: Int, isLast: Bool) async throws {
-    _ = try await ask(.freeze(items, start: start, isLast: isLast))
+    _ = try await askUntilCancelled(.freeze(items, start: start, isLast: isLast))
   }
 
   func items(start: Int, count: Int) async throws -> [String] {
-    guard case .items(let items) = try await ask(.items(start: start, count: count)) else { return [] }
+    guard case .items(let items) = try await askUntilCancelled(.items(start: start, count: count)) else { return [] }
     return items
   }
 
@@ -74,13 +82,49 @@ final class ActiveLaunch: CommandRuntime {
 
   /// Not cut short by cancellation: a batch that could finish within the closing window is committed.
   private func ask(_ question: Question) async throws -> Answer {
-    try await withCheckedThrowingContinuation { continuation in
-      let isFirst = state.withLock { state in
-        state.questions.append((question, continuation))
-        return state.questions.count == 1
+    let id = nextID()
+    return try await withCheckedThrowingContinuation { append(question, id, $0) }
+  }
+
+  /// Ends with `CancellationError` when the launch expires: what is asked for would be of no use any more, and with the
+  /// coordinator away the answer might come after the deadline.
+  private func askUntilCancelled(_ question: Question) async throws -> Answer {
+    let id = nextID()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
+        append(question, id, continuation)
+        if Task.isCancelled { giveUp(id) }
       }
-      if isFirst { put(question) }
+    } onCancel: {
+      giveUp(id)
     }
+  }
+
+  private func nextID() -> Int {
+    state.withLock { state in
+      state.lastID += 1
+      return state.lastID
+    }
+  }
+
+  private func append(_ question: Question, _ id: Int, _ continuation: CheckedContinuation<Answer, any Error>) {
+    let (isOver, isFirst) = state.withLock { state in
+      if state.isOver { return (true, false) }
+      state.questions.append(Asked(id: id, question: question, continuation: continuation))
+      return (false, state.questions.count == 1)
+    }
+    if isOver { continuation.resume(throwing: HandlerError(.superseded, "the launch is over")) }
+    if isFirst { put(question) }
+  }
+
+  private func giveUp(_ id: Int) {
+    let continuation = state.withLock { state -> CheckedContinuation<Answer, any Error>? in
+      guard let index = state.questions.firstIndex(where: { $0.id == id }) else { return nil }
+      // The first one is asked already, and is answered before the next.
+      return index == 0 ? state.questions[0].continuation.take() : state.questions.remove(at: index).continuation
+    }
+    continuation?.resume(throwing: CancellationError())
   }
 
   private func put(_ question: Question) {
@@ -107,9 +151,9 @@ final class ActiveLaunch: CommandRuntime {
       guard !state.questions.isEmpty else {
         return (nil as CheckedContinuation<Answer, any Error>?, nil as Question?)
       }
-      let (question, continuation) = state.questions.removeFirst()
-      if case .success = result { state.settle(question) }
-      return (continuation, state.questions.first?.question)
+      let asked = state.questions.removeFirst()
+      if case .success = result { state.settle(asked.question) }
+      return (asked.continuation, state.questions.first?.question)
     }
     continuation?.resume(with: result)
     if let next { put(next) }
@@ -137,11 +181,17 @@ final class ActiveLaunch: CommandRuntime {
     }
   }
 
+  /// The handler is through. What it left behind gets no answer any more.
   func close() {
-    state.withLock { state in
+    let (waiter, questions) = state.withLock { state in
       state.isOver = true
-      return state.whenExpired.take()
-    }?.resume()
+      defer { state.questions = [] }
+      return (state.whenExpired.take(), state.questions)
+    }
+    waiter?.resume()
+    for asked in questions {
+      asked.continuation?.resume(throwing: HandlerError(.superseded, "the launch is over"))
+    }
   }
 }
 

@@ -2,6 +2,7 @@ import BatonCommands
 import BatonCoordinator
 import BatonModel
 import BatonSettings
+import BatonStore
 import BatonWire
 import Logging
 
@@ -18,9 +19,14 @@ struct CoordinatorSetup {
   /// Nil if the setting is `off`.
   var http: HostPort?
   var settings: CoordinatorSettings
+  var limits: StoreLimits
   var logLevel: Logger.Level
 
-  static let keys = ["data", "http", "leaseTerm", "listen", "logLevel", "permittedIdentifiers"]
+  static let keys = [
+    "data", "http", "leaseTerm", "limits.checkpointBytes", "limits.pending", "limits.pendingPerDefinition",
+    "limits.waitingWrites", "listen", "logLevel", "permittedIdentifiers", "retention.count", "retention.ended",
+    "retention.submissions",
+  ]
 
   init(_ options: CoordinatorOptions, environment: [String: String], defaultFolder: String) async throws {
     let file = try await Settings(
@@ -40,11 +46,31 @@ struct CoordinatorSetup {
       }
       return pattern
     }
+    limits = try Self.limits(file)
+    settings.retention = try Self.retention(file)
     let level = file.text("logLevel") ?? "notice"
     guard let logLevel = Logger.Level(rawValue: level) else {
       throw file.mistake("logLevel", "'\(level)' is none of " + Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
     }
     self.logLevel = logLevel
+  }
+
+  private static func limits(_ file: Settings) throws -> StoreLimits {
+    var limits = StoreLimits()
+    limits.pending = try file.number("limits.pending", in: 1...100_000_000) ?? limits.pending
+    limits.pendingPerDefinition =
+      try file.number("limits.pendingPerDefinition", in: 1...100_000_000) ?? limits.pendingPerDefinition
+    limits.checkpointBytes = try file.number("limits.checkpointBytes", in: 256...(1 << 20)) ?? limits.checkpointBytes
+    limits.waitingWrites = try file.number("limits.waitingWrites", in: 64...1_000_000) ?? limits.waitingWrites
+    return limits
+  }
+
+  private static func retention(_ file: Settings) throws -> RetentionLimits {
+    var retention = RetentionLimits()
+    retention.endedFor = try file.duration("retention.ended") ?? retention.endedFor
+    retention.endedCount = try file.number("retention.count", in: 0...100_000_000) ?? retention.endedCount
+    retention.submissionsFor = try file.duration("retention.submissions") ?? retention.submissionsFor
+    return retention
   }
 
   func server(for coordinator: Coordinator, logger: Logger) throws -> CoordinatorServer {

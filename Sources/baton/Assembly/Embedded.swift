@@ -18,12 +18,13 @@ struct Embedded {
   let worker: Worker
 
   init(
-    dataFolder: String, slots: Int?, logger: Logger, settings: CoordinatorSettings = CoordinatorSettings()
+    dataFolder: String, slots: Int?, logger: Logger, settings: CoordinatorSettings = CoordinatorSettings(),
+    limits: StoreLimits = StoreLimits()
   ) throws {
     var settings = settings
     let name = ProcessInfo.processInfo.hostName
     settings.embeddedHost = HostName(name)
-    store = try SQLiteStore.open(folder: dataFolder)
+    store = try SQLiteStore.open(folder: dataFolder, limits: limits)
     coordinator = Coordinator(store: store, settings: settings, logger: logger)
     let configuration = WorkerConfiguration(
       name: name, dataFolder: dataFolder + "/worker",

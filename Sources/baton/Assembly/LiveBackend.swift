@@ -22,7 +22,7 @@ struct LiveBackend: Backend {
   func connect<Result: Sendable>(
     _ target: ConnectionTarget, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
   ) async throws -> Result {
-    let endpoint = try HostPort(parsing: target.endpoint)
+    let endpoint = try await asUsage { try HostPort(parsing: target.endpoint) }
     guard endpoint.isLoopback else {
       throw CoordinatorUnreachable(
         "\(endpoint) is not on this machine, and without TLS Baton speaks on loopback only: forward the port "
@@ -51,9 +51,12 @@ struct LiveBackend: Backend {
   func runUp(
     _ options: UpOptions, started: @escaping @Sendable (any OperatorAPI) async throws -> Void
   ) async throws {
-    let setup = try await CoordinatorSetup(options.coordinator, environment: environment, defaultFolder: "up")
+    let setup = try await asUsage {
+      try await CoordinatorSetup(options.coordinator, environment: environment, defaultFolder: "up")
+    }
     let embedded = try Embedded(
-      dataFolder: setup.dataFolder, slots: options.slots, logger: Self.logger(setup.logLevel), settings: setup.settings)
+      dataFolder: setup.dataFolder, slots: options.slots, logger: Self.logger(setup.logLevel), settings: setup.settings,
+      limits: setup.limits)
     let server = try setup.server(for: embedded.coordinator, logger: Self.logger(setup.logLevel))
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await Self.serve([server, embedded.worker], setup.logLevel) }
@@ -68,12 +71,25 @@ struct LiveBackend: Backend {
   }
 
   func runCoordinator(_ options: CoordinatorOptions) async throws {
-    let setup = try await CoordinatorSetup(options, environment: environment, defaultFolder: "coordinator")
-    let store = try SQLiteStore.open(folder: setup.dataFolder)
+    let setup = try await asUsage {
+      try await CoordinatorSetup(options, environment: environment, defaultFolder: "coordinator")
+    }
+    let store = try SQLiteStore.open(folder: setup.dataFolder, limits: setup.limits)
     let coordinator = Coordinator(store: store, settings: setup.settings, logger: Self.logger(setup.logLevel))
     let server = try setup.server(for: coordinator, logger: Self.logger(setup.logLevel))
     try await Self.serve([server], setup.logLevel)
     try await store.close()
+  }
+
+  /// What is wrong with flags, the environment or a configuration file is a matter of usage.
+  private func asUsage<Result>(_ body: () async throws -> Result) async throws -> Result {
+    do {
+      return try await body()
+    } catch let error as HostPortError {
+      throw CommandFailure(.usage, "\(error)")
+    } catch let error as SettingsError {
+      throw CommandFailure(.usage, "\(error)")
+    }
   }
 
   /// Runs until SIGTERM or SIGINT; the last service is shut down first.

@@ -49,13 +49,22 @@ struct ItemSource: Sendable {
     } else {
       count = try await ItemExpansion(items, launch: launch).freeze(runtime)
     }
-    fetch = { try await runtime.items(start: $0.lowerBound, count: $0.count) }
+    fetch = { try await Self.pages($0, of: runtime) }
   }
 
-  /// Some items from `start` on if fewer than `least` are at hand and there are more: enough for four batches, and
-  /// not less than a page.
+  /// The store gives at most one page for one question.
+  private static func pages(_ range: Range<Int>, of runtime: any CommandRuntime) async throws -> [String] {
+    var items: [String] = []
+    for start in stride(from: range.lowerBound, to: range.upperBound, by: ItemPage.maximumItems) {
+      items += try await runtime.items(start: start, count: min(ItemPage.maximumItems, range.upperBound - start))
+    }
+    return items
+  }
+
+  /// Some items from `start` on if fewer than `least` are at hand and there are more: enough for four batches unless
+  /// those are large, and not less than a page.
   func items(after start: Int, having: Int, least: Int) async throws -> [String] {
-    let wanted = min(count - start, max(4 * batchSize, ItemPage.maximumItems))
+    let wanted = min(count - start, max(min(4 * batchSize, 10_000), batchSize, ItemPage.maximumItems))
     if having >= least || wanted <= 0 { return [] }
     let items = try await fetch(start..<(start + wanted))
     guard items.count == wanted else {

@@ -1,0 +1,147 @@
+package import BatonModel
+
+package struct RequestRecord: Hashable, Sendable {
+  package var id: RequestID
+  package var identifier: JobIdentifier
+  package var number: Int
+  package var definition: DefinitionID
+  package var pattern: IdentifierPattern
+  package var kind: JobKind
+  package var title: String?
+  package var subtitle: String?
+  package var state: RequestState
+  package var priority: Priority
+  package var submittedAt: Timestamp
+  package var principal: String
+  package var eligibleAt: Timestamp
+  /// Why it is scheduled rather than ready; nil otherwise.
+  package var waitsBecause: Obstacle?
+  package var launches: Int
+  package var progress: Progress
+  package var ledger: Ledger
+  /// Where it runs now, or ran last.
+  package var host: HostName?
+  package var startedAt: Timestamp?
+  package var endedAt: Timestamp?
+  /// Of the last launch that ended, or of the request once it ended.
+  package var outcome: String?
+  package var reason: String?
+  package var trace: TraceContext
+  package var payload: [UInt8]?
+  package var frozenItems: Int?
+
+  package init(
+    id: RequestID, identifier: JobIdentifier, number: Int, definition: DefinitionID, pattern: IdentifierPattern,
+    kind: JobKind, title: String? = nil, subtitle: String? = nil, state: RequestState, priority: Priority,
+    submittedAt: Timestamp, principal: String, eligibleAt: Timestamp, waitsBecause: Obstacle? = nil, launches: Int,
+    progress: Progress, ledger: Ledger, host: HostName? = nil, startedAt: Timestamp? = nil,
+    endedAt: Timestamp? = nil, outcome: String? = nil, reason: String? = nil, trace: TraceContext,
+    payload: [UInt8]? = nil, frozenItems: Int? = nil
+  ) {
+    self.id = id
+    self.identifier = identifier
+    self.number = number
+    self.definition = definition
+    self.pattern = pattern
+    self.kind = kind
+    self.title = title
+    self.subtitle = subtitle
+    self.state = state
+    self.priority = priority
+    self.submittedAt = submittedAt
+    self.principal = principal
+    self.eligibleAt = eligibleAt
+    self.waitsBecause = waitsBecause
+    self.launches = launches
+    self.progress = progress
+    self.ledger = ledger
+    self.host = host
+    self.startedAt = startedAt
+    self.endedAt = endedAt
+    self.outcome = outcome
+    self.reason = reason
+    self.trace = trace
+    self.payload = payload
+    self.frozenItems = frozenItems
+  }
+}
+
+package struct LaunchRecord: Hashable, Sendable {
+  package var launch: LaunchKey
+  package var host: HostName
+  package var startedAt: Timestamp
+  package var endedAt: Timestamp?
+  /// Code of the outcome; nil while it runs.
+  package var outcome: String?
+  package var reason: String?
+  package var isGraceful: Bool
+  package var firstBatch: Int
+  package var batches: Int
+  package var spanID: [UInt8]
+  package var expiringReason: ExpiryReason?
+  package var expiringSince: Timestamp?
+
+  package init(
+    launch: LaunchKey, host: HostName, startedAt: Timestamp, endedAt: Timestamp? = nil, outcome: String? = nil,
+    reason: String? = nil, isGraceful: Bool, firstBatch: Int, batches: Int, spanID: [UInt8],
+    expiringReason: ExpiryReason? = nil, expiringSince: Timestamp? = nil
+  ) {
+    self.launch = launch
+    self.host = host
+    self.startedAt = startedAt
+    self.endedAt = endedAt
+    self.outcome = outcome
+    self.reason = reason
+    self.isGraceful = isGraceful
+    self.firstBatch = firstBatch
+    self.batches = batches
+    self.spanID = spanID
+    self.expiringReason = expiringReason
+    self.expiringSince = expiringSince
+  }
+}
+
+package struct EventRecord: Hashable, Sendable {
+  package var at: Timestamp
+  /// `replaced`, `retried`, `skippedBatch` …
+  package var name: String
+  package var detail: String?
+
+  package init(at: Timestamp, name: String, detail: String? = nil) {
+    self.at = at
+    self.name = name
+    self.detail = detail
+  }
+}
+
+package struct DefinitionCount: Hashable, Sendable {
+  package var pattern: IdentifierPattern
+  package var state: RequestState
+  package var count: Int
+
+  package init(pattern: IdentifierPattern, state: RequestState, count: Int) {
+    self.pattern = pattern
+    self.state = state
+    self.count = count
+  }
+}
+
+package struct RetentionLimits: Hashable, Sendable {
+  /// Ended requests older than this go.
+  package var endedFor: Duration
+  /// At most so many ended requests stay.
+  package var endedCount: Int
+  package var submissionsFor: Duration
+  /// Rows deleted in one step.
+  package var step: Int
+
+  package init(
+    endedFor: Duration = .seconds(30 * 86_400), endedCount: Int = 100_000,
+    submissionsFor: Duration = .seconds(7 * 86_400), step: Int = 500
+  ) {
+    self.endedFor = endedFor
+    self.endedCount = endedCount
+    self.submissionsFor = submissionsFor
+    self.step = step
+  }
+}

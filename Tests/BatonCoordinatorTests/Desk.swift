@@ -1,0 +1,108 @@
+import BatonCoordinator
+import BatonModel
+import Testing
+
+/// A dispatcher with a clock in hand: says what workers and the store would say.
+struct Desk {
+  static let term = Duration.seconds(15)
+  static let trace = TraceContext(
+    traceID: Array(repeating: 7, count: 16), spanID: Array(repeating: 1, count: 8), isSampled: true)
+
+  var dispatcher = Dispatcher(leaseTerm: term)
+  var now = Instant(nanoseconds: 0)
+
+  // MARK: Definitions
+
+  static func job(
+    _ pattern: String = "com.example.a", _ kind: JobKind = .continued, _ change: (inout Definition) -> Void = { _ in }
+  ) -> Definition {
+    var definition = Definition(pattern: IdentifierPattern(pattern)!, kind: kind)
+    definition.requirements.requiresIdle = false
+    definition.work = Work(command: ["true"])
+    change(&definition)
+    return definition
+  }
+
+  mutating func learn(_ id: Int64, _ definition: Definition = job()) {
+    dispatcher.learn(DefinitionID(id), definition)
+  }
+
+  // MARK: Workers
+
+  static func hello(
+    _ host: String = "a", _ incarnation: String = "a1", slots: Int = 4, gpus: [GPU] = [], running: [RunningLaunch] = []
+  ) -> Hello {
+    var conditions = Conditions.assumed
+    conditions.gpus = Reading(gpus, source: "test")
+    return Hello(
+      host: HostName(host), incarnation: Incarnation(incarnation), version: "1", capabilities: Capabilities(slots: slots),
+      conditions: conditions, running: running)
+  }
+
+  mutating func says(_ hello: Hello) -> Dispatcher.Welcome { dispatcher.hello(hello, from: "127.0.0.1:9", at: now) }
+
+  /// Hello and the store's answer to it.
+  @discardableResult
+  mutating func attach(_ hello: Hello = hello(), assignments: [Assignment] = []) -> [Dispatcher.Effect] {
+    guard case .attached(let held) = says(hello) else {
+      Issue.record("\(hello.host) was not taken")
+      return []
+    }
+    return dispatcher.attached(
+      hello.host, hello.incarnation, held: held, running: hello.running, assignments: assignments)
+  }
+
+  // MARK: Requests
+
+  static func assignment(
+    _ request: Int64, launch: Int = 1, of definition: Int64 = 1, priority: Priority = .userInitiated, gpus: [Int] = [],
+    expiring: ExpiryReason? = nil
+  ) -> Assignment {
+    Assignment(
+      launch: key(request, launch), identifier: JobIdentifier("com.example.a")!, requestNumber: Int(request),
+      definition: DefinitionID(definition), priority: priority, trace: trace, startedAt: Timestamp(nanoseconds: 0),
+      gpus: gpus, pendingExpiry: expiring)
+  }
+
+  /// Claims one request for each assignment, in the store and here, on the only host.
+  @discardableResult
+  mutating func start(_ assignments: Assignment...) -> [Dispatcher.Effect] {
+    assignments.flatMap { assignment -> [Dispatcher.Effect] in
+      let reservations = dispatcher.reserve(assignment.requirementClass, count: 1)
+      guard let first = reservations.first else {
+        Issue.record("no place for \(assignment.launch)")
+        return []
+      }
+      return dispatcher.settle(first, with: [assignment], hasMore: false)
+    }
+  }
+
+  // MARK: Time
+
+  /// Ticks every second, and returns what comes of it.
+  mutating func pass(_ seconds: Int) -> [Dispatcher.Effect] {
+    (0..<seconds).flatMap { _ in
+      now = now + .seconds(1)
+      return dispatcher.tick(at: now)
+    }
+  }
+
+  var host: Host { dispatcher.hosts[HostName("a")]!.host }
+}
+
+func key(_ request: Int64, _ number: Int = 1) -> LaunchKey { LaunchKey(request: RequestID(request), number: number) }
+
+func ready(_ definition: Int64, _ priority: Priority = .userInitiated) -> RequirementClass {
+  RequirementClass(definition: DefinitionID(definition), priority: priority)
+}
+
+extension Dispatcher.Effect {
+  static func send(_ message: CoordinatorMessage, to host: String = "a") -> Self { .send(HostName(host), message) }
+  static let welcome = Self.send(.welcome(leaseTerm: Desk.term))
+  static func definition(_ id: Int64, _ definition: Definition = Desk.job(), to host: String = "a") -> Self {
+    .send(.definition(DefinitionID(id), definition), to: host)
+  }
+  static func endLease(_ host: String = "a", _ incarnation: String = "a1", countsAsLoss: Bool = true) -> Self {
+    .endLease(HostName(host), Incarnation(incarnation), countsAsLoss: countsAsLoss)
+  }
+}

@@ -1,0 +1,146 @@
+import BatonCoordinator
+import BatonModel
+import Testing
+
+@Suite struct LeaseTests {
+  let a = HostName("a")
+  let first = Incarnation("a1")
+
+  @Test func `a lease that is not renewed ends after its term, once`() {
+    var desk = Desk()
+    desk.attach()
+    #expect(desk.pass(14) == [])
+    #expect(desk.pass(1) == [.disconnect(a), .endLease()])
+    #expect(desk.pass(30) == [])
+  }
+
+  @Test func `heartbeats are answered by number and renew the lease`() {
+    var desk = Desk()
+    desk.attach()
+    for number in 1...5 {
+      #expect(desk.pass(10) == [])
+      #expect(desk.dispatcher.heartbeat(number, from: a, at: desk.now) == [.send(.heartbeatAnswered(number: number))])
+    }
+    #expect(desk.pass(14) == [])
+    #expect(desk.pass(1) == [.disconnect(a), .endLease()])
+  }
+
+  @Test func `a heartbeat after the end renews nothing: the worker has to say hello again`() {
+    var desk = Desk()
+    desk.attach()
+    _ = desk.pass(15)
+    #expect(desk.dispatcher.heartbeat(3, from: a, at: desk.now) == [.disconnect(a)])
+    #expect(desk.dispatcher.heartbeat(3, from: HostName("nobody"), at: desk.now) == [.disconnect(HostName("nobody"))])
+    desk.dispatcher.leaseEnded(a, first)
+    #expect(desk.dispatcher.heartbeat(3, from: a, at: desk.now) == [.disconnect(a)])
+  }
+
+  @Test func `a closed stream alone ends nothing, and its host gets nothing new`() {
+    var desk = Desk()
+    desk.learn(1)
+    desk.attach()
+    desk.start(Desk.assignment(1))
+    desk.dispatcher.disconnected(a)
+    #expect(desk.pass(14) == [])
+    #expect(desk.dispatcher.places == [key(1): a])
+    #expect(desk.dispatcher.reserve(ready(1), count: 1) == [])
+  }
+
+  @Test func `the death of the process ends its lease at once, blamed or not`() {
+    for isBlameless in [true, false] {
+      var desk = Desk()
+      desk.attach()
+      let effects = desk.dispatcher.processDied(a, first, isBlameless: isBlameless)
+      #expect(effects == [.disconnect(a), .endLease(countsAsLoss: !isBlameless)])
+      #expect(desk.dispatcher.processDied(a, first, isBlameless: isBlameless) == [], "told twice")
+      #expect(desk.pass(30) == [])
+    }
+  }
+
+  @Test func `the death of an earlier process, or of an unknown one, is no news`() {
+    var desk = Desk()
+    desk.attach(Desk.hello("a", "a2"))
+    #expect(desk.dispatcher.processDied(a, first, isBlameless: false) == [])
+    #expect(desk.dispatcher.processDied(HostName("b"), first, isBlameless: false) == [])
+    #expect(desk.dispatcher.hosts[a]?.lease == .held(Incarnation("a2"), until: desk.now + Desk.term))
+  }
+
+  @Test func `the end of a lease frees everything its launches held`() {
+    var desk = Desk()
+    desk.learn(1, Desk.job("com.example.*") { $0.maxRunning = 2 })
+    desk.attach()
+    desk.start(Desk.assignment(1), Desk.assignment(2))
+    #expect(desk.dispatcher.reserve(ready(1), count: 1) == [])
+    _ = desk.pass(15)
+    desk.dispatcher.leaseEnded(a, first)
+    #expect(desk.dispatcher.places == [:])
+    #expect(desk.host.usedSlots == 0)
+    #expect(!desk.host.hasLease)
+    desk.attach(Desk.hello("a", "a2"))
+    #expect(desk.dispatcher.reserve(ready(1), count: 9).flatMap(\.places).count == 2)
+  }
+
+  @Test func `only the lease that is ending ends`() {
+    var desk = Desk()
+    desk.learn(1)
+    desk.attach()
+    desk.start(Desk.assignment(1))
+    desk.dispatcher.leaseEnded(a, first)
+    desk.dispatcher.leaseEnded(a, Incarnation("a2"))
+    #expect(desk.dispatcher.places == [key(1): a])
+  }
+
+  @Test func `a coordinator that was stopped gives every live lease one full new term`() {
+    var desk = Desk()
+    desk.attach(Desk.hello("a", "a1"))
+    desk.attach(Desk.hello("b", "b1"))
+    #expect(desk.pass(3) == [])
+    // Stopped for a minute: the heartbeats of both wait in the socket.
+    desk.now = desk.now + .seconds(60)
+    #expect(desk.dispatcher.tick(at: desk.now) == [])
+    #expect(desk.pass(5) == [])
+    _ = desk.dispatcher.heartbeat(1, from: a, at: desk.now)
+    #expect(desk.pass(9) == [])
+    #expect(desk.pass(1) == [.disconnect(HostName("b")), .endLease("b", "b1")], "only the silent one, and in time")
+  }
+
+  @Test func `a pause right after a restart is noticed too`() {
+    var desk = Desk()
+    desk.dispatcher.restore(
+      definitions: [:], isPaused: false, readyClasses: [], hosts: [(a, false, first)], running: [], at: desk.now)
+    desk.now = desk.now + .seconds(60)
+    #expect(desk.dispatcher.tick(at: desk.now) == [])
+    #expect(desk.pass(14) == [])
+    #expect(desk.pass(1) == [.disconnect(a), .endLease()])
+  }
+
+  @Test func `a pause brings no lease back that was over before`() {
+    var desk = Desk()
+    desk.attach()
+    #expect(desk.pass(15) == [.disconnect(a), .endLease()])
+    desk.now = desk.now + .seconds(60)
+    #expect(desk.dispatcher.tick(at: desk.now) == [])
+    #expect(desk.dispatcher.hosts[a]?.lease == .ending(first))
+  }
+
+  @Test func `gaps that no heartbeat would miss renew nothing`() {
+    var desk = Desk()
+    desk.attach()
+    _ = desk.dispatcher.tick(at: desk.now)
+    desk.now = desk.now + desk.dispatcher.pauseNoticed
+    #expect(desk.dispatcher.tick(at: desk.now) == [])
+    desk.now = desk.now + desk.dispatcher.pauseNoticed
+    #expect(desk.dispatcher.tick(at: desk.now) == [.disconnect(a), .endLease()])
+  }
+
+  @Test func `whoever ticks at each deadline lets no lease live on`() {
+    var desk = Desk()
+    #expect(desk.dispatcher.nextDeadline == nil)
+    desk.attach()
+    #expect(desk.dispatcher.nextDeadline == desk.now + Desk.term)
+    _ = desk.dispatcher.tick(at: desk.now)
+    var effects: [Dispatcher.Effect] = []
+    while let deadline = desk.dispatcher.nextDeadline { effects += desk.dispatcher.tick(at: deadline) }
+    #expect(effects == [.disconnect(a), .endLease()])
+  }
+}

@@ -1,0 +1,163 @@
+import BatonModel
+import Testing
+
+/// A host that takes everything, and a job that asks for nothing, to be changed in one thing at a time.
+enum Fixture {
+  static func job(_ kind: JobKind = .continued, _ change: (inout Definition) -> Void = { _ in }) -> Definition {
+    var definition = Definition(pattern: IdentifierPattern("com.example.a")!, kind: kind)
+    definition.requirements.requiresIdle = false
+    definition.work = Work(command: ["true"])
+    change(&definition)
+    return definition
+  }
+
+  static func host(_ change: (inout Host) -> Void = { _ in }) -> Host {
+    var host = Host(name: HostName("h"), capabilities: Capabilities(slots: 4), conditions: .assumed)
+    change(&host)
+    return host
+  }
+
+  static func conditions(_ change: (inout Conditions) -> Void) -> Conditions {
+    var conditions = Conditions.assumed
+    change(&conditions)
+    return conditions
+  }
+}
+
+struct Placement: Sendable, CustomTestStringConvertible {
+  var name: String
+  var job = Fixture.job()
+  var host = Fixture.host()
+  var obstacles: [Obstacle]
+  var testDescription: String { name }
+}
+
+@Suite struct PolicyTests {
+  static func pattern(_ text: String) -> IdentifierPattern { IdentifierPattern(text)! }
+
+  @Test(arguments: [
+    Placement(name: "nothing is in the way", obstacles: []),
+    Placement(name: "a host without a lease is gone", host: Fixture.host { $0.hasLease = false }, obstacles: [.hostGone]),
+    Placement(
+      name: "of a host that is gone nothing else is said",
+      host: Fixture.host {
+        ($0.hasLease, $0.isDraining, $0.conditions.isPausedByOwner, $0.usedSlots) = (false, true, true, 4)
+      }, obstacles: [.hostGone]),
+    Placement(name: "draining", host: Fixture.host { $0.isDraining = true }, obstacles: [.hostDraining]),
+    Placement(
+      name: "its owner paused it", host: Fixture.host { $0.conditions.isPausedByOwner = true },
+      obstacles: [.hostPausedByOwner]),
+    Placement(
+      name: "its owner permits something else",
+      host: Fixture.host { $0.capabilities.permittedIdentifiers = [pattern("com.example.b.*"), pattern("com.other")] },
+      obstacles: [.notPermittedOnHost]),
+    Placement(
+      name: "its owner permits it by a wildcard",
+      host: Fixture.host { $0.capabilities.permittedIdentifiers = [pattern("com.example.*")] }, obstacles: []),
+    Placement(
+      name: "the kind is not accepted", host: Fixture.host { $0.capabilities.kinds = [.refresh, .processing] },
+      obstacles: [.kindNotAccepted(.continued)]),
+    Placement(
+      name: "no commands here", host: Fixture.host { $0.capabilities.runsCommands = false }, obstacles: [.noHandler]),
+    Placement(name: "no handler", job: Fixture.job { $0.work = nil }, obstacles: [.noHandler]),
+    Placement(
+      name: "a handler for the identifier", job: Fixture.job { $0.work = nil },
+      host: Fixture.host { $0.capabilities.handlers = [pattern("com.example.a")] }, obstacles: []),
+    Placement(
+      name: "a handler for all identifiers below", job: Fixture.job { $0.work = nil },
+      host: Fixture.host { $0.capabilities.handlers = [pattern("com.*")] }, obstacles: []),
+    Placement(
+      name: "a handler is no command", host: Fixture.host {
+        $0.capabilities.runsCommands = false
+        $0.capabilities.handlers = [pattern("com.example.a")]
+      }, obstacles: [.noHandler]),
+    Placement(
+      name: "a host that is too small", job: Fixture.job { $0.requirements.slots = 5 },
+      host: Fixture.host { $0.usedSlots = 1 }, obstacles: [.tooFewSlots(needed: 5, total: 4)]),
+    Placement(
+      name: "slots in use", job: Fixture.job { $0.requirements.slots = 2 }, host: Fixture.host { $0.usedSlots = 3 },
+      obstacles: [.slotsInUse(needed: 2, free: 1)]),
+    Placement(
+      name: "the last slots", job: Fixture.job { $0.requirements.slots = 2 }, host: Fixture.host { $0.usedSlots = 2 },
+      obstacles: []),
+    Placement(
+      name: "more in use than there are", host: Fixture.host { $0.usedSlots = 9 },
+      obstacles: [.slotsInUse(needed: 1, free: 0)]),
+  ])
+  func `each obstacle of a host's standing and its slots`(placement: Placement) {
+    #expect(Policy.obstacles(for: placement.job, on: placement.host) == placement.obstacles)
+  }
+
+  static let gpus = Reading([GPU(name: "small", memoryBytes: 8), GPU(name: "big", memoryBytes: 80)], source: "test")
+
+  @Test(arguments: [
+    (GPURequirement(), [GPU](), [Int](), [Obstacle.hostHasNoGPU(needed: 1, suitable: 0)]),
+    (GPURequirement(), gpus.value!, [], []),
+    (GPURequirement(count: 2), gpus.value!, [], []),
+    (GPURequirement(count: 3), gpus.value!, [], [.hostHasNoGPU(needed: 3, suitable: 2)]),
+    (GPURequirement(memoryBytes: 80), gpus.value!, [], []),
+    (GPURequirement(memoryBytes: 81), gpus.value!, [], [.hostHasNoGPU(needed: 1, suitable: 0)]),
+    (GPURequirement(count: 2, memoryBytes: 9), gpus.value!, [], [.hostHasNoGPU(needed: 2, suitable: 1)]),
+    (GPURequirement(), gpus.value!, [0], []), (GPURequirement(), gpus.value!, [0, 1], [.gpusInUse(needed: 1, free: 0)]),
+    (GPURequirement(memoryBytes: 9), gpus.value!, [1], [.gpusInUse(needed: 1, free: 0)]),
+    (GPURequirement(memoryBytes: 9), gpus.value!, [0], []),
+  ])
+  func `GPUs are counted by memory and by use`(
+    need: GPURequirement, there: [GPU], used: [Int], obstacles: [Obstacle]
+  ) {
+    let job = Fixture.job { $0.requirements.gpu = need }
+    let host = Fixture.host {
+      $0.conditions.gpus = Reading(there, source: "test")
+      $0.usedGPUs = used
+    }
+    #expect(Policy.obstacles(for: job, on: host) == obstacles)
+  }
+
+  @Test func `unknown GPUs are none`() {
+    let host = Fixture.host { $0.conditions.gpus = Reading(nil, source: "test") }
+    #expect(
+      Policy.obstacles(for: Fixture.job { $0.requirements.gpu = GPURequirement() }, on: host)
+        == [.hostHasNoGPU(needed: 1, suitable: 0)])
+    #expect(Policy.obstacles(for: Fixture.job(), on: host) == [])
+  }
+
+  @Test func `all obstacles of a host are told at once`() {
+    let job = Fixture.job(.processing) {
+      $0.work = nil
+      $0.requirements = Requirements(
+        externalPower: true, network: .unmetered, gpu: GPURequirement(), requiresIdle: true, slots: 9)
+    }
+    let host = Fixture.host {
+      $0.isDraining = true
+      $0.capabilities = Capabilities(slots: 4, kinds: [], permittedIdentifiers: [Self.pattern("com.other")])
+      $0.conditions = Conditions(
+        power: Reading(.battery, source: ""), battery: Reading(19, source: ""), lowPowerMode: Reading(true, source: ""),
+        thermal: Reading(.critical, source: ""), network: Reading(.metered, source: ""),
+        isIdle: Reading(false, source: ""), gpus: Reading([], source: ""), isPausedByOwner: true)
+    }
+    #expect(
+      Policy.obstacles(for: job, on: host) == [
+        .hostDraining, .hostPausedByOwner, .notPermittedOnHost, .kindNotAccepted(.processing), .noHandler,
+        .needsExternalPower, .needsUnmeteredNetwork, .needsIdleHost, .batteryLow(percent: 19), .lowPowerMode,
+        .tooHot(.critical), .tooFewSlots(needed: 9, total: 4), .hostHasNoGPU(needed: 1, suitable: 0),
+      ])
+  }
+
+  @Test func `only what waiting cannot mend is permanent`() {
+    let permanent: [Obstacle] = [
+      .notPermittedOnHost, .kindNotAccepted(.refresh), .noHandler, .tooFewSlots(needed: 2, total: 1),
+      .hostHasNoGPU(needed: 1, suitable: 0),
+    ]
+    let passing: [Obstacle] = [
+      .notBefore(.distantFuture), .rateLimited(until: .distantFuture), .backingOff(until: .distantFuture),
+      .waitsForLiveRequest(number: 1), .maxRunningReached(limit: 1), .fleetPaused, .noHosts, .hostGone, .hostDraining,
+      .hostPausedByOwner, .slotsInUse(needed: 1, free: 0), .needsExternalPower, .needsNetwork, .needsUnmeteredNetwork,
+      .needsIdleHost, .batteryLow(percent: 1), .lowPowerMode, .tooHot(.fair), .gpusInUse(needed: 1, free: 0),
+    ]
+    #expect(permanent.filter { !$0.isPermanent } == [])
+    #expect(passing.filter { $0.isPermanent } == [])
+    let all = permanent + passing
+    #expect(Set(all.map(\.code)).count == all.count, "each has a code of its own")
+    #expect(all.filter { $0.text.isEmpty || $0.remedy.isEmpty } == [])
+  }
+}

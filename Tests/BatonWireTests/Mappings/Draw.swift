@@ -1,0 +1,173 @@
+import BatonModel
+
+/// Values of every shape, drawn from a seed: the same seed draws the same.
+struct Draw {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+
+  mutating func number(_ range: ClosedRange<Int>) -> Int {
+    Int(truncatingIfNeeded: next() >> 1) % (range.upperBound - range.lowerBound + 1) + range.lowerBound
+  }
+  mutating func flag() -> Bool { next() & 1 == 1 }
+  mutating func maybe<Value>(_ draw: (inout Draw) -> Value) -> Value? { flag() ? draw(&self) : nil }
+  mutating func one<Value>(of values: [Value]) -> Value { values[number(0...values.count - 1)] }
+  mutating func some<Value>(_ draw: (inout Draw) -> Value) -> [Value] { (0..<number(0...4)).map { _ in draw(&self) } }
+
+  mutating func wide() -> Int64 {
+    switch number(0...5) {
+    case 0: 0
+    case 1: .max
+    case 2: .min
+    case 3: -1
+    default: Int64(bitPattern: next())
+    }
+  }
+  mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) } }
+  mutating func text() -> String {
+    one(of: ["", "a", "naïve", "日本語", "two\nlines", "nul\u{0}", "e\u{301}", "👩‍👩‍👧", String(repeating: "x", count: 300)])
+  }
+  mutating func seconds() -> Duration { .milliseconds(number(0...100_000_000)) }
+}
+
+extension Draw {
+  mutating func launch() -> LaunchKey {
+    LaunchKey(request: RequestID(wide()), number: one(of: [0, 1, 7, Int(Int32.max)]))
+  }
+  mutating func identifier() -> JobIdentifier { JobIdentifier(one(of: ["a", "com.example.a-b_1", "X.9"]))! }
+  mutating func pattern() -> IdentifierPattern { IdentifierPattern(one(of: ["a", "com.example.*", "X.9"]))! }
+  mutating func reason() -> ExpiryReason {
+    let by = text()
+    return one(of: [
+      .cancelled(by: by), .budgetSpent, .stalled, .leaseLost, .superseded, .draining, .evicted, .paused, .pausedByOwner,
+      .powerLost, .batteryLow, .lowPowerMode, .thermal, .networkLost, .hostBusy, .simulated,
+    ])
+  }
+  mutating func outcome() -> LaunchOutcome {
+    let (text, reason) = (text(), reason())
+    return one(of: [.finished, .failed(text), .expired(reason), .lost])
+  }
+  mutating func reading<Value>(_ draw: (inout Draw) -> Value) -> Reading<Value> {
+    Reading(maybe(draw), source: text(), raw: text())
+  }
+  mutating func conditions() -> Conditions {
+    Conditions(
+      power: reading { $0.one(of: PowerSource.allCases) }, battery: reading { $0.number(0...100) },
+      lowPowerMode: reading { $0.flag() }, thermal: reading { $0.one(of: ThermalState.allCases) },
+      network: reading { $0.one(of: NetworkState.allCases) }, isIdle: reading { $0.flag() },
+      gpus: reading { draw in draw.some { GPU(name: $0.text(), memoryBytes: $0.wide()) } }, isPausedByOwner: flag())
+  }
+  mutating func capabilities() -> Capabilities {
+    Capabilities(
+      slots: number(0...10_000), kinds: Set(some { $0.one(of: JobKind.allCases) }), handlers: some { $0.pattern() },
+      runsCommands: flag(), permittedIdentifiers: some { $0.pattern() })
+  }
+  mutating func page() -> ItemPage {
+    ItemPage(launch: launch(), start: number(0...Int.max / 2), items: some { $0.text() }, isLast: flag())
+  }
+  mutating func trace() -> TraceContext {
+    TraceContext(traceID: [1] + bytes(15), spanID: [1] + bytes(7), isSampled: flag())
+  }
+}
+
+extension Draw {
+  static let workerKinds = 0...10
+
+  mutating func workerMessage(_ kind: Int) -> WorkerMessage {
+    switch kind {
+    case 0:
+      .hello(
+        Hello(
+          host: HostName("h" + text().prefix(200)), incarnation: Incarnation("i" + text()), version: text(),
+          capabilities: capabilities(), conditions: conditions(),
+          running: some { draw in RunningLaunch(launch: draw.launch(), gpus: draw.some { $0.number(0...99) }) }))
+    case 1: .heartbeat(number: Int(wide()))
+    case 2: .conditions(conditions())
+    case 3: .items(page())
+    case 4: .itemsWanted(launch(), start: Int(wide()), count: number(0...Int(Int32.max)))
+    case 5:
+      .checkpoint(
+        Checkpoint(
+          launch: launch(), batch: Int(wide()), cursor: maybe { $0.bytes($0.number(0...9)) }, completedUnits: wide(),
+          totalUnits: maybe { $0.wide() }, subtitle: maybe { $0.text() }, reachesEnd: flag()))
+    case 6:
+      .update(
+        LaunchUpdate(
+          launch: launch(), title: maybe { $0.text() }, subtitle: maybe { $0.text() },
+          completedUnits: maybe { $0.wide() }, totalUnits: maybe { $0.wide() }))
+    case 7: .output(OutputChunk(launch: launch(), bytes: bytes(number(0...9))))
+    case 8: .expiring(launch(), reason())
+    case 9: .ended(Ending(launch: launch(), outcome: outcome(), isGraceful: flag()))
+    default: .draining
+    }
+  }
+
+  static let coordinatorKinds = 0...11
+
+  mutating func coordinatorMessage(_ kind: Int) -> CoordinatorMessage {
+    switch kind {
+    case 0: .welcome(leaseTerm: seconds())
+    case 1: .refused(text(), isFinal: flag())
+    case 2: .heartbeatAnswered(number: Int(wide()))
+    case 3: .definition(DefinitionID(wide()), definition())
+    case 4: .launch(assignment())
+    case 5: .items(page())
+    case 6: .itemsCommitted(launch(), count: number(0...Int.max / 2), isFrozen: flag())
+    case 7: .committed(launch(), batch: Int(wide()))
+    case 8: .expire(launch(), reason())
+    case 9: .withdraw(launch(), text())
+    case 10: .refuse(launch(), text())
+    default: .endingCommitted(launch())
+    }
+  }
+
+  mutating func assignment() -> Assignment {
+    Assignment(
+      launch: launch(), identifier: identifier(), requestNumber: Int(wide()), definition: DefinitionID(wide()),
+      priority: one(of: Priority.allCases), payload: maybe { $0.bytes($0.number(0...9)) },
+      progress: Progress(
+        batches: Int(wide()), cursor: maybe { $0.bytes($0.number(0...9)) }, completedUnits: wide(),
+        totalUnits: maybe { $0.wide() }),
+      frozenItems: maybe { $0.number(0...99) }, isResumption: flag(), principal: text(), trace: trace(),
+      startedAt: Timestamp(nanoseconds: wide()), gpus: some { $0.number(0...99) }, pendingExpiry: maybe { $0.reason() })
+  }
+
+  mutating func definition() -> Definition {
+    var definition = Definition(pattern: pattern(), kind: one(of: JobKind.allCases))
+    (definition.title, definition.subtitle) = (maybe { $0.text() }, maybe { $0.text() })
+    definition.requirements = Requirements(
+      externalPower: flag(), network: maybe { $0.one(of: NetworkRequirement.allCases) },
+      gpu: maybe { draw in GPURequirement(count: draw.number(1...9), memoryBytes: draw.maybe { $0.wide() }) },
+      requiresIdle: flag(), slots: number(1...99))
+    definition.strategy = one(of: Strategy.allCases)
+    definition.priority = one(of: Priority.allCases)
+    definition.budget = maybe { $0.seconds() }
+    definition.retry = RetryRule(limit: number(0...9), backoff: seconds())
+    (definition.maxRunning, definition.pendingLimit) = (maybe { $0.number(1...9) }, maybe { $0.number(1...9) })
+    definition.allowFrequent = flag()
+    definition.earliestBeginDate = maybe {
+      $0.flag() ? .afterSubmission($0.seconds()) : .at(Timestamp(nanoseconds: $0.wide()))
+    }
+    definition.repeatEvery = maybe { $0.seconds() }
+    definition.work = maybe { $0.work() }
+    return definition
+  }
+
+  private mutating func work() -> Work {
+    let (list, text, number) = (some { $0.text() }, text(), Int64(number(-9...9)))
+    return Work(
+      command: some { $0.text() }, directory: maybe { $0.text() },
+      items: maybe { $0.one(of: [.list(list), .range(number...(number + 3)), .lines(text), .glob(text)]) },
+      batchSize: self.number(1...99), pass: one(of: ItemPassing.allCases),
+      environment: Dictionary(some { ("K\($0.number(0...9))", $0.text()) }, uniquingKeysWith: { first, _ in first }),
+      onExpiry: one(of: ExpiryBehaviour.allCases))
+  }
+}

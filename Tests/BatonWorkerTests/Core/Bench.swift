@@ -1,0 +1,106 @@
+import BatonModel
+import Testing
+
+@testable import BatonWorker
+
+/// A worker's core with a clock in hand: says what the coordinator, the handlers and the host would say.
+struct Bench {
+  static let term = Duration.seconds(15)
+  static let trace = TraceContext(
+    traceID: Array(repeating: 7, count: 16), spanID: Array(repeating: 1, count: 8), isSampled: true)
+
+  var core = WorkerCore(
+    host: HostName("a"), incarnation: Incarnation("a1"), version: "1", capabilities: Capabilities(slots: 4))
+  var now = Instant(nanoseconds: 0)
+
+  /// Connected and welcomed at once.
+  static func welcomed() -> Bench {
+    var bench = Bench()
+    _ = bench.connects()
+    _ = bench.hears(.welcome(leaseTerm: term))
+    return bench
+  }
+
+  mutating func connects() -> [WorkerCore.Effect] { core.connected(at: now) }
+  mutating func hears(_ message: CoordinatorMessage) -> [WorkerCore.Effect] { core.received(message, at: now) }
+
+  /// Connects again, and returns what the welcome brings.
+  mutating func reconnects() -> [WorkerCore.Effect] {
+    _ = connects()
+    return hears(.welcome(leaseTerm: Self.term))
+  }
+
+  /// Ticks every tenth of a second, and returns what comes of it besides heartbeats.
+  mutating func pass(_ seconds: Double) -> [WorkerCore.Effect] {
+    (0..<Int(seconds * 10)).flatMap { _ in
+      now = now + .milliseconds(100)
+      return core.tick(at: now).filter { effect in
+        if case .send(.heartbeat) = effect { false } else { true }
+      }
+    }
+  }
+
+  /// The same, with each heartbeat answered at once.
+  mutating func passConnected(_ seconds: Double) -> [WorkerCore.Effect] {
+    (0..<Int(seconds * 10)).flatMap { _ in
+      now = now + .milliseconds(100)
+      return core.tick(at: now).filter { effect in
+        guard case .send(.heartbeat(let number)) = effect else { return true }
+        _ = core.received(.heartbeatAnswered(number: number), at: now)
+        return false
+      }
+    }
+  }
+
+  static func job(_ kind: JobKind = .continued, _ change: (inout Definition) -> Void = { _ in }) -> Definition {
+    var definition = Definition(pattern: IdentifierPattern("com.example.a")!, kind: kind)
+    definition.requirements.requiresIdle = false
+    change(&definition)
+    return definition
+  }
+
+  static func assignment(_ request: Int64, launch: Int = 1, gpus: [Int] = [], expiring: ExpiryReason? = nil) -> Assignment {
+    Assignment(
+      launch: key(request, launch), identifier: JobIdentifier("com.example.a")!, requestNumber: Int(request),
+      definition: DefinitionID(1), priority: .utility, trace: trace, startedAt: Timestamp(nanoseconds: 0), gpus: gpus,
+      pendingExpiry: expiring)
+  }
+
+  /// Gets a launch from the coordinator.
+  @discardableResult
+  mutating func starts(_ assignment: Assignment = assignment(1), _ job: Definition = job()) -> [WorkerCore.Effect] {
+    _ = hears(.definition(DefinitionID(1), job))
+    return hears(.launch(assignment))
+  }
+
+  static func checkpoint(_ request: Int64 = 1, batch: Int = 0) -> Checkpoint {
+    Checkpoint(launch: key(request), batch: batch, completedUnits: Int64(batch + 1))
+  }
+
+  static func hello(_ running: RunningLaunch..., conditions: Conditions = .assumed) -> WorkerCore.Effect {
+    .send(
+      .hello(
+        Hello(
+          host: HostName("a"), incarnation: Incarnation("a1"), version: "1", capabilities: Capabilities(slots: 4),
+          conditions: conditions, running: running)))
+  }
+
+  static let onBattery = {
+    var conditions = Conditions.assumed
+    conditions.power.value = .battery
+    return conditions
+  }()
+}
+
+func key(_ request: Int64, _ number: Int = 1) -> LaunchKey { LaunchKey(request: RequestID(request), number: number) }
+
+extension WorkerCore.Effect {
+  /// Expired here: the handler is told, and the coordinator.
+  static func expiry(_ launch: LaunchKey, _ reason: ExpiryReason, _ deadline: Instant) -> [Self] {
+    [.expire(launch, reason, deadline: deadline), .send(.expiring(launch, reason))]
+  }
+  static func ended(_ launch: LaunchKey, _ outcome: LaunchOutcome, isGraceful: Bool = true) -> Self {
+    .send(.ended(Ending(launch: launch, outcome: outcome, isGraceful: isGraceful)))
+  }
+  static let lapsed = Self.reconnect("the lease ran out before the coordinator renewed it")
+}

@@ -1,0 +1,163 @@
+import BatonModel
+import Testing
+
+@testable import BatonWorker
+
+@Suite struct WorkerExpiryTests {
+  @Test(arguments: [(JobKind.refresh, 5), (.processing, 30), (.continued, 30)])
+  func `the handler is told why and until when, by its kind`(kind: JobKind, seconds: Int) {
+    var bench = Bench.welcomed()
+    bench.starts(Bench.assignment(1), Bench.job(kind) { $0.budget = nil })
+    let deadline = bench.now + .seconds(seconds)
+    #expect(bench.hears(.expire(key(1), .cancelled(by: "ann"))) == [
+      .expire(key(1), .cancelled(by: "ann"), deadline: deadline)
+    ])
+    #expect(bench.passConnected(Double(seconds) - 0.1) == [])
+    #expect(bench.passConnected(0.1) == [.overrun(key(1))])
+    #expect(bench.passConnected(60) == [], "once")
+  }
+
+  @Test func `the first reason wins, wherever it comes from`() {
+    var bench = Bench.welcomed()
+    bench.starts(Bench.assignment(1), Bench.job { $0.requirements.externalPower = true })
+    _ = bench.hears(.expire(key(1), .paused))
+    #expect(bench.hears(.expire(key(1), .draining)) == [])
+    #expect(bench.core.conditionsChanged(Bench.onBattery, at: bench.now) == [.send(.conditions(Bench.onBattery))])
+    #expect(bench.core.drain(at: bench.now) == [.send(.draining)])
+    #expect(bench.core.handlerEnded(key(1), .failed(""), isGraceful: true) == [.ended(key(1), .expired(.paused))])
+  }
+
+  @Test func `a launch that is unknown or has ended does not expire`() {
+    var bench = Bench.welcomed()
+    #expect(bench.hears(.expire(key(1), .paused)) == [])
+    bench.starts()
+    _ = bench.core.handlerEnded(key(1), .finished, isGraceful: true)
+    #expect(bench.hears(.expire(key(1), .paused)) == [])
+    #expect(bench.passConnected(60) == [])
+  }
+
+  @Test func `a budget is counted from the start of the launch, connected or not`() {
+    var bench = Bench.welcomed()
+    bench.starts(Bench.assignment(1), Bench.job { $0.budget = .seconds(20) })
+    #expect(bench.passConnected(10) == [])
+    _ = bench.reconnects()
+    #expect(bench.passConnected(9.9) == [])
+    #expect(
+      bench.passConnected(0.1) == WorkerCore.Effect.expiry(key(1), .budgetSpent, bench.now + .seconds(30)))
+    #expect(bench.passConnected(29.9) == [])
+    #expect(bench.passConnected(0.1) == [.overrun(key(1))])
+  }
+
+  @Test func `without a budget a launch runs on`() {
+    var bench = Bench.welcomed()
+    bench.starts(Bench.assignment(1), Bench.job { $0.budget = nil })
+    #expect(bench.passConnected(3600) == [])
+  }
+
+  @Test func `what new conditions forbid expires at once, and the coordinator hears of both`() {
+    var bench = Bench.welcomed()
+    bench.starts(Bench.assignment(1), Bench.job { $0.requirements.externalPower = true })
+    let powered = Bench.job { $0.requirements.externalPower = true }
+    _ = bench.hears(.definition(DefinitionID(1), powered))
+    _ = bench.hears(.launch(Bench.assignment(2)))
+    _ = bench.hears(.definition(DefinitionID(1), Bench.job()))
+    _ = bench.hears(.launch(Bench.assignment(3)))
+    #expect(
+      bench.core.conditionsChanged(Bench.onBattery, at: bench.now)
+        == [.send(.conditions(Bench.onBattery))]
+        + WorkerCore.Effect.expiry(key(1), .powerLost, bench.now + .seconds(30))
+        + WorkerCore.Effect.expiry(key(2), .powerLost, bench.now + .seconds(30)))
+    #expect(bench.core.conditionsChanged(Bench.onBattery, at: bench.now) == [], "nothing changed")
+    #expect(bench.core.conditionsChanged(.assumed, at: bench.now) == [.send(.conditions(.assumed))])
+  }
+
+  @Test func `the next hello has the conditions of the moment`() {
+    var bench = Bench.welcomed()
+    _ = bench.core.conditionsChanged(Bench.onBattery, at: bench.now)
+    #expect(bench.connects() == [Bench.hello(conditions: Bench.onBattery)])
+  }
+
+  @Test func `a launch that comes too late for the conditions expires at once`() {
+    var bench = Bench.welcomed()
+    _ = bench.core.conditionsChanged(Bench.onBattery, at: bench.now)
+    let job = Bench.job { $0.requirements.externalPower = true }
+    #expect(
+      bench.starts(Bench.assignment(1), job)
+        == [.start(Bench.assignment(1), job)]
+        + WorkerCore.Effect.expiry(key(1), .powerLost, bench.now + .seconds(30)))
+  }
+
+  @Test func `a launch that was asked to stop before it came expires at once, and that is known`() {
+    var bench = Bench.welcomed()
+    let assignment = Bench.assignment(1, expiring: .cancelled(by: "ann"))
+    #expect(
+      bench.starts(assignment) == [
+        .start(assignment, Bench.job()),
+        .expire(key(1), .cancelled(by: "ann"), deadline: bench.now + .seconds(30)),
+      ])
+  }
+
+  @Test func `an expiry that the coordinator may not know of is said again after each welcome`() {
+    var bench = Bench.welcomed()
+    bench.starts()
+    _ = bench.connects()
+    let expiry = bench.core.drain(at: bench.now)
+    #expect(expiry == [.expire(key(1), .draining, deadline: bench.now + .seconds(30))])
+    for _ in 1...2 {
+      #expect(bench.hears(.welcome(leaseTerm: Bench.term)) == [.send(.draining), .send(.expiring(key(1), .draining))])
+      _ = bench.connects()
+    }
+  }
+
+  @Test func `a worker that drains expires everything, and what still comes`() {
+    var bench = Bench.welcomed()
+    bench.starts(Bench.assignment(2))
+    bench.starts(Bench.assignment(1))
+    let deadline = bench.now + .seconds(30)
+    #expect(
+      bench.core.drain(at: bench.now)
+        == [.send(.draining)] + WorkerCore.Effect.expiry(key(1), .draining, deadline)
+        + WorkerCore.Effect.expiry(key(2), .draining, deadline))
+    #expect(bench.core.drain(at: bench.now) == [], "once")
+    #expect(
+      bench.hears(.launch(Bench.assignment(3)))
+        == [.start(Bench.assignment(3), Bench.job())] + WorkerCore.Effect.expiry(key(3), .draining, deadline))
+  }
+
+  @Test func `a drained worker is quiet once the coordinator has every ending`() {
+    var bench = Bench.welcomed()
+    bench.starts(Bench.assignment(1))
+    bench.starts(Bench.assignment(2))
+    _ = bench.core.drain(at: bench.now)
+    for request in 1...Int64(2) {
+      _ = bench.core.handlerEnded(key(request), .failed(""), isGraceful: true)
+      #expect(!bench.core.isQuiet)
+    }
+    #expect(bench.hears(.endingCommitted(key(1))) == [.forget(key(1))])
+    #expect(!bench.core.isQuiet)
+    #expect(bench.hears(.endingCommitted(key(2))) == [.forget(key(2))])
+    #expect(bench.core.isQuiet)
+    #expect(bench.reconnects() == [.send(.draining)])
+  }
+
+  @Test func `a drained worker does not wait for a coordinator beyond its lease`() {
+    var bench = Bench.welcomed()
+    bench.starts(Bench.assignment(1))
+    bench.starts(Bench.assignment(2))
+    _ = bench.core.drain(at: bench.now)
+    _ = bench.core.handlerEnded(key(1), .failed(""), isGraceful: true)
+    #expect(bench.pass(14.9) == [])
+    #expect(bench.pass(0.1) == [.forget(key(1)), .lapsed])
+    #expect(bench.core.handlerEnded(key(2), .failed(""), isGraceful: true) == [.forget(key(2))])
+    #expect(bench.core.isQuiet)
+  }
+
+  @Test func `nor does one that is drained after its lease ran out`() {
+    var bench = Bench.welcomed()
+    bench.starts()
+    _ = bench.core.handlerEnded(key(1), .finished, isGraceful: true)
+    #expect(bench.pass(15) == [.lapsed], "an ending is kept: the coordinator may come back")
+    #expect(bench.core.drain(at: bench.now) == [.send(.draining), .forget(key(1))])
+    #expect(bench.core.isQuiet)
+  }
+}

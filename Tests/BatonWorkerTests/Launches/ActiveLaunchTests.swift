@@ -1,0 +1,155 @@
+import BatonHandler
+import BatonModel
+import BatonWire
+import Logging
+import Synchronization
+import Testing
+
+@testable import BatonWorker
+
+/// What a running handler asks of its worker, on a connection whose other end is this test.
+@Suite(.timeLimit(.minutes(1))) struct ActiveLaunchTests {
+  /// A worker that runs nothing by itself, connected and with one launch.
+  struct Station {
+    let worker: Worker
+    let launch: ActiveLaunch
+    let connection = Connection()
+
+    init() throws {
+      let now = Instant(nanoseconds: 0)
+      let worker = Worker(
+        WorkerConfiguration(name: "a", dataFolder: "unused", slots: 1), incarnation: Incarnation("a1"),
+        logger: Logger(label: "test"), connector: nil, clocks: WorkerClocks(instant: { now }, sleep: { _ in }))
+      worker.decide { $0.connected(at: now) }
+      worker.state.withLock { [connection] state in state.connection = connection }
+      worker.decide { $0.received(.welcome(leaseTerm: Bench.term), at: now) }
+      worker.decide { $0.received(.definition(DefinitionID(1), Bench.job()), at: now) }
+      worker.decide { $0.received(.launch(Bench.assignment(1)), at: now) }
+      self.worker = worker
+      launch = try #require(worker.state.withLock { $0.active[key(1)] })
+    }
+
+    func answers(_ message: CoordinatorMessage) {
+      worker.decide { $0.received(message, at: Instant(nanoseconds: 0)) }
+    }
+
+    /// What the worker says next.
+    func said() async throws -> [WorkerMessage] { try #require(await connection.up.receive()) }
+
+    /// Everything that was said by now.
+    func rest() async -> [WorkerMessage] {
+      connection.up.close()
+      return await connection.up.receive() ?? []
+    }
+  }
+
+  static let commit = Commit(cursor: [1], completedUnits: 2, totalUnits: 3)
+  static let checkpoint = Checkpoint(launch: key(1), batch: 0, cursor: [1], completedUnits: 2, totalUnits: 3)
+
+  @Test func `a commit returns once it is durable`() async throws {
+    let station = try Station()
+    async let commit: Void = station.launch.commit(Self.commit)
+    #expect(try await station.said() == [.checkpoint(Self.checkpoint)])
+    #expect(station.launch.progress == Progress())
+    station.answers(.committed(key(1), batch: 0))
+    try await commit
+    #expect(station.launch.progress == Progress(batches: 1, cursor: [1], completedUnits: 2, totalUnits: 3))
+  }
+
+  @Test(arguments: [true, false])
+  func `a question about items ends when its task is cancelled, answered or not`(isFreeze: Bool) async throws {
+    let station = try Station()
+    let question = Task {
+      if isFreeze { return try await station.launch.freeze(["a"], start: 0, isLast: true) }
+      _ = try await station.launch.items(start: 0, count: 2)
+    }
+    #expect(try await station.said().count == 1)
+    question.cancel()
+    await #expect(throws: CancellationError.self) { try await question.value }
+  }
+
+  @Test func `a question of a task that is cancelled already is not asked`() async throws {
+    let station = try Station()
+    let question = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await station.launch.items(start: 0, count: 2)
+    }
+    await #expect(throws: CancellationError.self) { try await question.value }
+    #expect(await station.rest() == [])
+  }
+
+  @Test func `a commit is not cut short, and follows the answer to a question that was given up`() async throws {
+    let station = try Station()
+    let items = Task { try await station.launch.items(start: 0, count: 2) }
+    #expect(try await station.said() == [.itemsWanted(key(1), start: 0, count: 2)])
+    items.cancel()
+    await #expect(throws: CancellationError.self) { try await items.value }
+
+    let commit = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await station.launch.commit(Self.commit)
+    }
+    // The coordinator comes back: the question that is open is said again, and then the commit.
+    station.answers(.items(ItemPage(launch: key(1), start: 0, items: ["a", "b"])))
+    #expect(try await station.said() == [.checkpoint(Self.checkpoint)])
+    station.answers(.committed(key(1), batch: 0))
+    try await commit.value
+    #expect(station.launch.progress.batches == 1)
+  }
+
+  @Test func `a question that waits for its turn and is cancelled is never asked`() async throws {
+    let station = try Station()
+    async let commit: Void = station.launch.commit(Self.commit)
+    #expect(try await station.said() == [.checkpoint(Self.checkpoint)])
+    let items = Task { try await station.launch.items(start: 0, count: 2) }
+    items.cancel()
+    await #expect(throws: CancellationError.self) { try await items.value }
+    station.answers(.committed(key(1), batch: 0))
+    try await commit
+    #expect(await station.rest() == [])
+  }
+
+  @Test func `a refused commit throws, and says whether another launch is live`() async throws {
+    for isSuperseded in [true, false] {
+      let station = try Station()
+      let commit = Task { try await station.launch.commit(Self.commit) }
+      _ = try await station.said()
+      station.answers(isSuperseded ? .withdraw(key(1), "gone") : .refuse(key(1), "gone"))
+      let error = await #expect(throws: HandlerError.self) { try await commit.value }
+      #expect(error?.code == (isSuperseded ? .superseded : .checkpointRefused))
+      #expect(error?.message == "gone")
+    }
+  }
+
+  @Test func `a checkpoint over the limit is refused here`() async throws {
+    let station = try Station()
+    let bytes = [UInt8](repeating: 0, count: Checkpoint.maximumCursorBytes + 1)
+    let error = await #expect(throws: HandlerError.self) {
+      try await station.launch.commit(Commit(cursor: bytes, completedUnits: 1, totalUnits: nil))
+    }
+    #expect(error?.code == .checkpointRefused)
+    #expect(await station.rest() == [])
+  }
+
+  @Test func `what a handler left behind gets no answer, and does not wait for one`() async throws {
+    let station = try Station()
+    let commit = Task { try await station.launch.commit(Self.commit) }
+    _ = try await station.said()
+    station.launch.close()
+    let open = await #expect(throws: HandlerError.self) { try await commit.value }
+    #expect(open?.code == .superseded)
+    let late = await #expect(throws: HandlerError.self) { try await station.launch.commit(Self.commit) }
+    #expect(late?.code == .superseded)
+    await station.launch.waitForExpiry()
+  }
+
+  @Test func `the first expiry stays, and wakes whoever waits for it`() async throws {
+    let station = try Station()
+    async let expired: Void = station.launch.waitForExpiry()
+    station.launch.expire(.paused, in: .seconds(30))
+    await expired
+    station.launch.expire(.draining, in: .seconds(1))
+    #expect(station.launch.expiry?.reason == .paused)
+    await station.launch.waitForExpiry()
+  }
+}

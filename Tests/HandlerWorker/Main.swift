@@ -1,0 +1,61 @@
+import BatonHandler
+import BatonModel
+import BatonWorker
+import Foundation
+import Logging
+import ServiceLifecycle
+import UnixSignals
+
+/// A worker with Swift handlers, supervised like `baton-worker`, for the end-to-end tests:
+/// `handler-worker COORDINATOR NAME DATA PIPE`.
+@main
+enum HandlerWorker {
+  static func main() async throws {
+    let arguments = CommandLine.arguments
+    var configuration = WorkerConfiguration(
+      coordinator: arguments[1], name: arguments[2], dataFolder: arguments[3], slots: 4)
+    configuration.endsProcessOnOverrun = true
+    let isSupervised = SupervisedProcess.isSupervised
+    if isSupervised {
+      try await work(configuration, pipe: arguments[4])
+    } else {
+      let worker = configuration
+      exit(
+        try await Supervisor.run(arguments: Array(arguments.dropFirst())) { death in
+          guard let incarnation = death.announcement else { return }
+          await DeathReport(
+            configuration: worker, incarnation: Incarnation(incarnation),
+            isBlameless: death.end == .exited(Worker.overrunStatus)
+          ).send()
+        })
+    }
+  }
+
+  private static func work(_ configuration: WorkerConfiguration, pipe: String) async throws {
+    let incarnation = Incarnation(.randomIncarnation())
+    var logger = Logger(label: "handler-worker") { StreamLogHandler.standardError(label: $0) }
+    logger.logLevel = .critical
+    let worker = Worker(configuration, incarnation: incarnation, logger: logger, connector: nil)
+    worker.register("com.example.stubborn") { task in
+      say("stubborn \(task.launch)", to: pipe)
+      // Ignores its cancellation in its first launch, for ever.
+      while task.launch == 1 { try? await Task.sleep(for: .seconds(3600), clock: .continuous) }
+    }
+    worker.register("com.example.patient") { task in
+      for try await batch in task.batches(of: 0..<1_000_000, size: 1) {
+        say("patient \(task.launch) \(batch.first ?? -1)", to: pipe)
+        if task.launch > 1 { return }
+      }
+    }
+    SupervisedProcess.watchSupervisor { worker.killCommands() }
+    SupervisedProcess.announce(incarnation.rawValue)
+    try await ServiceGroup(services: [worker], gracefulShutdownSignals: [.sigterm], logger: logger).run()
+  }
+
+  private static func say(_ line: String, to pipe: String) {
+    let file = open(pipe, O_WRONLY | O_NONBLOCK)
+    let bytes = Array((line + "\n").utf8)
+    _ = write(file, bytes, bytes.count)
+    close(file)
+  }
+}
