@@ -5,14 +5,14 @@ package import BatonCoordinator
 package protocol Backend: Sendable {
   /// Calls `body` with a coordinator that listens elsewhere.
   /// - Throws: `CoordinatorUnreachable` within five seconds if nobody answers or the token is not taken, a
-  ///   `CommandFailure` with status `usage` if the target is malformed, and what `body` throws. A connection that is lost
-  ///   later makes the calls of `body` throw `CoordinatorUnreachable`.
+  ///   `CommandFailure` with status `usage` if the target is malformed, and what `body` throws. A connection that is
+  ///   lost later makes the calls of `body` throw `CoordinatorUnreachable`.
   func connect<Result: Sendable>(
     _ target: ConnectionTarget, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
   ) async throws -> Result
 
-  /// A coordinator and a worker in this process, for `baton run`; its host counts as idle. `body` is called when the worker
-  /// takes launches, so that a job with strategy `fail` can start. Once `body` has returned or
+  /// A coordinator and a worker in this process, for `baton run`; its host counts as idle. `body` is called when the
+  /// worker takes launches, so that a job with strategy `fail` can start. Once `body` has returned or
   /// thrown, both drain, the running batches may finish, and the store is closed. Then what `body` threw is thrown.
   func runEmbedded<Result: Sendable>(
     _ options: RunOptions, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
@@ -47,8 +47,8 @@ package struct ConnectionTarget: Hashable, Sendable {
 package struct RunOptions: Hashable, Sendable {
   /// Absolute; made if it is not there.
   package var dataFolder: String
-  /// The state of the folder is of no use once `body` has returned: the backend then removes the folder when the store is
-  /// closed, unless another process has locked it since. It stays if `body` throws.
+  /// The state of the folder is of no use once `body` has returned: the backend then removes the folder when the store
+  /// is closed, unless another process has locked it since. It stays if `body` throws.
   package var removesDataFolder: Bool
   /// Slots of this process's worker; nil means as many as its cores.
   package var slots: Int?

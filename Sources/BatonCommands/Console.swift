@@ -7,7 +7,8 @@ struct Console: Sendable {
 
   func style(of stream: CommandEnvironment.Stream) -> Style {
     let isColoured =
-      environment.isTerminal(stream) && environment.variable("NO_COLOR") == nil && environment.variables["TERM"] != "dumb"
+      environment.isTerminal(stream) && environment.variable("NO_COLOR") == nil
+      && environment.variables["TERM"] != "dumb"
     return Style(isColoured: isColoured)
   }
 

@@ -14,6 +14,7 @@ package struct CoordinatorServer: Service {
   let logger: Logger
   /// Called once it listens, with the addresses.
   private let readiness = Signal()
+  let httpReadiness = Signal()
   let onReady: @Sendable (_ grpc: HostPort, _ http: HostPort?) -> Void
 
   /// - Throws: `CoordinatorServerError` if an address is not on loopback: without TLS nothing else is listened on.
@@ -76,6 +77,7 @@ package struct CoordinatorServer: Service {
         else { return try await group.waitForAll() }
         try TokenFile.publish(token, port: port)
         defer { TokenFile.withdraw(token, port: port) }
+        if http != nil { await httpReadiness.wait() }
         onReady(HostPort(host: grpc.host, port: port), http)
         readiness.raise()
         try await group.waitForAll()

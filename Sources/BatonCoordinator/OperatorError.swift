@@ -21,8 +21,9 @@ extension Refusal {
   package var message: String {
     switch self {
     case .notPermitted(let identifier, let nearest):
-      "'\(identifier)' is not defined" + (nearest.map { ", did you mean '\($0)'?" } ?? "")
-        + ": apply a definition for it first (baton apply FILE), or look at 'baton list'"
+      "'\(identifier)' is not defined: "
+        + (nearest.map { "did you mean '\($0)'? Otherwise " } ?? "")
+        + "apply a definition for it first (baton apply FILE)"
     case .tooManyPending(let limit, let allowed, let pending):
       "\(pending) requests are pending and \(limit) allows \(allowed): wait until some have started, cancel some, "
         + "or raise the limit"

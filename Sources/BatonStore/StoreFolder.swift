@@ -41,9 +41,9 @@ final class StoreFolder: Sendable {
     var made = ""
     for part in path.split(separator: "/", omittingEmptySubsequences: true) {
       made += (made.isEmpty && !path.hasPrefix("/") ? "" : "/") + part
-      if mkdir(made, 0o700) != 0, errno != EEXIST, errno != EISDIR, access(made, F_OK) != 0 {
-        throw cannotWrite(made, "the folder cannot be made")
-      }
+      guard mkdir(made, 0o700) != 0, errno != EEXIST, errno != EISDIR else { continue }
+      let failure = cannotWrite(made, "the folder cannot be made")
+      if access(made, F_OK) != 0 { throw failure }
     }
     guard access(path, W_OK | X_OK) == 0 else { throw cannotWrite(path, "the folder cannot be written") }
   }

@@ -56,7 +56,7 @@ struct BatonWorkerCommand: AsyncParsableCommand {
       setup = try await WorkerSetup(self, environment: ProcessInfo.processInfo.environment)
     } catch {
       StandardError.say("baton-worker: \(error)")
-      throw ExitCode(78)
+      throw ExitCode(64)
     }
     throw ExitCode(try await SupervisedProcess.isSupervised ? setup.work() : setup.supervise())
   }

@@ -35,7 +35,8 @@ import Testing
       desk.start(Desk.assignment(3, of: 2)) == [
         .definition(2, Desk.job("com.example.b")), .send(.launch(Desk.assignment(3, of: 2))),
       ])
-    desk.attach(Desk.hello(running: [1, 2, 3].map { RunningLaunch(launch: key($0)) }), assignments: [Desk.assignment(1)])
+    desk.attach(
+      Desk.hello(running: [1, 2, 3].map { RunningLaunch(launch: key($0)) }), assignments: [Desk.assignment(1)])
     #expect(desk.start(Desk.assignment(4)) == [.definition(1), .send(.launch(Desk.assignment(4)))])
   }
 
@@ -72,7 +73,8 @@ import Testing
     desk.learn(1)
     let gpus = (0..<4).map { _ in GPU(name: "gpu", memoryBytes: 8) }
     desk.dispatcher.restore(
-      definitions: [DefinitionID(1): Desk.job()], isPaused: false, readyClasses: [], hosts: [(a, false, Incarnation("a1"))],
+      definitions: [DefinitionID(1): Desk.job()], isPaused: false, readyClasses: [],
+      hosts: [(a, false, Incarnation("a1"))],
       running: [(a, key(1), Desk.running()), (a, key(2), Desk.running())], at: desk.now)
     let hello = Desk.hello(
       gpus: gpus, running: [RunningLaunch(launch: key(1), gpus: [2, 3]), RunningLaunch(launch: key(2))])

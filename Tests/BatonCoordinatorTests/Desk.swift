@@ -35,7 +35,8 @@ struct Desk {
     var conditions = Conditions.assumed
     conditions.gpus = Reading(gpus, source: "test")
     return Hello(
-      host: HostName(host), incarnation: Incarnation(incarnation), version: "1", capabilities: Capabilities(slots: slots),
+      host: HostName(host), incarnation: Incarnation(incarnation), version: "1",
+      capabilities: Capabilities(slots: slots),
       conditions: conditions, running: running)
   }
 

@@ -12,7 +12,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "", ".", "a.", ".a", "a..b", "a b", "a/b", "*", ".*", "a*", "a.*.b", "a.**", "*.a", "ä", "a\u{301}", "a\n", "a.\u{0}",
+    "", ".", "a.", ".a", "a..b", "a b", "a/b", "*", ".*", "a*", "a.*.b", "a.**", "*.a", "ä", "a\u{301}", "a\n",
+    "a.\u{0}",
     "a.*\u{301}", longest + "a",
   ])
   func `anything else is none, nor a pattern`(text: String) {

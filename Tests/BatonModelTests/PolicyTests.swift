@@ -37,7 +37,8 @@ struct Placement: Sendable, CustomTestStringConvertible {
 
   @Test(arguments: [
     Placement(name: "nothing is in the way", obstacles: []),
-    Placement(name: "a host without a lease is gone", host: Fixture.host { $0.hasLease = false }, obstacles: [.hostGone]),
+    Placement(
+      name: "a host without a lease is gone", host: Fixture.host { $0.hasLease = false }, obstacles: [.hostGone]),
     Placement(
       name: "of a host that is gone nothing else is said",
       host: Fixture.host {
@@ -67,7 +68,8 @@ struct Placement: Sendable, CustomTestStringConvertible {
       name: "a handler for all identifiers below", job: Fixture.job { $0.work = nil },
       host: Fixture.host { $0.capabilities.handlers = [pattern("com.*")] }, obstacles: []),
     Placement(
-      name: "a handler is no command", host: Fixture.host {
+      name: "a handler is no command",
+      host: Fixture.host {
         $0.capabilities.runsCommands = false
         $0.capabilities.handlers = [pattern("com.example.a")]
       }, obstacles: [.noHandler]),
@@ -98,7 +100,8 @@ struct Placement: Sendable, CustomTestStringConvertible {
     (GPURequirement(memoryBytes: 80), gpus.value!, [], []),
     (GPURequirement(memoryBytes: 81), gpus.value!, [], [.hostHasNoGPU(needed: 1, suitable: 0)]),
     (GPURequirement(count: 2, memoryBytes: 9), gpus.value!, [], [.hostHasNoGPU(needed: 2, suitable: 1)]),
-    (GPURequirement(), gpus.value!, [0], []), (GPURequirement(), gpus.value!, [0, 1], [.gpusInUse(needed: 1, free: 0)]),
+    (GPURequirement(), gpus.value!, [0], []),
+    (GPURequirement(), gpus.value!, [0, 1], [.gpusInUse(needed: 1, free: 0)]),
     (GPURequirement(memoryBytes: 9), gpus.value!, [1], [.gpusInUse(needed: 1, free: 0)]),
     (GPURequirement(memoryBytes: 9), gpus.value!, [0], []),
   ])

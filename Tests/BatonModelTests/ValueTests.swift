@@ -36,28 +36,31 @@ import Testing
     #expect(bytes.hexadecimal.utf8.count == bytes.count * 2)
   }
 
-  @Test(arguments: [
-    (0, Duration.seconds(1), 1_000_000_000), (.max, .nanoseconds(1), .max), (.max - 1, .nanoseconds(1), .max),
-    (.min, .nanoseconds(-1), .min), (0, .seconds(Int64.max), .max), (0, .seconds(Int64.min), .min),
-    (5, .nanoseconds(-5), 0), (.max, .nanoseconds(-1), .max - 1),
-  ] as [(Int64, Duration, Int64)])
+  @Test(
+    arguments: [
+      (0, Duration.seconds(1), 1_000_000_000), (.max, .nanoseconds(1), .max), (.max - 1, .nanoseconds(1), .max),
+      (.min, .nanoseconds(-1), .min), (0, .seconds(Int64.max), .max), (0, .seconds(Int64.min), .min),
+      (5, .nanoseconds(-5), 0), (.max, .nanoseconds(-1), .max - 1),
+    ] as [(Int64, Duration, Int64)])
   func `a date saturates instead of overflowing`(start: Int64, duration: Duration, end: Int64) {
     #expect(Timestamp(nanoseconds: start) + duration == Timestamp(nanoseconds: end))
   }
 
-  @Test(arguments: [
-    (5, 3, 2), (3, 5, -2), (.max, .min, .max), (.min, .max, .min), (.max, -1, .max), (.min, 1, .min),
-  ] as [(Int64, Int64, Int64)])
+  @Test(
+    arguments: [
+      (5, 3, 2), (3, 5, -2), (.max, .min, .max), (.min, .max, .min), (.max, -1, .max), (.min, 1, .min),
+    ] as [(Int64, Int64, Int64)])
   func `the time between two dates saturates`(later: Int64, earlier: Int64, between: Int64) {
     #expect(Timestamp(nanoseconds: later) - Timestamp(nanoseconds: earlier) == .nanoseconds(between))
   }
 
-  @Test(arguments: [
-    (Duration.zero, 0), (.nanoseconds(-1), -1), (.milliseconds(1500), 1_500_000_000),
-    (.seconds(Int64.max), .max), (.seconds(Int64.min), .min), (.nanoseconds(Int64.max), .max),
-    (.seconds(9_223_372_036) + .nanoseconds(854_775_807), .max),
-    (.seconds(9_223_372_036) + .nanoseconds(854_775_808), .max),
-  ] as [(Duration, Int64)])
+  @Test(
+    arguments: [
+      (Duration.zero, 0), (.nanoseconds(-1), -1), (.milliseconds(1500), 1_500_000_000),
+      (.seconds(Int64.max), .max), (.seconds(Int64.min), .min), (.nanoseconds(Int64.max), .max),
+      (.seconds(9_223_372_036) + .nanoseconds(854_775_807), .max),
+      (.seconds(9_223_372_036) + .nanoseconds(854_775_808), .max),
+    ] as [(Duration, Int64)])
   func `a duration in nanoseconds saturates`(duration: Duration, nanoseconds: Int64) {
     #expect(duration.nanoseconds == nanoseconds)
   }
@@ -118,10 +121,11 @@ import Testing
     #expect(classes.sorted().map(\.definition.rawValue) == [3, 1, 2, 4])
   }
 
-  @Test(arguments: [
-    (.refresh, .utility, .seconds(30), false),
-    (.processing, .background, .seconds(600), true), (.continued, .userInitiated, nil, false),
-  ] as [(JobKind, Priority, Duration?, Bool)])
+  @Test(
+    arguments: [
+      (.refresh, .utility, .seconds(30), false),
+      (.processing, .background, .seconds(600), true), (.continued, .userInitiated, nil, false),
+    ] as [(JobKind, Priority, Duration?, Bool)])
   func `a definition has the defaults of its kind`(
     kind: JobKind, priority: Priority, budget: Duration?, requiresIdle: Bool
   ) {

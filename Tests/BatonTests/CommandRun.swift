@@ -12,7 +12,8 @@ struct CommandRun: Sendable {
 
   /// For golden files.
   var transcript: String {
-    "$ baton \(arguments.joined(separator: " "))\n-- standard output\n\(output)-- standard error\n\(error)-- exit \(status)\n"
+    "$ baton \(arguments.joined(separator: " "))\n-- standard output\n\(output)"
+      + "-- standard error\n\(error)-- exit \(status)\n"
   }
 }
 

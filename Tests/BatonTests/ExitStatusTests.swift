@@ -39,8 +39,10 @@ import Testing
     ["list", "--no-such-flag"], ["nonsense"], ["show"], ["show", "com.example.*"], ["show", "a..b"],
     ["show", "a", "--request", "0"], ["list", "--state", "done"], ["list", "-o", "yaml"], ["submit"],
     ["submit", "a", "-f", "b.yaml"], ["submit", "a", "--payload", "{"], ["submit", "a", "--payload", "@/no/such/file"],
-    ["submit", "a", "--earliest", "soon"], ["submit", "a", "--earliest", "5 minutes"], ["submit", "a", "--priority", "high"],
-    ["cancel"], ["cancel", "a", "--all"], ["wait", "a", "--timeout", "10"], ["wait", "a", "--timeout", "2026-03-01T00:00:00Z"],
+    ["submit", "a", "--earliest", "soon"], ["submit", "a", "--earliest", "5 minutes"],
+    ["submit", "a", "--priority", "high"],
+    ["cancel"], ["cancel", "a", "--all"], ["wait", "a", "--timeout", "10"],
+    ["wait", "a", "--timeout", "2026-03-01T00:00:00Z"],
     ["watch", "--request", "2"], ["run"], ["run", "x.yaml", "--slots", "0"], ["coordinator", "--lease", "1ms"],
     ["drain"], ["remove", "a.*.b"],
   ])
@@ -50,7 +52,8 @@ import Testing
     #expect(run.status == 64)
     #expect(run.output.isEmpty)
     #expect(world.backend.targets.withLock { $0.isEmpty })
-    let name = "usage-" + arguments.map { $0.replacing(/[^a-z0-9]+/, with: "") }.filter { !$0.isEmpty }.joined(separator: "-")
+    let name =
+      "usage-" + arguments.map { $0.replacing(/[^a-z0-9]+/, with: "") }.filter { !$0.isEmpty }.joined(separator: "-")
     try Golden.expect(run.transcript, is: name)
   }
 
@@ -65,7 +68,9 @@ import Testing
     #expect(one.status == 3)
     #expect(
       one.error
-        == "error: nothing to cancel: 'com.example.report' has no unfinished request; look at 'baton show com.example.report'\n")
+        == "error: nothing to cancel: 'com.example.report' has no unfinished request; "
+        + "look at 'baton show com.example.report'\n"
+    )
     let all = await World().baton("cancel", "--all")
     #expect(all.status == 0)
     #expect(all.error == "nothing to cancel: no request is unfinished\n")
@@ -79,9 +84,10 @@ import Testing
     _ = await world.baton("list")
     _ = await world.baton("list", "--coordinator", "127.0.0.1:9001")
     #expect(
-      world.backend.targets.withLock { $0 } == ["127.0.0.1:7420", "127.0.0.1:9000", "127.0.0.1:9001"].map {
-        ConnectionTarget(endpoint: $0, tokenFile: "/run/token")
-      })
+      world.backend.targets.withLock { $0 }
+        == ["127.0.0.1:7420", "127.0.0.1:9000", "127.0.0.1:9001"].map {
+          ConnectionTarget(endpoint: $0, tokenFile: "/run/token")
+        })
   }
 }
 

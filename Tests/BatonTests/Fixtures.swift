@@ -117,11 +117,14 @@ extension HostReport {
       slots: 2, kinds: [.processing], handlers: [IdentifierPattern(trusted: "com.example.db.*")], runsCommands: false,
       permittedIdentifiers: [IdentifierPattern(trusted: "com.example.*")]),
     conditions: Conditions(
-      power: Reading(.battery, source: "sysfs", raw: "AC0/online=0"), battery: Reading(62, source: "sysfs", raw: "BAT0"),
+      power: Reading(.battery, source: "sysfs", raw: "AC0/online=0"),
+      battery: Reading(62, source: "sysfs", raw: "BAT0"),
       lowPowerMode: Reading(false, source: "platform profile", raw: "balanced"),
-      thermal: Reading(.fair, source: "hwmon", raw: "71 °C"), network: Reading(.metered, source: "routes", raw: "wwan0"),
+      thermal: Reading(.fair, source: "hwmon", raw: "71 °C"),
+      network: Reading(.metered, source: "routes", raw: "wwan0"),
       isIdle: Reading(nil, source: "logind", raw: "no session"),
-      gpus: Reading([GPU(name: "RTX 4000", memoryBytes: 8 << 30)], source: "nvml", raw: "1 device"), isPausedByOwner: true),
+      gpus: Reading([GPU(name: "RTX 4000", memoryBytes: 8 << 30)], source: "nvml", raw: "1 device"),
+      isPausedByOwner: true),
     usedSlots: 0, running: [], lastSeenAt: now + .seconds(-4000))
 }
 

@@ -55,7 +55,8 @@ import Testing
     #expect(run.error.hasSuffix("error: not ended after 10m; it goes on all the same\n"))
   }
 
-  @Test(arguments: [["wait"], ["watch"]]) func `Ctrl-C detaches and says how to cancel`(command: [String]) async throws {
+  @Test(arguments: [["wait"], ["watch"]]) func `Ctrl-C detaches and says how to cancel`(command: [String]) async throws
+  {
     let coordinator = FakeCoordinator([.running]) { $0.hangs = true }
     var world = World(FakeBackend(coordinator))
     world.interrupted = { await coordinator.hanging() }
@@ -99,7 +100,8 @@ import Testing
   }
 
   @Test func `watch in a pipe has its changes on standard output`() async throws {
-    try Golden.expect(await Self.world([Self.running(200), Self.success]).baton("watch", Self.name).transcript, is: "watch")
+    try Golden.expect(
+      await Self.world([Self.running(200), Self.success]).baton("watch", Self.name).transcript, is: "watch")
     let lines = await Self.world([Self.running(200), Self.success]).baton("watch", Self.name, "-o", "json")
     #expect(lines.output.split(separator: "\n").count == 3)
   }

@@ -14,7 +14,8 @@ import Testing
 
   @Test(arguments: [
     ("list", ["list"]), ("list-json", ["list", "-o", "json"]), ("list-jsonl", ["list", "-o", "jsonl"]),
-    ("list-pending", ["list", "--state", "pending"]), ("list-pending-json", ["list", "--state", "pending", "-o", "json"]),
+    ("list-pending", ["list", "--state", "pending"]),
+    ("list-pending-json", ["list", "--state", "pending", "-o", "json"]),
     ("list-host", ["list", "--host", "beta", "--state", "ended"]), ("list-pattern", ["list", "com.example.photos.*"]),
     ("list-limit", ["list", "--limit", "2"]),
     ("show", ["show", "com.example.photos.export.42"]),

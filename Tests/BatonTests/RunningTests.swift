@@ -142,7 +142,8 @@ import Testing
       #expect(!run.error.contains("line 10\n"))
       #expect(run.error.contains("the last output of com.example.report, request 1:\n  | line 11\n"))
       #expect(run.error.contains("error: com.example.report, request 1 failed: exit status 2\n"))
-      #expect(run.error.hasSuffix("what is done is saved; after a repair go on with: baton run \(file) --data \(folder)\n"))
+      #expect(
+        run.error.hasSuffix("what is done is saved; after a repair go on with: baton run \(file) --data \(folder)\n"))
     }
   }
 
@@ -166,7 +167,8 @@ import Testing
       let locked = StoreError(.locked, "The store in \(folder) is in use by process 12; stop that one first.")
       let run = await World(FakeBackend(FakeCoordinator(), error: locked)).baton("run", file, "--data", folder)
       #expect(run.status == 75)
-      #expect(run.error.hasPrefix("error: these files are being run already. The store in \(folder) is in use by process 12"))
+      #expect(
+        run.error.hasPrefix("error: these files are being run already. The store in \(folder) is in use by process 12"))
     }
   }
 
@@ -183,7 +185,8 @@ import Testing
     try await withJob { file, folder in
       let world = World()
       let run = await world.baton(
-        "coordinator", "--data", "state", "--listen", "127.0.0.1:1", "--http", "127.0.0.1:2", "--lease", "1s", "--config",
+        "coordinator", "--data", "state", "--listen", "127.0.0.1:1", "--http", "127.0.0.1:2", "--lease", "1s",
+        "--config",
         "/etc/c.yaml")
       #expect(run.status == 0)
       let options = CoordinatorOptions(

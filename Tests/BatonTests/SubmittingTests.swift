@@ -21,7 +21,8 @@ import Testing
     #expect(
       world.coordinator.orders == [
         SubmissionOrder(
-          id: "id-1", identifier: JobIdentifier(trusted: "com.example.report"), payload: Array(#"{"a": [1, null]}"#.utf8),
+          id: "id-1", identifier: JobIdentifier(trusted: "com.example.report"),
+          payload: Array(#"{"a": [1, null]}"#.utf8),
           earliestBeginDate: .afterSubmission(.seconds(900)), priority: .utility)
       ])
     #expect(world.coordinator.calls == ["submit com.example.report by ana"])

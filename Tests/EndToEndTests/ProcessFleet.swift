@@ -15,7 +15,7 @@ final class ProcessFleet: Sendable {
 
   init() throws {
     folder = NSTemporaryDirectory() + "baton-e2e-\(UUID().uuidString.prefix(8))"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try FileManager.default.createDirectory(atPath: folder + "/run", withIntermediateDirectories: true)
     pipe = EventPipe(folder + "/events")
   }
 
@@ -58,8 +58,7 @@ final class ProcessFleet: Sendable {
   }
 
   func baton(_ arguments: String...) async throws -> (status: Int32, output: String, errors: String) {
-    try FileManager.default.createDirectory(atPath: folder + "/run", withIntermediateDirectories: true)
-    return try await Child(.baton, arguments, environment: environment, currentDirectory: folder).finished()
+    try await Child(.baton, arguments, environment: environment, currentDirectory: folder).finished()
   }
 
   func write(_ text: String, to name: String) throws {

@@ -40,10 +40,13 @@ final class Child: Sendable {
 
   func signal(_ number: Int32) { kill(pid, number) }
 
-  /// The process's own children, as the system lists them.
+  /// The process's own children, as the system lists them thread by thread.
   var children: [Int32] {
-    let text = (try? String(contentsOfFile: "/proc/\(pid)/task/\(pid)/children", encoding: .utf8)) ?? ""
-    return text.split(separator: " ").compactMap { Int32($0) }
+    let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []
+    return threads.flatMap { thread in
+      let text = (try? String(contentsOfFile: "/proc/\(pid)/task/\(thread)/children", encoding: .utf8)) ?? ""
+      return text.split(separator: " ").compactMap { Int32($0) }
+    }
   }
 
   /// The first line on standard error that contains `text`.

@@ -19,7 +19,8 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
 
   @Argument(help: "The identifier.", transform: Arguments.identifier) var identifier: JobIdentifier?
 
-  @Option(help: ArgumentHelp("Only this request of the identifier.", valueName: "number"), transform: Arguments.positive)
+  @Option(
+    help: ArgumentHelp("Only this request of the identifier.", valueName: "number"), transform: Arguments.positive)
   var request: Int?
 
   @Flag(help: "Every unfinished request.") var all = false
@@ -28,7 +29,9 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
   @OptionGroup var options: OutputOptions
 
   func validate() throws {
-    if all, identifier != nil || request != nil { throw ValidationError("--all cancels everything: name no identifier with it.") }
+    if all, identifier != nil || request != nil {
+      throw ValidationError("--all cancels everything: name no identifier with it.")
+    }
     if !all, identifier == nil { throw ValidationError("Name an identifier, or give --all.") }
   }
 
@@ -43,7 +46,8 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
 
   private func tellNothing(_ console: Console) throws {
     guard let identifier else { return console.note("nothing to cancel: no request is unfinished") }
-    let what = request.map { "request \($0) of '\(identifier)' has ended" } ?? "'\(identifier)' has no unfinished request"
+    let what =
+      request.map { "request \($0) of '\(identifier)' has ended" } ?? "'\(identifier)' has no unfinished request"
     throw CommandFailure(.notFound, "nothing to cancel: \(what); look at 'baton show \(identifier)'")
   }
 }
@@ -53,7 +57,8 @@ extension Cancellation {
     switch self {
     case .ended(_, let identifier, let number): "\(RequestName(identifier: identifier, number: number)): cancelled"
     case .stopping(let launch, let identifier, let number, let host):
-      "\(RequestName(identifier: identifier, number: number)): stopping launch \(launch.number) on \(host.rawValue.onOneLine)"
+      "\(RequestName(identifier: identifier, number: number)): stopping launch \(launch.number) on "
+        + host.rawValue.onOneLine
     }
   }
 }

@@ -11,11 +11,13 @@ struct CoordinatorFlags: ParsableArguments, Sendable {
       "Where commands and workers connect; loopback only. Default: 127.0.0.1:7420.", valueName: "host:port"))
   var listen: String?
 
-  @Option(help: ArgumentHelp("Where /healthz is served; loopback only. Default: 127.0.0.1:7421.", valueName: "host:port"))
+  @Option(
+    help: ArgumentHelp("Where /healthz is served; loopback only. Default: 127.0.0.1:7421.", valueName: "host:port"))
   var http: String?
 
   @Option(
-    help: ArgumentHelp("How long a worker keeps its launches without being heard. Default: 15s.", valueName: "duration"),
+    help: ArgumentHelp(
+      "How long a worker keeps its launches without being heard. Default: 15s.", valueName: "duration"),
     transform: TimeArgument.duration)
   var lease: Duration?
 

@@ -9,9 +9,9 @@ struct LogsCommand: AsyncParsableCommand, Sendable {
     commandName: "logs",
     abstract: "Print what a request's launches wrote.",
     discussion: """
-      The bytes go to standard output as they were written, standard output and standard error of the command together. \
-      Of each launch the end is kept (64 KiB). Where there are several launches, a line on standard error says which one \
-      follows.
+      The bytes go to standard output as they were written, standard output and standard error of the command \
+      together. Of each launch the end is kept (64 KiB). Where there are several launches, a line on standard error \
+      says which one follows.
 
       Examples:
         baton logs com.example.report

@@ -8,14 +8,14 @@ struct RunCommand: AsyncParsableCommand, Sendable {
     commandName: "run",
     abstract: "Run jobs on this machine to their end; nothing else has to be started.",
     discussion: """
-      Every literal identifier in the files is submitted and watched, with progress on standard error; the exit status is \
-      0 only if all succeeded. If it is killed, running the same files again goes on where it was: at most the batch \
-      that ran is repeated. A request that failed goes on at its checkpoint; a repaired definition holds for it only \
-      with --anew. Ctrl-C lets the running batch finish, saves, and ends; the next run goes on.
+      Every literal identifier in the files is submitted and watched, with progress on standard error; the exit \
+      status is 0 only if all succeeded. If it is killed, running the same files again goes on where it was: at most \
+      the batch that ran is repeated. A request that failed goes on at its checkpoint; a repaired definition holds \
+      for it only with --anew. Ctrl-C lets the running batch finish, saves, and ends; the next run goes on.
 
       The state lies in $XDG_STATE_HOME/baton/run (default ~/.local/state/baton/run), by the files' paths, and is \
-      removed when everything has succeeded, so that the next run starts anew. With --data it lies in that folder and \
-      stays; the next run starts anew all the same. A second run of the same files at the same time is refused.
+      removed when everything has succeeded, so that the next run starts anew. With --data it lies in that folder \
+      and stays; the next run starts anew all the same. A second run of the same files at the same time is refused.
 
       Examples:
         baton run job.yaml
@@ -75,7 +75,8 @@ struct RunCommand: AsyncParsableCommand, Sendable {
     let now = console.environment.now()
     let width = console.environment.isTerminal(.error) ? console.environment.terminalSize()?.columns : nil
     let lines = TablePrinter.lines(
-      RequestTable.columns, records.map { RequestTable.row($0, now: now) }, style: console.style(of: .error), width: width)
+      RequestTable.columns, records.map { RequestTable.row($0, now: now) }, style: console.style(of: .error),
+      width: width)
     console.note(lines.joined(separator: "\n"))
   }
 }

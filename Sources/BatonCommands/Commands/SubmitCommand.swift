@@ -13,8 +13,8 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
       that runs is not touched. With -f the file is applied first, then every literal identifier in it is submitted.
 
       Exit status 0 once the coordinator has accepted it for good, with a warning if no known host could run it now; 4 \
-      if it was refused, 75 if the coordinator takes nothing now, 77 if it is not defined or not permitted. With --wait \
-      as 'baton wait'; Ctrl-C then stops the waiting only.
+      if it was refused, 75 if the coordinator takes nothing now, 77 if it is not defined or not permitted. With \
+      --wait as 'baton wait'; Ctrl-C then stops the waiting only.
 
       Examples:
         baton submit com.example.report
@@ -29,11 +29,13 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
   var identifier: JobIdentifier?
 
   @Option(
-    name: [.customShort("f"), .long], help: ArgumentHelp("Apply this file or folder, and submit what it declares.", valueName: "file"),
+    name: [.customShort("f"), .long],
+    help: ArgumentHelp("Apply this file or folder, and submit what it declares.", valueName: "file"),
     completion: .file(extensions: ["yaml", "yml"]))
   var file: String?
 
-  @Option(help: ArgumentHelp("JSON for the job, or @FILE; at most 64 KiB.", valueName: "json"), transform: Payload.bytes)
+  @Option(
+    help: ArgumentHelp("JSON for the job, or @FILE; at most 64 KiB.", valueName: "json"), transform: Payload.bytes)
   var payload: [UInt8]?
 
   @Option(
@@ -51,7 +53,9 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
   @OptionGroup var options: OutputOptions
 
   func validate() throws {
-    if (identifier == nil) == (file == nil) { throw ValidationError("Name an identifier, or a file with -f; not both.") }
+    if (identifier == nil) == (file == nil) {
+      throw ValidationError("Name an identifier, or a file with -f; not both.")
+    }
   }
 
   func run() async throws {

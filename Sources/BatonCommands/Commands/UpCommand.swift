@@ -9,9 +9,9 @@ struct UpCommand: AsyncParsableCommand, Sendable {
     commandName: "up",
     abstract: "Run a coordinator and a worker in this process, and stay.",
     discussion: """
-      A fleet of one, on which every other command works. Files that are named are applied when it is ready; a definition \
-      with 'repeat' starts with that. It stays until SIGTERM or Ctrl-C, lets the running batches finish, and goes on \
-      where it was when it is started again.
+      A fleet of one, on which every other command works. Files that are named are applied when it is ready; a \
+      definition with 'repeat' starts with that. It stays until SIGTERM or Ctrl-C, lets the running batches finish, \
+      and goes on where it was when it is started again.
 
       Examples:
         baton up
@@ -31,7 +31,8 @@ struct UpCommand: AsyncParsableCommand, Sendable {
 
   func run() async throws {
     let console = Console.current
-    let definitions = files.isEmpty ? [] : try console.definitions(in: files, directory: .folderOfFile).map(\.definition)
+    let definitions =
+      files.isEmpty ? [] : try console.definitions(in: files, directory: .folderOfFile).map(\.definition)
     let options = UpOptions(coordinator: flags.options(in: console.environment), slots: slots)
     try await console.environment.backend.runUp(options) { api in
       guard !definitions.isEmpty else { return }

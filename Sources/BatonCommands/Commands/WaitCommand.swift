@@ -42,7 +42,7 @@ extension ClientOptions {
     _ names: [RequestName], display: ProgressDisplay, timeout: Duration? = nil
   ) async throws -> [RequestRecord] {
     let following = Following(names, display: display)
-    return try await racing(timeout: timeout, interruption: { following.detachment }) {
+    return try await racing(timeout: timeout, interruption: following.detachment) {
       try await following.run(self)
     }
   }
@@ -50,7 +50,7 @@ extension ClientOptions {
 
 extension Following {
   /// What Ctrl-C says.
-  fileprivate var detachment: String {
+  @Sendable fileprivate func detachment() -> String {
     let going = unfinished
     guard let first = going.first else { return "interrupted" }
     let what = going.count == 1 ? "\(first) goes on" : "\(going.count) requests go on"

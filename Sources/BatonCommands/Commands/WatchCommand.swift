@@ -21,7 +21,8 @@ struct WatchCommand: AsyncParsableCommand, Sendable {
   @Argument(help: "The identifier; all unfinished requests if there is none.", transform: Arguments.identifier)
   var identifier: JobIdentifier?
 
-  @Option(help: ArgumentHelp("Exactly this request of the identifier.", valueName: "number"), transform: Arguments.positive)
+  @Option(
+    help: ArgumentHelp("Exactly this request of the identifier.", valueName: "number"), transform: Arguments.positive)
   var request: Int?
 
   @OptionGroup var client: ClientOptions
@@ -43,7 +44,7 @@ struct WatchCommand: AsyncParsableCommand, Sendable {
   private func watchAll(_ display: ProgressDisplay) async throws {
     let reconnection = Reconnection()
     let client = client
-    try await racing(interruption: { "" }) {
+    try await racing {
       try await reconnection.run(client, display) { api in
         var watch = FleetWatch(display)
         while true {

@@ -8,7 +8,7 @@ private enum Finish<Result: Sendable>: Sendable {
 /// Runs `body` until it is done, the person presses Ctrl-C, or `timeout` is over; then `body` is cancelled.
 /// - Throws: the failure that `interruption` makes, with status `interrupted`, or one with `timedOut`.
 func racing<Result: Sendable>(
-  timeout: Duration? = nil, interruption: @escaping @Sendable () -> String,
+  timeout: Duration? = nil, interruption: @escaping @Sendable () -> String = { "" },
   _ body: @escaping @Sendable () async throws -> Result
 ) async throws -> Result {
   let environment = CommandEnvironment.current
@@ -31,6 +31,7 @@ func racing<Result: Sendable>(
   switch finish {
   case .done(let result): return result
   case .interrupted: throw CommandFailure(.interrupted, interruption())
-  case .timedOut: throw CommandFailure(.timedOut, "not ended after \((timeout ?? .zero).inWords); it goes on all the same")
+  case .timedOut:
+    throw CommandFailure(.timedOut, "not ended after \((timeout ?? .zero).inWords); it goes on all the same")
   }
 }

@@ -46,7 +46,8 @@ struct Submitting: Sendable {
       return try await api.submit(part, by: user)
     }
     guard results.count == part.count else {
-      throw CommandFailure(.failed, "the coordinator answered \(results.count) of \(part.count) submissions; submit again")
+      throw CommandFailure(
+        .failed, "the coordinator answered \(results.count) of \(part.count) submissions; submit again")
     }
     return results
   }

@@ -10,7 +10,8 @@ func hostTable(_ hosts: [HostReport], _ console: Console) -> [String] {
   }
   let columns: [TablePrinter.Column] = [
     .init("HOST"), .init("STATE"), .init("SLOTS", isNumber: true), .init("POWER", rank: 5), .init("THERMAL", rank: 4),
-    .init("NETWORK", rank: 3), .init("IDLE", rank: 6), .init("GPUS", isNumber: true, rank: 2), .init("VERSION", rank: 1),
+    .init("NETWORK", rank: 3), .init("IDLE", rank: 6), .init("GPUS", isNumber: true, rank: 2),
+    .init("VERSION", rank: 1),
     .init("LAST SEEN", rank: 7), .init("RUNNING"),
   ]
   return TablePrinter.lines(

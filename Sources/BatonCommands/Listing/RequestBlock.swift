@@ -22,7 +22,10 @@ private func facts(_ record: RequestRecord, _ console: Console) -> [(name: Strin
     ("Kind", record.kind.rawValue),
     ("Priority", record.priority.name),
     ("Definition", record.pattern.rawValue),
-    ("Submitted", record.submittedAt.dated(from: now) + (record.principal.isEmpty ? "" : " by \(record.principal.onOneLine)")),
+    (
+      "Submitted",
+      record.submittedAt.dated(from: now) + (record.principal.isEmpty ? "" : " by \(record.principal.onOneLine)")
+    ),
     ("Started", record.startedAt?.dated(from: now) ?? ""),
     ("Ended", record.endedAt?.dated(from: now) ?? ""),
     ("Payload", record.payload.map { String(decoding: $0, as: UTF8.self).onOneLine.cut(to: 200) } ?? ""),
@@ -31,7 +34,8 @@ private func facts(_ record: RequestRecord, _ console: Console) -> [(name: Strin
 }
 
 private func progress(_ record: RequestRecord) -> String {
-  "\(record.unitsText) done\(record.percent.map { " (\($0) %)" } ?? ""), \(counted(record.progress.batches, "batch", plural: "batches"))"
+  "\(record.unitsText) done\(record.percent.map { " (\($0) %)" } ?? ""), "
+    + counted(record.progress.batches, "batch", plural: "batches")
 }
 
 private func launchTable(_ launches: [LaunchRecord], _ console: Console) -> [String] {
@@ -46,7 +50,8 @@ private func launchTable(_ launches: [LaunchRecord], _ console: Console) -> [Str
   return TablePrinter.lines(
     [
       .init("LAUNCH", isNumber: true), .init("HOST"), .init("STARTED", rank: 2), .init("FOR", isNumber: true),
-      .init("FIRST BATCH", isNumber: true, rank: 1), .init("BATCHES", isNumber: true), .init("OUTCOME"), .init("REASON"),
+      .init("FIRST BATCH", isNumber: true, rank: 1), .init("BATCHES", isNumber: true), .init("OUTCOME"),
+      .init("REASON"),
     ], rows, style: console.style(of: .output), width: console.outputColumns)
 }
 

@@ -41,8 +41,8 @@ struct RequestListing {
   }
 }
 
-/// Looks up what keeps ready requests from starting: once per definition and priority, because all of one class wait for
-/// the same.
+/// Looks up what keeps ready requests from starting: once per definition and priority, because all of one class wait
+/// for the same.
 struct ObstacleLookup {
   /// Classes that are looked up for one list; beyond that nobody reads them, and each is a question to the coordinator.
   static let limit = 50

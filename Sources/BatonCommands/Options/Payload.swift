@@ -18,7 +18,8 @@ enum Payload {
           + "put the data where the job can read it, and its place into the payload.")
     }
     guard (try? JSONDecoder().decode(AnyJSON.self, from: Data(bytes))) != nil else {
-      throw ValidationError("The payload is not JSON: quote text twice, as in --payload '\"text\"'; name a file as @FILE.")
+      throw ValidationError(
+        "The payload is not JSON: quote text twice, as in --payload '\"text\"'; name a file as @FILE.")
     }
     return bytes
   }

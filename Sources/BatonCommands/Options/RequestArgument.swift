@@ -10,7 +10,8 @@ struct RequestArgument: ParsableArguments, Sendable {
     transform: Arguments.identifier)
   var identifier: JobIdentifier
 
-  @Option(help: ArgumentHelp("Exactly this request of the identifier.", valueName: "number"), transform: Arguments.positive)
+  @Option(
+    help: ArgumentHelp("Exactly this request of the identifier.", valueName: "number"), transform: Arguments.positive)
   var request: Int?
 
   /// Which request is meant now.

@@ -32,7 +32,9 @@ struct TimeArgument: Hashable, Sendable {
   }
 
   /// For `transform:` of `--earliest`.
-  static func earliest(_ text: String) throws -> TimeArgument { try TimeArgument(text, now: CommandEnvironment.current.now()) }
+  static func earliest(_ text: String) throws -> TimeArgument {
+    try TimeArgument(text, now: CommandEnvironment.current.now())
+  }
 
   /// For `transform:` of durations.
   static func duration(_ text: String) throws -> Duration {

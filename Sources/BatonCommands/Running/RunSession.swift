@@ -18,7 +18,7 @@ struct RunSession: Sendable {
   func run(_ api: any OperatorAPI) async throws -> [RequestRecord] {
     let names = try await begin(api)
     let following = Following(names, display: display)
-    let records = try await racing(interruption: { stop() }) { try await following.run(api) }
+    let records = try await racing(interruption: stop) { try await following.run(api) }
     if records.allSatisfy({ $0.state == .succeeded }) { try marker.set() } else { try await tellOutput(records, api) }
     return records
   }
@@ -36,7 +36,7 @@ struct RunSession: Sendable {
     let plan = RunPlan(identifiers, known: known, definitions: current, isFinished: marker.isSet, isAnew: isAnew)
     var names = try await goOn(plan, api)
     // A definition that repeats has got its first request by being applied.
-    for case let (identifier, receipt?) in applied.map({ ($0.pattern.literal, $0.submitted) }) {
+    for case (let identifier, let receipt?) in applied.map({ ($0.pattern.literal, $0.submitted) }) {
       if let identifier { names[identifier] = RequestName(identifier: identifier, number: receipt.number) }
     }
     let missing = plan.entries.filter { $0.step.submits && names[$0.identifier] == nil }.map(\.identifier)

@@ -8,7 +8,8 @@ enum StateFolder {
     return try root(in: environment) + "/run/\(name)-" + hash(paths.joined(separator: "\n"))
   }
 
-  /// `$XDG_STATE_HOME/baton`, or `~/.local/state/baton`. A relative `XDG_STATE_HOME` is ignored, as the specification says.
+  /// `$XDG_STATE_HOME/baton`, or `~/.local/state/baton`. A relative `XDG_STATE_HOME` is ignored, as the specification
+  /// says.
   private static func root(in environment: CommandEnvironment) throws -> String {
     if let state = environment.variable("XDG_STATE_HOME"), state.hasPrefix("/") { return normal(state) + "/baton" }
     guard let home = environment.variable("HOME"), home.hasPrefix("/") else {

@@ -4,7 +4,13 @@ struct Style: Hashable, Sendable {
 
   static let plain = Style(isColoured: false)
 
-  enum Colour: Int, Hashable, Sendable { case red = 31, green = 32, yellow = 33, cyan = 36, grey = 90 }
+  enum Colour: Int, Hashable, Sendable {
+    case red = 31
+    case green = 32
+    case yellow = 33
+    case cyan = 36
+    case grey = 90
+  }
 
   func red(_ text: String) -> String { paint(text, .red) }
   func yellow(_ text: String) -> String { paint(text, .yellow) }

@@ -23,7 +23,7 @@ extension CoordinatorServer {
       router: router,
       configuration: ApplicationConfiguration(
         address: .hostname(endpoint.host, port: endpoint.port), serverName: "baton"),
-      logger: quiet)
+      onServerRunning: { [httpReadiness] _ in httpReadiness.raise() }, logger: quiet)
   }
 }
 

@@ -54,7 +54,11 @@ package enum TokenFile {
   /// Lets clients of the same user find the token of the coordinator on `port`.
   package static func publish(_ token: String, port: Int) throws {
     let folder = runtimeFolder()
-    mkdir(folder, 0o700)
+    guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
+      throw TokenFileError(
+        "the folder \(folder) for the token cannot be made: \(String(cString: strerror(errno))); "
+          + "check XDG_RUNTIME_DIR")
+    }
     guard isOurs(folder) else {
       throw TokenFileError("\(folder) belongs to somebody else: set XDG_RUNTIME_DIR to a folder of your own")
     }

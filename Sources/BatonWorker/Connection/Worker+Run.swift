@@ -115,6 +115,7 @@ extension Worker {
     while !Task.isCancelled {
       try await clocks.sleep(Self.tickInterval)
       decide { $0.tick(at: clocks.instant()) }
+      sendOutput()
       if isReadyToEnd() { endProcess() }
     }
     return nil

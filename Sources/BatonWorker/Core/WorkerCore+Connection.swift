@@ -120,7 +120,8 @@ extension WorkerCore {
   /// The coordinator takes no word of this worker: whoever waits for an answer must not wait for ever.
   private mutating func turnedAway(_ text: String, at now: Instant) -> [Effect] {
     launches.keys.sorted().flatMap { launch in
-      answer(launch, .refused(launch, text, isSuperseded: true)) + expire(launch, .leaseLost, at: now)
+      launches[launch]?.isCutOff = true
+      return answer(launch, .refused(launch, text, isSuperseded: true)) + expire(launch, .leaseLost, at: now)
     } + [.end(text)]
   }
 

@@ -117,7 +117,9 @@ extension WorkerCore {
 
   private mutating func overrun(at now: Instant) -> [Effect] {
     launches.keys.sorted().flatMap { launch -> [Effect] in
-      guard case .expiring(let reason, let deadline, false)? = launches[launch]?.phase, deadline <= now else { return [] }
+      guard case .expiring(let reason, let deadline, false)? = launches[launch]?.phase, deadline <= now else {
+        return []
+      }
       if launches[launch]?.unanswered != nil { return cutOff(launch, reason, at: now) }
       launches[launch]?.phase = .expiring(reason, deadline: deadline, isOverrun: true)
       return [.overrun(launch)]

@@ -88,7 +88,7 @@ package struct WorkerLaunch: Hashable, Sendable {
   package var startedAt: Instant
   /// Sent, and not yet answered; sent again after a reconnection.
   var unanswered: WorkerMessage?
-  /// Its deadline came while it waited for an answer: it waits for none any more.
+  /// No answer will come any more, or none came by its deadline: it may ask nothing.
   var isCutOff = false
 
   /// When the launch has used its definition's budget.

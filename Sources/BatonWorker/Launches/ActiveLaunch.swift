@@ -27,6 +27,8 @@ final class ActiveLaunch: CommandRuntime {
     var progress: Progress
     var frozenItems: Int?
     var expiry: Expiry?
+    /// Written and not yet sent.
+    var output: [UInt8] = []
     /// The first one is asked, the others wait.
     var questions: [Asked] = []
     var lastID = 0
@@ -69,7 +71,23 @@ final class ActiveLaunch: CommandRuntime {
     return items
   }
 
-  func output(_ bytes: [UInt8]) { worker.say(.output(OutputChunk(launch: key, bytes: bytes))) }
+  /// Waits here until the next tick, the last 64 KiB of it: a flood of output stands before nothing that matters.
+  func output(_ bytes: [UInt8]) {
+    state.withLock { state in
+      state.output += bytes
+      let surplus = state.output.count - OutputChunk.maximumKeptBytes
+      if surplus > 0 { state.output.removeFirst(surplus) }
+    }
+  }
+
+  /// What was written since the last time, nil if nothing was.
+  func takeOutput() -> OutputChunk? {
+    state.withLock { state in
+      guard !state.output.isEmpty else { return nil }
+      defer { state.output = [] }
+      return OutputChunk(launch: key, bytes: state.output)
+    }
+  }
 
   func update(title: String?, subtitle: String?, completedUnits: Int64?, totalUnits: Int64?) {
     worker.say(
@@ -79,6 +97,9 @@ final class ActiveLaunch: CommandRuntime {
   }
 
   // MARK: Questions and answers
+
+  /// Asked, or waiting for their turn.
+  var openQuestions: Int { state.withLock { $0.questions.count } }
 
   /// Not cut short by cancellation: a batch that could finish within the closing window is committed.
   private func ask(_ question: Question) async throws -> Answer {

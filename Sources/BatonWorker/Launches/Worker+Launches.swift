@@ -8,6 +8,13 @@ import Synchronization
 extension Worker {
   func say(_ message: WorkerMessage) { state.withLock { $0.connection }?.up.send(message) }
 
+  /// Sends what commands have written since the last time; while there is no connection it waits, and is bounded.
+  func sendOutput() {
+    let (launches, isConnected) = state.withLock { (Array($0.active.values), $0.connection != nil) }
+    guard isConnected else { return }
+    for chunk in launches.compactMap({ $0.takeOutput() }) { say(.output(chunk)) }
+  }
+
   func startLoop(_ processes: ProcessRegistry, _ folders: WorkerFolders) async {
     await withDiscardingTaskGroup { group in
       while let orders = await starts.receive() {
@@ -30,6 +37,7 @@ extension Worker {
       }
       return result ?? (.lost, true)
     }
+    if let chunk = order.launch.takeOutput() { say(.output(chunk)) }
     decide { $0.handlerEnded(order.assignment.launch, outcome, isGraceful: isGraceful) }
   }
 

@@ -35,8 +35,9 @@ struct Embedded {
   }
 
   /// Runs both around `body`, then lets running batches finish and closes the store.
+  /// - Parameter removing: the folder goes if `body` returned, while its lock is still held.
   func run<Result: Sendable>(
-    _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
+    removing folder: String?, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
   ) async throws -> Result {
     try await coordinator.restore()
     let outcome = try await withThrowingTaskGroup(of: Swift.Result<Result, any Error>?.self) { group in
@@ -58,6 +59,7 @@ struct Embedded {
       defer { group.cancelAll() }
       return try await Self.outcome(of: &group)
     }
+    if let folder, case .success = outcome { try? FileManager.default.removeItem(atPath: folder) }
     try await store.close()
     return try outcome.get()
   }

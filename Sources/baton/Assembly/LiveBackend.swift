@@ -43,9 +43,7 @@ struct LiveBackend: Backend {
     _ options: RunOptions, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
   ) async throws -> Result {
     let embedded = try Embedded(dataFolder: options.dataFolder, slots: options.slots, logger: Self.logger(.error))
-    let result = try await embedded.run(body)
-    if options.removesDataFolder { try? FileManager.default.removeItem(atPath: options.dataFolder) }
-    return result
+    return try await embedded.run(removing: options.removesDataFolder ? options.dataFolder : nil, body)
   }
 
   func runUp(

@@ -59,7 +59,9 @@ struct Bench {
     return definition
   }
 
-  static func assignment(_ request: Int64, launch: Int = 1, gpus: [Int] = [], expiring: ExpiryReason? = nil) -> Assignment {
+  static func assignment(
+    _ request: Int64, launch: Int = 1, gpus: [Int] = [], expiring: ExpiryReason? = nil
+  ) -> Assignment {
     Assignment(
       launch: key(request, launch), identifier: JobIdentifier("com.example.a")!, requestNumber: Int(request),
       definition: DefinitionID(1), priority: .utility, trace: trace, startedAt: Timestamp(nanoseconds: 0), gpus: gpus,

@@ -9,9 +9,10 @@ import Testing
     var bench = Bench.welcomed()
     bench.starts(Bench.assignment(1), Bench.job(kind) { $0.budget = nil })
     let deadline = bench.now + .seconds(seconds)
-    #expect(bench.hears(.expire(key(1), .cancelled(by: "ann"))) == [
-      .expire(key(1), .cancelled(by: "ann"), deadline: deadline)
-    ])
+    #expect(
+      bench.hears(.expire(key(1), .cancelled(by: "ann"))) == [
+        .expire(key(1), .cancelled(by: "ann"), deadline: deadline)
+      ])
     #expect(bench.passConnected(Double(seconds) - 0.1) == [])
     #expect(bench.passConnected(0.1) == [.overrun(key(1))])
     #expect(bench.passConnected(60) == [], "once")

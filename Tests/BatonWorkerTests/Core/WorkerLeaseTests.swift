@@ -108,7 +108,8 @@ import Testing
     _ = bench.pass(8)
     _ = bench.connects()
     _ = bench.pass(6.9)
-    #expect(bench.pass(0.1) == WorkerCore.Effect.expiry(key(1), .leaseLost, bench.now + .seconds(2)).prefix(1) + [.lapsed])
+    #expect(
+      bench.pass(0.1) == WorkerCore.Effect.expiry(key(1), .leaseLost, bench.now + .seconds(2)).prefix(1) + [.lapsed])
     #expect(bench.hears(.welcome(leaseTerm: Bench.term)) == [.send(.expiring(key(1), .leaseLost))])
   }
 
@@ -150,5 +151,10 @@ import Testing
         .expire(key(1), .leaseLost, deadline: bench.now + .seconds(2)),
         .expire(key(2), .leaseLost, deadline: bench.now + .seconds(2)), .end("never"),
       ])
+    for request in 1...Int64(2) {
+      #expect(
+        bench.core.checkpoint(key(request), Bench.checkpoint(request))
+          == [.refused(key(request), "the launch is over", isSuperseded: true)])
+    }
   }
 }

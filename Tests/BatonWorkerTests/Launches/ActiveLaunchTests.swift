@@ -89,7 +89,8 @@ import Testing
       withUnsafeCurrentTask { $0?.cancel() }
       try await station.launch.commit(Self.commit)
     }
-    // The coordinator comes back: the question that is open is said again, and then the commit.
+    while station.launch.openQuestions < 2 { await Task.yield() }
+    // The coordinator comes back: the question that is open is answered, and then the commit is asked.
     station.answers(.items(ItemPage(launch: key(1), start: 0, items: ["a", "b"])))
     #expect(try await station.said() == [.checkpoint(Self.checkpoint)])
     station.answers(.committed(key(1), batch: 0))
@@ -102,6 +103,7 @@ import Testing
     async let commit: Void = station.launch.commit(Self.commit)
     #expect(try await station.said() == [.checkpoint(Self.checkpoint)])
     let items = Task { try await station.launch.items(start: 0, count: 2) }
+    while station.launch.openQuestions < 2 { await Task.yield() }
     items.cancel()
     await #expect(throws: CancellationError.self) { try await items.value }
     station.answers(.committed(key(1), batch: 0))
