@@ -139,7 +139,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "BatonWorkerTests",
-      dependencies: ["BatonModel", "BatonHandler", "BatonWire", "BatonWorker", .product(name: "SystemPackage", package: "swift-system")],
+      dependencies: ["BatonModel", "BatonHandler", "BatonWire", "BatonWorker", logging, .product(name: "SystemPackage", package: "swift-system")],
       swiftSettings: strict),
     .executableTarget(
       name: "handler-worker",

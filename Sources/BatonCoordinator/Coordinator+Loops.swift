@@ -34,7 +34,7 @@ extension Coordinator {
       return false
     }
     settle(reservations, answers)
-    return true
+    return answers.contains { !$0.assignments.isEmpty }
   }
 
   /// Classes of requests that were submitted before this coordinator started name definitions it has not seen yet.
@@ -112,9 +112,16 @@ extension Coordinator {
       try await clocks.sleep(Self.tickInterval)
       let now = clocks.now()
       decide { $0.dispatcher.tick(at: now.instant) }
-      let isDue = state.withLock { state in state.nextEligibleAt.map { $0 <= now.date } ?? false }
-      if isDue { try await promote(at: now.date) }
       dispatchSignal.raise()
+    }
+  }
+
+  /// Beside the ticks, which a slow disk must not delay.
+  func promotionLoop() async throws {
+    while true {
+      try await clocks.sleep(Self.tickInterval)
+      let date = clocks.now().date
+      if state.withLock({ $0.takeDue(at: date) }) { try await promote(at: date) }
     }
   }
 
@@ -122,11 +129,12 @@ extension Coordinator {
     do {
       let promotion = try await store.promote(at: date, limit: 10_000)
       state.withLock { state in
-        state.nextEligibleAt = promotion.nextEligibleAt
+        state.noteEligible(promotion.nextEligibleAt)
         for requirementClass in promotion.classes.keys.sorted() { state.dispatcher.noteReady(requirementClass) }
       }
       dispatchSignal.raise()
     } catch let error as StoreError where error.isPassing {
+      state.withLock { $0.noteEligible(date) }
       logger.error("requests whose time has come stay scheduled", metadata: ["error": "\(error)"])
     }
   }
@@ -149,6 +157,13 @@ extension Coordinator.State {
   mutating func noteEligible(_ date: Timestamp?) {
     guard let date, date < .distantFuture else { return }
     nextEligibleAt = min(nextEligibleAt ?? date, date)
+  }
+
+  /// Forgets the next time if it has come; whoever forgets it asks the store for the one after.
+  mutating func takeDue(at date: Timestamp) -> Bool {
+    guard let next = nextEligibleAt, next <= date else { return false }
+    nextEligibleAt = nil
+    return true
   }
 
   /// What the end of a launch changes besides the launch itself.

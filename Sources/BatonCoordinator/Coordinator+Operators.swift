@@ -106,8 +106,18 @@ extension Coordinator {
       }
     }
     for case .ended(let request, _, _) in cancellations { watchers.changed(request) }
-    dispatchSignal.raise()
+    try await learnReadiness()
     return cancellations
+  }
+
+  /// What waited behind a cancelled request may start now.
+  private func learnReadiness() async throws {
+    let fleet = try await store.fleet()
+    state.withLock { state in
+      for requirementClass in fleet.readyClasses { state.dispatcher.noteReady(requirementClass) }
+      state.noteEligible(fleet.nextEligibleAt)
+    }
+    dispatchSignal.raise()
   }
 
   package func retry(_ identifier: JobIdentifier, number: Int?, skippingBatch: Bool) async throws -> RequestRecord {

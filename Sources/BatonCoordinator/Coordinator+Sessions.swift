@@ -43,7 +43,10 @@ extension Coordinator {
       do {
         try await attached(hello, held: held, connection)
       } catch {
-        state.withLock { $0.dispatcher.disconnected(hello.host) }
+        // Not if another connection of this host is there by now.
+        state.withLock { state in
+          if state.connections[hello.host] == nil { state.dispatcher.disconnected(hello.host) }
+        }
         throw error
       }
       return true
@@ -81,7 +84,7 @@ extension Coordinator {
       state.connections[hello.host] = connection
       state.lastSeen[hello.host] = date
       return state.dispatcher.attached(
-        hello.host, held: held, running: hello.running, assignments: assignments)
+        hello.host, hello.incarnation, held: held, running: hello.running, assignments: assignments)
     }
     noteAttachment()
     logger.info("a worker is attached", metadata: ["host": "\(hello.host)", "running": "\(hello.running.count)"])

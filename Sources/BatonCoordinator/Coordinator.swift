@@ -79,6 +79,7 @@ package final class Coordinator: Sendable {
       group.addTask { try await self.dispatchLoop() }
       group.addTask { try await self.storeLoop() }
       group.addTask { try await self.timeLoop() }
+      group.addTask { try await self.promotionLoop() }
       group.addTask { try await self.pruneLoop() }
       dispatchSignal.raise()
       try await group.next()

@@ -21,6 +21,9 @@ public struct WorkerConfiguration: Sendable {
   /// supervisor starts it anew. Off by default in a program of your own: then a handler that ignores cancellation
   /// holds its host beyond the deadline.
   public var endsProcessOnOverrun: Bool
+  /// The process is this worker's alone: what its commands leave behind becomes its child, and every child that is not a
+  /// command is killed. Not for a program that starts processes of its own.
+  package var ownsProcess = false
 
   public init(coordinator: String = "127.0.0.1:7420", name: String, dataFolder: String, slots: Int) {
     self.coordinator = coordinator

@@ -36,6 +36,7 @@ struct WorkerSetup {
       slots: command.slots ?? slots)
     configuration.tokenFile = command.tokenFile ?? settings.text("tokenFile")
     configuration.endsProcessOnOverrun = true
+    configuration.ownsProcess = true
     configuration.accepts = try Self.kinds(settings)
     configuration.permittedIdentifiers = try Self.patterns(settings)
     _ = try HostPort(parsing: configuration.coordinator)

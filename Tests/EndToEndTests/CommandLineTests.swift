@@ -2,84 +2,88 @@ import Foundation
 import Testing
 
 /// What a person gets to read and a script to test, from the real binaries.
-@Suite("The command line tells what is wrong and what to do", .timeLimit(.minutes(1)), .serialized)
-struct CommandLineTests {
-  @Test("Nobody listens: 69, and how to start a coordinator")
-  func unreachable() async throws {
-    let fleet = try ProcessFleet()
-    defer { fleet.stop() }
-    let answer = try await fleet.baton("list", "--coordinator", "127.0.0.1:1")
-    #expect(answer.status == 69)
-    #expect(answer.errors.contains("baton coordinator"))
-  }
+extension EndToEnd {
+  @Suite("The command line tells what is wrong and what to do", .timeLimit(.minutes(1)))
+  struct CommandLineTests {
+    @Test("Nobody listens: 69, and how to start a coordinator")
+    func unreachable() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      let answer = try await fleet.baton("list", "--coordinator", "127.0.0.1:1")
+      #expect(answer.status == 69)
+      #expect(answer.errors.contains("baton coordinator"))
+    }
 
-  @Test("A typo in the YAML: 65, with place and suggestion, and nothing is applied")
-  func typo() async throws {
-    let fleet = try ProcessFleet()
-    defer { fleet.stop() }
-    try await fleet.startCoordinator()
-    try fleet.write("identifier: com.example.a\nkind: refresh\nrequireExternalPower: true\n", to: "a.yaml")
-    let answer = try await fleet.baton("apply", "a.yaml")
-    #expect(answer.status == 65)
-    #expect(answer.errors.contains("a.yaml:3:1: error: unknown key 'requireExternalPower', did you mean 'requiresExternalPower'?"))
-    #expect(try await fleet.baton("show", "com.example.a").status == 3)
-  }
+    @Test("A typo in the YAML: 65, with place and suggestion, and nothing is applied")
+    func typo() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      try await fleet.startCoordinator()
+      try fleet.write("identifier: com.example.a\nkind: refresh\nrequireExternalPower: true\n", to: "a.yaml")
+      let answer = try await fleet.baton("apply", "a.yaml")
+      #expect(answer.status == 65)
+      #expect(
+        answer.errors.contains(
+          "a.yaml:3:1: error: unknown key 'requireExternalPower', did you mean 'requiresExternalPower'?"))
+      #expect(try await fleet.baton("show", "com.example.a").status == 3)
+    }
 
-  @Test("Only the coordinator's own user gets in: another token is 77")
-  func token() async throws {
-    let fleet = try ProcessFleet()
-    defer { fleet.stop() }
-    try await fleet.startCoordinator()
-    var environment = fleet.environment
-    try fleet.write("not the token\n", to: "token")
-    environment["BATON_TOKEN_FILE"] = fleet.folder + "/token"
-    let answer = try await Child(.baton, ["list"], environment: environment).finished()
-    #expect(answer.status == 77, "\(answer)")
-    #expect(answer.errors.contains("BATON_TOKEN_FILE"))
-    let own = try await fleet.baton("list")
-    #expect(own.status == 0, "\(own.errors)")
-  }
+    @Test("Only the coordinator's own user gets in: another token is 77")
+    func token() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      try await fleet.startCoordinator()
+      var environment = fleet.environment
+      try fleet.write("not the token\n", to: "token")
+      environment["BATON_TOKEN_FILE"] = fleet.folder + "/token"
+      let answer = try await Child(.baton, ["list"], environment: environment).finished()
+      #expect(answer.status == 77, "\(answer)")
+      #expect(answer.errors.contains("BATON_TOKEN_FILE"))
+      let own = try await fleet.baton("list")
+      #expect(own.status == 0, "\(own.errors)")
+    }
 
-  @Test("A second coordinator on the same data, and one on a port in use, are refused with a reason")
-  func second() async throws {
-    let fleet = try ProcessFleet()
-    defer { fleet.stop() }
-    try await fleet.startCoordinator()
-    let data = fleet.folder + "/coordinator"
-    let same = try await fleet.baton("coordinator", "--data", data, "--listen", "127.0.0.1:0", "--http", "off")
-    #expect(same.status == 75)
-    #expect(same.errors.contains("in use by process"))
-    let port = try await fleet.baton("coordinator", "--data", data + "2", "--listen", fleet.address, "--http", "off")
-    #expect(port.status == 75)
-    #expect(port.errors.contains("\(fleet.address) is in use"), "\(port.errors)")
-  }
+    @Test("A second coordinator on the same data, and one on a port in use, are refused with a reason")
+    func second() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      try await fleet.startCoordinator()
+      let data = fleet.folder + "/coordinator"
+      let same = try await fleet.baton("coordinator", "--data", data, "--listen", "127.0.0.1:0", "--http", "off")
+      #expect(same.status == 75)
+      #expect(same.errors.contains("in use by process"))
+      let port = try await fleet.baton("coordinator", "--data", data + "2", "--listen", fleet.address, "--http", "off")
+      #expect(port.status == 75)
+      #expect(port.errors.contains("\(fleet.address) is in use"), "\(port.errors)")
+    }
 
-  @Test("Nothing is listened on beyond loopback")
-  func loopback() async throws {
-    let fleet = try ProcessFleet()
-    defer { fleet.stop() }
-    let answer = try await fleet.baton("coordinator", "--data", fleet.folder + "/c", "--listen", "0.0.0.0:0")
-    #expect(answer.status == 77, "\(answer)")
-    #expect(answer.errors.contains("loopback"))
-  }
+    @Test("Nothing is listened on beyond loopback")
+    func loopback() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      let answer = try await fleet.baton("coordinator", "--data", fleet.folder + "/c", "--listen", "0.0.0.0:0")
+      #expect(answer.status == 77, "\(answer)")
+      #expect(answer.errors.contains("loopback"))
+    }
 
-  @Test("A payload reaches the command, and what it writes is kept for logs")
-  func payload() async throws {
-    let fleet = try ProcessFleet()
-    defer { fleet.stop() }
-    try await fleet.startCoordinator()
-    try await fleet.startWorker("one")
-    try fleet.write(
-      """
-      identifier: com.example.payload.*
-      kind: continued
-      title: Reading a payload
-      work: {command: [/bin/sh, -c, 'echo "${wildcard} $(cat "$BATON_PAYLOAD_FILE")"']}
-      """, to: "payload.yaml")
-    #expect(try await fleet.baton("apply", "payload.yaml").status == 0)
-    let answer = try await fleet.baton("submit", "com.example.payload.x", "--payload", #"{"size": 7}"#, "--wait")
-    #expect(answer.status == 0, "\(answer.errors)")
-    #expect(try await fleet.baton("logs", "com.example.payload.x").output == "x {\"size\": 7}\n")
-    #expect(try await fleet.baton("submit", "com.example.payloads.x").status == 77)
+    @Test("A payload reaches the command, and what it writes is kept for logs")
+    func payload() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      try await fleet.startCoordinator()
+      try await fleet.startWorker("one")
+      try fleet.write(
+        """
+        identifier: com.example.payload.*
+        kind: continued
+        title: Reading a payload
+        work: {command: [/bin/sh, -c, 'echo "${wildcard} $(cat "$BATON_PAYLOAD_FILE")"']}
+        """, to: "payload.yaml")
+      #expect(try await fleet.baton("apply", "payload.yaml").status == 0)
+      let answer = try await fleet.baton("submit", "com.example.payload.x", "--payload", #"{"size": 7}"#, "--wait")
+      #expect(answer.status == 0, "\(answer.errors)")
+      #expect(try await fleet.baton("logs", "com.example.payload.x").output == "x {\"size\": 7}\n")
+      #expect(try await fleet.baton("submit", "com.example.payloads.x").status == 77)
+    }
   }
 }

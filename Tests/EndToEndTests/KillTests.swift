@@ -2,151 +2,153 @@ import Foundation
 import Testing
 
 /// Kills on the real binaries: what ran is told by the commands themselves, through a pipe.
-@Suite("Whatever is killed, at most one batch is repeated and none is lost", .timeLimit(.minutes(2)), .serialized)
-struct KillTests {
-  private let job = """
-    identifier: com.example.count
-    kind: processing
-    work:
-      command: [/bin/sh, -c, 'for item; do echo "$BATON_LAUNCH $BATON_BATCH $item"; done > "$PIPE"', sh]
-      environment: {PIPE: PATH}
-      items: {range: 1...400}
-      batchSize: 4
-    """
+extension EndToEnd {
+  @Suite("Whatever is killed, at most one batch is repeated and none is lost", .timeLimit(.minutes(2)))
+  struct KillTests {
+    private let job = """
+      identifier: com.example.count
+      kind: processing
+      work:
+        command: [/bin/sh, -c, 'for item; do echo "$BATON_LAUNCH $BATON_BATCH $item"; done > "$PIPE"', sh]
+        environment: {PIPE: PATH}
+        items: {range: 1...400}
+        batchSize: 4
+      """
 
-  private func start(_ fleet: ProcessFleet, workers: [String]) async throws {
-    try await fleet.startCoordinator()
-    for name in workers { try await fleet.startWorker(name) }
-    try fleet.write(job.replacing("PATH", with: fleet.pipe.path), to: "count.yaml")
-    let submitted = try await fleet.baton("submit", "-f", "count.yaml")
-    #expect(submitted.status == 0, "\(submitted.errors)")
-  }
-
-  /// How often each item ran.
-  private func runs(_ lines: [String]) -> [Int: Int] {
-    Dictionary(lines.compactMap { line in line.split(separator: " ").last.flatMap { Int($0) }.map { ($0, 1) } }) {
-      $0 + $1
+    private func start(_ fleet: ProcessFleet, workers: [String]) async throws {
+      try await fleet.startCoordinator()
+      for name in workers { try await fleet.startWorker(name) }
+      try fleet.write(job.replacing("PATH", with: fleet.pipe.path), to: "count.yaml")
+      let submitted = try await fleet.baton("submit", "-f", "count.yaml")
+      #expect(submitted.status == 0, "\(submitted.errors)")
     }
-  }
 
-  @Test("SIGKILL of a whole worker host: another one goes on after the last checkpoint")
-  func killWorker() async throws {
-    let fleet = try ProcessFleet()
-    defer { fleet.stop() }
-    try await start(fleet, workers: ["one", "two"])
-    await fleet.pipe.first { $0.hasSuffix(" 100") }
-    let host = try #require(try await fleet.show("com.example.count").launchHistory.last?.host)
-    let worker = try #require(fleet.worker(host))
-    for child in worker.children { kill(child, SIGKILL) }
-    worker.signal(SIGKILL)
-    let waited = try await fleet.baton("wait", "com.example.count", "--timeout", "60s")
-    #expect(waited.status == 0, "\(waited.errors)")
-    let shown = try await fleet.show("com.example.count")
-    #expect(shown.state == "succeeded")
-    #expect(shown.launchHistory.map(\.outcome) == ["lost", "finished"])
-    let runs = runs(await fleet.pipe.drained())
-    #expect(Set(runs.keys) == Set(1...400))
-    #expect(runs.values.reduce(0) { $0 + $1 - 1 } <= 4, "more than one batch was repeated")
-    #expect(shown.launchHistory.map(\.batches).reduce(0, +) == 100)
-  }
-
-  @Test("SIGKILL of the worker proper: its supervisor says so, and starts it anew")
-  func killWorkerProper() async throws {
-    let fleet = try ProcessFleet()
-    defer { fleet.stop() }
-    try await fleet.startCoordinator(lease: "30s")
-    try await fleet.startWorker("one")
-    try fleet.write(job.replacing("PATH", with: fleet.pipe.path), to: "count.yaml")
-    _ = try await fleet.baton("submit", "-f", "count.yaml")
-    await fleet.pipe.first { $0.hasSuffix(" 100") }
-    let worker = try #require(fleet.worker("one"))
-    for child in worker.children { kill(child, SIGKILL) }
-    // Long before the lease of 30 s is over.
-    let waited = try await fleet.baton("wait", "com.example.count", "--timeout", "25s")
-    #expect(waited.status == 0, "\(waited.errors)")
-    let shown = try await fleet.show("com.example.count")
-    #expect(shown.launchHistory.map(\.outcome) == ["lost", "finished"])
-    let runs = runs(await fleet.pipe.drained())
-    #expect(Set(runs.keys) == Set(1...400))
-    #expect(runs.values.reduce(0) { $0 + $1 - 1 } <= 4)
-  }
-
-  @Test("SIGKILL of the coordinator: the next one on the same data interrupts and repeats nothing")
-  func killCoordinator() async throws {
-    let fleet = try ProcessFleet()
-    defer { fleet.stop() }
-    try await fleet.startCoordinator(lease: "15s")
-    try await fleet.startWorker("one")
-    try fleet.write(job.replacing("PATH", with: fleet.pipe.path), to: "count.yaml")
-    _ = try await fleet.baton("submit", "-f", "count.yaml")
-    await fleet.pipe.first { $0.hasSuffix(" 100") }
-    fleet.coordinator?.signal(SIGKILL)
-    _ = await fleet.coordinator?.finished()
-    try await fleet.startCoordinator(lease: "15s")
-    let waited = try await fleet.baton("wait", "com.example.count", "--timeout", "60s")
-    #expect(waited.status == 0, "\(waited.errors)")
-    let shown = try await fleet.show("com.example.count")
-    #expect(shown.launchHistory.map(\.outcome) == ["finished"])
-    #expect(shown.launchHistory.map(\.batches) == [100])
-    let runs = runs(await fleet.pipe.drained())
-    #expect(runs == Dictionary(uniqueKeysWithValues: (1...400).map { ($0, 1) }))
-  }
-
-  @Test("SIGTERM drains a worker: its batch is committed and another host goes on with none repeated")
-  func drainWorker() async throws {
-    let fleet = try ProcessFleet()
-    defer { fleet.stop() }
-    try await start(fleet, workers: ["one", "two"])
-    await fleet.pipe.first { $0.hasSuffix(" 100") }
-    let host = try #require(try await fleet.show("com.example.count").launchHistory.last?.host)
-    let worker = try #require(fleet.worker(host))
-    worker.signal(SIGTERM)
-    let waited = try await fleet.baton("wait", "com.example.count", "--timeout", "60s")
-    #expect(waited.status == 0, "\(waited.errors)")
-    let shown = try await fleet.show("com.example.count")
-    #expect(shown.launchHistory.map(\.outcome) == ["expired", "finished"])
-    #expect(shown.launchHistory.first?.reason == "draining")
-    let runs = runs(await fleet.pipe.drained())
-    #expect(runs == Dictionary(uniqueKeysWithValues: (1...400).map { ($0, 1) }))
-  }
-
-  @Test("baton run, killed with SIGKILL three times, goes on each time")
-  func killRun() async throws {
-    let fleet = try ProcessFleet()
-    defer { fleet.stop() }
-    try fleet.write(job.replacing("PATH", with: fleet.pipe.path), to: "count.yaml")
-    for item in [80, 180, 280] {
-      let run = try Child(
-        .baton, ["run", "count.yaml"], environment: fleet.environment, currentDirectory: fleet.folder)
-      run.keepReadingErrors()
-      await fleet.pipe.first { $0.hasSuffix(" \(item)") }
-      run.signal(SIGKILL)
-      _ = await run.finished()
+    /// How often each item ran.
+    private func runs(_ lines: [String]) -> [Int: Int] {
+      Dictionary(lines.compactMap { line in line.split(separator: " ").last.flatMap { Int($0) }.map { ($0, 1) } }) {
+        $0 + $1
+      }
     }
-    let last = try await fleet.baton("run", "count.yaml")
-    #expect(last.status == 0, "\(last.errors)")
-    #expect(last.errors.contains("going on at batch"))
-    let runs = runs(await fleet.pipe.drained())
-    #expect(Set(runs.keys) == Set(1...400))
-    #expect(runs.values.reduce(0) { $0 + $1 - 1 } <= 3 * 4, "more than one batch was repeated per kill")
-  }
 
-  @Test("A Swift handler that ignores its cancellation is ended with its process, and the host goes on")
-  func stubbornHandler() async throws {
-    let fleet = try ProcessFleet()
-    defer { fleet.stop() }
-    try await fleet.startCoordinator(lease: "15s")
-    try fleet.startHandlerWorker("one")
-    try fleet.write("identifier: com.example.stubborn\nkind: refresh\nbudget: 1s\nallowFrequent: true\n", to: "stubborn.yaml")
-    let submitted = try await fleet.baton("submit", "-f", "stubborn.yaml")
-    #expect(submitted.status == 0, "\(submitted.errors)")
-    await fleet.pipe.first { $0 == "stubborn 1" }
-    // Its budget of a second and the closing window of five are over when the second launch begins.
-    await fleet.pipe.first { $0 == "stubborn 2" }
-    let waited = try await fleet.baton("wait", "com.example.stubborn", "--timeout", "30s")
-    #expect(waited.status == 0, "\(waited.errors)")
-    let shown = try await fleet.show("com.example.stubborn")
-    #expect(shown.launchHistory.map(\.outcome) == ["expired", "finished"])
-    #expect(shown.launchHistory.first?.reason == "budgetSpent")
+    @Test("SIGKILL of a whole worker host: another one goes on after the last checkpoint")
+    func killWorker() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      try await start(fleet, workers: ["one", "two"])
+      await fleet.pipe.first { $0.hasSuffix(" 100") }
+      let host = try #require(try await fleet.show("com.example.count").launchHistory.last?.host)
+      let worker = try #require(fleet.worker(host))
+      for child in worker.children { kill(child, SIGKILL) }
+      worker.signal(SIGKILL)
+      let waited = try await fleet.baton("wait", "com.example.count", "--timeout", "60s")
+      #expect(waited.status == 0, "\(waited.errors)")
+      let shown = try await fleet.show("com.example.count")
+      #expect(shown.state == "succeeded")
+      #expect(shown.launchHistory.map(\.outcome) == ["lost", "finished"])
+      let runs = runs(await fleet.pipe.drained())
+      #expect(Set(runs.keys) == Set(1...400))
+      #expect(runs.values.reduce(0) { $0 + $1 - 1 } <= 4, "more than one batch was repeated")
+      #expect(shown.launchHistory.map(\.batches).reduce(0, +) == 100)
+    }
+
+    @Test("SIGKILL of the worker proper: its supervisor says so, and starts it anew")
+    func killWorkerProper() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      try await fleet.startCoordinator(lease: "30s")
+      try await fleet.startWorker("one")
+      try fleet.write(job.replacing("PATH", with: fleet.pipe.path), to: "count.yaml")
+      _ = try await fleet.baton("submit", "-f", "count.yaml")
+      await fleet.pipe.first { $0.hasSuffix(" 100") }
+      let worker = try #require(fleet.worker("one"))
+      for child in worker.children { kill(child, SIGKILL) }
+      // Long before the lease of 30 s is over.
+      let waited = try await fleet.baton("wait", "com.example.count", "--timeout", "25s")
+      #expect(waited.status == 0, "\(waited.errors)")
+      let shown = try await fleet.show("com.example.count")
+      #expect(shown.launchHistory.map(\.outcome) == ["lost", "finished"])
+      let runs = runs(await fleet.pipe.drained())
+      #expect(Set(runs.keys) == Set(1...400))
+      #expect(runs.values.reduce(0) { $0 + $1 - 1 } <= 4)
+    }
+
+    @Test("SIGKILL of the coordinator: the next one on the same data interrupts and repeats nothing")
+    func killCoordinator() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      try await fleet.startCoordinator(lease: "15s")
+      try await fleet.startWorker("one")
+      try fleet.write(job.replacing("PATH", with: fleet.pipe.path), to: "count.yaml")
+      _ = try await fleet.baton("submit", "-f", "count.yaml")
+      await fleet.pipe.first { $0.hasSuffix(" 100") }
+      fleet.coordinator?.signal(SIGKILL)
+      _ = await fleet.coordinator?.finished()
+      try await fleet.startCoordinator(lease: "15s")
+      let waited = try await fleet.baton("wait", "com.example.count", "--timeout", "60s")
+      #expect(waited.status == 0, "\(waited.errors)")
+      let shown = try await fleet.show("com.example.count")
+      #expect(shown.launchHistory.map(\.outcome) == ["finished"])
+      #expect(shown.launchHistory.map(\.batches) == [100])
+      let runs = runs(await fleet.pipe.drained())
+      #expect(runs == Dictionary(uniqueKeysWithValues: (1...400).map { ($0, 1) }))
+    }
+
+    @Test("SIGTERM drains a worker: its batch is committed and another host goes on with none repeated")
+    func drainWorker() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      try await start(fleet, workers: ["one", "two"])
+      await fleet.pipe.first { $0.hasSuffix(" 100") }
+      let host = try #require(try await fleet.show("com.example.count").launchHistory.last?.host)
+      let worker = try #require(fleet.worker(host))
+      worker.signal(SIGTERM)
+      let waited = try await fleet.baton("wait", "com.example.count", "--timeout", "60s")
+      #expect(waited.status == 0, "\(waited.errors)")
+      let shown = try await fleet.show("com.example.count")
+      #expect(shown.launchHistory.map(\.outcome) == ["expired", "finished"])
+      #expect(shown.launchHistory.first?.reason == "draining")
+      let runs = runs(await fleet.pipe.drained())
+      #expect(runs == Dictionary(uniqueKeysWithValues: (1...400).map { ($0, 1) }))
+    }
+
+    @Test("baton run, killed with SIGKILL three times, goes on each time")
+    func killRun() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      try fleet.write(job.replacing("PATH", with: fleet.pipe.path), to: "count.yaml")
+      for item in [80, 180, 280] {
+        let run = try Child(
+          .baton, ["run", "count.yaml"], environment: fleet.environment, currentDirectory: fleet.folder)
+        await fleet.pipe.first { $0.hasSuffix(" \(item)") }
+        run.signal(SIGKILL)
+        _ = await run.finished()
+      }
+      let last = try await fleet.baton("run", "count.yaml")
+      #expect(last.status == 0, "\(last.errors)")
+      #expect(last.errors.contains("going on at batch"))
+      let runs = runs(await fleet.pipe.drained())
+      #expect(Set(runs.keys) == Set(1...400))
+      #expect(runs.values.reduce(0) { $0 + $1 - 1 } <= 3 * 4, "more than one batch was repeated per kill")
+    }
+
+    @Test("A Swift handler that ignores its cancellation is ended with its process, and the host goes on")
+    func stubbornHandler() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      try await fleet.startCoordinator(lease: "15s")
+      try fleet.startHandlerWorker("one")
+      try fleet.write(
+        "identifier: com.example.stubborn\nkind: refresh\nbudget: 1s\nallowFrequent: true\n", to: "stubborn.yaml")
+      let submitted = try await fleet.baton("submit", "-f", "stubborn.yaml")
+      #expect(submitted.status == 0, "\(submitted.errors)")
+      await fleet.pipe.first { $0 == "stubborn 1" }
+      // Its budget of a second and the closing window of five are over when the second launch begins.
+      await fleet.pipe.first { $0 == "stubborn 2" }
+      let waited = try await fleet.baton("wait", "com.example.stubborn", "--timeout", "30s")
+      #expect(waited.status == 0, "\(waited.errors)")
+      let shown = try await fleet.show("com.example.stubborn")
+      #expect(shown.launchHistory.map(\.outcome) == ["expired", "finished"])
+      #expect(shown.launchHistory.first?.reason == "budgetSpent")
+    }
   }
 }

@@ -28,7 +28,7 @@ final class ProcessFleet: Sendable {
     let child = try Child(
       .baton,
       ["coordinator", "--data", folder + "/coordinator", "--listen", address, "--http", "off", "--lease", lease],
-      environment: environment)
+      environment: environment, isDaemon: true)
     let line = await child.errorLine(containing: "listens on")
     let port = line.split(separator: " ").first { $0.hasPrefix("127.0.0.1:") }?.split(separator: ":").last
     state.withLock { state in
@@ -40,7 +40,7 @@ final class ProcessFleet: Sendable {
   func startWorker(_ name: String, slots: Int = 2) async throws {
     let child = try Child(
       .worker, ["--coordinator", address, "--name", name, "--data", "\(folder)/\(name)", "--slots", String(slots)],
-      environment: environment)
+      environment: environment, isDaemon: true)
     _ = await child.errorLine(containing: "connected to the coordinator")
     state.withLock { $0.workers[name] = child }
   }
@@ -48,7 +48,6 @@ final class ProcessFleet: Sendable {
   func startHandlerWorker(_ name: String) throws {
     let child = try Child(
       .handlerWorker, [address, name, "\(folder)/\(name)", pipe.path], environment: environment)
-    child.keepReadingErrors()
     state.withLock { $0.workers[name] = child }
   }
 

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// The binaries under test, built beside the tests.
 enum Program: String {
@@ -10,31 +9,38 @@ enum Program: String {
   var path: String {
     // Tests/EndToEndTests/Program.swift is three levels below the package; the tests run from its build folder.
     let build = Bundle.allBundles.map(\.bundlePath).first { $0.hasSuffix(".xctest") }
-    let folder = build.map { URL(fileURLWithPath: $0).deletingLastPathComponent().path }
+    let folder =
+      build.map { URL(fileURLWithPath: $0).deletingLastPathComponent().path }
       ?? URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path
     return folder + "/" + rawValue
   }
 }
 
-/// A process of a test.
+/// A process of a test. What it prints goes to files, and so does what a command says: nobody has to read them for it
+/// to go on, and no other process can hold them open. What a daemon says comes through a pipe, to be waited for.
 final class Child: Sendable {
   let process = Process()
-  private let output = Pipe()
-  private let errors = Pipe()
-  private let errorText = Mutex("")
+  private let folder = NSTemporaryDirectory() + "baton-child-\(UUID().uuidString.prefix(8))"
+  private let errors: Pipe?
 
-  init(_ program: Program, _ arguments: [String], environment: [String: String] = [:], currentDirectory: String? = nil)
-    throws
-  {
+  init(
+    _ program: Program, _ arguments: [String], environment: [String: String] = [:], currentDirectory: String? = nil,
+    isDaemon: Bool = false
+  ) throws {
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    for name in ["output", "errors"] { _ = FileManager.default.createFile(atPath: folder + "/" + name, contents: nil) }
+    errors = isDaemon ? Pipe() : nil
     process.executableURL = URL(fileURLWithPath: program.path)
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     if let currentDirectory { process.currentDirectoryURL = URL(fileURLWithPath: currentDirectory) }
-    process.standardOutput = output
-    process.standardError = errors
+    process.standardOutput = FileHandle(forWritingAtPath: folder + "/output")
+    process.standardError = errors ?? FileHandle(forWritingAtPath: folder + "/errors") as Any
     process.standardInput = FileHandle.nullDevice
     try process.run()
   }
+
+  deinit { try? FileManager.default.removeItem(atPath: folder) }
 
   var pid: Int32 { process.processIdentifier }
 
@@ -49,29 +55,24 @@ final class Child: Sendable {
     }
   }
 
-  /// The first line on standard error that contains `text`.
+  /// The first line on a daemon's standard error that contains `text`; empty if it ends without one.
   func errorLine(containing text: String) async -> String {
-    await withCheckedContinuation { continuation in
+    guard let handle = errors?.fileHandleForReading else { return "" }
+    return await withCheckedContinuation { continuation in
       Thread {
         var seen = ""
         while true {
-          let data = self.errors.fileHandleForReading.availableData
+          let data = handle.availableData
           if data.isEmpty { return continuation.resume(returning: "") }
           seen += String(decoding: data, as: UTF8.self)
-          if let line = seen.split(separator: "\n").first(where: { $0.contains(text) }), seen.hasSuffix("\n") {
-            self.keepReadingErrors()
-            return continuation.resume(returning: String(line))
-          }
+          guard seen.hasSuffix("\n"), let line = seen.split(separator: "\n").first(where: { $0.contains(text) })
+          else { continue }
+          continuation.resume(returning: String(line))
+          // Nobody may block because a test does not read.
+          while !handle.availableData.isEmpty {}
+          return
         }
       }.start()
-    }
-  }
-
-  /// Nobody may block because a test does not read.
-  func keepReadingErrors() {
-    errors.fileHandleForReading.readabilityHandler = { handle in
-      let data = handle.availableData
-      if data.isEmpty { handle.readabilityHandler = nil }
     }
   }
 
@@ -79,25 +80,19 @@ final class Child: Sendable {
   func finished() async -> (status: Int32, output: String, errors: String) {
     await withCheckedContinuation { continuation in
       Thread {
-        let errors = Mutex(Data())
-        let reader = Thread { errors.withLock { $0 = self.errors.fileHandleForReading.readDataToEndOfFile() } }
-        reader.start()
-        let output = self.output.fileHandleForReading.readDataToEndOfFile()
         self.process.waitUntilExit()
-        while !reader.isFinished { sched_yield() }
         let status = self.process.terminationStatus + (self.process.terminationReason == .uncaughtSignal ? 128 : 0)
-        continuation.resume(
-          returning: (
-            status, String(decoding: output, as: UTF8.self),
-            String(decoding: errors.withLock { $0 }, as: UTF8.self)
-          ))
+        continuation.resume(returning: (status, self.text("output"), self.text("errors")))
       }.start()
     }
   }
 
+  private func text(_ name: String) -> String {
+    String(decoding: FileManager.default.contents(atPath: folder + "/" + name) ?? Data(), as: UTF8.self)
+  }
+
   func stop() {
     process.terminate()
-    keepReadingErrors()
     process.waitUntilExit()
   }
 }

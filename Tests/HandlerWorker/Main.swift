@@ -15,6 +15,7 @@ enum HandlerWorker {
     var configuration = WorkerConfiguration(
       coordinator: arguments[1], name: arguments[2], dataFolder: arguments[3], slots: 4)
     configuration.endsProcessOnOverrun = true
+    configuration.ownsProcess = true
     let isSupervised = SupervisedProcess.isSupervised
     if isSupervised {
       try await work(configuration, pipe: arguments[4])

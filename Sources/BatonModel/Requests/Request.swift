@@ -105,7 +105,7 @@ package struct TraceContext: Hashable, Sendable {
   /// Nil for anything but a well-formed traceparent of version 00 or later with non-zero ids.
   package init?(traceparent: String) {
     let fields = traceparent.split(separator: "-", omittingEmptySubsequences: false)
-    guard fields.count >= 4, fields[0].count == 2, fields[0] != "ff", fields[0] != "00" || fields.count == 4,
+    guard fields.count >= 4, [UInt8](hexadecimal: fields[0])?.count == 1, fields[0] != "ff", fields[0] != "00" || fields.count == 4,
       let trace = [UInt8](hexadecimal: fields[1]), trace.count == 16, trace.contains(where: { $0 != 0 }),
       let span = [UInt8](hexadecimal: fields[2]), span.count == 8, span.contains(where: { $0 != 0 }),
       let flags = [UInt8](hexadecimal: fields[3]), flags.count == 1

@@ -25,7 +25,7 @@ extension Worker {
     let folders = try WorkerFolders(data: configuration.dataFolder)
     let lock = try FolderLock(folder: folders.data)
     defer { extendLifetime(lock) }
-    let processes = ProcessRegistry(folders: folders)
+    let processes = ProcessRegistry(folders: folders, adoptsOrphans: configuration.ownsProcess)
     state.withLock { $0.processes = processes }
     let killed = processes.killLeftovers()
     if killed > 0 { logger.warning("killed what an earlier worker left", metadata: ["processes": "\(killed)"]) }
@@ -35,7 +35,12 @@ extension Worker {
       group.addTask { try await self.connectionLoop(connector) }
       group.addTask { try await self.tickLoop() }
       group.addTask {
-        await self.startLoop(processes, folders)
+        await withTaskCancellationHandler {
+          await self.startLoop(processes, folders)
+        } onCancel: {
+          // A handler that waits for a commit would wait for ever.
+          for launch in self.state.withLock({ Array($0.active.values) }) { launch.close() }
+        }
         return nil
       }
       group.addTask { await self.waitForEnd() }

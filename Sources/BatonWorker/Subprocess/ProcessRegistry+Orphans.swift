@@ -29,6 +29,8 @@ extension ProcessRegistry {
   /// were none. A killed one passes its own children on, so that it takes a second look to find those.
   /// - Parameter sparesRunning: false kills what launches that still run left, too.
   func killOrphans(sparesRunning: Bool = true) -> Bool {
+    // In a program that has children of its own, nobody can tell them from orphans.
+    guard adoptsOrphans else { return false }
     let children = ProcessTable.children()
     // In this order: what is started after the look at the table is not in it.
     let (known, launches) = (ChildTable.known, sparesRunning ? ChildTable.launches : [])

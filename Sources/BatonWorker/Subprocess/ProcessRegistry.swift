@@ -18,6 +18,7 @@ import Synchronization
 /// (macOS) no file is written, and only a worker that ends in order leaves nothing behind.
 package final class ProcessRegistry: Sendable {
   let folders: WorkerFolders
+  let adoptsOrphans: Bool
   let state = Mutex(State())
 
   struct State {
@@ -38,6 +39,7 @@ package final class ProcessRegistry: Sendable {
   ///   of its own may not want that: then such daemons are left.
   package init(folders: WorkerFolders, adoptsOrphans: Bool = true) {
     self.folders = folders
+    self.adoptsOrphans = adoptsOrphans
     if adoptsOrphans { _ = baton_become_subreaper() }
   }
 

@@ -26,9 +26,10 @@ struct Embedded {
     settings.embeddedHost = HostName(name)
     store = try SQLiteStore.open(folder: dataFolder, limits: limits)
     coordinator = Coordinator(store: store, settings: settings, logger: logger)
-    let configuration = WorkerConfiguration(
+    var configuration = WorkerConfiguration(
       name: name, dataFolder: dataFolder + "/worker",
       slots: slots ?? ProcessInfo.processInfo.activeProcessorCount)
+    configuration.ownsProcess = true
     worker = Worker(
       configuration, incarnation: Incarnation(.randomIncarnation()), logger: logger,
       connector: EmbeddedConnector { [coordinator] in try await coordinator.serve($0, from: "this process") })
