@@ -74,14 +74,16 @@ let package = Package(
         grpc, protobuf, .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf"),
       ], exclude: ["baton.proto"], swiftSettings: generated),
     .target(
-      name: "BatonWire", dependencies: [
+      name: "BatonWire",
+      dependencies: [
         "BatonModel", "BatonProtobuf", grpc, grpcTransport, protobuf,
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: strict),
     .target(
       name: "BatonCoordinator",
       dependencies: [
-        "BatonModel", "BatonSpec", "BatonStore", "BatonProtobuf", "BatonWire", grpc, grpcTransport, protobuf, lifecycle, logging,
+        "BatonModel", "BatonSpec", "BatonStore", "BatonProtobuf", "BatonWire", grpc, grpcTransport, protobuf, lifecycle,
+        logging,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ], swiftSettings: strict),
@@ -89,7 +91,8 @@ let package = Package(
     .target(
       name: "BatonWorker",
       dependencies: [
-        "BatonModel", "BatonHandler", "BatonProtobuf", "BatonWire", "CBatonProcess", grpc, grpcTransport, protobuf, lifecycle,
+        "BatonModel", "BatonHandler", "BatonProtobuf", "BatonWire", "CBatonProcess", grpc, grpcTransport, protobuf,
+        lifecycle,
         signals, logging,
         .product(name: "Subprocess", package: "swift-subprocess"),
         .product(name: "SystemPackage", package: "swift-system"),
@@ -139,7 +142,10 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "BatonWorkerTests",
-      dependencies: ["BatonModel", "BatonHandler", "BatonWire", "BatonWorker", logging, .product(name: "SystemPackage", package: "swift-system")],
+      dependencies: [
+        "BatonModel", "BatonHandler", "BatonWire", "BatonWorker", logging,
+        .product(name: "SystemPackage", package: "swift-system"),
+      ],
       swiftSettings: strict),
     .executableTarget(
       name: "handler-worker",

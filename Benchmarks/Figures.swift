@@ -37,7 +37,9 @@ enum Throughput {
   }
 
   private static func submit(_ range: Range<Int>, to api: any OperatorAPI) async throws {
-    let orders = range.map { SubmissionOrder(id: "bench-\($0)", identifier: JobIdentifier("com.example.bench.noop.\($0)")!) }
+    let orders = range.map {
+      SubmissionOrder(id: "bench-\($0)", identifier: JobIdentifier("com.example.bench.noop.\($0)")!)
+    }
     for result in try await api.submit(orders, by: "bench") {
       guard case .accepted = result else { fatalError("\(result)") }
     }

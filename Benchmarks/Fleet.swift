@@ -30,7 +30,9 @@ final class Fleet: Sendable {
   }
 
   /// Runs `body` with a client, once the worker is attached and the definitions of the benchmarks are applied.
-  func withClient<Result: Sendable>(_ body: @escaping @Sendable (any OperatorAPI) async throws -> Result) async throws
+  func withClient<Result: Sendable>(
+    _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
+  ) async throws
     -> Result
   {
     let endpoint = HostPort(host: "127.0.0.1", port: port)

@@ -129,7 +129,9 @@ final class RawDatabase {
   }
 
   func execute(_ sql: String) {
-    guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { fatalError(String(cString: sqlite3_errmsg(handle))) }
+    guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else {
+      fatalError(String(cString: sqlite3_errmsg(handle)))
+    }
   }
 
   func prepare(_ sql: String) -> OpaquePointer? {

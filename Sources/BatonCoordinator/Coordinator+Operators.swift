@@ -138,8 +138,11 @@ extension Coordinator {
     guard state.withLock({ $0.dispatcher.hosts[host] != nil }) else {
       let known = state.withLock { $0.dispatcher.hosts.keys.sorted().map(\.rawValue) }
       throw OperatorError.notFound(
-        "there is no host '\(host)'" + (known.isEmpty ? ": none has connected yet" : "; known: "
-          + known.joined(separator: ", ")))
+        "there is no host '\(host)'"
+          + (known.isEmpty
+            ? ": none has connected yet"
+            : "; known: "
+              + known.joined(separator: ", ")))
     }
     try await store.setDraining(host, isDraining, at: clocks.now().date)
     decide { $0.dispatcher.setDraining(host, isDraining) }

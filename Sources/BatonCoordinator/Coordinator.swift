@@ -104,17 +104,10 @@ package final class Coordinator: Sendable {
 
   /// Changes the dispatcher and performs what it decides. Messages are sent while the lock is held: their order is the
   /// order of the decisions, and sending never waits.
-  @discardableResult
-  func decide<Result: Sendable>(_ body: (inout State) -> (Result, [Dispatcher.Effect])) -> Result {
-    state.withLock { state in
-      let (result, effects) = body(&state)
-      for effect in effects { perform(effect, &state) }
-      return result
-    }
-  }
-
   func decide(_ body: (inout State) -> [Dispatcher.Effect]) {
-    decide { state in ((), body(&state)) }
+    state.withLock { state in
+      for effect in body(&state) { perform(effect, &state) }
+    }
   }
 
   private func perform(_ effect: Dispatcher.Effect, _ state: inout State) {

@@ -49,8 +49,9 @@ public struct Batches<Elements: RandomAccessCollection & Sendable>: AsyncSequenc
       let end = Swift.min(start + size, collection.count)
       offset = end
       return collection[
-        collection.index(collection.startIndex, offsetBy: start)..<collection.index(
-          collection.startIndex, offsetBy: end)]
+        collection.index(
+          collection.startIndex, offsetBy: start)..<collection.index(
+            collection.startIndex, offsetBy: end)]
     }
   }
 }

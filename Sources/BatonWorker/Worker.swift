@@ -72,7 +72,8 @@ public final class Worker: Service {
       preconditionFailure("'\(identifier)' is not an identifier, nor one followed by '.*'")
     }
     registry.withLock { registry in
-      precondition(!registry.isRunning, "register '\(identifier)' before run(): the coordinator was told what runs here")
+      precondition(
+        !registry.isRunning, "register '\(identifier)' before run(): the coordinator was told what runs here")
       precondition(
         !registry.handlers.contains { $0.pattern == pattern }, "'\(identifier)' has a handler already")
       registry.handlers.append((pattern, handler))

@@ -44,7 +44,9 @@ struct BatonWorkerCommand: AsyncParsableCommand {
   @Option(help: "A worker.yaml with these and more settings.")
   var config: String?
 
-  @Option(help: "The file with the coordinator's token (default: BATON_TOKEN_FILE, else what the coordinator left for its user).")
+  @Option(
+    help:
+      "The file with the coordinator's token (default: BATON_TOKEN_FILE, else what the coordinator left for its user).")
   var tokenFile: String?
 
   @Option(help: "How much is logged to standard error: trace, debug, info, notice, warning, error, critical.")

@@ -42,7 +42,8 @@ struct WorkerSetup {
     _ = try HostPort(parsing: configuration.coordinator)
     let level = command.logLevel ?? settings.text("logLevel") ?? "info"
     guard let logLevel = Logger.Level(rawValue: level) else {
-      throw SettingsError("'\(level)' is no log level: " + Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
+      throw SettingsError(
+        "'\(level)' is no log level: " + Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
     }
     self.logLevel = logLevel
   }

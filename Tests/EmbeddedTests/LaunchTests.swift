@@ -18,10 +18,17 @@ struct LaunchTests {
     let worker = fleet.worker(
       "one", folder: folder,
       [
-        ("com.example.purge", { task in for try await batch in task.batches(of: 0..<25, size: 10) { seen.withLock { $0.append(Array(batch)) } } })
+        (
+          "com.example.purge",
+          { task in
+            for try await batch in task.batches(of: 0..<25, size: 10) { seen.withLock { $0.append(Array(batch)) } }
+          }
+        )
       ])
     try await fleet.run([worker]) {
-      _ = try await fleet.coordinator.apply([Definition(pattern: IdentifierPattern("com.example.purge")!, kind: .processing)])
+      _ = try await fleet.coordinator.apply([
+        Definition(pattern: IdentifierPattern("com.example.purge")!, kind: .processing)
+      ])
       try await fleet.submit("com.example.purge")
       let details = try await fleet.ended("com.example.purge")
       #expect(details.record.state == .succeeded)
@@ -77,7 +84,9 @@ struct LaunchTests {
     }
     let workers = ["one", "two"].map { fleet.worker($0, folder: folder, [("com.example.long", handler)]) }
     try await fleet.run(workers) {
-      _ = try await fleet.coordinator.apply([Definition(pattern: IdentifierPattern("com.example.long")!, kind: .processing)])
+      _ = try await fleet.coordinator.apply([
+        Definition(pattern: IdentifierPattern("com.example.long")!, kind: .processing)
+      ])
       try await fleet.submit("com.example.long")
       let running = try await fleet.reached("com.example.long") { $0.record.progress.batches > 20 }
       let first = try #require(running.record.host)
@@ -113,15 +122,24 @@ struct LaunchTests {
   func cancel() async throws {
     let fleet = try Fleet()
     let worker = fleet.worker(
-      "one", folder: folder, [("com.example.sleeps", { task in
-        task.update(subtitle: "sleeping")
-        try await Task.sleep(for: .seconds(3600))
-      })])
+      "one", folder: folder,
+      [
+        (
+          "com.example.sleeps",
+          { task in
+            task.update(subtitle: "sleeping")
+            try await Task.sleep(for: .seconds(3600))
+          }
+        )
+      ])
     try await fleet.run([worker]) {
-      _ = try await fleet.coordinator.apply([Definition(pattern: IdentifierPattern("com.example.sleeps")!, kind: .continued)])
+      _ = try await fleet.coordinator.apply([
+        Definition(pattern: IdentifierPattern("com.example.sleeps")!, kind: .continued)
+      ])
       try await fleet.submit("com.example.sleeps")
       _ = try await fleet.reached("com.example.sleeps") { $0.record.subtitle == "sleeping" }
-      _ = try await fleet.coordinator.cancel(CancelSelection.identifier(JobIdentifier("com.example.sleeps")!, number: nil), by: "ann")
+      _ = try await fleet.coordinator.cancel(
+        CancelSelection.identifier(JobIdentifier("com.example.sleeps")!, number: nil), by: "ann")
       let details = try await fleet.ended("com.example.sleeps")
       #expect(details.record.state == .cancelled)
       #expect(details.launches.map(\.reason) == ["cancelled"])

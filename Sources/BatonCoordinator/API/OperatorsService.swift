@@ -95,7 +95,8 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
       let selection: CancelSelection =
         request.all
         ? .all
-        : .identifier(try JobIdentifier(wire: request.identifier), number: request.hasNumber ? Int(request.number) : nil)
+        : .identifier(
+          try JobIdentifier(wire: request.identifier), number: request.hasNumber ? Int(request.number) : nil)
       let cancelled = try await api.cancel(selection, by: request.principal)
       return .with { $0.cancelled = cancelled.map(\.proto) }
     }

@@ -20,7 +20,8 @@ package enum Policy {
     let able = host.capabilities
     if host.isDraining { found.append(.hostDraining) }
     if host.conditions.isPausedByOwner { found.append(.hostPausedByOwner) }
-    if !able.permittedIdentifiers.isEmpty, !able.permittedIdentifiers.contains(where: { $0.covers(definition.pattern) }) {
+    if !able.permittedIdentifiers.isEmpty, !able.permittedIdentifiers.contains(where: { $0.covers(definition.pattern) })
+    {
       found.append(.notPermittedOnHost)
     }
     if !able.kinds.contains(definition.kind) { found.append(.kindNotAccepted(definition.kind)) }

@@ -105,7 +105,8 @@ package struct TraceContext: Hashable, Sendable {
   /// Nil for anything but a well-formed traceparent of version 00 or later with non-zero ids.
   package init?(traceparent: String) {
     let fields = traceparent.split(separator: "-", omittingEmptySubsequences: false)
-    guard fields.count >= 4, [UInt8](hexadecimal: fields[0])?.count == 1, fields[0] != "ff", fields[0] != "00" || fields.count == 4,
+    guard fields.count >= 4, [UInt8](hexadecimal: fields[0])?.count == 1, fields[0] != "ff",
+      fields[0] != "00" || fields.count == 4,
       let trace = [UInt8](hexadecimal: fields[1]), trace.count == 16, trace.contains(where: { $0 != 0 }),
       let span = [UInt8](hexadecimal: fields[2]), span.count == 8, span.contains(where: { $0 != 0 }),
       let flags = [UInt8](hexadecimal: fields[3]), flags.count == 1
@@ -127,7 +128,7 @@ extension [UInt8] {
 
   /// Nil unless `text` is an even number of hexadecimal digits in lower case.
   package init?(hexadecimal text: some StringProtocol) {
-    let digits = Array<UInt8>(text.utf8)
+    let digits = [UInt8](text.utf8)
     guard digits.count.isMultiple(of: 2) else { return nil }
     var bytes: [UInt8] = []
     for index in stride(from: 0, to: digits.count, by: 2) {

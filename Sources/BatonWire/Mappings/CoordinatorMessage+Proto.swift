@@ -111,7 +111,8 @@ extension Assignment {
   }
 
   init(_ proto: Baton_V1_Assignment) throws {
-    guard let trace = TraceContext(traceparent: proto.traceparent), let priority = Priority(rawValue: Int(proto.priority))
+    guard let trace = TraceContext(traceparent: proto.traceparent),
+      let priority = Priority(rawValue: Int(proto.priority))
     else { throw WireError("launch \(LaunchKey(proto.launch)) has no well-formed traceparent or priority") }
     let expiry =
       proto.hasPendingExpiry

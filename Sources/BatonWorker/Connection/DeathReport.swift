@@ -28,7 +28,8 @@ package struct DeathReport: Sendable {
     }
     while !Task.isCancelled {
       do {
-        return try await CoordinatorClient.withClient(endpoint, tokenFile: configuration.tokenFile) { client, metadata in
+        return try await CoordinatorClient.withClient(endpoint, tokenFile: configuration.tokenFile) {
+          client, metadata in
           var options = CoordinatorClient.callOptions
           options.timeout = .seconds(2)
           _ = try await Baton_V1_Workers.Client(wrapping: client)

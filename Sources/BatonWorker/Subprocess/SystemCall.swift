@@ -1,4 +1,5 @@
 import CBatonProcess
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)

@@ -50,7 +50,8 @@ struct CoordinatorSetup {
     settings.retention = try Self.retention(file)
     let level = file.text("logLevel") ?? "notice"
     guard let logLevel = Logger.Level(rawValue: level) else {
-      throw file.mistake("logLevel", "'\(level)' is none of " + Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
+      throw file.mistake(
+        "logLevel", "'\(level)' is none of " + Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
     }
     self.logLevel = logLevel
   }

@@ -8,7 +8,9 @@ import Testing
   let fixture: CommandFixture
   init() throws { fixture = try CommandFixture() }
 
-  private func start(_ script: String, environment: [String: String] = [:]) async throws -> (
+  private func start(
+    _ script: String, environment: [String: String] = [:]
+  ) async throws -> (
     Int32, Task<ProcessOutcome, any Error>
   ) {
     let launch = ProcessLaunch(

@@ -12,7 +12,9 @@ import Testing
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
   /// Waits are cut to nothing; what they would have been is the machine's business.
-  private func shell(_ script: String, onDeath: @escaping @Sendable (WorkerDeath) async -> Void = { _ in })
+  private func shell(
+    _ script: String, onDeath: @escaping @Sendable (WorkerDeath) async -> Void = { _ in }
+  )
     -> SupervisorShell
   {
     SupervisorShell(
