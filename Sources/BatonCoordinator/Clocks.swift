@@ -18,6 +18,9 @@ package struct CoordinatorSettings: Sendable {
   package var leaseTerm: Duration
   /// The host of the worker in this process (`run`, `up`), whose lease ends with the process; nil if there is none.
   package var embeddedHost: HostName?
+  /// Ends at the first write that the disk has no room for, rather than waiting for somebody to make room: for `run`,
+  /// where a person sits before it.
+  package var endsOnFullDisk = false
   /// Identifiers that may be defined at all; empty means every one.
   package var permittedIdentifiers: [IdentifierPattern]
   package var retention: RetentionLimits

@@ -63,7 +63,7 @@ extension Coordinator {
       reservations.flatMap { state.dispatcher.settle($0, with: [], hasMore: true) }
     }
     guard error.isPassing else { throw error }
-    logger.error("claims were not taken", metadata: ["error": "\(error)"])
+    note(error, while: "starting launches")
   }
 
   func storeLoop() async throws {
@@ -98,7 +98,7 @@ extension Coordinator {
       do {
         return try await body()
       } catch let error as StoreError where error.isPassing {
-        logger.error("the store did not take a change; trying again", metadata: ["error": "\(error)"])
+        note(error, while: "storing a change")
         try await clocks.sleep(.milliseconds(500))
       }
     }
@@ -135,7 +135,7 @@ extension Coordinator {
       dispatchSignal.raise()
     } catch let error as StoreError where error.isPassing {
       state.withLock { $0.noteEligible(date) }
-      logger.error("requests whose time has come stay scheduled", metadata: ["error": "\(error)"])
+      note(error, while: "making requests ready whose time has come")
     }
   }
 
@@ -147,7 +147,7 @@ extension Coordinator {
           try await clocks.sleep(.milliseconds(50))
         }
       } catch let error as StoreError where error.isPassing {
-        logger.error("old requests were not deleted", metadata: ["error": "\(error)"])
+        note(error, while: "deleting old requests")
       }
     }
   }

@@ -189,6 +189,7 @@ extension Coordinator {
     do {
       return try await body()
     } catch let error as StoreError {
+      if error.code == .unknown { note(error, while: "storing what an operator asked for") }
       switch error.code {
       case .notFound: throw OperatorError.notFound(error.message)
       case .refused: throw OperatorError.conflict(error.message)

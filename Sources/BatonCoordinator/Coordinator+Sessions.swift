@@ -154,9 +154,10 @@ extension Coordinator {
     while let messages = await pending.receive() {
       do {
         try await apply(messages, connection)
+        noteSuccess()
       } catch {
         // The worker says everything unanswered again, to this coordinator or to the next one.
-        logger.error("a worker's messages were not stored", metadata: ["host": "\(host)", "error": "\(error)"])
+        note(error, while: "storing what host \(host) says")
         connection.close()
       }
     }

@@ -18,6 +18,8 @@ package final class Coordinator: Sendable {
   let dispatchSignal = Signal()
   let watchers = Watchers()
   private let attachment = Signal()
+  /// Why this coordinator has to end.
+  private let fatalErrors = Mailbox<StoreError>(capacity: 1)
 
   struct State {
     var dispatcher: Dispatcher
@@ -28,6 +30,8 @@ package final class Coordinator: Sendable {
     var nextEligibleAt: Timestamp?
     var lastSeen: [HostName: Timestamp] = [:]
     var isAccepting = true
+    /// The store's last complaint; nil since it took something.
+    var complaint: String?
   }
 
   enum StoreWork: Sendable {
@@ -79,6 +83,9 @@ package final class Coordinator: Sendable {
       group.addTask { try await self.dispatchLoop() }
       group.addTask { try await self.storeLoop() }
       group.addTask { try await self.timeLoop() }
+      group.addTask {
+        if let error = await self.fatalErrors.receive()?.first { throw error }
+      }
       group.addTask { try await self.promotionLoop() }
       group.addTask { try await self.pruneLoop() }
       dispatchSignal.raise()
@@ -86,6 +93,20 @@ package final class Coordinator: Sendable {
       group.cancelAll()
     }
   }
+
+  /// The store did not take something. Said once, until it takes something again. After a failure of the disk itself
+  /// nobody knows what is stored until the store is opened again, so this coordinator ends.
+  func note(_ error: any Error, while doing: String) {
+    let isNews = state.withLock { state in
+      defer { state.complaint = "\(error)" }
+      return state.complaint != "\(error)"
+    }
+    if isNews { logger.error("\(doing): \(error)") }
+    guard let error = error as? StoreError else { return }
+    if error.code == .unknown || (error.code == .cannotWrite && settings.endsOnFullDisk) { fatalErrors.send(error) }
+  }
+
+  func noteSuccess() { state.withLock { $0.complaint = nil } }
 
   /// Returns once a worker is attached that was not before; for one caller.
   package func waitForAttachment() async { await attachment.wait() }

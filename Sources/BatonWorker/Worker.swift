@@ -27,6 +27,8 @@ public final class Worker: Service {
     /// A handler ignored its deadline: the process ends once the others have committed.
     var isCondemned = false
     var processes: ProcessRegistry?
+    /// Since when nothing but answers of the coordinator are missing to end.
+    var onlyWaitsSince: Instant?
     /// What was logged last about the connection; empty while it works.
     var lastProblem = ""
   }

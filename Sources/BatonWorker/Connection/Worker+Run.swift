@@ -122,6 +122,7 @@ extension Worker {
       decide { $0.tick(at: clocks.instant()) }
       sendOutput()
       if isReadyToEnd() { endProcess() }
+      if isDrainOver(at: clocks.instant()) { ends.send("") }
     }
     return nil
   }
@@ -130,6 +131,21 @@ extension Worker {
   private func isReadyToEnd() -> Bool {
     state.withLock { state in
       state.isCondemned && (state.connection == nil || !state.core.launches.values.contains(where: \.isWaiting))
+    }
+  }
+
+  /// How long a drained worker waits for the coordinator to store its endings; then they are told by the lease's end.
+  private static let drainPatience = Duration.seconds(10)
+
+  private func isDrainOver(at now: Instant) -> Bool {
+    state.withLock { state in
+      guard state.core.isDraining, state.core.launches.values.allSatisfy(\.hasEnded) else {
+        state.onlyWaitsSince = nil
+        return false
+      }
+      let since = state.onlyWaitsSince ?? now
+      state.onlyWaitsSince = since
+      return now - since > Self.drainPatience
     }
   }
 

@@ -42,7 +42,10 @@ struct LiveBackend: Backend {
   func runEmbedded<Result: Sendable>(
     _ options: RunOptions, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
   ) async throws -> Result {
-    let embedded = try Embedded(dataFolder: options.dataFolder, slots: options.slots, logger: Self.logger(.error))
+    var settings = CoordinatorSettings()
+    settings.endsOnFullDisk = true
+    let embedded = try Embedded(
+      dataFolder: options.dataFolder, slots: options.slots, logger: Self.logger(.critical), settings: settings)
     return try await embedded.run(removing: options.removesDataFolder ? options.dataFolder : nil, body)
   }
 
