@@ -42,9 +42,8 @@ package struct CoordinatorServer: Service {
     try Task.checkCancellation()
   }
 
-  /// Serves until the graceful shutdown, or until the store fails for good.
+  /// Serves until the graceful shutdown, or until the store fails for good. The coordinator must have been restored.
   package func run() async throws {
-    try await coordinator.restore()
     let server = GRPCServer(
       transport: .http2NIOPosix(address: Self.address(grpc), transportSecurity: .plaintext, config: Self.config),
       services: [WorkersService(coordinator: coordinator), OperatorsService(api: coordinator)],
@@ -75,7 +74,7 @@ package struct CoordinatorServer: Service {
         // If it cannot listen, `serve` says why.
         guard let address = try? await server.listeningAddress, let port = address.ipv4?.port ?? address.ipv6?.port
         else { return try await group.waitForAll() }
-        try TokenFile.publish(token, port: port)
+        publish(port)
         defer { TokenFile.withdraw(token, port: port) }
         if http != nil { await httpReadiness.wait() }
         onReady(HostPort(host: grpc.host, port: port), http)
@@ -84,6 +83,15 @@ package struct CoordinatorServer: Service {
       }
     }
     return true
+  }
+
+  /// Where the token cannot be published, clients have to be told where it is; nothing else is wrong.
+  private func publish(_ port: Int) {
+    do {
+      try TokenFile.publish(token, port: port)
+    } catch {
+      logger.warning("clients of this user do not find the token by themselves, set BATON_TOKEN_FILE: \(error)")
+    }
   }
 
   /// On a graceful shutdown workers are let go (they come back to the next coordinator within their lease), operators'

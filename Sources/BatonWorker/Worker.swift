@@ -27,6 +27,8 @@ public final class Worker: Service {
     /// A handler ignored its deadline: the process ends once the others have committed.
     var isCondemned = false
     var processes: ProcessRegistry?
+    /// The process is about to end: there is no connection any more.
+    var isEnding = false
     /// Since when nothing but answers of the coordinator are missing to end.
     var onlyWaitsSince: Instant?
     /// What was logged last about the connection; empty while it works.
@@ -90,8 +92,17 @@ public final class Worker: Service {
     }
   }
 
-  /// Kills every command that runs, at once: for a process that must end now.
-  package func killCommands() { state.withLock { $0.processes }?.killAll() }
+  /// Kills every command that runs, at once: for a process that must end now. Nothing is said to the coordinator any
+  /// more, or it would take the killed commands for failures; it hears of the end from the lease, or the supervisor.
+  package func killCommands() {
+    let processes = state.withLock { state in
+      state.isEnding = true
+      state.connection?.close()
+      state.connection = nil
+      return state.processes
+    }
+    processes?.killAll()
+  }
 
   /// The host's conditions changed: what they forbid expires at once, without asking the coordinator first.
   package func conditionsChanged(_ conditions: Conditions) {

@@ -85,5 +85,30 @@ extension EndToEnd {
       #expect(try await fleet.baton("logs", "com.example.payload.x").output == "x {\"size\": 7}\n")
       #expect(try await fleet.baton("submit", "com.example.payloads.x").status == 77)
     }
+
+    @Test("baton up goes on after a restart, with its own worker attached")
+    func up() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      try fleet.write(
+        """
+        identifier: com.example.long
+        kind: processing
+        work:
+          command: [/bin/sh, -c, 'echo "$1" > "$PIPE"', sh]
+          environment: {PIPE: \(fleet.pipe.path)}
+          items: {range: 1...300}
+        """, to: "long.yaml")
+      try await fleet.startUp()
+      #expect(try await fleet.baton("submit", "-f", "long.yaml").status == 0)
+      for signal in [SIGTERM, SIGKILL] {
+        _ = await fleet.pipe.next()
+        fleet.coordinator?.signal(signal)
+        _ = await fleet.coordinator?.finished()
+        try await fleet.startUp()
+      }
+      let waited = try await fleet.baton("wait", "com.example.long", "--timeout", "50s")
+      #expect(waited.status == 0, "\(waited.errors)")
+    }
   }
 }

@@ -29,6 +29,18 @@ final class ProcessFleet: Sendable {
       .baton,
       ["coordinator", "--data", folder + "/coordinator", "--listen", address, "--http", "off", "--lease", lease],
       environment: environment, isDaemon: true)
+    try await start(child)
+  }
+
+  /// `baton up` in place of a coordinator and a worker.
+  func startUp() async throws {
+    try await start(
+      try Child(
+        .baton, ["up", "--data", folder + "/up", "--listen", address, "--http", "off"], environment: environment,
+        isDaemon: true))
+  }
+
+  private func start(_ child: Child) async throws {
     let line = await child.errorLine(containing: "listens on")
     let port = line.split(separator: " ").first { $0.hasPrefix("127.0.0.1:") }?.split(separator: ":").last
     state.withLock { state in

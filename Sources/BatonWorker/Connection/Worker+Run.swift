@@ -106,6 +106,7 @@ extension Worker {
   /// The hello is the first message: nobody may say anything on this connection before it.
   private func open(_ connection: Connection) {
     state.withLock { state in
+      guard !state.isEnding else { return connection.close() }
       for case .send(let message) in state.core.connected(at: clocks.instant()) { connection.up.send(message) }
       state.connection = connection
     }

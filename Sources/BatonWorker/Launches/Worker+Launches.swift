@@ -48,7 +48,8 @@ extension Worker {
       try await run(order, processes, folders)
       return (.finished, true)
     } catch let expired as CommandExpired {
-      return (.failed("the command was stopped"), expired.isGraceful)
+      // With an expiry the core says which; without one the launch was stopped from outside, which is no failure.
+      return (.lost, expired.isGraceful)
     } catch {
       return (.failed(String(String(describing: error).prefix(LaunchOutcome.maximumErrorBytes))), true)
     }

@@ -59,6 +59,8 @@ struct LiveBackend: Backend {
       dataFolder: setup.dataFolder, slots: options.slots, logger: Self.logger(setup.logLevel), settings: setup.settings,
       limits: setup.limits)
     let server = try setup.server(for: embedded.coordinator, logger: Self.logger(setup.logLevel))
+    // Before the worker can say hello.
+    try await embedded.coordinator.restore()
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await Self.serve([server, embedded.worker], setup.logLevel) }
       group.addTask {
@@ -78,6 +80,7 @@ struct LiveBackend: Backend {
     let store = try SQLiteStore.open(folder: setup.dataFolder, limits: setup.limits)
     let coordinator = Coordinator(store: store, settings: setup.settings, logger: Self.logger(setup.logLevel))
     let server = try setup.server(for: coordinator, logger: Self.logger(setup.logLevel))
+    try await coordinator.restore()
     try await Self.serve([server], setup.logLevel)
     try await store.close()
   }

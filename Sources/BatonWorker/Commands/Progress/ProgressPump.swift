@@ -54,7 +54,10 @@ final class ProgressPump: Sendable {
   private func append(_ chunk: [UInt8]) throws {
     let (fits, number) = state.withLock { ($0.lines.append(chunk), $0.committed + 1) }
     if !fits {
-      throw ProgressLine.problem(chunk, number, "is longer than \(ProgressLine.maximumBytes) bytes; its last piece is")
+      throw ProgressLine.problem(
+        chunk, number,
+        "is longer than \(ProgressLine.maximumBytes) bytes; a checkpoint has at most 1 MiB, so keep data in files and "
+          + "only the position in the checkpoint; its last piece is")
     }
   }
 
