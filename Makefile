@@ -7,7 +7,7 @@ SEED ?= 1
 ROUNDS ?=
 
 # Everything of ours that swift-format looks at: generated code is taken as the generators write it.
-SOURCES = find Package.swift Sources Tests $(wildcard Benchmarks) -name '*.swift' -not -path '*/Generated/*' -print0
+SOURCES = find Package.swift Sources Tests Benchmarks Examples -name '*.swift' -not -path '*/Generated/*' -print0
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint imports tree format build release faults bench proto

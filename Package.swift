@@ -145,6 +145,9 @@ let package = Package(
       ],
       swiftSettings: strict),
     .executableTarget(
+      name: "example-worker", dependencies: ["BatonHandler", "BatonWorker", lifecycle, logging], path: "Examples",
+      exclude: ["jobs.yaml"], swiftSettings: [.swiftLanguageMode(.v6)]),
+    .executableTarget(
       name: "handler-worker",
       dependencies: ["BatonModel", "BatonHandler", "BatonWorker", lifecycle, signals, logging],
       path: "Tests/HandlerWorker", swiftSettings: strict),

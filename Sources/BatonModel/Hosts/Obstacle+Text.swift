@@ -38,7 +38,7 @@ extension Obstacle {
     case .fleetPaused: "baton resume"
     case .noHosts: "start a worker: baton-worker --name NAME"
     case .hostGone: "start its worker again"
-    case .hostDraining: "baton undrain HOST"
+    case .hostDraining: "baton undrain HOST, or start its worker again"
     case .hostPausedByOwner: "ask its owner to run 'baton-worker resume'"
     case .notPermittedOnHost: "add the identifier to permittedIdentifiers in the host's worker.yaml"
     case .kindNotAccepted: "add the kind to 'accepts' in the host's worker.yaml"

@@ -1,0 +1,54 @@
+import BatonHandler
+import BatonWorker
+import Foundation
+import Logging
+import ServiceLifecycle
+
+/// A worker with handlers of its own: `example-worker NAME DATA-FOLDER`, beside a coordinator on this machine.
+@main
+enum ExampleWorker {
+  static func main() async throws {
+    let arguments = CommandLine.arguments
+    guard arguments.count == 3 else {
+      print("usage: example-worker NAME DATA-FOLDER")
+      exit(64)
+    }
+    let worker = Worker(WorkerConfiguration(name: arguments[1], dataFolder: arguments[2], slots: 2))
+
+    // Batches of a collection: each is durable before the next begins, and a later launch goes on after the last one.
+    worker.register("com.example.db-cleanup") { task in
+      let purgeable = Array(1...2_000)
+      for try await batch in task.batches(of: purgeable, size: 50) {
+        try await purge(batch)
+      }
+    }
+
+    // A cursor of one's own, for work that is no collection.
+    worker.register("com.example.import.*") { task in
+      let settings = try task.payload(as: ImportSettings.self)
+      var position = try task.lastCheckpoint(as: Position.self) ?? Position(page: 0)
+      while position.page < settings.pages {
+        try Task.checkCancellation()  // The launch has expired; task.expiry says why and until when.
+        task.update(subtitle: "page \(position.page + 1) of \(settings.pages), \(task.wildcard ?? "")")
+        position.page += 1
+        try await task.checkpoint(position, completed: Int64(position.page), of: Int64(settings.pages))
+      }
+    }
+
+    try await ServiceGroup(
+      services: [worker], gracefulShutdownSignals: [.sigterm, .sigint], logger: Logger(label: "example-worker")
+    ).run()
+  }
+
+  private static func purge(_ rows: ArraySlice<Int>) async throws {
+    try await Task.sleep(for: .milliseconds(20))
+  }
+}
+
+struct ImportSettings: Decodable {
+  var pages: Int
+}
+
+struct Position: Codable {
+  var page: Int
+}
