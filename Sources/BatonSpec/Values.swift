@@ -13,11 +13,12 @@ package enum Values {
 
   /// A duration from submission, or a date of RFC 3339.
   package static func earliestBeginDate(_ text: String) throws(ValueError) -> EarliestBeginDate {
-    guard DateText.looksLikeDate(text) else { return .afterSubmission(try duration(text)) }
-    do {
-      return .at(try DateText.parse(text))
+    do throws(Mistake) {
+      if DateText.looksLikeDate(text) { return .at(try DateText.parse(text)) }
+      return .afterSubmission(try DurationText.parse(text))
     } catch {
-      throw ValueError(description: "'\(text)' is not \(DateText.examples)\(error.hint)")
+      throw ValueError(
+        description: "'\(text)' is neither \(DurationText.examples) nor \(DateText.examples)\(error.hint)")
     }
   }
 

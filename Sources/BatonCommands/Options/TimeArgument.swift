@@ -2,33 +2,17 @@ import ArgumentParser
 import BatonModel
 import BatonSpec
 
-/// Times on the command line. They are read by the decoder of `earliestBeginDate`, so that both places take the same
-/// words and say the same of bad ones.
+/// Times on the command line, in the words that definitions have them.
 struct TimeArgument: Hashable, Sendable {
   var value: EarliestBeginDate
-  /// What is doubtful about it, such as a date over a week off.
+  /// What is doubtful about it.
   var warning: String?
 
-  private static let key = "earliestBeginDate"
-
   init(_ text: String, now: Timestamp) throws {
-    guard text.unicodeScalars.allSatisfy({ $0.value >= 0x20 }) else { throw ValidationError("It must be on one line.") }
-    let quoted = text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")
-    let yaml = "identifier: time\nkind: processing\n\(Self.key): '\(quoted)'\n"
-    let specification = Specification(
-      parsing: Source(name: "time", text: yaml), options: SpecificationOptions(now: now))
-    if let error = specification.errors.first { throw ValidationError(Self.sentence(error)) }
-    guard let value = specification.definitions.first?.definition.earliestBeginDate else {
-      throw ValidationError("It must be a duration such as 15m, or an RFC 3339 date.")
-    }
-    self.value = value
-    warning = specification.warnings.first.map(Self.sentence)
-  }
-
-  /// The message about the key, as one about the option.
-  private static func sentence(_ problem: Problem) -> String {
-    let quotedKey = "'\(key)'"
-    return problem.message.hasPrefix(quotedKey) ? "it" + problem.message.dropFirst(quotedKey.count) : problem.message
+    value = try Self.validated { try Values.earliestBeginDate(text) }
+    let delay = value.resolved(submittedAt: now) - now
+    if delay > .seconds(7 * 86_400) { warning = "it is more than a week off; it is kept, and nothing runs before" }
+    if delay < .zero { warning = "it is in the past; it delays nothing" }
   }
 
   /// For `transform:` of `--earliest`.
@@ -37,10 +21,13 @@ struct TimeArgument: Hashable, Sendable {
   }
 
   /// For `transform:` of durations.
-  static func duration(_ text: String) throws -> Duration {
-    guard case .afterSubmission(let duration) = try earliest(text).value else {
-      throw ValidationError("It must be a duration such as 500ms, 30s, 10m, 24h or 7d.")
+  static func duration(_ text: String) throws -> Duration { try validated { try Values.duration(text) } }
+
+  private static func validated<Value>(_ body: () throws -> Value) throws -> Value {
+    do {
+      return try body()
+    } catch let error as ValueError {
+      throw ValidationError("\(error)")
     }
-    return duration
   }
 }
