@@ -81,7 +81,8 @@ extension Worker {
         note(error.message)
       }
       if Task.isCancelled { return nil }
-      try await clocks.sleep(pause.next(afterConnectionOf: clocks.instant() - before))
+      let longest = state.withLock { $0.core.longestPause }
+      try await clocks.sleep(pause.next(afterConnectionOf: clocks.instant() - before, atMost: longest))
     }
     return nil
   }
@@ -163,10 +164,18 @@ extension Worker {
 struct Reconnection {
   private var attempts = 0
 
-  mutating func next(afterConnectionOf lifetime: Duration) -> Duration {
+  mutating func next(afterConnectionOf lifetime: Duration, atMost longest: Duration) -> Duration {
     attempts = lifetime > .seconds(5) ? 1 : min(attempts + 1, 6)
-    let base = 50 << (attempts - 1)
-    return .milliseconds(base / 2 + Int.random(in: 0...base / 2))
+    let pause = min(Duration.milliseconds(50 << (attempts - 1)), longest)
+    return pause * Double.random(in: 0.5...1)
+  }
+}
+
+extension WorkerCore {
+  /// How long this worker may wait before it tries to connect again: a tenth of the lease it holds, so that a
+  /// coordinator that comes back within the lease finds it in time.
+  fileprivate var longestPause: Duration {
+    if case .held(_, let term, _) = lease { min(term / 10, .milliseconds(1600)) } else { .milliseconds(1600) }
   }
 }
 
