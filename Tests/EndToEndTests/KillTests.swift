@@ -15,12 +15,14 @@ extension EndToEnd {
         batchSize: 4
       """
 
-    private func start(_ fleet: ProcessFleet, workers: [String]) async throws {
-      try await fleet.startCoordinator()
+    /// A fleet that works on the job, once its first hundred items have run.
+    private func start(_ fleet: ProcessFleet, workers: [String], lease: String = "1s") async throws {
+      try await fleet.startCoordinator(lease: lease)
       for name in workers { try await fleet.startWorker(name) }
       try fleet.write(job.replacing("PATH", with: fleet.pipe.path), to: "count.yaml")
       let submitted = try await fleet.baton("submit", "-f", "count.yaml")
       #expect(submitted.status == 0, "\(submitted.errors)")
+      await fleet.pipe.first { $0.hasSuffix(" 100") }
     }
 
     /// How often each item ran.
@@ -35,7 +37,6 @@ extension EndToEnd {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
       try await start(fleet, workers: ["one", "two"])
-      await fleet.pipe.first { $0.hasSuffix(" 100") }
       let host = try #require(try await fleet.show("com.example.count").launchHistory.last?.host)
       let worker = try #require(fleet.worker(host))
       for child in worker.children { kill(child, SIGKILL) }
@@ -55,11 +56,7 @@ extension EndToEnd {
     func killWorkerProper() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
-      try await fleet.startCoordinator(lease: "30s")
-      try await fleet.startWorker("one")
-      try fleet.write(job.replacing("PATH", with: fleet.pipe.path), to: "count.yaml")
-      _ = try await fleet.baton("submit", "-f", "count.yaml")
-      await fleet.pipe.first { $0.hasSuffix(" 100") }
+      try await start(fleet, workers: ["one"], lease: "30s")
       let worker = try #require(fleet.worker("one"))
       for child in worker.children { kill(child, SIGKILL) }
       // Long before the lease of 30 s is over.
@@ -76,11 +73,7 @@ extension EndToEnd {
     func killCoordinator() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
-      try await fleet.startCoordinator(lease: "15s")
-      try await fleet.startWorker("one")
-      try fleet.write(job.replacing("PATH", with: fleet.pipe.path), to: "count.yaml")
-      _ = try await fleet.baton("submit", "-f", "count.yaml")
-      await fleet.pipe.first { $0.hasSuffix(" 100") }
+      try await start(fleet, workers: ["one"], lease: "15s")
       fleet.coordinator?.signal(SIGKILL)
       _ = await fleet.coordinator?.finished()
       try await fleet.startCoordinator(lease: "15s")
@@ -98,7 +91,6 @@ extension EndToEnd {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
       try await start(fleet, workers: ["one", "two"])
-      await fleet.pipe.first { $0.hasSuffix(" 100") }
       let host = try #require(try await fleet.show("com.example.count").launchHistory.last?.host)
       let worker = try #require(fleet.worker(host))
       worker.signal(SIGTERM)
