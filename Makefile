@@ -10,7 +10,7 @@ ROUNDS ?=
 SOURCES = find Package.swift Sources Tests Benchmarks Examples -name '*.swift' -not -path '*/Generated/*' -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint imports tree format build release faults bench proto
+.PHONY: help demo test check lint imports tree contract format build release faults bench proto
 
 ## help: says what there is to make
 help:
@@ -26,8 +26,8 @@ test:
 	$(SWIFT) test --skip EndToEndTests
 	$(SWIFT) test --skip-build --filter EndToEndTests
 
-## check: what CI runs: format, import direction, the tree, and the tests (with warnings as errors)
-check: lint imports tree test
+## check: what CI runs: format, import direction, the tree, the contract's rows, and the tests (with warnings as errors)
+check: lint imports tree contract test
 
 ## lint: fails if a file is not as `make format` would leave it
 lint:
@@ -41,6 +41,10 @@ imports:
 ## tree: fails if something unfinished, or a path of somebody's home, is in the tree
 tree:
 	Scripts/check-tree
+
+## contract: fails if a row of the contract has no test, or its page is old (Scripts/check-contract --write)
+contract:
+	Scripts/check-contract
 
 ## format: brings every Swift file into shape
 format:

@@ -26,6 +26,7 @@ let package = Package(
   platforms: [.macOS(.v15)],
   products: [
     .library(name: "BatonHandler", targets: ["BatonHandler"]),
+    .library(name: "BatonTestKit", targets: ["BatonTestKit"]),
     .library(name: "BatonWorker", targets: ["BatonWorker"]),
     .executable(name: "baton", targets: ["baton"]),
     .executable(name: "baton-worker", targets: ["baton-worker"]),
@@ -59,6 +60,7 @@ let package = Package(
         .product(name: "SystemPackage", package: "swift-system"), .product(name: "Yams", package: "Yams"),
       ], swiftSettings: strict),
     .target(name: "BatonHandler", dependencies: ["BatonModel"], swiftSettings: strict),
+    .target(name: "BatonTestKit", dependencies: ["BatonModel", "BatonHandler"], swiftSettings: strict),
     .target(
       name: "BatonStore",
       dependencies: [
@@ -119,45 +121,61 @@ let package = Package(
         "BatonModel", "BatonHandler", "BatonStore", "BatonWire", "BatonCoordinator", "BatonWorker", lifecycle, signals,
         logging, .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], path: "Benchmarks", swiftSettings: [.swiftLanguageMode(.v6)]),
+    .target(name: "ContractRows", path: "Tests/ContractRows", exclude: ["rows.tsv"], swiftSettings: strict),
     .testTarget(
-      name: "BatonSpecTests", dependencies: ["BatonSpec", "BatonModel", .product(name: "Yams", package: "Yams")],
+      name: "BatonSpecTests",
+      dependencies: ["ContractRows", "BatonSpec", "BatonModel", .product(name: "Yams", package: "Yams")],
       exclude: ["Corpus"], swiftSettings: strict),
-    .testTarget(name: "BatonModelTests", dependencies: ["BatonModel"], swiftSettings: strict),
+    .testTarget(name: "BatonModelTests", dependencies: ["ContractRows", "BatonModel"], swiftSettings: strict),
     .testTarget(
-      name: "BatonCoordinatorTests", dependencies: ["BatonModel", "BatonSpec", "BatonStore", "BatonCoordinator"],
+      name: "BatonCoordinatorTests",
+      dependencies: ["ContractRows", "BatonModel", "BatonSpec", "BatonStore", "BatonCoordinator"],
       swiftSettings: strict),
     .testTarget(
       name: "BatonWireTests", dependencies: ["BatonModel", "BatonProtobuf", "BatonWire", protobuf],
       swiftSettings: strict),
     .testTarget(
       name: "BatonTests",
-      dependencies: ["BatonModel", "BatonSpec", "BatonStore", "BatonCoordinator", "BatonCommands"],
+      dependencies: ["ContractRows", "BatonModel", "BatonSpec", "BatonStore", "BatonCoordinator", "BatonCommands"],
       exclude: ["Golden"], swiftSettings: strict),
     .testTarget(
       name: "BatonStoreTests",
-      dependencies: ["BatonModel", "BatonStore", "BatonSimulation", .product(name: "GRDB", package: "GRDB.swift")],
+      dependencies: [
+        "ContractRows", "BatonModel", "BatonStore", "BatonSimulation", .product(name: "GRDB", package: "GRDB.swift"),
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "BatonWorkerTests",
       dependencies: [
-        "BatonModel", "BatonHandler", "BatonWire", "BatonWorker", logging,
+        "ContractRows", "BatonModel", "BatonHandler", "BatonWire", "BatonWorker", logging,
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "example-worker", dependencies: ["BatonHandler", "BatonWorker", lifecycle, logging], path: "Examples",
-      exclude: ["jobs.yaml"], swiftSettings: [.swiftLanguageMode(.v6)]),
+      exclude: ["TestKit", "jobs.yaml"], swiftSettings: [.swiftLanguageMode(.v6)]),
     .executableTarget(
       name: "handler-worker",
       dependencies: ["BatonModel", "BatonHandler", "BatonWorker", lifecycle, signals, logging],
       path: "Tests/HandlerWorker", swiftSettings: strict),
     .testTarget(
-      name: "EndToEndTests", dependencies: ["BatonWire", "baton", "baton-worker", "handler-worker"],
+      name: "EndToEndTests", dependencies: ["ContractRows", "BatonWire", "baton", "baton-worker", "handler-worker"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "BatonTestKitTests", dependencies: ["BatonModel", "BatonHandler", "BatonTestKit", "ContractRows"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TestKitExamples", dependencies: ["BatonHandler", "BatonTestKit"], path: "Examples/TestKit",
+      swiftSettings: [.swiftLanguageMode(.v6)]),
+    .testTarget(
+      name: "ContractTests",
+      dependencies: ["ContractRows", "BatonModel", "BatonStore", "BatonCoordinator", "BatonWorker"],
       swiftSettings: strict),
     .testTarget(
       name: "EmbeddedTests",
       dependencies: [
-        "BatonModel", "BatonHandler", "BatonStore", "BatonWire", "BatonCoordinator", "BatonWorker", logging,
+        "ContractRows", "BatonModel", "BatonHandler", "BatonStore", "BatonWire", "BatonCoordinator", "BatonWorker",
+        logging,
       ], swiftSettings: strict),
   ]
 )

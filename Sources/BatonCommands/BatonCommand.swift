@@ -36,13 +36,14 @@ package struct BatonCommand: AsyncParsableCommand {
       CommandGroup(
         name: "Requests",
         subcommands: [
-          SubmitCommand.self, ListCommand.self, ShowCommand.self, WatchCommand.self, WaitCommand.self, LogsCommand.self,
-          ExplainCommand.self, CancelCommand.self, RetryCommand.self,
+          SubmitCommand.self, PokeCommand.self, ListCommand.self, ShowCommand.self, WatchCommand.self,
+          WaitCommand.self, LogsCommand.self, ExplainCommand.self, CancelCommand.self, RetryCommand.self,
         ]),
       CommandGroup(
         name: "Fleet",
         subcommands: [
-          HostsCommand.self, DrainCommand.self, UndrainCommand.self, PauseCommand.self, ResumeCommand.self,
+          HostsCommand.self, DrainCommand.self, UndrainCommand.self, EvictCommand.self, PauseCommand.self,
+          ResumeCommand.self, SimulateCommand.self,
         ]),
     ])
 

@@ -1,3 +1,5 @@
+import BatonModel
+
 /// What a command tells the shell: the numbers of sysexits(3) where it has one for the case.
 package enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
   /// Done, or accepted.
@@ -21,10 +23,6 @@ package enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
 
   /// The status of a refusal with one of Apple's four codes.
   init(refusalCode: String) {
-    switch refusalCode {
-    case "unavailable": self = .unavailable
-    case "notPermitted": self = .notPermitted
-    default: self = .refused
-    }
+    self = RefusalName(rawValue: refusalCode).flatMap { ExitStatus(rawValue: $0.exitStatus) } ?? .refused
   }
 }

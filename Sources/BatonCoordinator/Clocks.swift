@@ -5,10 +5,16 @@ package import BatonStore
 package struct Clocks: Sendable {
   package var now: @Sendable () -> Now
   package var sleep: @Sendable (Duration) async throws -> Void
+  /// Names the boot of the machine that the instants of `now` belong to; empty if nobody knows.
+  package var boot: @Sendable () -> String
 
-  package init(now: @escaping @Sendable () -> Now, sleep: @escaping @Sendable (Duration) async throws -> Void) {
+  package init(
+    now: @escaping @Sendable () -> Now, sleep: @escaping @Sendable (Duration) async throws -> Void,
+    boot: @escaping @Sendable () -> String = { "" }
+  ) {
     self.now = now
     self.sleep = sleep
+    self.boot = boot
   }
 }
 

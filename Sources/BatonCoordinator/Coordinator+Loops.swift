@@ -28,13 +28,16 @@ extension Coordinator {
     }
     let answers: [ClaimAnswer]
     do {
-      answers = try await store.claim(claims, at: clocks.now().date)
+      answers = try await store.claim(claims, at: now().moment)
     } catch let error as StoreError {
       try await giveUp(reservations, because: error)
       return false
     }
     settle(reservations, answers)
-    return answers.contains { !$0.assignments.isEmpty }
+    // A class that turned out to be empty held places that another one may use.
+    return zip(claims, answers).contains { claim, answer in
+      !answer.assignments.isEmpty || (!claim.places.isEmpty && !answer.hasMore)
+    }
   }
 
   /// Classes of requests that were submitted before this coordinator started name definitions it has not seen yet.
@@ -50,7 +53,7 @@ extension Coordinator {
   private func settle(_ reservations: [Dispatcher.Reservation], _ answers: [ClaimAnswer]) {
     decide { state in
       zip(reservations, answers).flatMap { reservation, answer in
-        state.noteEligible(answer.nextEligibleAt)
+        state.nextDue.join(answer.nextDue)
         return state.dispatcher.settle(reservation, with: answer.assignments, hasMore: answer.hasMore)
       }
     }
@@ -77,7 +80,7 @@ extension Coordinator {
     case .endLease(let host, let incarnation, let countsAsLoss):
       logger.warning("the lease of a host ended", metadata: ["host": "\(host)", "incarnation": "\(incarnation)"])
       let answers = try await persistently {
-        try await self.store.endLease(host, incarnation, countsAsLoss: countsAsLoss, at: self.clocks.now().date)
+        try await self.store.endLease(host, incarnation, countsAsLoss: countsAsLoss, at: self.now().moment)
       }
       decide { state in
         state.dispatcher.leaseEnded(host, incarnation)
@@ -87,8 +90,13 @@ extension Coordinator {
       for answer in answers { watchers.changed(answer.request) }
       dispatchSignal.raise()
     case .noteExpiry(let launch, let reason):
-      _ = try await persistently { try await self.store.noteExpiry(launch, reason, at: self.clocks.now().date) }
+      _ = try await persistently { try await self.store.noteExpiry(launch, reason, at: self.now().moment) }
       watchers.changed(launch.request)
+    case .note(let request, let event, let detail):
+      try await persistently { try await self.store.note(event, detail: detail, of: request, at: self.now().moment) }
+      watchers.changed(request)
+    case .report(let host, let word):
+      try await persistently { try await self.store.noteReports([host: word], at: self.now().moment) }
     }
   }
 
@@ -110,8 +118,8 @@ extension Coordinator {
   func timeLoop() async throws {
     while true {
       try await clocks.sleep(Self.tickInterval)
-      let now = clocks.now()
-      decide { $0.dispatcher.tick(at: now.instant) }
+      let now = now()
+      decide { $0.dispatcher.tick(at: now) }
       dispatchSignal.raise()
     }
   }
@@ -120,49 +128,58 @@ extension Coordinator {
   func promotionLoop() async throws {
     while true {
       try await clocks.sleep(Self.tickInterval)
-      let date = clocks.now().date
-      if state.withLock({ $0.takeDue(at: date) }) { try await promote(at: date) }
+      let now = now().moment
+      if state.withLock({ $0.takeDue(at: now) }) { try await promote(at: now) }
     }
   }
 
-  private func promote(at date: Timestamp) async throws {
+  private func promote(at now: Moment) async throws {
     do {
-      let promotion = try await store.promote(at: date, limit: 10_000)
+      let promotion = try await store.promote(at: now, limit: 10_000)
       state.withLock { state in
-        state.noteEligible(promotion.nextEligibleAt)
+        state.nextDue.join(promotion.nextDue)
         for requirementClass in promotion.classes.keys.sorted() { state.dispatcher.noteReady(requirementClass) }
       }
       dispatchSignal.raise()
     } catch let error as StoreError where error.isPassing {
-      state.withLock { $0.noteEligible(date) }
+      state.withLock { $0.nextDue.join(NextDue(steady: now.steady)) }
       note(error, while: "making requests ready whose time has come")
     }
   }
 
-  func pruneLoop() async throws {
+  /// How often the house is kept: this much of the steady clock may be lost if the machine dies.
+  private static let housekeepingInterval = Duration.seconds(60)
+
+  func housekeepingLoop() async throws {
+    var keptPace: [IdentifierPattern: Duration] = [:]
     while true {
-      try await clocks.sleep(.seconds(60))
+      try await clocks.sleep(Self.housekeepingInterval)
       do {
-        while try await store.prune(settings.retention, at: clocks.now().date) {
+        try await saveClock()
+        try await keepPace(&keptPace)
+        while try await store.prune(settings.retention, at: now().moment) {
           try await clocks.sleep(.milliseconds(50))
         }
       } catch let error as StoreError where error.isPassing {
-        note(error, while: "deleting old requests")
+        note(error, while: "keeping house")
       }
     }
+  }
+
+  private func keepPace(_ kept: inout [IdentifierPattern: Duration]) async throws {
+    let usual = state.withLock { $0.dispatcher.usualBatches }
+    let news = usual.filter { kept[$0.key] != $0.value }
+    guard !news.isEmpty else { return }
+    try await store.notePace(news)
+    kept = usual
   }
 }
 
 extension Coordinator.State {
-  mutating func noteEligible(_ date: Timestamp?) {
-    guard let date, date < .distantFuture else { return }
-    nextEligibleAt = min(nextEligibleAt ?? date, date)
-  }
-
   /// Forgets the next time if it has come; whoever forgets it asks the store for the one after.
-  mutating func takeDue(at date: Timestamp) -> Bool {
-    guard let next = nextEligibleAt, next <= date else { return false }
-    nextEligibleAt = nil
+  mutating func takeDue(at now: Moment) -> Bool {
+    guard nextDue.hasCome(at: now) else { return false }
+    nextDue = NextDue()
     return true
   }
 
@@ -170,15 +187,10 @@ extension Coordinator.State {
   mutating func note(_ answer: EndingAnswer) {
     dispatcher.ended(answer.launch)
     updates[answer.launch] = nil
-    switch answer.state {
-    case .ready: dispatcher.noteReady(answer.requirementClass)
-    case .scheduled: noteEligible(answer.eligibleAt)
-    case .running, .succeeded, .failed, .cancelled: break
-    }
-    guard let released = answer.released else { return }
+    if answer.state == .ready { dispatcher.noteReady(answer.requirementClass) }
     // Ready at once or later: promotion finds out which, the class is only a hint.
-    dispatcher.noteReady(released)
-    noteEligible(answer.releasedEligibleAt)
+    if let released = answer.released { dispatcher.noteReady(released) }
+    nextDue.join(answer.nextDue)
   }
 }
 

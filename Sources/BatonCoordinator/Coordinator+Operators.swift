@@ -15,7 +15,7 @@ extension Coordinator {
     }
     let applied = try await translating {
       try await self.store.apply(
-        definitions, seeds: definitions.map { _ in .new() }, at: self.clocks.now().date)
+        definitions, seeds: definitions.map { _ in .new() }, at: self.now().moment)
     }
     let stored = try await store.definitions()
     state.withLock { state in
@@ -25,7 +25,7 @@ extension Coordinator {
         if let one = state.index.definition(for: receipt.identifier) {
           state.dispatcher.noteReady(RequirementClass(definition: one.id, priority: one.definition.priority))
         }
-        state.noteEligible(receipt.eligibleAt)
+        state.nextDue.join(receipt.due)
       }
     }
     dispatchSignal.raise()
@@ -64,12 +64,12 @@ extension Coordinator {
     try await store.requests(filter, after: after, limit: limit).map(withUpdates)
   }
 
-  /// The record with what its running launch said since its last checkpoint.
-  private func withUpdates(_ record: RequestRecord) -> RequestRecord {
+  /// The record with every time on the wall clock, and what its running launch said since its last checkpoint.
+  func withUpdates(_ record: RequestRecord) -> RequestRecord {
+    var record = record.onWallClock(at: now().moment)
     guard record.state == .running else { return record }
     let launch = LaunchKey(request: record.id, number: record.launches)
     guard let update = state.withLock({ $0.updates[launch] }) else { return record }
-    var record = record
     record.title = update.title ?? record.title
     record.subtitle = update.subtitle ?? record.subtitle
     record.progress.completedUnits = update.completedUnits ?? record.progress.completedUnits
@@ -97,7 +97,7 @@ extension Coordinator {
 
   package func cancel(_ selection: RequestSelection, by principal: String) async throws -> [Cancellation] {
     let cancellations = try await translating {
-      try await self.store.cancel(selection, by: principal, at: self.clocks.now().date)
+      try await self.store.cancel(selection, by: principal, at: self.now().moment)
     }
     decide { state in
       cancellations.flatMap { cancellation -> [Dispatcher.Effect] in
@@ -115,7 +115,7 @@ extension Coordinator {
     let fleet = try await store.fleet()
     state.withLock { state in
       for requirementClass in fleet.readyClasses { state.dispatcher.noteReady(requirementClass) }
-      state.noteEligible(fleet.nextEligibleAt)
+      state.nextDue.join(fleet.nextDue)
     }
     dispatchSignal.raise()
   }
@@ -123,7 +123,7 @@ extension Coordinator {
   package func retry(_ identifier: JobIdentifier, number: Int?, skippingBatch: Bool) async throws -> RequestRecord {
     let found = try await request(identifier, number: number)
     let record = try await translating {
-      try await self.store.retry(found.id, skippingBatch: skippingBatch, at: self.clocks.now().date)
+      try await self.store.retry(found.id, skippingBatch: skippingBatch, at: self.now().moment)
     }
     state.withLock {
       $0.dispatcher.noteReady(RequirementClass(definition: record.definition, priority: record.priority))
@@ -135,18 +135,40 @@ extension Coordinator {
   // MARK: Hosts
 
   package func setDraining(_ host: HostName, _ isDraining: Bool) async throws {
-    guard state.withLock({ $0.dispatcher.hosts[host] != nil }) else {
-      let known = state.withLock { $0.dispatcher.hosts.keys.sorted().map(\.rawValue) }
-      throw OperatorError.notFound(
-        "there is no host '\(host)'"
-          + (known.isEmpty
-            ? ": none has connected yet"
-            : "; known: "
-              + known.joined(separator: ", ")))
-    }
-    try await store.setDraining(host, isDraining, at: clocks.now().date)
+    try requireKnown(host)
+    try await translating { try await self.store.setDraining(host, isDraining, at: self.now().moment) }
     decide { $0.dispatcher.setDraining(host, isDraining) }
     dispatchSignal.raise()
+  }
+
+  /// - Throws: `.notFound`, with the names of the hosts that are known.
+  func requireKnown(_ host: HostName) throws {
+    let known = state.withLock { $0.dispatcher.hosts.keys.sorted().map(\.rawValue) }
+    guard !known.contains(host.rawValue) else { return }
+    throw OperatorError.notFound(
+      "there is no host '\(host)'"
+        + (known.isEmpty ? ": none has connected yet" : "; known: " + known.joined(separator: ", ")))
+  }
+
+  /// Moves launches away from a host and keeps them away, or takes that back. Without a host: from where it runs now, or
+  /// back everywhere. Answers the hosts.
+  package func setEvicted(
+    _ pattern: IdentifierPattern, from host: HostName?, _ isEvicted: Bool
+  ) async throws -> [HostName] {
+    if let host { try requireKnown(host) }
+    let hosts = host.map { [$0] } ?? state.withLock { $0.dispatcher.hosts(with: pattern, isEvicted: !isEvicted) }
+    guard !hosts.isEmpty else {
+      throw OperatorError.conflict(
+        isEvicted
+          ? "'\(pattern)' runs nowhere now: name the host that it shall not run on with --host"
+          : "'\(pattern)' is evicted from no host")
+    }
+    for host in hosts {
+      try await translating { try await self.store.setEvicted(pattern, from: host, isEvicted) }
+      decide { $0.dispatcher.setEvicted(pattern, from: host, isEvicted) }
+    }
+    dispatchSignal.raise()
+    return hosts
   }
 
   package func setPaused(_ isPaused: Bool) async throws {
@@ -164,10 +186,11 @@ extension Coordinator {
   }
 
   /// Every obstacle of the request now: its own, the fleet's and each host's. The dispatcher decides with the same ones.
-  package func obstacles(of record: RequestRecord) async throws -> [HostObstacle] {
+  func obstacles(of record: RequestRecord) async throws -> [HostObstacle] {
     let own = record.waitsBecause.map { [HostObstacle(host: nil, obstacle: $0)] } ?? []
     guard record.state.isPending, let definition = try await store.definition(record.definition) else { return own }
-    return own + state.withLock { $0.obstacles(for: definition) }
+    let now = now().moment
+    return own + state.withLock { $0.obstacles(for: definition, record.identifier, at: now) }
   }
 
   /// Why nothing could run this definition as the fleet is now, nil if some host could or might soon.

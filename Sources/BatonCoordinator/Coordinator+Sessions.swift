@@ -58,7 +58,7 @@ extension Coordinator {
     logger.notice("a worker came back as another process", metadata: ["host": "\(host)"])
     let answers = try await persistently {
       try await self.store.endLease(
-        host, incarnation, countsAsLoss: host != self.settings.embeddedHost, at: self.clocks.now().date)
+        host, incarnation, countsAsLoss: host != self.settings.embeddedHost, at: self.now().moment)
     }
     decide { state in
       state.dispatcher.leaseEnded(host, incarnation)
@@ -69,8 +69,10 @@ extension Coordinator {
   }
 
   private func attached(_ hello: Hello, held: [LaunchKey], _ connection: Connection) async throws {
-    let date = clocks.now().date
-    try await persistently { try await self.store.grantLease(hello.host, hello.incarnation, at: date) }
+    let now = now().moment
+    try await persistently {
+      try await self.store.grantLease(hello.host, hello.incarnation, report: hello.word, at: now)
+    }
     let assignments = try await persistently { try await self.store.assignments(on: hello.host) }
     let unknown = state.withLock { state in
       assignments.map(\.definition).filter { state.dispatcher.definitions[$0] == nil }
@@ -82,7 +84,7 @@ extension Coordinator {
     decide { state in
       state.connections[hello.host]?.close()
       state.connections[hello.host] = connection
-      state.lastSeen[hello.host] = date
+      state.lastSeen[hello.host] = now.date
       return state.dispatcher.attached(
         hello.host, hello.incarnation, held: held, running: hello.running, assignments: assignments)
     }
@@ -112,6 +114,7 @@ extension Coordinator {
   ) async {
     var messages = first
     repeat {
+      noteProgress(messages, of: host)
       let forStore = messages.filter { !takeAtOnce($0, from: host) }
       if !forStore.isEmpty, !pending.send(contentsOf: forStore) { break }
       guard let next = await connection.up.receive() else { break }
@@ -119,6 +122,15 @@ extension Coordinator {
     } while true
     pending.close()
     connection.close()
+  }
+
+  /// Progress counts when it is said, not when the disk has it.
+  private func noteProgress(_ messages: [WorkerMessage], of host: HostName) {
+    let steps = messages.compactMap(\.step)
+    guard !steps.isEmpty else { return }
+    state.withLock { state in
+      for (launch, step) in steps { state.dispatcher.progressed(launch, step, on: host) }
+    }
   }
 
   /// What needs no store is answered here, whatever the disk does; false for everything else.
@@ -130,7 +142,11 @@ extension Coordinator {
         return state.dispatcher.heartbeat(number, from: host, at: self.clocks.now().instant)
       }
     case .conditions(let conditions):
-      state.withLock { $0.dispatcher.conditionsChanged(conditions, on: host) }
+      let word = state.withLock { state in
+        state.dispatcher.conditionsChanged(conditions, on: host)
+        return state.dispatcher.hosts[host]?.word
+      }
+      if let word { storeWork.send(.report(host, word)) }
       dispatchSignal.raise()
     case .draining:
       state.withLock { $0.dispatcher.workerDrains(host) }
@@ -197,7 +213,7 @@ extension Coordinator {
 
   private func save(_ checkpoints: [Checkpoint], _ connection: Connection) async throws {
     guard !checkpoints.isEmpty else { return }
-    let answers = try await store.checkpoint(checkpoints, at: clocks.now().date)
+    let answers = try await store.checkpoint(checkpoints, at: now().moment)
     let messages = zip(checkpoints, answers).map { checkpoint, answer -> CoordinatorMessage in
       switch answer {
       case .committed(let batch): .committed(checkpoint.launch, batch: batch)
@@ -219,11 +235,44 @@ extension Coordinator {
 
   private func end(_ endings: [Ending], _ connection: Connection) async throws {
     guard !endings.isEmpty else { return }
-    let answers = try await store.end(endings, at: clocks.now().date)
+    let answers = try await store.end(endings, at: now().moment)
     connection.down.send(contentsOf: endings.map { .endingCommitted($0.launch) })
     state.withLock { state in for answer in answers { state.note(answer) } }
     dispatchSignal.raise()
-    for answer in answers { watchers.changed(answer.request) }
+    for (ending, answer) in zip(endings, answers) {
+      if !ending.isGraceful { warn(of: answer) }
+      watchers.changed(answer.request)
+    }
+  }
+
+  private func warn(of answer: EndingAnswer) {
+    logger.warning(
+      "a launch ignored its expiry, and was ended at its deadline",
+      metadata: ["identifier": "\(answer.identifier)", "launch": "\(answer.launch)"])
+  }
+}
+
+extension WorkerMessage {
+  /// What counts as progress of a launch.
+  fileprivate var step: (LaunchKey, Dispatcher.Step)? {
+    switch self {
+    case .checkpoint(let checkpoint):
+      (checkpoint.launch, .batch(completed: checkpoint.completedUnits, of: checkpoint.totalUnits))
+    case .items(let page): (page.launch, .items)
+    case .update(let update):
+      update.completedUnits.map { (update.launch, .units(completed: $0, of: update.totalUnits)) }
+    case .hello, .heartbeat, .conditions, .itemsWanted, .output, .expiring, .ended, .draining: nil
+    }
+  }
+}
+
+extension Hello {
+  fileprivate var word: HostWord { HostWord(version: version, capabilities: capabilities, conditions: conditions) }
+}
+
+extension HostState {
+  fileprivate var word: HostWord {
+    HostWord(version: version, capabilities: host.capabilities, conditions: host.conditions)
   }
 }
 

@@ -10,7 +10,10 @@ extension Coordinator {
     guard state.withLock({ $0.isAccepting }) else {
       return submissions.map { _ in .refused(.unavailable("it is shutting down; submit again in a moment")) }
     }
-    let plans = state.withLock { state in submissions.map { state.plan($0) } }
+    let now = now().moment
+    let plans = state.withLock { state in
+      submissions.map { state.plan($0, permitted: settings.permittedIdentifiers, at: now) }
+    }
     let offers = plans.compactMap(\.offer)
     var answers = try await take(offers, plans)[...]
     return plans.map { plan in
@@ -24,7 +27,7 @@ extension Coordinator {
   private func take(_ offers: [SubmissionOffer], _ plans: [SubmissionPlan]) async throws -> [SubmissionAnswer] {
     let answers: [SubmissionAnswer]
     do {
-      answers = offers.isEmpty ? [] : try await store.submit(offers, at: clocks.now().date)
+      answers = offers.isEmpty ? [] : try await store.submit(offers, at: now().moment)
     } catch {
       decide { state in
         plans.compactMap(\.reservation).flatMap { state.dispatcher.settle($0, with: [], hasMore: true) }
@@ -52,8 +55,14 @@ enum SubmissionPlan {
 }
 
 extension Coordinator.State {
-  mutating func plan(_ submission: Submission) -> SubmissionPlan {
-    guard let stored = index.definition(for: submission.identifier) else {
+  /// - Parameter permitted: what may be defined here; empty means everything. A definition that was applied before the
+  ///   configuration forbade it is of no use.
+  mutating func plan(
+    _ submission: Submission, permitted: [IdentifierPattern], at now: Moment
+  ) -> SubmissionPlan {
+    guard let stored = index.definition(for: submission.identifier),
+      permitted.isEmpty || permitted.contains(where: { $0.covers(stored.definition.pattern) })
+    else {
       return .refused(.notPermitted(submission.identifier, nearest: index.nearest(to: submission.identifier)))
     }
     dispatcher.learn(stored.id, stored.definition)
@@ -62,9 +71,11 @@ extension Coordinator.State {
     // Whoever waits already goes first, unless this one would rather fail than wait.
     let mayOvertake = stored.definition.strategy == .fail
     guard mayOvertake || dispatcher.ready[requirementClass] == nil,
-      let reservation = dispatcher.reserve(requirementClass, count: 1).first
+      let reservation = dispatcher.reserve(requirementClass, submission.identifier, count: 1).first
     else {
-      let refusal = mayOvertake ? Refusal.immediateRunIneligible(obstacles(for: stored.definition)) : nil
+      let refusal =
+        mayOvertake
+        ? Refusal.immediateRunIneligible(obstacles(for: stored.definition, submission.identifier, at: now)) : nil
       return .offered(SubmissionOffer(submission: submission, definition: stored.id, refusal: refusal), nil)
     }
     let offer = SubmissionOffer.Offer(
@@ -73,10 +84,13 @@ extension Coordinator.State {
     return .offered(SubmissionOffer(submission: submission, definition: stored.id, host: offer), reservation)
   }
 
-  func obstacles(for definition: Definition) -> [HostObstacle] {
-    let (fleet, hosts) = dispatcher.obstacles(for: definition)
-    return fleet.map { HostObstacle(host: nil, obstacle: $0) }
+  /// Every obstacle of the fleet and its hosts, with times on the wall clock.
+  func obstacles(for definition: Definition, _ identifier: JobIdentifier, at now: Moment) -> [HostObstacle] {
+    let (fleet, hosts) = dispatcher.obstacles(for: definition, identifier)
+    let all =
+      fleet.map { HostObstacle(host: nil, obstacle: $0) }
       + hosts.flatMap { host, obstacles in obstacles.map { HostObstacle(host: host, obstacle: $0) } }
+    return all.map { HostObstacle(host: $0.host, obstacle: $0.obstacle.shifted(by: now.date - now.steady)) }
   }
 
   mutating func note(_ answer: SubmissionAnswer, of plan: SubmissionPlan) -> [Dispatcher.Effect] {
@@ -84,7 +98,7 @@ extension Coordinator.State {
     if case .accepted(let receipt, let requirementClass, let launch, _) = answer {
       launches = launch.map { [$0] } ?? []
       if receipt.state == .ready { dispatcher.noteReady(requirementClass) }
-      if receipt.state == .scheduled { noteEligible(receipt.eligibleAt) }
+      nextDue.join(receipt.due)
     }
     guard let reservation = plan.reservation else { return [] }
     return dispatcher.settle(reservation, with: launches, hasMore: true)

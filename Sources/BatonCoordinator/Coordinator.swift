@@ -17,6 +17,8 @@ package final class Coordinator: Sendable {
   /// Says that something may be ready to start.
   let dispatchSignal = Signal()
   let watchers = Watchers()
+  /// Beside the state, because it is read while that is held.
+  private let steadyClock: Mutex<SteadyClock>
   private let attachment = Signal()
   /// Why this coordinator has to end.
   private let fatalErrors = Mailbox<StoreError>(capacity: 1)
@@ -27,7 +29,7 @@ package final class Coordinator: Sendable {
     var connections: [HostName: Connection] = [:]
     /// Texts and progress between checkpoints, of running launches.
     var updates: [LaunchKey: LaunchUpdate] = [:]
-    var nextEligibleAt: Timestamp?
+    var nextDue = NextDue()
     var lastSeen: [HostName: Timestamp] = [:]
     var isAccepting = true
     /// The store's last complaint; nil since it took something.
@@ -37,6 +39,8 @@ package final class Coordinator: Sendable {
   enum StoreWork: Sendable {
     case endLease(HostName, Incarnation, countsAsLoss: Bool)
     case noteExpiry(LaunchKey, ExpiryReason)
+    case note(RequestID, event: String, detail: String)
+    case report(HostName, HostWord)
   }
 
   package init(store: any Store, settings: CoordinatorSettings, clocks: Clocks = .system, logger: Logger) {
@@ -45,35 +49,43 @@ package final class Coordinator: Sendable {
     self.clocks = clocks
     self.logger = logger
     state = Mutex(State(dispatcher: Dispatcher(leaseTerm: settings.leaseTerm)))
+    steadyClock = Mutex(SteadyClock(resuming: nil, at: clocks.now(), boot: clocks.boot()))
+  }
+
+  /// Every clock, read now.
+  func now() -> Now {
+    var now = clocks.now()
+    now.steady = steadyClock.withLock { $0.steady(at: now.instant) }
+    return now
   }
 
   /// Reads what the store knows. Call it once, before anything else.
   package func restore() async throws {
+    let saved = try await store.fleet().clock
+    steadyClock.withLock { $0 = SteadyClock(resuming: saved, at: clocks.now(), boot: clocks.boot()) }
+    try await saveClock()
     try await endEmbeddedLease()
     let fleet = try await store.fleet()
     let definitions = try await store.definitions()
-    let now = clocks.now()
     state.withLock { state in
       state.index = DefinitionIndex(definitions)
-      state.nextEligibleAt = fleet.nextEligibleAt
+      state.nextDue = fleet.nextDue
       for host in fleet.hosts { state.lastSeen[host.name] = host.lastSeenAt }
-      state.dispatcher.restore(
-        definitions: fleet.definitions, isPaused: fleet.isPaused, readyClasses: fleet.readyClasses,
-        hosts: fleet.hosts.map { ($0.name, $0.isDraining, $0.incarnation) },
-        running: fleet.running.map { running in
-          let launch = RunningState(
-            identifier: running.identifier, requirementClass: running.requirementClass, gpus: [],
-            expiring: running.expiring)
-          return (running.host, running.launch, launch)
-        }, at: now.instant)
+      state.dispatcher.restore(fleet, at: now())
     }
+  }
+
+  /// So that the next coordinator can go on with the steady clock.
+  func saveClock() async throws {
+    let now = now()
+    try await store.saveClock(ClockReading(moment: now.moment, boot: clocks.boot(), instant: now.instant))
   }
 
   /// An embedded worker's lease ends with its process: whatever held it before is gone, and its launches are blameless.
   private func endEmbeddedLease() async throws {
     for host in try await store.fleet().hosts where host.name == settings.embeddedHost {
       guard let incarnation = host.incarnation else { continue }
-      _ = try await store.endLease(host.name, incarnation, countsAsLoss: false, at: clocks.now().date)
+      _ = try await store.endLease(host.name, incarnation, countsAsLoss: false, at: now().moment)
     }
   }
 
@@ -87,7 +99,7 @@ package final class Coordinator: Sendable {
         if let error = await self.fatalErrors.receive()?.first { throw error }
       }
       group.addTask { try await self.promotionLoop() }
-      group.addTask { try await self.pruneLoop() }
+      group.addTask { try await self.housekeepingLoop() }
       dispatchSignal.raise()
       try await group.next()
       group.cancelAll()
@@ -138,6 +150,7 @@ package final class Coordinator: Sendable {
     case .endLease(let host, let incarnation, let countsAsLoss):
       storeWork.send(.endLease(host, incarnation, countsAsLoss: countsAsLoss))
     case .noteExpiry(let launch, let reason): storeWork.send(.noteExpiry(launch, reason))
+    case .note(let request, let event, let detail): storeWork.send(.note(request, event: event, detail: detail))
     }
   }
 }

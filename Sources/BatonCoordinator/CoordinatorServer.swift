@@ -4,7 +4,7 @@ import GRPCNIOTransportHTTP2Posix
 package import Logging
 import ServiceLifecycle
 
-/// A coordinator that listens: gRPC for workers and operators, HTTP for health.
+/// A coordinator that listens: gRPC for workers and operators, HTTP for health and pokes.
 package struct CoordinatorServer: Service {
   package let coordinator: Coordinator
   let grpc: HostPort
@@ -57,7 +57,7 @@ package struct CoordinatorServer: Service {
       }
       if let http {
         group.addTask {
-          try await Self.naming(http) { try await health(http).run() }
+          try await Self.naming(http) { try await self.http(http).run() }
           return false
         }
       }

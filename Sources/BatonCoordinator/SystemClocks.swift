@@ -3,5 +3,6 @@ import BatonWire
 extension Clocks {
   /// The machine's own.
   package static let system = Clocks(
-    now: { SystemClocks.now() }, sleep: { try await Task.sleep(for: $0, clock: .continuous) })
+    now: { SystemClocks.now() }, sleep: { try await Task.sleep(for: $0, clock: .continuous) },
+    boot: { SystemClocks.boot })
 }

@@ -48,6 +48,7 @@ public struct Batches<Elements: RandomAccessCollection & Sendable>: AsyncSequenc
       if task.expiry != nil { throw CancellationError() }
       let end = Swift.min(start + size, collection.count)
       offset = end
+      task.runtime.batchBegins()
       return collection[
         collection.index(
           collection.startIndex, offsetBy: start)..<collection.index(

@@ -1,11 +1,5 @@
 import BatonModel
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 extension JobTask {
   /// Saves a cursor of the handler's own, and returns when it is durable: the next launch begins there.
   /// - Parameters:
@@ -17,7 +11,7 @@ extension JobTask {
   public func checkpoint<Cursor: Encodable>(
     _ cursor: Cursor, version: Int = 1, completed: Int64? = nil, of total: Int64? = nil
   ) async throws {
-    let bytes = try [UInt8](JSONEncoder().encode(VersionedCursor(version: version, cursor: cursor)))
+    let bytes = try CheckpointCoding.encode(cursor, version: version)
     let last = runtime.progress
     try await runtime.commit(
       Commit(
@@ -28,25 +22,6 @@ extension JobTask {
   /// - Throws: `HandlerError` with code `.otherVersion` if it was saved with another `version`.
   public func lastCheckpoint<Cursor: Decodable>(as type: Cursor.Type, version: Int = 1) throws -> Cursor? {
     guard let bytes = runtime.progress.cursor else { return nil }
-    let found = try JSONDecoder().decode(CursorVersion.self, from: Data(bytes)).version
-    guard found == version else {
-      throw HandlerError(
-        .otherVersion,
-        "the last checkpoint of \(identifier) has version \(found), this handler reads version \(version): "
-          + "keep reading the old one until its requests have ended")
-    }
-    return try JSONDecoder().decode(VersionedCursor<Cursor>.self, from: Data(bytes)).cursor
+    return try CheckpointCoding.decode(type, version: version, from: bytes, of: identifier)
   }
 }
-
-private struct CursorVersion: Decodable {
-  var version: Int
-}
-
-private struct VersionedCursor<Cursor> {
-  var version: Int
-  var cursor: Cursor
-}
-
-extension VersionedCursor: Encodable where Cursor: Encodable {}
-extension VersionedCursor: Decodable where Cursor: Decodable {}

@@ -9,6 +9,15 @@ package protocol LaunchRuntime: Sendable {
   func commit(_ commit: Commit) async throws
   /// Live texts and progress; never waits.
   func update(title: String?, subtitle: String?, completedUnits: Int64?, totalUnits: Int64?)
+  /// What a refresh found: the last word counts, and travels with the end of the launch.
+  func conclude(_ result: RefreshResult)
+  /// A batch of `JobTask.batches` is handed out: from here on until the next commit the handler is at work on it.
+  func batchBegins()
+}
+
+extension LaunchRuntime {
+  /// Nothing hangs on it in a worker; a test kit interrupts batches here.
+  package func batchBegins() {}
 }
 
 /// The durable part of a checkpoint, before it gets its launch and batch number.
@@ -29,6 +38,3 @@ package struct Commit: Hashable, Sendable {
     self.reachesEnd = reachesEnd
   }
 }
-
-/// The code that runs when a request of its identifier is launched.
-public typealias Handler = @Sendable (JobTask) async throws -> Void

@@ -48,15 +48,47 @@ package struct Instant: Hashable, Sendable, Comparable {
   package static func - (left: Self, right: Self) -> Duration { .nanoseconds(left.nanoseconds - right.nanoseconds) }
 }
 
-/// Both clocks, read together: the fact that every decision takes.
+/// The time as the store takes it: the wall clock for dates, and a steady clock for durations.
+///
+/// Delays, spacing, backoff and allowances are measured on the steady clock. It agrees with the wall clock when a store
+/// is made, goes on over restarts, and never steps; so a step of the wall clock starts nothing early and strands nothing
+/// (promise P7). Only a date that somebody wrote down is compared with the wall clock.
+package struct Moment: Hashable, Sendable {
+  package var date: Timestamp
+  package var steady: Timestamp
+
+  package init(date: Timestamp, steady: Timestamp) {
+    self.date = date
+    self.steady = steady
+  }
+
+  /// A point at which both clocks agree.
+  package init(_ both: Timestamp) { self.init(date: both, steady: both) }
+
+  /// What the wall clock will show when the steady clock shows `steady`, if it does not step before.
+  package func date(ofSteady steady: Timestamp) -> Timestamp {
+    steady == .distantFuture ? steady : date + (steady - self.steady)
+  }
+
+  package static func + (left: Self, right: Duration) -> Self {
+    Moment(date: left.date + right, steady: left.steady + right)
+  }
+}
+
+/// All clocks, read together: the fact that every decision takes. Leases, deadlines and progress go by `instant`.
 package struct Now: Hashable, Sendable {
   package var instant: Instant
   package var date: Timestamp
+  package var steady: Timestamp
 
-  package init(instant: Instant, date: Timestamp) {
+  /// - Parameter steady: nil means that nobody has set the clock right yet, and it agrees with the wall clock.
+  package init(instant: Instant, date: Timestamp, steady: Timestamp? = nil) {
     self.instant = instant
     self.date = date
+    self.steady = steady ?? date
   }
+
+  package var moment: Moment { Moment(date: date, steady: steady) }
 }
 
 extension Duration {

@@ -68,10 +68,10 @@ extension StoreConformance {
       s.advance(.seconds(10))
       let step = try await s.store.promote(at: s.now, limit: 2)
       try expect(step.classes.values.reduce(0, +), 2, "promoted in the first step")
-      try expect(step.nextEligibleAt, s.now + .seconds(-7), "when to come again")
+      try expect(step.nextDue, s.now.due(.seconds(-7)), "when to come again")
       let ready = try await s.store.requests(RequestFilter(states: [.ready]), after: nil, limit: 9)
       try expect(ready.map(\.identifier.rawValue), ["com.1", "com.2"], "who came first")
-      try expect(try await s.store.promote(at: s.now, limit: 2).nextEligibleAt == nil, "more is waiting")
+      try expect(try await s.store.promote(at: s.now, limit: 2).nextDue == NextDue(), "more is waiting")
     },
     Case("the fleet record has what a coordinator needs to start") { s in
       let (definition, launch) = try await s.running()
@@ -89,7 +89,7 @@ extension StoreConformance {
       try expect(fleet.running.map(\.expiring), [.evicted], "their expiry")
       try expect(fleet.readyClasses, [RequirementClass(definition: other, priority: .background)], "ready classes")
       try expect(Set(fleet.definitions.keys), [definition, other], "definitions")
-      try expect(fleet.nextEligibleAt, s.now + .seconds(60), "the next date")
+      try expect(fleet.nextDue, s.now.due(.seconds(60)), "the next date")
       try await s.store.setPaused(false)
       try expect(try await s.store.fleet().isPaused, false, "isPaused after resuming")
     },

@@ -3,18 +3,18 @@ import BatonStore
 
 extension StoreConformance {
   static let endings: [Case] = [
-    Case("a finished launch ends its request as succeeded") { s in
+    Case("a finished launch ends its request as succeeded", rows: [30]) { s in
       let (_, launch) = try await s.running()
       s.advance(.seconds(9))
       let answer = try await s.end(launch)
       try expect([answer.wasLive, answer.state == .succeeded], [true, true], "the answer")
       let record = try await s.record(launch.request)
-      try expect(record.endedAt, s.now, "when it ended")
+      try expect(record.endedAt, s.now.date, "when it ended")
       try expect([record.outcome, record.reason], ["succeeded", nil], "outcome and reason")
       try expect(record.host, StoreScenario.host, "where it ran last")
       let history = try await s.store.launches(of: launch.request)
       try expect(history.map(\.outcome), ["finished"], "the launch's outcome")
-      try expect(history.map(\.endedAt), [s.now], "the launch's end")
+      try expect(history.map(\.endedAt), [s.now.date], "the launch's end")
     },
     Case("an ending that comes twice, or from a superseded launch, changes nothing and says what is true") { s in
       let (definition, first) = try await s.running()
@@ -29,13 +29,13 @@ extension StoreConformance {
       let unknown = try await s.end(LaunchKey(request: RequestID(999), number: 1))
       try expect(unknown.wasLive, false, "an ending of no request")
     },
-    Case("a failure is retried after its backoff as often as the rule says, then the request fails") { s in
+    Case("a failure is retried after its backoff as often as the rule says, then the request fails", rows: [30]) { s in
       let (definition, first) = try await s.running()
       let answer = try await s.end(first, .failed("boom"))
       try expect(answer.state, .scheduled, "after the first failure")
-      try expect(answer.eligibleAt, s.now + .seconds(30), "when it goes on")
+      try expect(answer.nextDue, s.now.due(.seconds(30)), "when it goes on")
       try expect(
-        try await s.record(first.request).waitsBecause, .backingOff(until: s.now + .seconds(30)), "its obstacle")
+        try await s.record(first.request).waitsBecause, .backingOff(until: s.now.steady + .seconds(30)), "its obstacle")
       s.advance(.seconds(30))
       _ = try await s.store.promote(at: s.now, limit: 10)
       try await s.end(try await s.start(definition), .failed("boom again"))
@@ -44,7 +44,7 @@ extension StoreConformance {
       try expect([record.outcome, record.reason], ["failed", "boom again"], "outcome and reason")
       try expect(record.ledger.failures, 2, "failures")
     },
-    Case("an expiry goes on from its checkpoint and uses no retry") { s in
+    Case("an expiry goes on from its checkpoint and uses no retry", rows: [30]) { s in
       let (definition, first) = try await s.running { $0.retry.limit = 0 }
       try expect(try await s.end(first, .expired(.thermal)).state, .ready, "after an expiry")
       let record = try await s.record(first.request)
@@ -52,17 +52,17 @@ extension StoreConformance {
       try expect(record.ledger.failures, 0, "failures")
       _ = try await s.start(definition)
     },
-    Case("the first loss resumes at once, later ones back off, and three without a batch are quarantined") { s in
+    Case("the first loss resumes at once, later ones back off, three without a batch are too many", rows: [29]) { s in
       let (definition, first) = try await s.running()
       try expect(try await s.end(first, .lost).state, .ready, "after the first loss")
       let second = try await s.end(try await s.start(definition), .lost)
-      try expect(second.eligibleAt, s.now + .seconds(1), "after the second loss")
+      try expect(second.nextDue, s.now.due(.seconds(1)), "after the second loss")
       s.advance(.seconds(1))
       _ = try await s.store.promote(at: s.now, limit: 10)
       try expect(try await s.end(try await s.start(definition), .lost).state, .failed, "after the third loss")
       try expect(try await s.record(first.request).reason?.contains("quarantined"), true, "the reason says so")
     },
-    Case("a request whose checkpoint reached the end succeeds, however its launch ended") { s in
+    Case("a request whose checkpoint reached the end succeeds, however its launch ended", rows: [30]) { s in
       for outcome in [LaunchOutcome.lost, .failed("SIGTERM"), .expired(.draining)] {
         let name = "job-\(outcome.code)"
         let (_, launch) = try await s.running(name)
@@ -78,10 +78,10 @@ extension StoreConformance {
       try expect(try await s.record(launch.request).reason?.utf8.count, 4096, "bytes of the request's reason")
       try expect(try await s.store.launches(of: launch.request).first?.reason?.utf8.count, 4096, "of the launch's")
     },
-    Case("the first reason of an expiry stays, and only a running launch has one") { s in
+    Case("the first reason of an expiry stays, and only a running launch has one", rows: [27]) { s in
       let (_, launch) = try await s.running()
       s.advance(.seconds(1))
-      let since = s.now
+      let since = s.now.date
       try expect(try await s.store.noteExpiry(launch, .powerLost, at: s.now), true, "the first note")
       s.advance(.seconds(1))
       try expect(try await s.store.noteExpiry(launch, .cancelled(by: "ada"), at: s.now), true, "the second note")
@@ -93,7 +93,7 @@ extension StoreConformance {
       try await s.end(launch, .expired(.powerLost))
       try expect(try await s.store.noteExpiry(launch, .paused, at: s.now), false, "a note after the end")
     },
-    Case("an ungraceful end is recorded as one") { s in
+    Case("an ungraceful end is recorded as one", rows: [28]) { s in
       let (_, launch) = try await s.running()
       _ = try await s.store.end([Ending(launch: launch, outcome: .expired(.budgetSpent), isGraceful: false)], at: s.now)
       try expect(try await s.store.launches(of: launch.request).map(\.isGraceful), [false], "isGraceful")

@@ -3,7 +3,7 @@ import BatonStore
 
 extension StoreConformance {
   static let hosts: [Case] = [
-    Case("the end of a lease ends its launches as lost, and nothing else") { s in
+    Case("the end of a lease ends its launches as lost, and nothing else", rows: [30]) { s in
       let definition = try await s.define("com.*").id
       let (beta, betaProcess) = (HostName("beta"), Incarnation("beta-1"))
       try await s.connect()
@@ -19,7 +19,7 @@ extension StoreConformance {
       try expect(fleet.hosts.map(\.incarnation), [nil, betaProcess], "who holds leases")
       try expect(try await s.claim(definition).assignments, [], "claimed after the lease ended")
     },
-    Case("a lease that ends blamelessly brings no launch nearer to quarantine") { s in
+    Case("a lease that ends blamelessly brings no launch nearer to quarantine", rows: [29]) { s in
       let (_, launch) = try await s.running()
       let answers = try await s.store.endLease(
         StoreScenario.host, StoreScenario.process, countsAsLoss: false, at: s.now)
@@ -39,7 +39,7 @@ extension StoreConformance {
       try await s.connect()
       let (store, now, next) = (s.store, s.now, Incarnation("alpha-2"))
       try await expectRefusal(.refused, saying: ["alpha", "1 launch "]) {
-        try await store.grantLease(StoreScenario.host, next, at: now)
+        try await store.grantLease(StoreScenario.host, next, report: nil, at: now)
       }
       _ = try await s.store.endLease(StoreScenario.host, StoreScenario.process, countsAsLoss: true, at: s.now)
       try await s.connect(StoreScenario.host, next)

@@ -1,10 +1,12 @@
 import BatonModel
 import BatonStore
 
-/// One store, a clock that stands until it is moved, and the verbs in the form that a case wants to read.
+/// One store, two clocks that stand until they are moved, and the verbs in the form that a case wants to read.
 package struct StoreScenario {
   let store: any Store
-  var now = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
+  /// The wall clock was set before: a verb that takes one clock for the other is found out.
+  var now = Moment(
+    date: Timestamp(nanoseconds: 1_700_000_000_000_000_000), steady: Timestamp(nanoseconds: 1_699_999_000_000_000_000))
   private var drawn: UInt64 = 0
 
   static let host = HostName("alpha")
@@ -12,7 +14,11 @@ package struct StoreScenario {
 
   init(_ store: any Store) { self.store = store }
 
+  /// Time passes: both clocks go on.
   mutating func advance(_ duration: Duration) { now = now + duration }
+
+  /// Somebody sets the wall clock, forward or back; no time passes.
+  mutating func stepWallClock(by duration: Duration) { now.date = now.date + duration }
 
   /// A number that was not drawn before.
   mutating func draw() -> UInt64 {
@@ -79,7 +85,7 @@ package struct StoreScenario {
   // MARK: Dispatching
 
   func connect(_ host: HostName = host, _ process: Incarnation = process) async throws {
-    try await store.grantLease(host, process, at: now)
+    try await store.grantLease(host, process, report: nil, at: now)
   }
 
   mutating func claim(
@@ -164,4 +170,9 @@ extension SubmissionAnswer {
     case .refused: false
     }
   }
+}
+
+extension Moment {
+  /// So long after this moment, on the steady clock.
+  func due(_ delay: Duration) -> NextDue { NextDue(steady: steady + delay) }
 }

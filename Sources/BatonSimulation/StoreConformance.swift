@@ -10,10 +10,15 @@ package struct StoreConformance {
   package struct Case: Sendable, CustomStringConvertible {
     /// What is promised.
     package let name: String
+    /// The rows of the contract that it proves for a store.
+    package let rows: [Int]
     private let body: @Sendable (inout StoreScenario) async throws -> Void
 
-    init(_ name: String, _ body: @escaping @Sendable (inout StoreScenario) async throws -> Void) {
+    init(
+      _ name: String, rows: [Int] = [], _ body: @escaping @Sendable (inout StoreScenario) async throws -> Void
+    ) {
       self.name = name
+      self.rows = rows
       self.body = body
     }
 
@@ -34,8 +39,9 @@ package struct StoreConformance {
   }
 
   package static let cases: [Case] =
-    definitions + submitting + waiting + repeating + dispatching + checkpoints + endings + items + hosts + cancelling
-    + retrying + reading + retention
+    definitions + submitting + waiting + failing + clocks + dates + repeating + chains + pokes + pokeSpacing
+    + refreshing + dispatching + evictions + simulating + checkpoints + endings + allowances + items + hosts
+    + cancelling + retrying + reading + explaining + retention
 }
 
 /// Throws unless both are equal.

@@ -77,6 +77,18 @@ package enum JobSchema {
           "description": "Longest launch, such as 10m; it then expires and goes on later from its checkpoint. Default: 30s for refresh, 10m for processing, no limit for continued.",
           "$ref": "#/definitions/positiveDuration"
         },
+        "closingWindow": {
+          "description": "How long a launch may take to close after it was asked to stop, from 1s to 10m; what still runs then is killed. Default: 5s for refresh, 30s for the others.",
+          "$ref": "#/definitions/positiveDuration"
+        },
+        "stallAfter": {
+          "description": "How long a launch may run without progress before it is suspected to have stalled, from 1s to 24h, and never less than five times a usual batch; it expires at twice that. Default: 60s for continued, nobody watches the others.",
+          "$ref": "#/definitions/positiveDuration"
+        },
+        "dailyAllowance": {
+          "description": "Launch time that all launches of this definition may use in a day together, from 1s to 24h. No limit by default.",
+          "$ref": "#/definitions/positiveDuration"
+        },
         "retry": {
           "description": "What happens after a failure. Expiry never uses a retry up.",
           "type": "object",
@@ -131,6 +143,10 @@ package enum JobSchema {
               "$ref": "#/definitions/positiveDuration"
             }
           }
+        },
+        "pokeSpacing": {
+          "description": "Least time between the first launches of requests that pokes asked for, up to 7d; 0s for none. Default: 15m.",
+          "$ref": "#/definitions/duration"
         },
         "work": {
           "description": "What a worker runs, once per batch. Without it, a worker's Swift code must have a handler for the identifier.",
@@ -247,6 +263,10 @@ package enum JobSchema {
             "onExpiry": {
               "description": "finishBatch: the running batch may finish until shortly before the deadline. terminate: SIGTERM at once. Default: finishBatch.",
               "enum": ["finishBatch", "terminate"]
+            },
+            "terminateBefore": {
+              "description": "How long before the deadline of an expiry a command that still runs gets SIGTERM, at most the closing window. Default: 2s for refresh, 5s for the others.",
+              "$ref": "#/definitions/duration"
             }
           },
           "allOf": [

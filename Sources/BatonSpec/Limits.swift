@@ -17,6 +17,14 @@ package enum Limits {
   /// Most items of a range. At 4,100 commits a second (FULL, measured) a thousand million batches of one item take
   /// about three days of nothing but commits; a longer range is a typing error, and its progress still fits 32 bits.
   package static let rangeItems = 1_000_000_000
+  /// What an expiry may take; the default follows the kind (contract, row 16).
+  static let closingWindow = Duration.seconds(1)...Duration.seconds(600)
+  /// Contract, row 32. A day without progress is long enough for anybody.
+  static let stallAfter = Duration.seconds(1)...Duration.seconds(86_400)
+  /// Of a day (contract, row 17).
+  static let dailyAllowance = Duration.seconds(1)...Duration.seconds(86_400)
+  /// Contract, row 41. What comes less than weekly needs no poke.
+  static let pokeSpacing = Duration.zero...Duration.seconds(7 * 86_400)
   static let batchSize = 1...100_000
   static let slots = 1...1_024
   static let gpus = 1...1_024

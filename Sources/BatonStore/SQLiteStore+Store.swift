@@ -3,8 +3,12 @@ package import BatonModel
 extension SQLiteStore: Store {
   package func fleet() async throws -> FleetRecord { try await read { try $0.fleet() } }
 
+  package func saveClock(_ reading: ClockReading) async throws {
+    try await write(.urgent) { try $0.saveClock(reading) }
+  }
+
   package func apply(
-    _ definitions: [Definition], seeds: [TraceContext], at now: Timestamp
+    _ definitions: [Definition], seeds: [TraceContext], at now: Moment
   ) async throws -> [AppliedDefinition] {
     try await write(.ordinary) { try $0.apply(definitions, seeds: seeds, at: now) }
   }
@@ -14,23 +18,35 @@ extension SQLiteStore: Store {
   package func definitions() async throws -> [StoredDefinition] { try await read { try $0.definitions() } }
   package func definition(_ id: DefinitionID) async throws -> Definition? { try await read { try $0.definition(id) } }
 
-  package func submit(_ submissions: [SubmissionOffer], at now: Timestamp) async throws -> [SubmissionAnswer] {
+  package func submit(_ submissions: [SubmissionOffer], at now: Moment) async throws -> [SubmissionAnswer] {
     try await write(.ordinary) { try $0.submit(submissions, at: now) }
   }
-  package func promote(at now: Timestamp, limit: Int) async throws -> Promotion {
+  package func promote(at now: Moment, limit: Int) async throws -> Promotion {
     try await write(.ordinary) { try $0.promote(at: now, limit: limit) }
   }
-  package func claim(_ claims: [Claim], at now: Timestamp) async throws -> [ClaimAnswer] {
+  package func claim(_ claims: [Claim], at now: Moment) async throws -> [ClaimAnswer] {
     try await write(.ordinary) { try $0.claim(claims, at: now) }
   }
 
-  package func checkpoint(_ checkpoints: [Checkpoint], at now: Timestamp) async throws -> [CheckpointAnswer] {
+  package func launchNow(
+    _ request: RequestID, on offer: SubmissionOffer.Offer, at now: Moment
+  ) async throws -> Assignment {
+    try await write(.ordinary) { try $0.launchNow(request, on: offer, at: now) }
+  }
+
+  package func checkpoint(_ checkpoints: [Checkpoint], at now: Moment) async throws -> [CheckpointAnswer] {
     try await write(.urgent) { try $0.checkpoint(checkpoints, at: now) }
   }
-  package func end(_ endings: [Ending], at now: Timestamp) async throws -> [EndingAnswer] {
+  package func end(_ endings: [Ending], at now: Moment) async throws -> [EndingAnswer] {
     try await write(.urgent) { try $0.end(endings, at: now) }
   }
-  package func noteExpiry(_ launch: LaunchKey, _ reason: ExpiryReason, at now: Timestamp) async throws -> Bool {
+  package func note(_ event: String, detail: String?, of request: RequestID, at now: Moment) async throws {
+    try await write(.urgent) { try $0.note(event, detail: detail, of: request, at: now) }
+  }
+  package func notePace(_ usualBatches: [IdentifierPattern: Duration]) async throws {
+    try await write(.ordinary) { try $0.notePace(usualBatches) }
+  }
+  package func noteExpiry(_ launch: LaunchKey, _ reason: ExpiryReason, at now: Moment) async throws -> Bool {
     try await write(.urgent) { try $0.noteExpiry(launch, reason, at: now) }
   }
   package func appendItems(_ page: ItemPage) async throws -> ItemsAnswer {
@@ -43,25 +59,33 @@ extension SQLiteStore: Store {
     try await write(.ordinary) { try $0.appendOutput(chunks) }
   }
 
-  package func grantLease(_ host: HostName, _ incarnation: Incarnation, at now: Timestamp) async throws {
-    try await write(.urgent) { try $0.grantLease(host, incarnation, at: now) }
+  package func grantLease(
+    _ host: HostName, _ incarnation: Incarnation, report: HostWord?, at now: Moment
+  ) async throws {
+    try await write(.urgent) { try $0.grantLease(host, incarnation, report: report, at: now) }
+  }
+  package func noteReports(_ reports: [HostName: HostWord], at now: Moment) async throws {
+    try await write(.ordinary) { try $0.noteReports(reports, at: now) }
   }
   package func endLease(
-    _ host: HostName, _ incarnation: Incarnation, countsAsLoss: Bool, at now: Timestamp
+    _ host: HostName, _ incarnation: Incarnation, countsAsLoss: Bool, at now: Moment
   ) async throws -> [EndingAnswer] {
     try await write(.urgent) { try $0.endLease(host, incarnation, countsAsLoss: countsAsLoss, at: now) }
   }
   package func assignments(on host: HostName) async throws -> [Assignment] {
     try await read { try $0.assignments(on: host) }
   }
-  package func setDraining(_ host: HostName, _ isDraining: Bool, at now: Timestamp) async throws {
+  package func setDraining(_ host: HostName, _ isDraining: Bool, at now: Moment) async throws {
     try await write(.urgent) { try $0.setDraining(host, isDraining, at: now) }
+  }
+  package func setEvicted(_ pattern: IdentifierPattern, from host: HostName, _ isEvicted: Bool) async throws {
+    try await write(.urgent) { try $0.setEvicted(pattern, from: host, isEvicted) }
   }
   package func setPaused(_ isPaused: Bool) async throws { try await write(.urgent) { try $0.setPaused(isPaused) } }
 
   /// `.all` goes in steps of a thousand requests, each a transaction, so that checkpoints are not kept waiting.
   package func cancel(
-    _ selection: RequestSelection, by principal: String, at now: Timestamp
+    _ selection: RequestSelection, by principal: String, at now: Moment
   ) async throws -> [Cancellation] {
     guard selection == .all else {
       return try await write(.urgent) { try $0.cancel(selection, by: principal, at: now) }
@@ -75,7 +99,7 @@ extension SQLiteStore: Store {
     }
     return cancelled
   }
-  package func retry(_ request: RequestID, skippingBatch: Bool, at now: Timestamp) async throws -> RequestRecord {
+  package func retry(_ request: RequestID, skippingBatch: Bool, at now: Moment) async throws -> RequestRecord {
     try await write(.ordinary) { try $0.retry(request, skippingBatch: skippingBatch, at: now) }
   }
 
@@ -92,10 +116,14 @@ extension SQLiteStore: Store {
   package func events(of request: RequestID) async throws -> [EventRecord] {
     try await read { try $0.events(of: request) }
   }
+  package func pokes(of request: RequestID) async throws -> [PokeRecord] {
+    try await read { try $0.pokes(of: request) }
+  }
+  package func position(of request: RequestID) async throws -> Int? { try await read { try $0.position(of: request) } }
   package func output(of launch: LaunchKey) async throws -> [UInt8] { try await read { try $0.output(of: launch) } }
   package func counts() async throws -> [DefinitionCount] { try await read { try $0.counts() } }
 
-  package func prune(_ limits: RetentionLimits, at now: Timestamp) async throws -> Bool {
+  package func prune(_ limits: RetentionLimits, at now: Moment) async throws -> Bool {
     try await write(.ordinary) { try $0.prune(limits, at: now) }
   }
 }

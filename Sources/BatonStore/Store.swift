@@ -11,12 +11,14 @@ package protocol Store: Sendable {
 
   /// What a coordinator has to know when it starts: small, however many requests wait.
   func fleet() async throws -> FleetRecord
+  /// Keeps how far the steady clock is, so that the next coordinator can go on with it.
+  func saveClock(_ reading: ClockReading) async throws
 
   // MARK: Definitions
 
   /// Stores definitions, all or none, and submits the first request of one with `repeat` that has none live or waiting.
   /// Refuses wildcards that overlap a stored one that is not in `definitions`.
-  func apply(_ definitions: [Definition], seeds: [TraceContext], at now: Timestamp) async throws -> [AppliedDefinition]
+  func apply(_ definitions: [Definition], seeds: [TraceContext], at now: Moment) async throws -> [AppliedDefinition]
   /// Takes a definition away; refused (`.refused`) while requests of it are unfinished.
   func remove(_ pattern: IdentifierPattern) async throws
   func definitions() async throws -> [StoredDefinition]
@@ -25,22 +27,37 @@ package protocol Store: Sendable {
   // MARK: Submitting
 
   /// Accepts requests. A submission whose id is known gets the answer it got then. One with an offer of a host, and
-  /// with no obstacle of its own, is claimed for that host in the same transaction.
-  func submit(_ submissions: [SubmissionOffer], at now: Timestamp) async throws -> [SubmissionAnswer]
+  /// with no obstacle of its own, is claimed for that host in the same transaction. One of strategy `fail` that has an
+  /// obstacle of its own is refused with it, and nothing is changed.
+  ///
+  /// A poke joins the request that waits, if there is one, and brings its payload; the last one wins. It is spaced from
+  /// the last first launch of a poked (or refresh) request of the identifier, unless it is immediate.
+  func submit(_ submissions: [SubmissionOffer], at now: Moment) async throws -> [SubmissionAnswer]
 
   // MARK: Dispatching
 
   /// Makes requests ready whose time has come, at most `limit`; says which classes got any, and when to come again.
-  func promote(at now: Timestamp, limit: Int) async throws -> Promotion
-  /// Starts launches of ready requests, the oldest first, at most `limit` per claim.
-  func claim(_ claims: [Claim], at now: Timestamp) async throws -> [ClaimAnswer]
+  /// A date is compared with the wall clock, everything else with the steady one.
+  func promote(at now: Moment, limit: Int) async throws -> Promotion
+  /// Starts launches of ready requests, the oldest first, one per place. One that was evicted from the host by its own
+  /// identifier is passed over; one whose date has not come, because the wall clock was set back, is scheduled again.
+  func claim(_ claims: [Claim], at now: Moment) async throws -> [ClaimAnswer]
+  /// Starts one pending request there and now, whatever its times say, marked as simulated.
+  /// Refuses (`.refused`) a request that is not pending or waits for a live one, and a host whose lease is not held.
+  func launchNow(
+    _ request: RequestID, on offer: SubmissionOffer.Offer, at now: Moment
+  ) async throws -> Assignment
 
   // MARK: Launches
 
-  func checkpoint(_ checkpoints: [Checkpoint], at now: Timestamp) async throws -> [CheckpointAnswer]
-  func end(_ endings: [Ending], at now: Timestamp) async throws -> [EndingAnswer]
+  func checkpoint(_ checkpoints: [Checkpoint], at now: Moment) async throws -> [CheckpointAnswer]
+  func end(_ endings: [Ending], at now: Moment) async throws -> [EndingAnswer]
+  /// Adds to the history that `events(of:)` answers; nothing happens if the request is not kept any more.
+  func note(_ event: String, detail: String?, of request: RequestID, at now: Moment) async throws
+  /// Keeps how long the batches of definitions usually take.
+  func notePace(_ usualBatches: [IdentifierPattern: Duration]) async throws
   /// Records that a launch was asked to stop; the first reason stays. False if the launch is not running.
-  func noteExpiry(_ launch: LaunchKey, _ reason: ExpiryReason, at now: Timestamp) async throws -> Bool
+  func noteExpiry(_ launch: LaunchKey, _ reason: ExpiryReason, at now: Moment) async throws -> Bool
   /// Pages must come in order, each starting where the last one ended; a page that is there already is answered again.
   func appendItems(_ page: ItemPage) async throws -> ItemsAnswer
   func items(of request: RequestID, start: Int, count: Int) async throws -> [String]
@@ -49,24 +66,29 @@ package protocol Store: Sendable {
   // MARK: Hosts
 
   /// Records that `incarnation` holds the lease of `host`. Every launch of an earlier incarnation must have been ended.
-  func grantLease(_ host: HostName, _ incarnation: Incarnation, at now: Timestamp) async throws
+  /// - Parameter report: kept as the host's last word, if it is given.
+  func grantLease(_ host: HostName, _ incarnation: Incarnation, report: HostWord?, at now: Moment) async throws
+  /// Keeps what known hosts said of themselves last; `explain` judges a host that is gone by it.
+  func noteReports(_ reports: [HostName: HostWord], at now: Moment) async throws
   /// Ends the lease, and every launch under it as `lost`. Nothing happens if another incarnation holds it.
   /// - Parameter countsAsLoss: false if the launches are blameless (the end of a `run` or `up` process): passed on to
   ///   `Ledger.end`, so that they resume at once and come no nearer to quarantine.
   func endLease(
-    _ host: HostName, _ incarnation: Incarnation, countsAsLoss: Bool, at now: Timestamp
+    _ host: HostName, _ incarnation: Incarnation, countsAsLoss: Bool, at now: Moment
   ) async throws -> [EndingAnswer]
   /// The launches that the store believes to run there, as they would be assigned now.
   func assignments(on host: HostName) async throws -> [Assignment]
-  func setDraining(_ host: HostName, _ isDraining: Bool, at now: Timestamp) async throws
+  func setDraining(_ host: HostName, _ isDraining: Bool, at now: Moment) async throws
+  /// Keeps launches of a definition, or of one instance of a wildcard, off a host until that is taken back.
+  func setEvicted(_ pattern: IdentifierPattern, from host: HostName, _ isEvicted: Bool) async throws
   func setPaused(_ isPaused: Bool) async throws
 
   // MARK: Operators
 
   /// Cancels what waits at once; what runs is noted as to be cancelled and answered with the launch to stop.
-  func cancel(_ selection: RequestSelection, by principal: String, at now: Timestamp) async throws -> [Cancellation]
+  func cancel(_ selection: RequestSelection, by principal: String, at now: Moment) async throws -> [Cancellation]
   /// Lets a failed request go on from its checkpoint; `skippingBatch` records one batch as skipped.
-  func retry(_ request: RequestID, skippingBatch: Bool, at now: Timestamp) async throws -> RequestRecord
+  func retry(_ request: RequestID, skippingBatch: Bool, at now: Moment) async throws -> RequestRecord
 
   // MARK: Reading
 
@@ -76,11 +98,15 @@ package protocol Store: Sendable {
   func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord]
   func launches(of request: RequestID) async throws -> [LaunchRecord]
   func events(of request: RequestID) async throws -> [EventRecord]
+  /// The pokes that a request stands for, in the order in which they came.
+  func pokes(of request: RequestID) async throws -> [PokeRecord]
+  /// How many requests of its class go before a pending one; nil if it is not pending.
+  func position(of request: RequestID) async throws -> Int?
   func output(of launch: LaunchKey) async throws -> [UInt8]
   func counts() async throws -> [DefinitionCount]
 
   // MARK: Keeping house
 
   /// Deletes ended requests beyond what is kept, and old submission ids, in one small step; true if more is left.
-  func prune(_ limits: RetentionLimits, at now: Timestamp) async throws -> Bool
+  func prune(_ limits: RetentionLimits, at now: Moment) async throws -> Bool
 }

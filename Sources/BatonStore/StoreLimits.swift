@@ -1,4 +1,4 @@
-internal import BatonModel
+package import BatonModel
 
 /// What a store refuses to exceed. Each has a key in the coordinator's configuration.
 package struct StoreLimits: Hashable, Sendable {
@@ -10,14 +10,18 @@ package struct StoreLimits: Hashable, Sendable {
   package var checkpointBytes: Int
   /// Writes that may wait; over it submissions and claims are refused with `.overloaded` (`limits.waitingWrites`).
   package var waitingWrites: Int
+  /// How launches that come to nothing are answered (`losses.quarantineAfter`, `losses.backoff`).
+  package var losses: LossRule
 
   package init(
     pending: Int = 2_000_000, pendingPerDefinition: Int = 100_000,
-    checkpointBytes: Int = Checkpoint.maximumCursorBytes, waitingWrites: Int = 4096
+    checkpointBytes: Int = Checkpoint.maximumCursorBytes, waitingWrites: Int = 4096,
+    losses: LossRule = LossRule()
   ) {
     self.pending = pending
     self.pendingPerDefinition = pendingPerDefinition
     self.checkpointBytes = checkpointBytes
     self.waitingWrites = waitingWrites
+    self.losses = losses
   }
 }

@@ -13,7 +13,9 @@ package struct RequestRecord: Hashable, Sendable {
   package var priority: Priority
   package var submittedAt: Timestamp
   package var principal: String
+  /// On the wall clock if `isDated`, otherwise on the steady one; so are the times of `waitsBecause`.
   package var eligibleAt: Timestamp
+  package var isDated: Bool
   /// Why it is scheduled rather than ready; nil otherwise.
   package var waitsBecause: Obstacle?
   package var launches: Int
@@ -29,14 +31,17 @@ package struct RequestRecord: Hashable, Sendable {
   package var trace: TraceContext
   package var payload: [UInt8]?
   package var frozenItems: Int?
+  /// Set if a poke asked for it.
+  package var poke: PokePriority?
 
   package init(
     id: RequestID, identifier: JobIdentifier, number: Int, definition: DefinitionID, pattern: IdentifierPattern,
     kind: JobKind, title: String? = nil, subtitle: String? = nil, state: RequestState, priority: Priority,
-    submittedAt: Timestamp, principal: String, eligibleAt: Timestamp, waitsBecause: Obstacle? = nil, launches: Int,
+    submittedAt: Timestamp, principal: String, eligibleAt: Timestamp, isDated: Bool = false,
+    waitsBecause: Obstacle? = nil, launches: Int,
     progress: Progress, ledger: Ledger, host: HostName? = nil, startedAt: Timestamp? = nil,
     endedAt: Timestamp? = nil, outcome: String? = nil, reason: String? = nil, trace: TraceContext,
-    payload: [UInt8]? = nil, frozenItems: Int? = nil
+    payload: [UInt8]? = nil, frozenItems: Int? = nil, poke: PokePriority? = nil
   ) {
     self.id = id
     self.identifier = identifier
@@ -51,6 +56,7 @@ package struct RequestRecord: Hashable, Sendable {
     self.submittedAt = submittedAt
     self.principal = principal
     self.eligibleAt = eligibleAt
+    self.isDated = isDated
     self.waitsBecause = waitsBecause
     self.launches = launches
     self.progress = progress
@@ -63,6 +69,17 @@ package struct RequestRecord: Hashable, Sendable {
     self.trace = trace
     self.payload = payload
     self.frozenItems = frozenItems
+    self.poke = poke
+  }
+
+  /// The same record with every time on the wall clock.
+  package func onWallClock(at now: Moment) -> RequestRecord {
+    guard !isDated else { return self }
+    var record = self
+    record.isDated = true
+    record.eligibleAt = now.date(ofSteady: eligibleAt)
+    record.waitsBecause = waitsBecause?.shifted(by: now.date - now.steady)
+    return record
   }
 }
 
@@ -80,11 +97,13 @@ package struct LaunchRecord: Hashable, Sendable {
   package var spanID: [UInt8]
   package var expiringReason: ExpiryReason?
   package var expiringSince: Timestamp?
+  /// Started by `baton simulate launch`.
+  package var isSimulated: Bool
 
   package init(
     launch: LaunchKey, host: HostName, startedAt: Timestamp, endedAt: Timestamp? = nil, outcome: String? = nil,
     reason: String? = nil, isGraceful: Bool, firstBatch: Int, batches: Int, spanID: [UInt8],
-    expiringReason: ExpiryReason? = nil, expiringSince: Timestamp? = nil
+    expiringReason: ExpiryReason? = nil, expiringSince: Timestamp? = nil, isSimulated: Bool = false
   ) {
     self.launch = launch
     self.host = host
@@ -98,6 +117,23 @@ package struct LaunchRecord: Hashable, Sendable {
     self.spanID = spanID
     self.expiringReason = expiringReason
     self.expiringSince = expiringSince
+    self.isSimulated = isSimulated
+  }
+}
+
+/// One poke that a request stands for.
+package struct PokeRecord: Hashable, Sendable {
+  /// The client's id of it.
+  package var id: String
+  package var at: Timestamp
+  package var priority: PokePriority
+  package var principal: String
+
+  package init(id: String, at: Timestamp, priority: PokePriority, principal: String) {
+    self.id = id
+    self.at = at
+    self.priority = priority
+    self.principal = principal
   }
 }
 

@@ -10,12 +10,19 @@ package struct FleetRecord: Hashable, Sendable {
   /// Classes with at least one ready request, and their definitions and those of `running`.
   package var readyClasses: [RequirementClass]
   package var definitions: [DefinitionID: Definition]
-  /// When the next scheduled request becomes eligible.
-  package var nextEligibleAt: Timestamp?
+  package var nextDue: NextDue
+  /// What is used of daily allowances, by the pattern of the definition.
+  package var use: [IdentifierPattern: DailyUse]
+  /// How long the batches of a definition usually take.
+  package var usualBatches: [IdentifierPattern: Duration]
+  /// Nil in a store that no coordinator has run on.
+  package var clock: ClockReading?
 
   package init(
     storeIncarnation: String, isPaused: Bool, hosts: [HostRecord], running: [RunningRecord],
-    readyClasses: [RequirementClass], definitions: [DefinitionID: Definition], nextEligibleAt: Timestamp? = nil
+    readyClasses: [RequirementClass], definitions: [DefinitionID: Definition], nextDue: NextDue = NextDue(),
+    use: [IdentifierPattern: DailyUse] = [:], usualBatches: [IdentifierPattern: Duration] = [:],
+    clock: ClockReading? = nil
   ) {
     self.storeIncarnation = storeIncarnation
     self.isPaused = isPaused
@@ -23,7 +30,59 @@ package struct FleetRecord: Hashable, Sendable {
     self.running = running
     self.readyClasses = readyClasses
     self.definitions = definitions
-    self.nextEligibleAt = nextEligibleAt
+    self.nextDue = nextDue
+    self.use = use
+    self.usualBatches = usualBatches
+    self.clock = clock
+  }
+}
+
+/// When the next scheduled request may become ready: two times, because a date that somebody wrote down is compared
+/// with the wall clock, and everything else with the steady one.
+package struct NextDue: Hashable, Sendable {
+  package var steady: Timestamp?
+  package var date: Timestamp?
+
+  package init(steady: Timestamp? = nil, date: Timestamp? = nil) {
+    self.steady = steady
+    self.date = date
+  }
+
+  package func hasCome(at now: Moment) -> Bool {
+    steady.map { $0 <= now.steady } ?? false || date.map { $0 <= now.date } ?? false
+  }
+
+  /// The earlier of both, clock by clock.
+  package mutating func join(_ other: NextDue) {
+    steady = [steady, other.steady].compactMap { $0 }.min()
+    date = [date, other.date].compactMap { $0 }.min()
+  }
+}
+
+/// How far the steady clock was at a moment, and how to go on from there after a restart.
+package struct ClockReading: Hashable, Sendable {
+  package var moment: Moment
+  /// Which boot of the machine `instant` belongs to; instants of two boots say nothing of each other.
+  package var boot: String
+  package var instant: Instant
+
+  package init(moment: Moment, boot: String, instant: Instant) {
+    self.moment = moment
+    self.boot = boot
+    self.instant = instant
+  }
+}
+
+/// What a host said of itself last.
+package struct HostWord: Hashable, Sendable, Codable {
+  package var version: String
+  package var capabilities: Capabilities
+  package var conditions: Conditions
+
+  package init(version: String, capabilities: Capabilities, conditions: Conditions) {
+    self.version = version
+    self.capabilities = capabilities
+    self.conditions = conditions
   }
 }
 
@@ -33,12 +92,22 @@ package struct HostRecord: Hashable, Sendable {
   /// The incarnation that holds the lease, nil if none does.
   package var incarnation: Incarnation?
   package var lastSeenAt: Timestamp
+  package var evictions: Set<IdentifierPattern>
+  /// What is used of the host's own daily allowance.
+  package var use: DailyUse
+  package var word: HostWord?
 
-  package init(name: HostName, isDraining: Bool, incarnation: Incarnation? = nil, lastSeenAt: Timestamp) {
+  package init(
+    name: HostName, isDraining: Bool, incarnation: Incarnation? = nil, lastSeenAt: Timestamp,
+    evictions: Set<IdentifierPattern> = [], use: DailyUse = DailyUse(), word: HostWord? = nil
+  ) {
     self.name = name
     self.isDraining = isDraining
     self.incarnation = incarnation
     self.lastSeenAt = lastSeenAt
+    self.evictions = evictions
+    self.use = use
+    self.word = word
   }
 }
 
@@ -49,10 +118,12 @@ package struct RunningRecord: Hashable, Sendable {
   package var requirementClass: RequirementClass
   package var identifier: JobIdentifier
   package var expiring: ExpiryReason?
+  /// On the steady clock.
+  package var startedSteady: Timestamp
 
   package init(
     launch: LaunchKey, host: HostName, incarnation: Incarnation, requirementClass: RequirementClass,
-    identifier: JobIdentifier, expiring: ExpiryReason? = nil
+    identifier: JobIdentifier, expiring: ExpiryReason? = nil, startedSteady: Timestamp
   ) {
     self.launch = launch
     self.host = host
@@ -60,6 +131,7 @@ package struct RunningRecord: Hashable, Sendable {
     self.requirementClass = requirementClass
     self.identifier = identifier
     self.expiring = expiring
+    self.startedSteady = startedSteady
   }
 }
 
@@ -126,13 +198,17 @@ package struct SubmissionReceipt: Hashable, Sendable {
   package var identifier: JobIdentifier
   package var number: Int
   package var state: RequestState
+  /// On the wall clock, as far as it could be foreseen when the submission was accepted.
   package var eligibleAt: Timestamp
-  /// True if a waiting request was replaced: it kept its number, its trace got an event `replaced`.
+  /// True if a waiting request was replaced: it kept its number, its trace got an event `replaced`. Pokes that join one
+  /// say so too.
   package var replaced: Bool
+  /// When to promote it; empty in an answer that was given before.
+  package var due: NextDue
 
   package init(
     request: RequestID, identifier: JobIdentifier, number: Int, state: RequestState, eligibleAt: Timestamp,
-    replaced: Bool
+    replaced: Bool, due: NextDue = NextDue()
   ) {
     self.request = request
     self.identifier = identifier
@@ -140,6 +216,7 @@ package struct SubmissionReceipt: Hashable, Sendable {
     self.state = state
     self.eligibleAt = eligibleAt
     self.replaced = replaced
+    self.due = due
   }
 }
 
@@ -151,11 +228,11 @@ package enum SubmissionAnswer: Hashable, Sendable {
 
 package struct Promotion: Hashable, Sendable {
   package var classes: [RequirementClass: Int]
-  package var nextEligibleAt: Timestamp?
+  package var nextDue: NextDue
 
-  package init(classes: [RequirementClass: Int], nextEligibleAt: Timestamp? = nil) {
+  package init(classes: [RequirementClass: Int], nextDue: NextDue = NextDue()) {
     self.classes = classes
-    self.nextEligibleAt = nextEligibleAt
+    self.nextDue = nextDue
   }
 }
 
@@ -187,13 +264,14 @@ package struct ClaimAnswer: Hashable, Sendable {
   package var assignments: [Assignment]
   /// False if the class has no ready request left.
   package var hasMore: Bool
-  /// Repeating definitions whose next request this claim submitted: the dispatcher's next time may be sooner.
-  package var nextEligibleAt: Timestamp?
+  /// When to promote what this claim scheduled: the next requests of repeating definitions, and requests whose date has
+  /// not come after all.
+  package var nextDue: NextDue
 
-  package init(assignments: [Assignment], hasMore: Bool, nextEligibleAt: Timestamp? = nil) {
+  package init(assignments: [Assignment], hasMore: Bool, nextDue: NextDue = NextDue()) {
     self.assignments = assignments
     self.hasMore = hasMore
-    self.nextEligibleAt = nextEligibleAt
+    self.nextDue = nextDue
   }
 }
 
@@ -214,15 +292,14 @@ package struct EndingAnswer: Hashable, Sendable {
   package var identifier: JobIdentifier
   package var state: RequestState
   package var requirementClass: RequirementClass
-  package var eligibleAt: Timestamp
   /// The class of the waiting request of the same identifier, if this ending made it ready or scheduled.
   package var released: RequirementClass?
-  package var releasedEligibleAt: Timestamp?
+  /// When to promote what this ending scheduled.
+  package var nextDue: NextDue
 
   package init(
     launch: LaunchKey, wasLive: Bool, request: RequestID, identifier: JobIdentifier, state: RequestState,
-    requirementClass: RequirementClass, eligibleAt: Timestamp, released: RequirementClass? = nil,
-    releasedEligibleAt: Timestamp? = nil
+    requirementClass: RequirementClass, released: RequirementClass? = nil, nextDue: NextDue = NextDue()
   ) {
     self.launch = launch
     self.wasLive = wasLive
@@ -230,9 +307,8 @@ package struct EndingAnswer: Hashable, Sendable {
     self.identifier = identifier
     self.state = state
     self.requirementClass = requirementClass
-    self.eligibleAt = eligibleAt
     self.released = released
-    self.releasedEligibleAt = releasedEligibleAt
+    self.nextDue = nextDue
   }
 }
 

@@ -63,7 +63,7 @@ public final class Worker: Service {
       host: HostName(configuration.name), incarnation: incarnation, version: BatonVersion.current,
       capabilities: Capabilities(
         slots: configuration.slots, kinds: configuration.accepts, runsCommands: configuration.runsCommands,
-        permittedIdentifiers: configuration.permittedIdentifiers))
+        permittedIdentifiers: configuration.permittedIdentifiers, dailyAllowance: configuration.dailyAllowance))
     state = Mutex(State(core: core))
   }
 
@@ -82,6 +82,13 @@ public final class Worker: Service {
         !registry.handlers.contains { $0.pattern == pattern }, "'\(identifier)' has a handler already")
       registry.handlers.append((pattern, handler))
     }
+  }
+
+  /// Announces that this worker runs refresh requests of `identifier`, and that its handler says what it found. A refresh
+  /// that finds nothing again and again comes less often, up to four times its interval; one that returns `.failed` has
+  /// failed, as if it had thrown.
+  public func registerRefresh(_ identifier: String, handler: @escaping RefreshHandler) {
+    register(identifier, handler: refreshing(handler))
   }
 
   /// The handler for a definition's pattern: the longest registered pattern that covers it.

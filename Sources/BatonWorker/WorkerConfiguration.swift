@@ -13,6 +13,9 @@ public struct WorkerConfiguration: Sendable {
   public var accepts: Set<JobKind>
   /// What may run here at all; empty means everything.
   public var permittedIdentifiers: [IdentifierPattern]
+  /// Launch time that may be used here in a day, in all; nil means no limit. What runs when it is used up expires, and
+  /// starts again the next day (UTC, by a clock that does not step).
+  public var dailyAllowance: Duration?
   /// Runs definitions that have a `work`. Off for a program that has only handlers of its own.
   public var runsCommands: Bool
   /// The file with the coordinator's token; nil finds the one of a coordinator of the same user on this machine.

@@ -16,7 +16,8 @@ struct WorkerSetup {
   var logLevel: Logger.Level
 
   static let keys = [
-    "accepts", "coordinator", "data", "logLevel", "name", "permittedIdentifiers", "slots", "tokenFile",
+    "accepts", "coordinator", "dailyAllowance", "data", "logLevel", "name", "permittedIdentifiers", "slots",
+    "tokenFile",
   ]
 
   init(_ command: BatonWorkerCommand, environment: [String: String]) async throws {
@@ -39,6 +40,10 @@ struct WorkerSetup {
     configuration.ownsProcess = true
     configuration.accepts = try Self.kinds(settings)
     configuration.permittedIdentifiers = try Self.patterns(settings)
+    configuration.dailyAllowance = try settings.duration("dailyAllowance")
+    if let allowance = configuration.dailyAllowance, !(.seconds(1) ... .seconds(86_400)).contains(allowance) {
+      throw settings.mistake("dailyAllowance", "must be from 1s to 24h")
+    }
     _ = try HostPort(parsing: configuration.coordinator)
     let level = command.logLevel ?? settings.text("logLevel") ?? "info"
     guard let logLevel = Logger.Level(rawValue: level) else {

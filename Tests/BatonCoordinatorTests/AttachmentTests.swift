@@ -63,19 +63,17 @@ import Testing
     desk.attach()
     desk.start(Desk.assignment(1))
     desk.dispatcher.disconnected(a)
-    _ = desk.dispatcher.expire(key(1), .simulated)
+    _ = desk.dispatcher.expire(key(1), .simulated(as: nil))
     let hello = Desk.hello(running: [RunningLaunch(launch: key(1))])
-    #expect(desk.attach(hello, assignments: [Desk.assignment(1)]) == [.welcome, .send(.expire(key(1), .simulated))])
+    #expect(
+      desk.attach(hello, assignments: [Desk.assignment(1)]) == [.welcome, .send(.expire(key(1), .simulated(as: nil)))])
   }
 
   @Test func `the worker's word on its GPUs counts, and a launch that ended there holds none`() {
     var desk = Desk()
     desk.learn(1)
     let gpus = (0..<4).map { _ in GPU(name: "gpu", memoryBytes: 8) }
-    desk.dispatcher.restore(
-      definitions: [DefinitionID(1): Desk.job()], isPaused: false, readyClasses: [],
-      hosts: [(a, false, Incarnation("a1"))],
-      running: [(a, key(1), Desk.running()), (a, key(2), Desk.running())], at: desk.now)
+    desk.restore([DefinitionID(1): Desk.job()], running: [key(1), key(2)])
     let hello = Desk.hello(
       gpus: gpus, running: [RunningLaunch(launch: key(1), gpus: [2, 3]), RunningLaunch(launch: key(2))])
     desk.attach(hello, assignments: [Desk.assignment(1, gpus: [0, 1]), Desk.assignment(2, gpus: [1])])
@@ -130,7 +128,7 @@ import Testing
     let reservation = desk.dispatcher.reserve(ready(1), count: 1)[0]
     let effects = desk.attach(assignments: [Desk.assignment(1)])
     #expect(effects == [.welcome, .definition(1), .send(.launch(Desk.assignment(1)))])
-    _ = desk.dispatcher.expire(key(1), .simulated)
+    _ = desk.dispatcher.expire(key(1), .simulated(as: nil))
     #expect(desk.dispatcher.settle(reservation, with: [Desk.assignment(1)], hasMore: true) == [])
     #expect(desk.host.usedSlots == 1)
     #expect(desk.dispatcher.expire(key(1), .paused) == [], "and the first reason stays")

@@ -1,9 +1,10 @@
 import BatonCoordinator
 import BatonModel
 import BatonStore
+import ContractRows
 import Testing
 
-@Suite struct DefinitionIndexTests {
+@Suite(.contract(1, 2)) struct DefinitionIndexTests {
   let index = DefinitionIndex(
     ["com.a", "com.a.*", "com.a.b.*", "com.a.b.c", "org.photos.export"].enumerated().map { number, pattern in
       StoredDefinition(

@@ -1,5 +1,6 @@
 import BatonCoordinator
 import BatonModel
+import BatonStore
 import Testing
 
 /// A dispatcher with a clock in hand: says what workers and the store would say.
@@ -10,6 +11,9 @@ struct Desk {
 
   var dispatcher = Dispatcher(leaseTerm: term)
   var now = Instant(nanoseconds: 0)
+  /// Where the wall clock and the steady clock stand; they go with `now`.
+  var date = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
+  var clocks: Now { Now(instant: now, date: date) }
 
   // MARK: Definitions
 
@@ -53,6 +57,28 @@ struct Desk {
       hello.host, hello.incarnation, held: held, running: hello.running, assignments: assignments)
   }
 
+  /// A start on what the store says: hosts with their leases, and what runs on them.
+  mutating func restore(
+    _ definitions: [DefinitionID: Definition] = [:], readyClasses: [RequirementClass] = [],
+    hosts: [(name: String, isDraining: Bool, incarnation: String?)] = [("a", false, "a1")],
+    running: [LaunchKey] = [], change: (inout FleetRecord) -> Void = { _ in }
+  ) {
+    let records = hosts.map { host in
+      HostRecord(
+        name: HostName(host.name), isDraining: host.isDraining, incarnation: host.incarnation.map { Incarnation($0) },
+        lastSeenAt: date)
+    }
+    var fleet = FleetRecord(
+      storeIncarnation: "s", isPaused: false, hosts: records,
+      running: running.map { launch in
+        RunningRecord(
+          launch: launch, host: HostName("a"), incarnation: Incarnation("a1"), requirementClass: ready(1),
+          identifier: JobIdentifier("com.example.a")!, startedSteady: date)
+      }, readyClasses: readyClasses, definitions: definitions)
+    change(&fleet)
+    dispatcher.restore(fleet, at: clocks)
+  }
+
   // MARK: Requests
 
   static func assignment(
@@ -80,11 +106,16 @@ struct Desk {
 
   // MARK: Time
 
+  mutating func advance(_ duration: Duration) { (now, date) = (now + duration, date + duration) }
+
+  @discardableResult
+  mutating func tick() -> [Dispatcher.Effect] { dispatcher.tick(at: clocks) }
+
   /// Ticks every second, and returns what comes of it.
   mutating func pass(_ seconds: Int) -> [Dispatcher.Effect] {
     (0..<seconds).flatMap { _ in
-      now = now + .seconds(1)
-      return dispatcher.tick(at: now)
+      advance(.seconds(1))
+      return dispatcher.tick(at: clocks)
     }
   }
 

@@ -119,10 +119,8 @@ import Testing
   @Test func `a restart gives every live lease one full new term, and no lease to others`() {
     var desk = Desk()
     desk.now = Instant(nanoseconds: 1_000_000_000_000)
-    desk.dispatcher.restore(
-      definitions: [DefinitionID(1): Desk.job()], isPaused: false, readyClasses: [],
-      hosts: [(a, false, first), (HostName("b"), true, nil)],
-      running: [(a, key(1), Desk.running())], at: desk.now)
+    desk.restore(
+      [DefinitionID(1): Desk.job()], hosts: [("a", false, "a1"), ("b", true, nil)], running: [key(1)])
     #expect(desk.dispatcher.hosts[a]?.lease == .held(first, until: desk.now + Desk.term))
     #expect(desk.dispatcher.hosts[HostName("b")]?.lease == HostState.Lease.none)
     #expect(desk.dispatcher.hosts[HostName("b")]?.host.isDraining == true)
@@ -133,21 +131,11 @@ import Testing
 
   @Test func `after a restart workers come back to what they run, and get what was claimed but never delivered`() {
     var desk = Desk()
-    desk.dispatcher.restore(
-      definitions: [DefinitionID(1): Desk.job()], isPaused: false, readyClasses: [ready(1)], hosts: [(a, false, first)],
-      running: [(a, key(1), Desk.running()), (a, key(2), Desk.running())], at: desk.now)
+    desk.restore([DefinitionID(1): Desk.job()], readyClasses: [ready(1)], running: [key(1), key(2)])
     #expect(desk.dispatcher.reserveReady(limit: 9) == [], "its capabilities are not known before its hello")
     let effects = desk.attach(
       Desk.hello(running: [RunningLaunch(launch: key(1))]), assignments: [Desk.assignment(1), Desk.assignment(2)])
     #expect(effects == [.welcome, .definition(1), .send(.launch(Desk.assignment(2)))])
     #expect(desk.host.usedSlots == 2)
-  }
-}
-
-extension Desk {
-  static func running(_ definition: Int64 = 1, expiring: ExpiryReason? = nil) -> RunningState {
-    var assignment = assignment(1, of: definition)
-    assignment.pendingExpiry = expiring
-    return RunningState(assignment)
   }
 }

@@ -96,8 +96,8 @@ import Testing
     desk.attach(Desk.hello("b", "b1"))
     #expect(desk.pass(3) == [])
     // Stopped for a minute: the heartbeats of both wait in the socket.
-    desk.now = desk.now + .seconds(60)
-    #expect(desk.dispatcher.tick(at: desk.now) == [])
+    desk.advance(.seconds(60))
+    #expect(desk.tick() == [])
     #expect(desk.pass(5) == [])
     _ = desk.dispatcher.heartbeat(1, from: a, at: desk.now)
     #expect(desk.pass(9) == [])
@@ -106,10 +106,9 @@ import Testing
 
   @Test func `a pause right after a restart is noticed too`() {
     var desk = Desk()
-    desk.dispatcher.restore(
-      definitions: [:], isPaused: false, readyClasses: [], hosts: [(a, false, first)], running: [], at: desk.now)
-    desk.now = desk.now + .seconds(60)
-    #expect(desk.dispatcher.tick(at: desk.now) == [])
+    desk.restore()
+    desk.advance(.seconds(60))
+    #expect(desk.tick() == [])
     #expect(desk.pass(14) == [])
     #expect(desk.pass(1) == [.disconnect(a), .endLease()])
   }
@@ -118,19 +117,19 @@ import Testing
     var desk = Desk()
     desk.attach()
     #expect(desk.pass(15) == [.disconnect(a), .endLease()])
-    desk.now = desk.now + .seconds(60)
-    #expect(desk.dispatcher.tick(at: desk.now) == [])
+    desk.advance(.seconds(60))
+    #expect(desk.tick() == [])
     #expect(desk.dispatcher.hosts[a]?.lease == .ending(first))
   }
 
   @Test func `gaps that no heartbeat would miss renew nothing`() {
     var desk = Desk()
     desk.attach()
-    _ = desk.dispatcher.tick(at: desk.now)
-    desk.now = desk.now + desk.dispatcher.pauseNoticed
-    #expect(desk.dispatcher.tick(at: desk.now) == [])
-    desk.now = desk.now + desk.dispatcher.pauseNoticed
-    #expect(desk.dispatcher.tick(at: desk.now) == [.disconnect(a), .endLease()])
+    desk.tick()
+    desk.advance(desk.dispatcher.pauseNoticed)
+    #expect(desk.tick() == [])
+    desk.advance(desk.dispatcher.pauseNoticed)
+    #expect(desk.tick() == [.disconnect(a), .endLease()])
   }
 
   @Test func `whoever ticks at each deadline lets no lease live on`() {
@@ -138,9 +137,12 @@ import Testing
     #expect(desk.dispatcher.nextDeadline == nil)
     desk.attach()
     #expect(desk.dispatcher.nextDeadline == desk.now + Desk.term)
-    _ = desk.dispatcher.tick(at: desk.now)
+    desk.tick()
     var effects: [Dispatcher.Effect] = []
-    while let deadline = desk.dispatcher.nextDeadline { effects += desk.dispatcher.tick(at: deadline) }
+    while let deadline = desk.dispatcher.nextDeadline {
+      desk.advance(deadline - desk.now)
+      effects += desk.tick()
+    }
     #expect(effects == [.disconnect(a), .endLease()])
   }
 }

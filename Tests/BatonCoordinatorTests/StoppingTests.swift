@@ -138,9 +138,9 @@ import Testing
     var desk = Desk()
     desk.learn(1)
     desk.attach()
-    _ = desk.dispatcher.expire(key(1), .simulated)
+    _ = desk.dispatcher.expire(key(1), .simulated(as: nil))
     let before = desk.dispatcher.reserve(ready(1), count: 1)[0]
-    _ = desk.dispatcher.expire(key(2), .simulated)
+    _ = desk.dispatcher.expire(key(2), .simulated(as: nil))
     let after = desk.dispatcher.reserve(ready(1), count: 1)[0]
     _ = desk.dispatcher.settle(before, with: [], hasMore: true)
     let effects = desk.dispatcher.settle(after, with: [Desk.assignment(1), Desk.assignment(2)], hasMore: false)

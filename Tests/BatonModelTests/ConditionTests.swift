@@ -1,4 +1,5 @@
 import BatonModel
+import ContractRows
 import Testing
 
 /// What one state of a host means for one job: what keeps a new launch away, and what ends a running one.
@@ -20,7 +21,7 @@ struct Weather: Sendable, CustomTestStringConvertible {
 }
 
 /// Rows 18 to 24 of the contract.
-@Suite struct ConditionTests {
+@Suite(.contract(18, 19, 21, 22, 23, 24)) struct ConditionTests {
   static let powered = Fixture.job { $0.requirements.externalPower = true }
   static let online = Fixture.job { $0.requirements.network = .any }
   static let unmetered = Fixture.job { $0.requirements.network = .unmetered }

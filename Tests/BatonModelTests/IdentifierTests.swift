@@ -1,7 +1,8 @@
 import BatonModel
+import ContractRows
 import Testing
 
-@Suite struct IdentifierTests {
+@Suite(.contract(1, 2)) struct IdentifierTests {
   static let longest = String(repeating: "a", count: JobIdentifier.maximumBytes)
 
   @Test(arguments: ["a", "com.example.photos-export_2", "A.b.C", "0", "-", longest])

@@ -1,4 +1,5 @@
 import BatonModel
+import ContractRows
 import Testing
 
 /// One launch after the other, with what becomes of the request after each.
@@ -24,7 +25,7 @@ extension Ledger.Verdict {
   static let resumes = Ledger.Verdict.resumes(after: .zero)
 }
 
-@Suite struct LedgerTests {
+@Suite(.contract(29, 30)) struct LedgerTests {
   @Test(arguments: [
     Life(
       name: "finished is success, also without a batch", launches: [.init(outcome: .finished, verdict: .succeeded)],
@@ -152,7 +153,8 @@ extension Ledger.Verdict {
 
   @Test(arguments: [
     ExpiryReason.leaseLost, .superseded, .draining, .evicted, .paused, .pausedByOwner, .powerLost, .batteryLow,
-    .lowPowerMode, .thermal, .networkLost, .hostBusy, .simulated,
+    .lowPowerMode, .thermal, .networkLost, .hostBusy, .allowanceSpent, .preempted, .simulated(as: nil),
+    .simulated(as: .stalled),
   ])
   func `what the host or an operator did never counts as a strike`(reason: ExpiryReason) {
     var ledger = Ledger(losses: 2, strikes: 2)
@@ -189,6 +191,20 @@ extension Ledger.Verdict {
   ])
   func `a backoff doubles up to a day and is never shortened`(first: Duration, times: Int, result: Duration) {
     #expect(first.doubled(times) == result)
+  }
+
+  @Test func `how many strikes are too many, and how long the first pause is, can be set`() {
+    let rule = LossRule(quarantineAfter: 2, backoff: .seconds(10))
+    var ledger = Ledger()
+    func lose() -> Ledger.Verdict {
+      ledger.end(.lost, committedBatches: 0, reachedEnd: false, retry: RetryRule(), losses: rule)
+    }
+    #expect(lose() == .resumes(after: .zero))
+    #expect(lose() == .failed("quarantined: 2 launches in a row committed no batch; the last one ended lost"))
+    ledger = Ledger(losses: 1)
+    _ = ledger.end(.lost, committedBatches: 1, reachedEnd: false, retry: RetryRule(), losses: rule)
+    ledger = Ledger(losses: 2)
+    #expect(lose() == .resumes(after: .seconds(20)))
   }
 
   private func check(_ life: Life) {

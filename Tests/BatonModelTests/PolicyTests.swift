@@ -1,4 +1,5 @@
 import BatonModel
+import ContractRows
 import Testing
 
 /// A host that takes everything, and a job that asks for nothing, to be changed in one thing at a time.
@@ -32,7 +33,7 @@ struct Placement: Sendable, CustomTestStringConvertible {
   var testDescription: String { name }
 }
 
-@Suite struct PolicyTests {
+@Suite(.contract(3, 4, 11, 25, 26)) struct PolicyTests {
   static func pattern(_ text: String) -> IdentifierPattern { IdentifierPattern(text)! }
 
   @Test(arguments: [
@@ -40,10 +41,24 @@ struct Placement: Sendable, CustomTestStringConvertible {
     Placement(
       name: "a host without a lease is gone", host: Fixture.host { $0.hasLease = false }, obstacles: [.hostGone]),
     Placement(
-      name: "of a host that is gone nothing else is said",
+      name: "a host that is gone is judged by its last word",
       host: Fixture.host {
-        ($0.hasLease, $0.isDraining, $0.conditions.isPausedByOwner, $0.usedSlots) = (false, true, true, 4)
-      }, obstacles: [.hostGone]),
+        ($0.hasLease, $0.isDraining, $0.conditions.isPausedByOwner) = (false, true, true)
+      }, obstacles: [.hostGone, .hostDraining, .hostPausedByOwner]),
+    Placement(
+      name: "of a host that never said what it can do nothing else is said",
+      host: Fixture.host { ($0.hasLease, $0.isDraining, $0.capabilities.slots) = (false, true, 0) },
+      obstacles: [.hostGone]),
+    Placement(
+      name: "an operator evicted the definition",
+      host: Fixture.host { $0.evictions = [pattern("com.example.*")] }, obstacles: [.evicted]),
+    Placement(
+      name: "an operator evicted something else",
+      host: Fixture.host { $0.evictions = [pattern("com.example.b"), pattern("org.*")] }, obstacles: []),
+    Placement(
+      name: "the host's own allowance is spent",
+      host: Fixture.host { $0.allowanceRefillsAt = Timestamp(nanoseconds: 9) },
+      obstacles: [.allowanceSpent(refillsAt: Timestamp(nanoseconds: 9))]),
     Placement(name: "draining", host: Fixture.host { $0.isDraining = true }, obstacles: [.hostDraining]),
     Placement(
       name: "its owner paused it", host: Fixture.host { $0.conditions.isPausedByOwner = true },

@@ -1,4 +1,5 @@
 import BatonModel
+import ContractRows
 import Testing
 
 @Suite struct ValueTests {
@@ -73,12 +74,13 @@ import Testing
 
   static let reasons: [ExpiryReason] = [
     .cancelled(by: "ann"), .budgetSpent, .stalled, .leaseLost, .superseded, .draining, .evicted, .paused,
-    .pausedByOwner, .powerLost, .batteryLow, .lowPowerMode, .thermal, .networkLost, .hostBusy, .simulated,
+    .pausedByOwner, .powerLost, .batteryLow, .lowPowerMode, .thermal, .networkLost, .hostBusy, .allowanceSpent,
+    .preempted, .simulated(as: nil), .simulated(as: .stalled),
   ]
 
   @Test func `each expiry reason comes back from its code and detail`() {
     for reason in Self.reasons { #expect(ExpiryReason(code: reason.code, detail: reason.detail) == reason) }
-    #expect(Set(Self.reasons.map(\.code)).count == Self.reasons.count)
+    #expect(Set(Self.reasons.map(\.code)).count == Self.reasons.count - 1, "what is simulated shares a code")
     #expect(ExpiryReason(code: "cancelled") == .cancelled(by: "unknown"))
     #expect(ExpiryReason(code: "budgetSpent", detail: "more") == .budgetSpent)
     #expect(ExpiryReason(code: "Draining") == nil)
@@ -89,13 +91,28 @@ import Testing
     #expect(Self.reasons.filter(\.isStrike) == [.budgetSpent, .stalled])
   }
 
-  @Test(arguments: JobKind.allCases)
+  @Test(.contract(16), arguments: JobKind.allCases)
   func `a launch that can save nothing closes within two seconds, others within their kind's window`(kind: JobKind) {
     for reason in Self.reasons {
       let isUseless = reason == .leaseLost || reason == .superseded
       let window = isUseless ? Duration.seconds(2) : .seconds(kind == .refresh ? 5 : 30)
-      #expect(reason.closingWindow(for: kind) == window)
+      #expect(reason.closingWindow(of: Fixture.job(kind)) == window)
     }
+  }
+
+  @Test(.contract(16)) func `a definition may set its own closing window`() {
+    let job = Fixture.job(.refresh) { $0.closingWindow = .seconds(90) }
+    #expect(ExpiryReason.paused.closingWindow(of: job) == .seconds(90))
+    #expect(ExpiryReason.leaseLost.closingWindow(of: job) == .seconds(2))
+    #expect(ExpiryReason.leaseLost.closingWindow(of: Fixture.job { $0.closingWindow = .seconds(1) }) == .seconds(1))
+  }
+
+  @Test func `a time of the steady clock is shown by the wall clock of now`() {
+    let now = Moment(date: Timestamp(nanoseconds: 5_000), steady: Timestamp(nanoseconds: 2_000))
+    #expect(now.date(ofSteady: Timestamp(nanoseconds: 2_500)) == Timestamp(nanoseconds: 5_500))
+    #expect(now.date(ofSteady: .distantFuture) == .distantFuture)
+    #expect(now + .nanoseconds(7) == Moment(date: Timestamp(nanoseconds: 5_007), steady: Timestamp(nanoseconds: 2_007)))
+    #expect(Moment(Timestamp(nanoseconds: 3)).steady == Timestamp(nanoseconds: 3))
   }
 
   @Test func `computed items are counted and cut without a file system`() {

@@ -1,5 +1,6 @@
 import BatonModel
 import BatonSpec
+import ContractRows
 import Testing
 
 @Suite("Good files become the definitions that they describe")
@@ -26,14 +27,14 @@ struct GoodFileTests {
     #expect(!specification.definitions.isEmpty)
   }
 
-  @Test("the defaults follow the kind")
+  @Test("the defaults follow the kind", .contract(10, 11))
   func defaults() throws {
     #expect(try definitions("minimal-refresh") == [definition("com.example.news", .refresh)])
     #expect(try definitions("minimal-processing") == [definition("com.example.index", .processing)])
     #expect(try definitions("minimal-processing")[0].requirements.requiresIdle)
   }
 
-  @Test("every key of a continued job is read")
+  @Test("every key of a continued job is read", .contract(6, 18, 19, 20, 35))
   func continued() throws {
     let expected = definition("com.example.photos.export.*", .continued) {
       $0.title = "Exporting photos"
@@ -43,13 +44,17 @@ struct GoodFileTests {
       $0.priority = .background
       $0.budget = .seconds(5_400)
       $0.retry = RetryRule(limit: 0, backoff: .milliseconds(500))
+      $0.closingWindow = .seconds(60)
+      $0.stallAfter = .seconds(150)
+      $0.dailyAllowance = .seconds(7_200)
       $0.maxRunning = 4
       $0.pendingLimit = 2_000_000
+      $0.pokeSpacing = .seconds(300)
       $0.work = Work(
         command: ["./resize.sh", "--to", "${wildcard}", "$${HOME}", "cost: $5"], directory: "/srv/photos",
         items: .glob("**/*.jpg"), batchSize: 50, pass: .file,
         environment: ["QUALITY": "85", "DRY_RUN": "false", "SCALE": "1.5", "LEVEL": "85", "EMPTY": ""],
-        onExpiry: .terminate)
+        terminateBefore: .seconds(10))
     }
     #expect(try definitions("every-key-of-continued") == [expected])
   }
@@ -68,6 +73,26 @@ struct GoodFileTests {
     }
     #expect(try definitions("frequent-refresh") == [expected])
     #expect(try Corpus.read("frequent-refresh.yaml", in: "good").problems == [])
+  }
+
+  @Test("times that Baton chooses are the job's to choose, from the shortest to the longest", .contract(16, 17, 32, 41))
+  func durations() throws {
+    let shortest = definition("com.example.shortest", .refresh) {
+      ($0.closingWindow, $0.stallAfter, $0.dailyAllowance) = (.seconds(1), .seconds(1), .seconds(1))
+      $0.pokeSpacing = .zero
+      $0.work = Work(command: ["/bin/true"], terminateBefore: .zero)
+    }
+    let longest = definition("com.example.longest", .processing) {
+      ($0.closingWindow, $0.stallAfter, $0.dailyAllowance) = (.seconds(600), .seconds(86_400), .seconds(86_400))
+      $0.pokeSpacing = .seconds(7 * 86_400)
+      $0.work = Work(command: ["/bin/true"], terminateBefore: .seconds(600))
+    }
+    let byDefault = definition("com.example.default", .continued) {
+      $0.title = "By default"
+      $0.work = Work(command: ["/bin/true"], terminateBefore: .seconds(30))
+    }
+    #expect(try definitions("durations-at-their-limits") == [shortest, longest, byDefault])
+    #expect(try Corpus.read("durations-at-their-limits.yaml", in: "good").problems == [])
   }
 
   @Test("GPUs, dates and repetition are read")
@@ -130,7 +155,7 @@ struct GoodFileTests {
     let json = definition("com.example.json", .processing) {
       $0.requirements.slots = 3
       $0.budget = .seconds(90)
-      $0.work = Work(command: ["/bin/true"], environment: ["A": "b"])
+      $0.work = Work(command: ["/bin/true"], environment: ["A": "b"], onExpiry: .terminate)
     }
     #expect(try definitions("json") == [json])
     let quoted = definition("com.example.quoted", .continued) {
@@ -145,10 +170,10 @@ struct GoodFileTests {
     #expect(try definitions("byte-order-mark") == [definition("com.example.marked", .processing)])
   }
 
-  @Test("what is doubtful is a warning and does not fail")
+  @Test("what is doubtful is a warning and does not fail", .contract(10, 12, 14))
   func warnings() throws {
     let specification = try Corpus.read("warnings.yaml", in: "good")
-    #expect(specification.definitions.count == 5)
+    #expect(specification.definitions.count == 6)
     #expect(
       specification.problems.map(\.headline) == [
         "warnings.yaml:4:1: warning: 'earliestBeginDate' is ignored: kind continued starts at once",
@@ -161,7 +186,9 @@ struct GoodFileTests {
           + "coordinator starts in an empty folder; set the directory or write the whole path",
         "warnings.yaml:22:3: warning: '*.txt' is relative, and without 'work.directory' each launch applied to a "
           + "coordinator starts in an empty folder; set the directory or write the whole path",
+        "warnings.yaml:29:3: warning: 'work.terminateBefore' changes nothing: with 'onExpiry: terminate' SIGTERM comes "
+          + "at once; remove one of them",
       ])
-    #expect(try Corpus.read("warnings.yaml", in: "good", directory: .folderOfFile).problems.count == 5)
+    #expect(try Corpus.read("warnings.yaml", in: "good", directory: .folderOfFile).problems.count == 6)
   }
 }

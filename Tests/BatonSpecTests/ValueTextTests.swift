@@ -31,6 +31,17 @@ struct ValueTextTests {
   }
 
   @Test(
+    "durations are told as one would write them",
+    arguments: [
+      (Duration.seconds(1), "1s"), (.zero, "0s"), (.seconds(600), "10m"), (.seconds(86_400), "24h"),
+      (.seconds(2 * 86_400), "2d"), (.seconds(5_400), "1h30m"), (.milliseconds(93_784_005), "26h3m4s5ms"),
+    ])
+  func text(of duration: Duration, expected: String) throws {
+    #expect(DurationText.text(duration) == expected)
+    #expect(try DurationText.parse(expected) == duration)
+  }
+
+  @Test(
     "sizes",
     arguments: [
       ("8GiB", Int64(8) << 30), ("512MiB", 512 << 20), ("10GB", 10_000_000_000), ("1KiB", 1_024), ("1TiB", 1 << 40),

@@ -2,7 +2,7 @@ import BatonModel
 import BatonStore
 import Testing
 
-let someTime = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
+let someTime = Moment(Timestamp(nanoseconds: 1_700_000_000_000_000_000))
 let someHost = HostName("alpha")
 let someProcess = Incarnation("alpha-1")
 let someSpan: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 1]
@@ -18,7 +18,7 @@ extension Store {
   /// Applies `com.*` and connects the host.
   func prepare() async throws -> DefinitionID {
     let pattern = try #require(IdentifierPattern("com.*"))
-    try await grantLease(someHost, someProcess, at: someTime)
+    try await grantLease(someHost, someProcess, report: nil, at: someTime)
     return try await apply([Definition(pattern: pattern, kind: .processing)], seeds: [someTrace], at: someTime)[0].id
   }
 

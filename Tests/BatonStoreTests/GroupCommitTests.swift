@@ -86,6 +86,29 @@ import Testing
     #expect(try await store.recount() == store.counts())
   }
 
+  /// What the writer counts in memory goes back with the transaction.
+  @Test func launchTimeIsChargedOnceAlsoWhereAGroupIsRunAgain() async throws {
+    let store = try SQLiteStore.inMemory()
+    let definition = try await store.prepare()
+    try await store.submit("com.a", to: definition)
+    let ending = Ending(launch: try await store.start(definition), outcome: .finished)
+    let later = someTime + .seconds(10)
+    try await gather(store, 2) { group in
+      group.addTask { _ = try await store.end([ending], at: later) }
+      group.addTask {
+        _ = await refusal {
+          try await store.write(.ordinary) { verbs in
+            try verbs.db.execute(sql: "UPDATE store SET is_paused = 1")
+            throw Unexpected()
+          }
+        }
+      }
+    }
+    let fleet = try await store.fleet()
+    #expect(fleet.use.values.map(\.used) == [.seconds(10)])
+    #expect(fleet.hosts.map(\.use.used) == [.seconds(10)])
+  }
+
   @Test func aWriteThatIsRunAloneAndFindsTheDiskFullIsTold() async throws {
     let store = try SQLiteStore.inMemory()
     let definition = try await store.prepare()

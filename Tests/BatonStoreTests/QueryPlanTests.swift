@@ -9,14 +9,18 @@ import Testing
     .submission, .insertSubmission, .identifier, .insertIdentifier, .advanceIdentifier, .waitingOfIdentifier,
     .liveOfIdentifier, .insertRequest, .replaceRequest, .setPayload, .clearPayload, .insertEvent, .pattern,
     .setPatternCounts, .definition, .leaseHolder, .oldestReady, .readyRequest, .startRequest, .insertLaunch,
-    .noteFirstLaunch, .due, .makeReady, .nextEligible, .standing, .firstBatch, .setProgress, .resetLosses,
+    .noteFirstLaunch, .due, .dueDates, .nextEligible, .nextDate, .anyReady, .waitingRequestByID, .standing, .firstBatch,
+    .setProgress, .resetLosses,
     .launchedRequest, .closeLaunch, .settleRequest, .heldRequest, .setReadiness, .openLaunch, .noteExpiry,
     .itemStanding, .lastPage, .insertPage, .freezeItems, .pages, .launchExists, .lastOutput, .setOutput, .trimOutput,
     .output, .openElsewhere, .grantLease, .openOnHost, .endLease, .assignments, .unfinishedRequest,
     .unfinishedOfIdentifier, .scheduledBelow, .readyBelow, .runningBelow, .cancelRequest, .noteCancellation,
     .reopenRequest, .requestByID,
     .requestByNumber, .liveRequest, .waitingRequest, .launches, .events, .nextReadyPriority, .nextReadyDefinition,
-    .endedBefore, .oldestEnded, .deleteRequest,
+    .endedBefore, .oldestEnded, .deleteRequest, .setAnchor, .setNoData, .pokes, .insertPoke, .deleteSubmission,
+    .hostUse, .setHostUse,
+    .hostName, .evict, .allow, .oldestReadyNotEvicted, .noteReport, .notePace, .saveClock, .clock,
+    .requestExists, .readyBefore, .eligibleBefore, .datedBefore,
   ]
 
   private func plan(_ query: Query) async throws -> [String] {
@@ -42,8 +46,20 @@ import Testing
 
   @Test func claimAndPromotionUseTheirIndexes() async throws {
     #expect(try await plan(.oldestReady).contains { $0.contains("request_ready (definition=? AND priority=?)") })
+    #expect(
+      try await plan(.oldestReadyNotEvicted).contains { $0.contains("request_ready (definition=? AND priority=?)") })
     #expect(try await plan(.due).contains { $0.contains("request_eligible (eligible_at<?)") })
+    #expect(try await plan(.dueDates).contains { $0.contains("request_dated (earliest_at<?)") })
     #expect(try await plan(.nextEligible).contains { $0.contains("request_eligible") })
+    #expect(try await plan(.nextDate).contains { $0.contains("request_dated") })
+  }
+
+  @Test func pokesAndPositionsUseTheirIndexes() async throws {
+    #expect(try await plan(.pokes).contains { $0.contains("poke_request (request=?)") })
+    #expect(
+      try await plan(.readyBefore).contains { $0.contains("request_ready (definition=? AND priority=? AND rowid<?)") })
+    #expect(try await plan(.eligibleBefore).contains { $0.contains("request_eligible (eligible_at<?)") })
+    #expect(try await plan(.datedBefore).contains { $0.contains("request_dated (earliest_at<?)") })
   }
 
   /// Sorting is for what names and retention bound.

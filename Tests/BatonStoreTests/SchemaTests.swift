@@ -37,7 +37,13 @@ import Testing
     // What other rows refer to.
     "DELETE FROM identifier", "DELETE FROM definition", "DELETE FROM host",
     "UPDATE pattern SET ready = -1", "INSERT INTO store (id, incarnation) VALUES (2, 'b')",
-    "UPDATE request SET number = 'two'",
+    "UPDATE request SET number = 'two'", "UPDATE request SET poke = 7", "UPDATE request SET is_dated = 2",
+    "UPDATE identifier SET anchor_at = 1", "UPDATE identifier SET anchor_is_dated = 1",
+    "UPDATE identifier SET no_data_in_row = -1", "INSERT INTO poke VALUES (99, 1, 1, 5, '')",
+    "INSERT INTO poke SELECT id, request, 1, 7, '' FROM submission", "UPDATE host SET used = -1",
+    "UPDATE pattern SET used = -1",
+    "INSERT INTO clock (id, date, steady, boot, instant) VALUES (2, 1, 1, '', 1)",
+    "INSERT INTO eviction (host, pattern) VALUES (99, 'com.a')", "UPDATE launch SET is_simulated = 2",
   ])
   func theSchemaRefuses(statement: String) async throws {
     let (store, _) = try await running()
@@ -56,6 +62,14 @@ import Testing
     #expect(try await store.submit("com.c", to: definition) != refused)
   }
 
+  @Test func lossesAreAnsweredByTheRuleOfTheStore() async throws {
+    let store = try SQLiteStore.inMemory(limits: StoreLimits(losses: LossRule(quarantineAfter: 1)))
+    let definition = try await store.prepare()
+    try await store.submit("com.a", to: definition)
+    let ending = Ending(launch: try await store.start(definition), outcome: .lost)
+    #expect(try await store.end([ending], at: someTime).map(\.state) == [.failed])
+  }
+
   @Test func aMillionItemsAreKeptAndReadInPages() async throws {
     let (store, launch) = try await running()
     for page in 0..<1000 {
@@ -66,6 +80,13 @@ import Testing
     }
     #expect(try await store.items(of: launch.request, start: 999_998, count: 9) == ["item 999998", "item 999999"])
     #expect(try await store.items(of: launch.request, start: 499_999, count: 2) == ["item 499999", "item 500000"])
+  }
+
+  /// Of a later version, say: the host says it anew when it connects.
+  @Test func aWordThatCannotBeReadIsNone() async throws {
+    let (store, _) = try await running()
+    try await store.write(.ordinary) { try $0.db.execute(sql: "UPDATE host SET word = '{}'") }
+    #expect(try await store.fleet().hosts.map(\.word) == [nil])
   }
 
   @Test func definitionsWithEqualContentAreOneRowWhateverTheirOrder() throws {

@@ -1,6 +1,7 @@
 import BatonCoordinator
 import BatonModel
 import BatonStore
+import ContractRows
 import Testing
 
 /// Commands that change something, except those that wait.
@@ -69,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func `validate praises what is valid, and lists problems as JSON`() async throws {
+  @Test(.contract(14)) func `validate praises what is valid, and lists problems as JSON`() async throws {
     try await withTemporaryFolder { folder in
       try write(Self.report, to: folder + "/a.yaml")
       try write("identifier: com.example.b\nkind: refresh\nearliestBeginDate: 8d\n", to: folder + "/b.yaml")
@@ -90,7 +91,7 @@ import Testing
     #expect(run.error.contains("/no/such/job.yaml:1:1: error: there is no such file or folder"))
   }
 
-  @Test func `cancel tells what ended and what is stopping`() async throws {
+  @Test(.contract(8, 34)) func `cancel tells what ended and what is stopping`() async throws {
     let world = World { state in
       let id = JobIdentifier(trusted: "com.example.report")
       state.cancellations = [

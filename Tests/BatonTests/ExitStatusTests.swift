@@ -2,6 +2,7 @@ import BatonCommands
 import BatonCoordinator
 import BatonModel
 import BatonStore
+import ContractRows
 import Synchronization
 import Testing
 
@@ -24,7 +25,7 @@ import Testing
     (CancellationError(), 130),
   ]
 
-  @Test(arguments: errors.indices) func `an error has one status, and is told`(index: Int) async {
+  @Test(.contract(1, 5, 6), arguments: errors.indices) func `an error has one status, and is told`(index: Int) async {
     let (error, status) = Self.errors[index]
     let world = World { $0.errors = [error] }
     let run = await world.baton("hosts")
@@ -44,7 +45,13 @@ import Testing
     ["cancel"], ["cancel", "a", "--all"], ["wait", "a", "--timeout", "10"],
     ["wait", "a", "--timeout", "2026-03-01T00:00:00Z"],
     ["watch", "--request", "2"], ["run"], ["run", "x.yaml", "--slots", "0"], ["coordinator", "--lease", "1ms"],
-    ["drain"], ["remove", "a.*.b"],
+    ["drain"], ["remove", "a.*.b"], ["poke"], ["poke", "a.*"], ["poke", "a", "--priority", "7"],
+    ["poke", "a", "--id", ""], ["evict"], ["evict", "a.*.b"], ["simulate", "launch"], ["simulate", "nonsense"],
+    ["simulate", "expire", "a", "--reason", "batterylow"], ["simulate", "expire", "a", "--reason", "boredom"],
+    ["simulate", "conditions"], ["simulate", "conditions", "a"], ["simulate", "conditions", "a", "--for", "5m"],
+    ["simulate", "conditions", "a", "--end", "--idle", "true"], ["simulate", "conditions", "a", "--battery", "101"],
+    ["simulate", "conditions", "a", "--thermal", "hot"], ["simulate", "conditions", "a", "--idle", "yes"],
+    ["simulate", "conditions", "a", "--power", "external", "--for", "25h"],
   ])
   func `a usage error is 64 and asks nobody`(arguments: [String]) async throws {
     let world = World(RequestRecord.all)
@@ -52,9 +59,7 @@ import Testing
     #expect(run.status == 64)
     #expect(run.output.isEmpty)
     #expect(world.backend.targets.withLock { $0.isEmpty })
-    let name =
-      "usage-" + arguments.map { $0.replacing(/[^a-z0-9]+/, with: "") }.filter { !$0.isEmpty }.joined(separator: "-")
-    try Golden.expect(run.transcript, is: name)
+    try Golden.expect(run.transcript, is: "usage-" + arguments.golden)
   }
 
   @Test func `a host that nobody knows is not found`() async {
@@ -63,7 +68,7 @@ import Testing
     #expect(run.error == "error: there is no host 'gamma'; known: alpha, beta\n")
   }
 
-  @Test func `nothing to cancel is not found, and fine for all`() async {
+  @Test(.contract(8)) func `nothing to cancel is not found, and fine for all`() async {
     let one = await World().baton("cancel", "com.example.report")
     #expect(one.status == 3)
     #expect(

@@ -14,6 +14,9 @@ final class FakeCoordinator: OperatorAPI {
     /// Taken one by one; then everything is accepted.
     var submissions: [SubmissionResult] = []
     var cancellations: [Cancellation] = []
+    /// Hosts that something is evicted from, or allowed on.
+    var evicted: [HostName] = []
+    var overrides: [ConditionOverrides] = []
     /// What watching a request shows after its state now.
     var changes: [RequestID: [RequestRecord]] = [:]
     /// Watching lasts until it is cancelled, once everything in `changes` was shown.
@@ -145,6 +148,30 @@ final class FakeCoordinator: OperatorAPI {
   func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation {
     try call("explain \(identifier)")
     return state.withLock { $0.explanation }
+  }
+
+  func setEvicted(_ pattern: IdentifierPattern, from host: HostName?, _ isEvicted: Bool) async throws -> [HostName] {
+    try call("evicted \(pattern) \(host?.rawValue ?? "-") \(isEvicted)")
+    return state.withLock { $0.evicted }
+  }
+
+  func simulateLaunch(
+    _ identifier: JobIdentifier, number: Int?, on host: HostName?
+  ) async throws -> SimulatedLaunch {
+    try call("simulate launch \(identifier) \(number ?? 0) \(host?.rawValue ?? "-")")
+    return SimulatedLaunch(identifier: identifier, number: number ?? 3, launch: 2, host: host ?? HostName("alpha"))
+  }
+
+  func simulateExpiry(
+    _ identifier: JobIdentifier, number: Int?, as reason: ExpiryReason?
+  ) async throws -> SimulatedLaunch {
+    try call("simulate expiry \(identifier) \(number ?? 0) \(reason?.code ?? "-")")
+    return SimulatedLaunch(identifier: identifier, number: number ?? 3, launch: 2, host: HostName("alpha"))
+  }
+
+  func simulateConditions(_ overrides: ConditionOverrides, on host: HostName, lasting: Duration) async throws {
+    try call("simulate conditions \(host) \(lasting)")
+    state.withLock { $0.overrides.append(overrides) }
   }
 }
 

@@ -127,18 +127,3 @@ extension HostReport {
       isPausedByOwner: true),
     usedSlots: 0, running: [], lastSeenAt: now + .seconds(-4000))
 }
-
-extension Explanation {
-  static let waiting = Explanation(
-    record: .ready, verdict: .waiting,
-    lines: [
-      line("alpha", "hostHasNoGPU", "it needs 1 GPUs and the host has 0 that suit", "add a host with such GPUs", true),
-      line("beta", "hostDraining", "the host is draining", "baton undrain HOST", false),
-    ])
-
-  static func line(
-    _ host: String?, _ code: String, _ text: String, _ remedy: String, _ isPermanent: Bool
-  ) -> Explanation.Line {
-    Explanation.Line(host: host.map { HostName($0) }, code: code, text: text, remedy: remedy, isPermanent: isPermanent)
-  }
-}

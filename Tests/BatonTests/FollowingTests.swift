@@ -2,6 +2,7 @@ import BatonCommands
 import BatonCoordinator
 import BatonModel
 import BatonStore
+import ContractRows
 import Synchronization
 import Testing
 
@@ -104,6 +105,12 @@ import Testing
       await Self.world([Self.running(200), Self.success]).baton("watch", Self.name).transcript, is: "watch")
     let lines = await Self.world([Self.running(200), Self.success]).baton("watch", Self.name, "-o", "json")
     #expect(lines.output.split(separator: "\n").count == 3)
+  }
+
+  @Test(.contract(33)) func `whoever watches sees a new title and subtitle`() async throws {
+    let changed = Self.running(120) { ($0.title, $0.subtitle) = ("Exporting more photos", "IMG_0121.jpg") }
+    let lines = await Self.world([changed, Self.success]).baton("watch", Self.name, "-o", "jsonl")
+    #expect(lines.output.contains(#""title":"Exporting more photos","subtitle":"IMG_0121.jpg""#))
   }
 
   @Test func `watch on a terminal redraws its lines`() async throws {

@@ -5,13 +5,20 @@ import Testing
 /// anew; read the difference before you commit it.
 enum Golden {
   private static let isRecording = ProcessInfo.processInfo.environment["BATON_RECORD"] == "1"
-  private static let folder = URL(filePath: #filePath).deletingLastPathComponent().path + "/Golden"
+  private static let tests = URL(filePath: #filePath).deletingLastPathComponent()
+  private static let folder = tests.path + "/Golden"
+  /// Of the repository.
+  static let root = tests.deletingLastPathComponent().deletingLastPathComponent().path
 
   static func expect(_ text: String, is name: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
-    let path = "\(folder)/\(name).txt"
+    try expect(text, at: "\(folder)/\(name).txt", sourceLocation: sourceLocation)
+  }
+
+  /// The same for a file of the repository that is made of the code.
+  static func expect(_ text: String, at path: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
     if isRecording { return try Data(text.utf8).write(to: URL(filePath: path)) }
     let expected = String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)
-    #expect(text == expected, "differs from Golden/\(name).txt", sourceLocation: sourceLocation)
+    #expect(text == expected, "differs from \(path)", sourceLocation: sourceLocation)
   }
 }
 

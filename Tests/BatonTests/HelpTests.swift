@@ -2,8 +2,8 @@ import Testing
 
 @Suite struct HelpTests {
   static let commands = [
-    "run", "up", "coordinator", "validate", "apply", "remove", "schema", "submit", "list", "show", "watch", "wait",
-    "logs", "explain", "cancel", "retry", "hosts", "drain", "undrain", "pause", "resume",
+    "run", "up", "coordinator", "validate", "apply", "remove", "schema", "submit", "poke", "list", "show", "watch",
+    "wait", "logs", "explain", "cancel", "retry", "hosts", "drain", "undrain", "evict", "pause", "resume", "simulate",
   ]
 
   @Test func `the help of baton names every command`() async throws {
@@ -14,16 +14,24 @@ import Testing
     try Golden.expect(run.output, is: "help")
   }
 
-  @Test(arguments: commands) func `every command has help with examples`(command: String) async throws {
-    let run = await World().baton(command, "--help")
+  static let simulations = ["simulate launch", "simulate expire", "simulate conditions"]
+
+  @Test(arguments: commands + simulations) func `every command has help with examples`(command: String) async throws {
+    let run = await World().baton(command.split(separator: " ").map(String.init) + ["--help"])
     #expect(run.status == 0)
     #expect(run.output.contains("Examples:\n  baton \(command)"))
     let examples = run.output.split(separator: "Examples:\n")[1].split(separator: "\n\n")[0].split(separator: "\n")
     #expect(examples.allSatisfy { $0.hasPrefix("  ") || $0.hasPrefix("and ") }, "an example is wrapped")
-    try Golden.expect(run.output, is: "help-\(command)")
+    try Golden.expect(run.output, is: "help-\(command.replacing(" ", with: "-"))")
   }
 
-  @Test(arguments: ["poke", "evict", "simulate", "trace", "doctor"])
+  @Test func `simulate alone is a question for its help`() async {
+    let run = await World().baton("simulate")
+    #expect(run.status == 0)
+    #expect(run.output.contains("USAGE: baton simulate <subcommand>"))
+  }
+
+  @Test(arguments: ["trace", "doctor"])
   func `a command that is not there yet is a usage error`(command: String) async {
     let run = await World().baton(command)
     #expect(run.status == 64)

@@ -1,5 +1,6 @@
 import BatonModel
 import BatonStore
+import ContractRows
 import Testing
 
 @testable import BatonCommands
@@ -47,6 +48,16 @@ import Testing
     #expect(
       board.update(Self.record(1, 50), at: now + .milliseconds(100), size: Self.size)
         == "\u{1B}[1A\u{1B}[0Jcom.example.n1  [#####.....]  50/100 50%  100ms  running on alpha, launch 1\n")
+  }
+
+  @Test(.contract(33)) func `a new title and subtitle are drawn within a second`() {
+    let wide = CommandEnvironment.TerminalSize(columns: 200, rows: 24)
+    var board = ProgressBoard(style: .plain)
+    var record = Self.record(1, 10)
+    _ = board.update(record, at: now, size: wide)
+    (record.title, record.subtitle) = ("Exporting", "IMG_0121.jpg")
+    #expect(board.update(record, at: now + .milliseconds(50), size: wide) == nil, "it was drawn a moment ago")
+    #expect(board.draw(at: now + .seconds(1), size: wide).contains("Exporting: IMG_0121.jpg"))
   }
 
   @Test func `a change of state is drawn at once`() {

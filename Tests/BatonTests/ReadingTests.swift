@@ -2,6 +2,7 @@ import BatonCommands
 import BatonCoordinator
 import BatonModel
 import BatonStore
+import ContractRows
 import Foundation
 import Testing
 
@@ -12,19 +13,22 @@ import Testing
     state.hosts = [.alpha, .beta]
   }
 
-  @Test(arguments: [
-    ("list", ["list"]), ("list-json", ["list", "-o", "json"]), ("list-jsonl", ["list", "-o", "jsonl"]),
-    ("list-pending", ["list", "--state", "pending"]),
-    ("list-pending-json", ["list", "--state", "pending", "-o", "json"]),
-    ("list-host", ["list", "--host", "beta", "--state", "ended"]), ("list-pattern", ["list", "com.example.photos.*"]),
-    ("list-limit", ["list", "--limit", "2"]),
-    ("show", ["show", "com.example.photos.export.42"]),
-    ("show-json", ["show", "com.example.photos.export.42", "-o", "json"]),
-    ("show-failed", ["show", "com.example.broken"]),
-    ("hosts", ["hosts"]), ("hosts-json", ["hosts", "-o", "json"]), ("host", ["hosts", "beta"]),
-    ("host-assumed", ["hosts", "alpha"]),
-    ("explain", ["explain", "com.example.gpu"]), ("explain-json", ["explain", "com.example.gpu", "-o", "json"]),
-  ])
+  @Test(
+    .contract(8, 45),
+    arguments: [
+      ("list", ["list"]), ("list-json", ["list", "-o", "json"]), ("list-jsonl", ["list", "-o", "jsonl"]),
+      ("list-pending", ["list", "--state", "pending"]),
+      ("list-pending-json", ["list", "--state", "pending", "-o", "json"]),
+      ("list-host", ["list", "--host", "beta", "--state", "ended"]),
+      ("list-pattern", ["list", "com.example.photos.*"]),
+      ("list-limit", ["list", "--limit", "2"]),
+      ("show", ["show", "com.example.photos.export.42"]),
+      ("show-json", ["show", "com.example.photos.export.42", "-o", "json"]),
+      ("show-failed", ["show", "com.example.broken"]),
+      ("hosts", ["hosts"]), ("hosts-json", ["hosts", "-o", "json"]), ("host", ["hosts", "beta"]),
+      ("host-assumed", ["hosts", "alpha"]),
+      ("explain", ["explain", "com.example.gpu"]), ("explain-json", ["explain", "com.example.gpu", "-o", "json"]),
+    ])
   func `output is golden`(name: String, arguments: [String]) async throws {
     let run = await Self.everything.baton(arguments)
     try Golden.expect(run.transcript, is: name)
@@ -78,6 +82,26 @@ import Testing
     #expect(request["outcome"] is NSNull)
   }
 
+  @Test(arguments: [
+    ["list"], ["show", "com.example.news"], ["show", "com.example.photos.export.42"], ["hosts"], ["evict", "a"],
+    ["explain", "com.example.gpu"], ["submit", "a"], ["poke", "a"], ["cancel", "a"], ["simulate", "launch", "a"],
+    ["simulate", "expire", "a"], ["simulate", "conditions", "a", "--end"],
+  ])
+  func `every key of the JSON is documented`(arguments: [String]) async throws {
+    let world = World(RequestRecord.all) { state in
+      state.details = [.poked, .example]
+      state.hosts = [.alpha, .beta]
+      state.evicted = [HostName("alpha")]
+      state.cancellations = [.ended(RequestID(1), JobIdentifier(trusted: "a"), number: 1)]
+    }
+    let page = try String(contentsOfFile: Golden.root + "/Documentation/commands.md", encoding: .utf8)
+    let answers = page.components(separatedBy: "# What `baton` answers")[1]
+    let run = await world.baton(arguments + ["-o", "jsonl"])
+    let keys = Set(run.output.matches(of: /"([A-Za-z]+)":/).map { String($0.output.1) })
+    #expect(!keys.isEmpty)
+    #expect(keys.filter { !answers.contains("`\($0)`") }.isEmpty)
+  }
+
   @Test(arguments: ["table", "json", "jsonl"]) func `a list is read page by page`(format: String) async throws {
     let world = World((1...1201).map { .example(Int64($0), "com.example.many.n\($0)", .ready) })
     let run = await world.baton("list", "-o", format)
@@ -102,7 +126,7 @@ import Testing
     #expect(lines.output.isEmpty)
   }
 
-  @Test func `pending requests of one class are explained once`() async {
+  @Test(.contract(8)) func `pending requests of one class are explained once`() async {
     let world = World((1...3).map { .example(Int64($0), "com.example.many.n\($0)", .ready) })
     _ = await world.baton("list", "--state", "pending")
     #expect(world.coordinator.calls == ["requests after 0 limit 500", "explain com.example.many.n1"])
@@ -115,21 +139,13 @@ import Testing
     #expect(!run.output.contains("\u{1B}"))
   }
 
-  @Test(arguments: [
-    (Explanation.Verdict.running, RequestRecord.running, Int32(0)), (.ended, .succeeded, 0), (.ended, .failed, 1),
-    (.ended, .cancelled, 1), (.waiting, .ready, 2), (.impossible, .ready, 4),
-  ])
-  func `explain says by its status how things are`(
-    verdict: Explanation.Verdict, record: RequestRecord, status: Int32
-  ) async {
-    let world = World { $0.explanation = Explanation(record: record, verdict: verdict, lines: []) }
-    let run = await world.baton("explain", record.identifier.rawValue)
-    #expect(run.status == status)
-    #expect(run.error.isEmpty)
-    #expect(run.output.hasPrefix("\(record.identifier), request"))
+  @Test(.contract(44), arguments: [false, true]) func `logs --follow asks for what comes`(follows: Bool) async {
+    let world = World { $0.details = [.example] }
+    _ = await world.baton(["logs", "com.example.photos.export.42"] + (follows ? ["--follow"] : []))
+    #expect(world.coordinator.calls.last == "logs com.example.photos.export.42" + (follows ? " follow" : ""))
   }
 
-  @Test func `logs writes bytes as they are, and a header per launch elsewhere`() async throws {
+  @Test(.contract(44)) func `logs writes bytes as they are, and a header per launch elsewhere`() async throws {
     let world = World {
       $0.details = [.example]
       $0.output = [(1, "one\n"), (1, "two\n"), (3, "three")]

@@ -1,6 +1,7 @@
 import BatonCoordinator
 import BatonModel
 import BatonStore
+import ContractRows
 import Synchronization
 import Testing
 
@@ -13,7 +14,7 @@ import Testing
       warning: warning)
   }
 
-  @Test func `everything that was asked for is submitted`() async {
+  @Test(.contract(12)) func `everything that was asked for is submitted, in the name of who asked`() async {
     let world = World()
     let run = await world.baton(
       "submit", "com.example.report", "--payload", #"{"a": [1, null]}"#, "--earliest", "15m", "--priority", "utility")
@@ -49,15 +50,29 @@ import Testing
     try Golden.expect(run.transcript, is: name)
   }
 
-  @Test(arguments: [
-    ("immediateRunIneligible", 4), ("tooManyPendingTaskRequests", 4), ("unavailable", 75), ("notPermitted", 77),
-  ])
+  @Test(
+    .contract(5, 35),
+    arguments: [
+      ("immediateRunIneligible", 4), ("tooManyPendingTaskRequests", 4), ("unavailable", 75), ("notPermitted", 77),
+    ])
   func `a refusal has its status and its code`(code: String, status: Int32) async {
     let world = World { $0.submissions = [.refused(code: code, message: "no; do this")] }
     let run = await world.baton("submit", "com.example.report")
     #expect(run.status == status)
     #expect(run.output.isEmpty)
     #expect(run.error == "error: com.example.report: \(code): no; do this\n")
+  }
+
+  @Test(.contract(14)) func `a date over a week off is warned of, and kept`() async {
+    let world = World()
+    let week = await world.baton("submit", "com.example.report", "--earliest", "7d")
+    let more = await world.baton("submit", "com.example.report", "--earliest", "7d1s")
+    #expect(week.error.isEmpty)
+    #expect(more.error == "warning: --earliest: it is more than a week off; it is kept, and nothing runs before\n")
+    #expect(
+      world.coordinator.orders.map(\.earliestBeginDate) == [
+        .afterSubmission(.seconds(604_800)), .afterSubmission(.seconds(604_801)),
+      ])
   }
 
   @Test func `after a lost connection the same id is submitted again`() async {

@@ -18,6 +18,29 @@ struct Fleet {
       store: try SQLiteStore.inMemory(), settings: CoordinatorSettings(leaseTerm: leaseTerm), logger: logger)
   }
 
+  /// On clocks that stand until they are moved, with a lease that never runs out unless it is told to.
+  init(
+    _ store: SQLiteStore, _ time: ManualTime, leaseTerm: Duration = .seconds(1_000_000_000),
+    permitted: [IdentifierPattern] = []
+  ) {
+    var logger = Logger(label: "test")
+    logger.logLevel = .critical
+    coordinator = Coordinator(
+      store: store,
+      settings: CoordinatorSettings(leaseTerm: leaseTerm, permittedIdentifiers: permitted),
+      clocks: time.clocks, logger: logger)
+  }
+
+  /// Returns once so many workers are attached.
+  func attached(_ count: Int) async throws {
+    try await hosts { $0.filter { $0.state == .ready }.count == count }
+  }
+
+  /// Returns once the hosts are as `condition` says.
+  func hosts(_ condition: ([HostReport]) -> Bool) async throws {
+    while !condition(try await coordinator.hostReports()) { await Task.yield() }
+  }
+
   func worker(
     _ name: String, folder: String, slots: Int = 4, _ handlers: [(String, Handler)] = []
   ) -> Worker {

@@ -3,6 +3,7 @@ import BatonHandler
 import BatonModel
 import BatonStore
 import BatonWorker
+import ContractRows
 import Foundation
 import Synchronization
 import Testing
@@ -11,7 +12,7 @@ import Testing
 struct LaunchTests {
   let folder = NSTemporaryDirectory() + "baton-\(UUID().uuidString)"
 
-  @Test("A handler's batches run in order, each checkpointed, and the request succeeds")
+  @Test("A handler's batches run in order, each checkpointed, and the request succeeds", .contract(29, 31))
   func batches() async throws {
     let fleet = try Fleet()
     let seen = Mutex<[[Int]]>([])
@@ -101,7 +102,7 @@ struct LaunchTests {
     }
   }
 
-  @Test("A failing handler is tried again and then fails with its last error")
+  @Test("A failing handler is tried again and then fails with its last error", .contract(29, 30))
   func failure() async throws {
     let fleet = try Fleet()
     var definition = Definition(pattern: IdentifierPattern("com.example.fails")!, kind: .processing)
@@ -118,7 +119,7 @@ struct LaunchTests {
     }
   }
 
-  @Test("Cancelling a running request ends it with the one who cancelled")
+  @Test("Cancelling a running request ends it with the one who cancelled", .contract(33, 34))
   func cancel() async throws {
     let fleet = try Fleet()
     let worker = fleet.worker(

@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import Testing
 
@@ -66,7 +67,7 @@ extension EndToEnd {
       #expect(answer.errors.contains("loopback"))
     }
 
-    @Test("A payload reaches the command, and what it writes is kept for logs")
+    @Test("A payload reaches the command, and what it writes is kept for logs", .contract(41, 44))
     func payload() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }

@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import Testing
 
@@ -32,7 +33,7 @@ extension EndToEnd {
       }
     }
 
-    @Test("SIGKILL of a whole worker host: another one goes on after the last checkpoint")
+    @Test("SIGKILL of a whole worker host: another one goes on after the last checkpoint", .contract(29, 31, 34))
     func killWorker() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
@@ -123,7 +124,9 @@ extension EndToEnd {
       #expect(runs.values.reduce(0) { $0 + $1 - 1 } <= 3 * 4, "more than one batch was repeated per kill")
     }
 
-    @Test("A Swift handler that ignores its cancellation is ended with its process, and the host goes on")
+    @Test(
+      "A Swift handler that ignores its cancellation is ended with its process, and the host goes on", .contract(28, 36)
+    )
     func stubbornHandler() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }

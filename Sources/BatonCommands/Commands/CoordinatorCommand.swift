@@ -12,7 +12,8 @@ struct CoordinatorFlags: ParsableArguments, Sendable {
   var listen: String?
 
   @Option(
-    help: ArgumentHelp("Where /healthz is served; loopback only. Default: 127.0.0.1:7421.", valueName: "host:port"))
+    help: ArgumentHelp(
+      "Where /healthz is served and pokes are taken; loopback only. Default: 127.0.0.1:7421.", valueName: "host:port"))
   var http: String?
 
   @Option(

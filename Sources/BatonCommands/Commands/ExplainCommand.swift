@@ -8,8 +8,12 @@ struct ExplainCommand: AsyncParsableCommand, Sendable {
     commandName: "explain",
     abstract: "Say why a request does not run: every obstacle on every host.",
     discussion: """
-      Exit status: 0 if it runs or succeeded, 1 if it failed or was cancelled, 2 if it waits, 4 if no known host can \
-      ever take it as the fleet is configured.
+      What the request itself waits for, then what every known host has against it; hosts that are gone are judged by \
+      their last report. With each obstacle: who says so and when, when it ends by itself if that is known, and what \
+      would take it away. The last line has the one change that would start it.
+
+      Exit status: 0 if it runs or succeeded, 1 if it failed or was cancelled, 2 if it waits, 3 if there is no such \
+      request, 4 if no known host can ever take it as the fleet is configured.
 
       Examples:
         baton explain com.example.report
@@ -23,8 +27,14 @@ struct ExplainCommand: AsyncParsableCommand, Sendable {
   func run() async throws {
     let console = Console.current
     let request = request
-    let explanation = try await client.connect { try await $0.explain(request.identifier, number: request.request) }
-    console.emit(options.output, JSONValue(explanation)) { explanation.lines(console) }
+    let (explanation, hosts) = try await client.connect { api in
+      let explanation = try await api.explain(request.identifier, number: request.request)
+      // Hosts with nothing against it have no obstacle that would name them.
+      return (explanation, explanation.record.state.isPending ? try await api.hostReports() : [])
+    }
+    console.emit(options.output, JSONValue(explanation, hosts)) {
+      ExplanationText(explanation, hosts, console).lines
+    }
     guard explanation.status == .done else { throw CommandFailure(explanation.status) }
   }
 }
@@ -39,46 +49,9 @@ extension Explanation {
     }
   }
 
-  fileprivate func lines(_ console: Console) -> [String] {
-    let style = console.style(of: .output)
-    let headline = style.bold("\(record.name):") + " " + sentence(at: console.environment.now())
-    guard !lines.isEmpty else { return [headline] }
-    let rows = lines.map { line in
-      [
-        Cell(line.host?.rawValue ?? "-"), Cell(line.code), Cell(line.text, line.isPermanent ? .red : nil),
-        Cell(line.remedy),
-      ]
-    }
-    return [headline, ""]
-      + TablePrinter.lines(
-        [.init("HOST"), .init("OBSTACLE", rank: 1), .init("WHAT"), .init("REMEDY")], rows, style: style,
-        width: console.outputColumns)
-  }
-
-  private func sentence(at now: Timestamp) -> String {
-    switch verdict {
-    case .running, .ended, .waiting: record.standing(at: now)
-    case .impossible: "\(record.state.rawValue); no known host can ever take it as the fleet is configured"
-    }
-  }
-}
-
-extension JSONValue {
-  init(_ explanation: Explanation) {
-    self = [
-      "identifier": JSONValue(explanation.record.identifier.rawValue),
-      "request": JSONValue(explanation.record.number),
-      "state": JSONValue(explanation.record.state.rawValue),
-      "verdict": JSONValue(explanation.verdict.rawValue),
-      "eligibleAt": JSONValue(explanation.record.eligibleAt),
-      "obstacles": .array(explanation.lines.map { JSONValue($0) }),
-    ]
-  }
-
-  private init(_ line: Explanation.Line) {
-    self = [
-      "host": JSONValue(line.host?.rawValue), "code": JSONValue(line.code), "text": JSONValue(line.text),
-      "remedy": JSONValue(line.remedy), "permanent": .bool(line.isPermanent),
-    ]
+  /// The obstacle that says most in one line: of the request or the fleet, else of a host that is there.
+  var foremost: Line? {
+    let gone = Set(lines.filter { $0.code == ObstacleName.hostGone.rawValue }.compactMap(\.host))
+    return lines.first { line in line.host.map { !gone.contains($0) } ?? true } ?? lines.first
   }
 }

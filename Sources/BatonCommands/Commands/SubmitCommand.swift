@@ -35,10 +35,6 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
   var file: String?
 
   @Option(
-    help: ArgumentHelp("JSON for the job, or @FILE; at most 64 KiB.", valueName: "json"), transform: Payload.bytes)
-  var payload: [UInt8]?
-
-  @Option(
     help: ArgumentHelp("Not before: a duration such as 15m, or an RFC 3339 date.", valueName: "when"),
     transform: TimeArgument.earliest)
   var earliest: TimeArgument?
@@ -48,9 +44,7 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
     completion: .list(Priority.allCases.map(\.name)), transform: Arguments.priority)
   var priority: Priority?
 
-  @Flag(help: "Wait until it has ended, as 'baton wait' does.") var wait = false
-  @OptionGroup var client: ClientOptions
-  @OptionGroup var options: OutputOptions
+  @OptionGroup var submission: SubmissionOptions
 
   func validate() throws {
     if (identifier == nil) == (file == nil) {
@@ -62,18 +56,13 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
     let console = Console.current
     if let warning = earliest?.warning { console.warning("--earliest: \(warning)") }
     let orders = try await identifiers(console).map { order($0, console.environment) }
-    let display = ProgressDisplay(console, to: .error)
-    let outcomes = try await Submitting(orders: orders, client: client, display: display).run()
-    console.tell(outcomes, options.output, isList: file != nil, awaitsEnd: wait)
-    let refused = outcomes.compactMap(\.refusedStatus).first
-    if wait { try await follow(outcomes.compactMap(\.name), display, console) }
-    if let refused { throw CommandFailure(refused) }
+    try await submission.submit(orders, isList: file != nil)
   }
 
   private func order(_ identifier: JobIdentifier, _ environment: CommandEnvironment) -> SubmissionOrder {
     SubmissionOrder(
-      id: environment.drawSubmissionID(), identifier: identifier, payload: payload, earliestBeginDate: earliest?.value,
-      priority: priority)
+      id: environment.drawSubmissionID(), identifier: identifier, payload: submission.payload,
+      earliestBeginDate: earliest?.value, priority: priority)
   }
 
   /// The one that was named, or those of the file, which is applied.
@@ -81,15 +70,8 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
     guard let file else { return identifier.map { [$0] } ?? [] }
     let definitions = try console.definitions(in: [file]).map(\.definition)
     let identifiers = try definitions.literals(in: [file], console)
-    _ = try await client.connect { try await $0.apply(definitions) }
+    _ = try await submission.client.connect { try await $0.apply(definitions) }
     return identifiers
-  }
-
-  private func follow(_ names: [RequestName], _ display: ProgressDisplay, _ console: Console) async throws {
-    guard !names.isEmpty else { return }
-    let ended = try await client.follow(names, display: display)
-    if options.output != .table { console.emit(options.output, ended, isList: file != nil) }
-    try console.judge(ended)
   }
 }
 

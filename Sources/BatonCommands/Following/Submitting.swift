@@ -60,7 +60,9 @@ extension Console {
     for outcome in outcomes { tell(outcome) }
     let accepted = outcomes.compactMap { outcome -> (line: String, json: JSONValue)? in
       guard case .accepted(let receipt, let traceID, let warning) = outcome.result else { return nil }
-      return (receipt.line(at: environment.now()), JSONValue(receipt, outcome.order, traceID, warning))
+      return (
+        receipt.line(for: outcome.order, at: environment.now()), JSONValue(receipt, outcome.order, traceID, warning)
+      )
     }
     if format != .table, awaitsEnd { return }
     if isList || format == .table { return emit(format, list: accepted.map(\.json)) { accepted.map(\.line) } }

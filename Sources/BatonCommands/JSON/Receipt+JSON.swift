@@ -4,18 +4,23 @@ import BatonStore
 
 extension SubmissionReceipt {
   /// `com.example.report, request 3: scheduled, eligible in 15m`.
-  func line(at now: Timestamp) -> String {
+  func line(for order: SubmissionOrder, at now: Timestamp) -> String {
     let name = RequestName(identifier: identifier, number: number)
     let isDated = state == .scheduled && eligibleAt != .distantFuture
     return "\(name): \(state.rawValue)" + (isDated ? ", eligible \(eligibleAt.dated(from: now))" : "")
-      + (replaced ? ", replaced the one that waited" : "")
+      + (order.poke == nil ? replacement : joining)
   }
+
+  private var replacement: String { replaced ? ", replaced the one that waited" : "" }
+
+  /// A poke replaces nothing that anybody else asked for: it joins it.
+  private var joining: String { replaced ? ", joined the request that waited" : ", a new request" }
 }
 
 extension JSONValue {
-  /// An accepted submission.
+  /// An accepted submission; of a poke also whether it joined a request that waited.
   init(_ receipt: SubmissionReceipt, _ order: SubmissionOrder, _ traceID: String, _ warning: String?) {
-    self = [
+    let members: JSONValue = [
       "identifier": JSONValue(receipt.identifier.rawValue),
       "request": JSONValue(receipt.number),
       "state": JSONValue(receipt.state.rawValue),
@@ -25,5 +30,7 @@ extension JSONValue {
       "submissionId": JSONValue(order.id),
       "warning": JSONValue(warning),
     ]
+    self =
+      order.poke.map { members.adding(["joined": .bool(receipt.replaced), "poke": JSONValue($0.rawValue)]) } ?? members
   }
 }

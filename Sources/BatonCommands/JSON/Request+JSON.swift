@@ -37,10 +37,13 @@ extension JSONValue {
     ]
   }
 
-  /// A request as `show` gives it: with its payload, every launch and every event.
+  /// A request as `show` gives it: with its payload, its place in the queue, every poke, launch and event.
   init(_ details: RequestDetails) {
     self = JSONValue(details.record).adding([
       "payload": JSONValue(details.record.payload.map { String(decoding: $0, as: UTF8.self) }),
+      "principal": JSONValue(details.record.principal),
+      "position": JSONValue(details.position),
+      "pokes": .array(details.pokes.map { JSONValue($0) }),
       "launchHistory": .array(details.launches.map { JSONValue($0) }),
       "events": .array(details.events.map { JSONValue($0) }),
     ])
@@ -60,6 +63,14 @@ extension JSONValue {
       "spanId": JSONValue(launch.spanID.hexadecimal),
       "expiringBecause": JSONValue(launch.expiringReason?.code),
       "expiringSince": JSONValue(launch.expiringSince),
+      "simulated": .bool(launch.isSimulated),
+    ]
+  }
+
+  private init(_ poke: PokeRecord) {
+    self = [
+      "id": JSONValue(poke.id), "at": JSONValue(poke.at), "priority": JSONValue(poke.priority.rawValue),
+      "principal": JSONValue(poke.principal),
     ]
   }
 

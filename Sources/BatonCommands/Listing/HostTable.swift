@@ -8,14 +8,23 @@ func hostTable(_ hosts: [HostReport], _ console: Console) -> [String] {
     console.note("no host has connected yet: start one with 'baton-worker --name NAME --data DIR'")
     return []
   }
-  let columns: [TablePrinter.Column] = [
-    .init("HOST"), .init("STATE"), .init("SLOTS", isNumber: true), .init("POWER", rank: 5), .init("THERMAL", rank: 4),
-    .init("NETWORK", rank: 3), .init("IDLE", rank: 6), .init("GPUS", isNumber: true, rank: 2),
-    .init("VERSION", rank: 1),
-    .init("LAST SEEN", rank: 7), .init("RUNNING"),
-  ]
+  // A column of its own, where there is something in it: some of what can be simulated has no other.
+  let isSimulating = hosts.contains { !$0.conditions.simulated.isEmpty }
   return TablePrinter.lines(
-    columns, hosts.map { row($0, now) }, style: console.style(of: .output), width: console.outputColumns)
+    hostColumns + (isSimulating ? [.init("SIMULATED")] : []),
+    hosts.map { row($0, now) + (isSimulating ? [mark($0)] : []) }, style: console.style(of: .output),
+    width: console.outputColumns)
+}
+
+private let hostColumns: [TablePrinter.Column] = [
+  .init("HOST"), .init("STATE"), .init("SLOTS", isNumber: true), .init("POWER", rank: 5), .init("THERMAL", rank: 4),
+  .init("NETWORK", rank: 3), .init("IDLE", rank: 6), .init("GPUS", isNumber: true, rank: 2), .init("VERSION", rank: 1),
+  .init("LAST SEEN", rank: 7), .init("RUNNING"),
+]
+
+private func mark(_ host: HostReport) -> Cell {
+  let names = host.conditions.simulated
+  return names.isEmpty ? "-" : Cell(names.joined(separator: ", "), .yellow)
 }
 
 private func row(_ host: HostReport, _ now: Timestamp) -> [Cell] {
@@ -47,23 +56,14 @@ func hostBlock(_ host: HostReport, _ console: Console) -> [String] {
   ]
   return [style.bold(host.name.rawValue.onOneLine)] + block(facts) + [""]
     + TablePrinter.lines(
-      [.init("CONDITION"), .init("VALUE"), .init("SOURCE"), .init("READ")], conditionRows(host.conditions),
+      [.init("CONDITION"), .init("VALUE"), .init("SOURCE"), .init("READ")], host.conditions.facts.map(row),
       style: style, width: console.outputColumns)
 }
 
-private func conditionRows(_ conditions: Conditions) -> [[Cell]] {
-  func row<Value>(_ name: String, _ reading: Reading<Value>, _ words: (Value) -> String) -> [Cell] {
-    [Cell(name), Cell(reading.words(words)), Cell(reading.source), Cell(reading.raw.isEmpty ? "-" : reading.raw)]
-  }
-  return [
-    row("power", conditions.power) { $0.rawValue },
-    row("battery", conditions.battery) { "\($0) %" },
-    row("low power mode", conditions.lowPowerMode) { $0 ? "on" : "off" },
-    row("thermal", conditions.thermal) { $0.name },
-    row("network", conditions.network) { $0.rawValue },
-    row("idle", conditions.isIdle) { $0 ? "yes" : "no" },
-    row("gpus", conditions.gpus) { gpus in gpus.isEmpty ? "none" : gpus.map(\.words).joined(separator: ", ") },
-    [Cell("paused by owner"), Cell(conditions.isPausedByOwner ? "yes" : "no"), "worker", "-"],
+private func row(_ fact: ConditionFact) -> [Cell] {
+  [
+    Cell(fact.name), Cell(fact.value), Cell(fact.source, fact.isSimulated ? .yellow : nil),
+    Cell(fact.raw.isEmpty ? "-" : fact.raw),
   ]
 }
 
@@ -77,16 +77,8 @@ private func list(_ names: [String], none: String) -> String {
   names.isEmpty ? none : names.joined(separator: ", ").onOneLine
 }
 
-extension Reading {
-  fileprivate func words(_ words: (Value) -> String) -> String { value.map(words) ?? "unknown" }
-}
-
-extension GPU {
-  fileprivate var words: String { "\(name) (\(memoryBytes >> 20) MiB)" }
-}
-
 extension HostReport.State {
-  fileprivate var colour: Style.Colour {
+  var colour: Style.Colour {
     switch self {
     case .ready: .green
     case .away, .draining, .paused: .yellow

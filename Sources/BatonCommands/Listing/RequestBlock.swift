@@ -2,20 +2,23 @@ import BatonCoordinator
 import BatonModel
 import BatonStore
 
-/// `baton show`: one request with every launch and every event.
+/// `baton show`: one request with every poke, launch and event.
 func requestBlock(_ details: RequestDetails, _ console: Console) -> [String] {
   let style = console.style(of: .output)
-  var lines = [style.bold(details.record.name.description)] + block(facts(details.record, console))
+  var lines = [style.bold(details.record.name.description)] + block(facts(details, console))
+  if !details.pokes.isEmpty { lines += [""] + pokeTable(details.pokes, console) }
   if !details.launches.isEmpty { lines += [""] + launchTable(details.launches, console) }
   if !details.events.isEmpty { lines += [""] + eventTable(details.events, console) }
   return lines
 }
 
-private func facts(_ record: RequestRecord, _ console: Console) -> [(name: String, value: String)] {
+private func facts(_ details: RequestDetails, _ console: Console) -> [(name: String, value: String)] {
+  let record = details.record
   let now = console.environment.now()
   let style = console.style(of: .output)
   return [
     ("State", style.paint(record.standing(at: now), record.state.colour)),
+    ("Queue", details.position?.queueText ?? ""),
     ("Title", record.title?.onOneLine ?? ""),
     ("Subtitle", record.subtitle?.onOneLine ?? ""),
     ("Progress", progress(record)),
@@ -26,6 +29,7 @@ private func facts(_ record: RequestRecord, _ console: Console) -> [(name: Strin
       "Submitted",
       record.submittedAt.dated(from: now) + (record.principal.isEmpty ? "" : " by \(record.principal.onOneLine)")
     ),
+    ("Pokes", details.pokes.isEmpty ? "" : String(details.pokes.count)),
     ("Started", record.startedAt?.dated(from: now) ?? ""),
     ("Ended", record.endedAt?.dated(from: now) ?? ""),
     ("Payload", record.payload.map { String(decoding: $0, as: UTF8.self).onOneLine.cut(to: 200) } ?? ""),
@@ -38,21 +42,35 @@ private func progress(_ record: RequestRecord) -> String {
     + counted(record.progress.batches, "batch", plural: "batches")
 }
 
-private func launchTable(_ launches: [LaunchRecord], _ console: Console) -> [String] {
-  let now = console.environment.now()
-  let rows = launches.map { launch in
-    [
-      Cell(String(launch.launch.number)), Cell(launch.host.rawValue), Cell(launch.startedAt.wholeSeconds),
-      Cell(((launch.endedAt ?? now) - launch.startedAt).magnitude.inWords), Cell(String(launch.firstBatch)),
-      Cell(String(launch.batches)), Cell(launch.outcome ?? "running", launch.colour), Cell(launch.detail),
-    ]
+private func pokeTable(_ pokes: [PokeRecord], _ console: Console) -> [String] {
+  let rows = pokes.map { poke in
+    [Cell(poke.id), Cell(poke.at.wholeSeconds), Cell(String(poke.priority.rawValue)), Cell(poke.principal)]
   }
   return TablePrinter.lines(
-    [
-      .init("LAUNCH", isNumber: true), .init("HOST"), .init("STARTED", rank: 2), .init("FOR", isNumber: true),
-      .init("FIRST BATCH", isNumber: true, rank: 1), .init("BATCHES", isNumber: true), .init("OUTCOME"),
-      .init("REASON"),
-    ], rows, style: console.style(of: .output), width: console.outputColumns)
+    [.init("POKE"), .init("AT"), .init("PRIORITY", isNumber: true), .init("BY")], rows,
+    style: console.style(of: .output), width: console.outputColumns)
+}
+
+private func launchTable(_ launches: [LaunchRecord], _ console: Console) -> [String] {
+  let now = console.environment.now()
+  let isSimulated = launches.contains(where: \.isSimulated)
+  return TablePrinter.lines(
+    launchColumns + (isSimulated ? [.init("SIMULATED")] : []),
+    launches.map { row($0, now) + (isSimulated ? [$0.isSimulated ? Cell("yes", .yellow) : "-"] : []) },
+    style: console.style(of: .output), width: console.outputColumns)
+}
+
+private let launchColumns: [TablePrinter.Column] = [
+  .init("LAUNCH", isNumber: true), .init("HOST"), .init("STARTED", rank: 2), .init("FOR", isNumber: true),
+  .init("FIRST BATCH", isNumber: true, rank: 1), .init("BATCHES", isNumber: true), .init("OUTCOME"), .init("REASON"),
+]
+
+private func row(_ launch: LaunchRecord, _ now: Timestamp) -> [Cell] {
+  [
+    Cell(String(launch.launch.number)), Cell(launch.host.rawValue), Cell(launch.startedAt.wholeSeconds),
+    Cell(((launch.endedAt ?? now) - launch.startedAt).magnitude.inWords), Cell(String(launch.firstBatch)),
+    Cell(String(launch.batches)), Cell(launch.outcome ?? "running", launch.colour), Cell(launch.detail),
+  ]
 }
 
 private func eventTable(_ events: [EventRecord], _ console: Console) -> [String] {
@@ -74,7 +92,14 @@ extension LaunchRecord {
 
   /// Why it ended, or is asked to.
   fileprivate var detail: String {
-    if endedAt == nil { return expiringReason.map { "expiring: \($0.code)" } ?? "" }
+    if endedAt == nil { return expiringReason.map { "expiring: \($0.words)" } ?? "" }
     return (reason ?? "") + (isGraceful || outcome == "lost" ? "" : " (killed at its deadline)")
+  }
+}
+
+extension ExpiryReason {
+  /// The code; with what was simulated, as in the reason of a launch that has ended.
+  fileprivate var words: String {
+    if case .simulated(let reason?) = self { "\(code) (\(reason.code))" } else { code }
   }
 }

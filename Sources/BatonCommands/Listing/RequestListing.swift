@@ -63,8 +63,7 @@ struct ObstacleLookup {
 
   private static func reason(_ record: RequestRecord, _ api: any OperatorAPI) async throws -> WaitingReason? {
     do {
-      let lines = try await api.explain(record.identifier, number: record.number).lines
-      return lines.first.map { WaitingReason($0) }
+      return try await api.explain(record.identifier, number: record.number).foremost.map { WaitingReason($0) }
     } catch OperatorError.notFound {
       return nil  // It was replaced or pruned since it was listed.
     }

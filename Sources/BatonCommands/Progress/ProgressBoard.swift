@@ -69,7 +69,7 @@ struct ProgressBoard {
     let name = record.identifier.rawValue.cut(to: nameWidth).padded(to: nameWidth)
     let bar = Self.bar(record.fraction, width: columns < 100 ? 10 : 20)
     let elapsed = record.state == .running ? record.startedAt.map { (now - $0).magnitude.inWords } : nil
-    let rest = [record.progressText, elapsed ?? "", record.standing(at: now), record.subtitle?.onOneLine ?? ""]
+    let rest = [record.progressText, elapsed ?? "", record.standing(at: now), record.titles]
       .filter { !$0.isEmpty && $0 != "-" }.joined(separator: "  ")
     let room = columns - nameWidth - bar.count - 4
     return "\(name)  \(style.paint(bar, record.state.colour))  \(rest.cut(to: max(0, room)))"

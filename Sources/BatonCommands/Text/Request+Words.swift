@@ -62,6 +62,9 @@ extension RequestRecord {
     totalUnits.map { "\(progress.completedUnits) of \($0)" } ?? String(progress.completedUnits)
   }
 
+  /// `Exporting photos: IMG_0120.jpg`, or what of it there is.
+  var titles: String { [title, subtitle].compactMap { $0?.onOneLine }.joined(separator: ": ") }
+
   /// What to do about a request that did not succeed, a line each.
   var advice: [String] {
     switch state {

@@ -33,6 +33,12 @@ extension Timestamp {
     return distance > .zero ? "in \(distance.inWords)" : "\(distance.magnitude.inWords) ago"
   }
 
+  /// `06:30 UTC` on the day of `now`, otherwise the whole date.
+  func clock(on now: Timestamp) -> String {
+    let (own, today) = (wholeSeconds, now.wholeSeconds)
+    return own.prefix(10) == today.prefix(10) ? own.dropFirst(11).prefix(5) + " UTC" : own
+  }
+
   /// `2026-03-01T06:30:00Z (3m 12s ago)`.
   func dated(from now: Timestamp) -> String { "\(wholeSeconds) (\(relative(to: now)))" }
 }

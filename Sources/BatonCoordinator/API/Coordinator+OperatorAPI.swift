@@ -1,13 +1,16 @@
 package import BatonModel
 package import BatonStore
+import Logging
 
 extension Coordinator: OperatorAPI {
   package func submit(_ orders: [SubmissionOrder], by principal: String) async throws -> [SubmissionResult] {
     let submissions = orders.map { order in
       Submission(
         id: order.id, identifier: order.identifier, payload: order.payload,
-        earliestBeginDate: order.earliestBeginDate, priority: order.priority, principal: principal, trace: .new())
+        earliestBeginDate: order.earliestBeginDate, priority: order.priority, principal: principal, trace: .new(),
+        poke: order.poke)
     }
+    audit(submissions)
     let answers = try await translating { try await self.submit(submissions) }
     return zip(submissions, answers).map { submission, answer in
       switch answer {
@@ -20,6 +23,17 @@ extension Coordinator: OperatorAPI {
     }
   }
 
+  /// A poke that disturbs people is recorded here, and with its request.
+  private func audit(_ submissions: [Submission]) {
+    for submission in submissions where submission.poke == .immediate {
+      logger.notice(
+        "a poke of priority 10",
+        metadata: [
+          "identifier": "\(submission.identifier)", "principal": "\(submission.principal)", "id": "\(submission.id)",
+        ])
+    }
+  }
+
   package func details(_ identifier: JobIdentifier, number: Int?) async throws -> RequestDetails {
     try await details(of: try await request(identifier, number: number))
   }
@@ -27,7 +41,10 @@ extension Coordinator: OperatorAPI {
   private func details(of record: RequestRecord) async throws -> RequestDetails {
     async let launches = store.launches(of: record.id)
     async let events = store.events(of: record.id)
-    return try await RequestDetails(record: record, launches: launches, events: events)
+    async let pokes = store.pokes(of: record.id)
+    async let position = store.position(of: record.id)
+    return try await RequestDetails(
+      record: record, launches: launches, events: events, pokes: pokes, position: position)
   }
 
   package func watch(
@@ -82,20 +99,12 @@ extension Coordinator: OperatorAPI {
   package func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation {
     let record = try await request(identifier, number: number)
     let obstacles = try await obstacles(of: record)
-    let lines = obstacles.map { one in
-      Explanation.Line(
-        host: one.host, code: one.obstacle.code, text: one.obstacle.text, remedy: one.obstacle.remedy,
-        isPermanent: one.obstacle.isPermanent)
-    }
-    return Explanation(record: record, verdict: verdict(record, obstacles), lines: lines)
-  }
-
-  private func verdict(_ record: RequestRecord, _ obstacles: [HostObstacle]) -> Explanation.Verdict {
-    if record.state == .running { return .running }
-    if record.state.isEnded { return .ended }
-    let hosts = Set(hosts().map(\.state.host.name))
-    let impossible = Set(obstacles.filter(\.obstacle.isPermanent).compactMap(\.host))
-    return !hosts.isEmpty && hosts.subtracting(impossible).isEmpty ? .impossible : .waiting
+    let hosts = Dictionary(
+      hosts().map { ($0.state.host.name, (host: $0.state.host, lastSeenAt: $0.lastSeenAt)) },
+      uniquingKeysWith: { first, _ in first })
+    return Explaining(
+      record: record, obstacles: obstacles, hosts: hosts, position: try await store.position(of: record.id)
+    ).explanation
   }
 }
 
@@ -123,6 +132,6 @@ extension HostState {
     if !host.hasLease { return .gone }
     if host.conditions.isPausedByOwner { return .paused }
     if host.isDraining { return .draining }
-    return isConnected ? .ready : .away
+    return link == .attached ? .ready : .away
   }
 }

@@ -27,6 +27,33 @@ package protocol OperatorAPI: Sendable {
   func setPaused(_ isPaused: Bool) async throws
   func hostReports() async throws -> [HostReport]
   func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation
+  /// Moves launches of a definition, or of one instance of a wildcard, away from a host and keeps them away, or takes
+  /// that back. Answers the hosts.
+  /// - Parameter host: nil means where something of it runs now; or, to take it back, every host.
+  func setEvicted(_ pattern: IdentifierPattern, from host: HostName?, _ isEvicted: Bool) async throws -> [HostName]
+  /// Starts a pending request now, whatever its times and the conditions of its host.
+  func simulateLaunch(_ identifier: JobIdentifier, number: Int?, on host: HostName?) async throws -> SimulatedLaunch
+  /// Expires the running launch as if for `reason`, or for no reason.
+  func simulateExpiry(
+    _ identifier: JobIdentifier, number: Int?, as reason: ExpiryReason?
+  ) async throws -> SimulatedLaunch
+  /// Puts conditions in the place of a host's real ones for a while; none at all takes them back.
+  func simulateConditions(_ overrides: ConditionOverrides, on host: HostName, lasting: Duration) async throws
+}
+
+/// A launch that `baton simulate` started or asked to stop.
+package struct SimulatedLaunch: Hashable, Sendable {
+  package var identifier: JobIdentifier
+  package var number: Int
+  package var launch: Int
+  package var host: HostName
+
+  package init(identifier: JobIdentifier, number: Int, launch: Int, host: HostName) {
+    self.identifier = identifier
+    self.number = number
+    self.launch = launch
+    self.host = host
+  }
 }
 
 /// One submission, as a client asks for it.
@@ -37,16 +64,19 @@ package struct SubmissionOrder: Hashable, Sendable {
   package var payload: [UInt8]?
   package var earliestBeginDate: EarliestBeginDate?
   package var priority: Priority?
+  /// Set if this is a poke.
+  package var poke: PokePriority?
 
   package init(
     id: String, identifier: JobIdentifier, payload: [UInt8]? = nil, earliestBeginDate: EarliestBeginDate? = nil,
-    priority: Priority? = nil
+    priority: Priority? = nil, poke: PokePriority? = nil
   ) {
     self.id = id
     self.identifier = identifier
     self.payload = payload
     self.earliestBeginDate = earliestBeginDate
     self.priority = priority
+    self.poke = poke
   }
 }
 
@@ -61,11 +91,20 @@ package struct RequestDetails: Hashable, Sendable {
   package var record: RequestRecord
   package var launches: [LaunchRecord]
   package var events: [EventRecord]
+  /// The pokes that the request stands for.
+  package var pokes: [PokeRecord]
+  /// How many requests of its class go before it, if it is pending.
+  package var position: Int?
 
-  package init(record: RequestRecord, launches: [LaunchRecord], events: [EventRecord]) {
+  package init(
+    record: RequestRecord, launches: [LaunchRecord], events: [EventRecord], pokes: [PokeRecord] = [],
+    position: Int? = nil
+  ) {
     self.record = record
     self.launches = launches
     self.events = events
+    self.pokes = pokes
+    self.position = position
   }
 }
 
@@ -127,24 +166,48 @@ package struct Explanation: Hashable, Sendable {
     package var text: String
     package var remedy: String
     package var isPermanent: Bool
+    /// Who says so, for an obstacle that comes from the conditions of the host: `sysfs`, `assumed`, `simulated` …
+    package var source: String?
+    /// What that source said, word for word.
+    package var raw: String?
+    /// When the host was heard of last.
+    package var reportedAt: Timestamp?
+    /// When it clears by itself, if that can be known.
+    package var clearsAt: Timestamp?
 
-    package init(host: HostName?, code: String, text: String, remedy: String, isPermanent: Bool) {
+    package init(
+      host: HostName?, code: String, text: String, remedy: String, isPermanent: Bool, source: String? = nil,
+      raw: String? = nil, reportedAt: Timestamp? = nil, clearsAt: Timestamp? = nil
+    ) {
       self.host = host
       self.code = code
       self.text = text
       self.remedy = remedy
       self.isPermanent = isPermanent
+      self.source = source
+      self.raw = raw
+      self.reportedAt = reportedAt
+      self.clearsAt = clearsAt
     }
   }
 
   package var record: RequestRecord
   package var verdict: Verdict
+  /// The request's and the fleet's own first, then host by host.
   package var lines: [Line]
+  /// How many requests of its class go before it, if it is pending.
+  package var position: Int?
+  /// What would start it; empty if it is not pending.
+  package var advice: String
 
-  package init(record: RequestRecord, verdict: Verdict, lines: [Line]) {
+  package init(
+    record: RequestRecord, verdict: Verdict, lines: [Line], position: Int? = nil, advice: String = ""
+  ) {
     self.record = record
     self.verdict = verdict
     self.lines = lines
+    self.position = position
+    self.advice = advice
   }
 }
 

@@ -157,6 +157,52 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
       })
   }
 
+  package func setEvicted(
+    _ pattern: IdentifierPattern, from host: HostName?, _ isEvicted: Bool
+  ) async throws -> [HostName] {
+    let request = Baton_V1_EvictRequest.with {
+      $0.pattern = pattern.rawValue
+      if let host { $0.host = host.rawValue }
+      $0.isEvicted = isEvicted
+    }
+    return try await call { try await operators.evict(request, metadata: metadata, options: options) }
+      .hosts.map { HostName($0) }
+  }
+
+  package func simulateLaunch(
+    _ identifier: JobIdentifier, number: Int?, on host: HostName?
+  ) async throws -> SimulatedLaunch {
+    let request = Baton_V1_SimulateLaunchRequest.with {
+      $0.identifier = identifier.rawValue
+      if let number { $0.number = Int64(number) }
+      if let host { $0.host = host.rawValue }
+    }
+    return try SimulatedLaunch(
+      try await call { try await operators.simulateLaunch(request, metadata: metadata, options: options) })
+  }
+
+  package func simulateExpiry(
+    _ identifier: JobIdentifier, number: Int?, as reason: ExpiryReason?
+  ) async throws -> SimulatedLaunch {
+    let request = Baton_V1_SimulateExpiryRequest.with {
+      $0.identifier = identifier.rawValue
+      if let number { $0.number = Int64(number) }
+      if let reason { $0.reason = reason.code }
+    }
+    return try SimulatedLaunch(
+      try await call { try await operators.simulateExpiry(request, metadata: metadata, options: options) })
+  }
+
+  package func simulateConditions(
+    _ overrides: ConditionOverrides, on host: HostName, lasting: Duration
+  ) async throws {
+    let request = Baton_V1_SimulateConditionsRequest.with {
+      $0.host = host.rawValue
+      $0.conditions = overrides.proto(lasting: lasting)
+    }
+    _ = try await call { try await operators.simulateConditions(request, metadata: metadata, options: options) }
+  }
+
   private func showRequest(_ identifier: JobIdentifier, _ number: Int?) -> Baton_V1_ShowRequest {
     .with {
       $0.identifier = identifier.rawValue

@@ -29,7 +29,15 @@ extension SubmissionOrder {
     self.init(
       id: proto.id, identifier: try JobIdentifier(wire: proto.identifier),
       payload: proto.hasPayload ? Array(proto.payload) : nil, earliestBeginDate: earliest,
-      priority: proto.hasPriority ? Priority(name: proto.priority) : nil)
+      priority: proto.hasPriority ? Priority(name: proto.priority) : nil, poke: try Self.poke(proto))
+  }
+
+  private static func poke(_ proto: Baton_V1_SubmitRequest.Item) throws -> PokePriority? {
+    guard proto.hasPoke else { return nil }
+    guard let priority = PokePriority(rawValue: Int(proto.poke)) else {
+      throw WireError("a poke has priority 5 or 10, not \(proto.poke)")
+    }
+    return priority
   }
 
   var proto: Baton_V1_SubmitRequest.Item {
@@ -43,6 +51,7 @@ extension SubmissionOrder {
       case nil: break
       }
       if let priority { $0.priority = priority.name }
+      if let poke { $0.poke = Int32(poke.rawValue) }
     }
   }
 }
@@ -175,8 +184,14 @@ extension Explanation {
           $0.text = line.text
           $0.remedy = line.remedy
           $0.isPermanent = line.isPermanent
+          if let source = line.source { $0.source = source }
+          if let raw = line.raw { $0.raw = raw }
+          if let reportedAt = line.reportedAt { $0.reportedAt = reportedAt.nanoseconds }
+          if let clearsAt = line.clearsAt { $0.clearsAt = clearsAt.nanoseconds }
         }
       }
+      if let position { $0.position = Int64(position) }
+      $0.advice = advice
     }
   }
 
@@ -187,7 +202,26 @@ extension Explanation {
       lines: proto.obstacles.map {
         Line(
           host: $0.hasHost ? HostName($0.host) : nil, code: $0.code, text: $0.text, remedy: $0.remedy,
-          isPermanent: $0.isPermanent)
-      })
+          isPermanent: $0.isPermanent, source: $0.hasSource ? $0.source : nil, raw: $0.hasRaw ? $0.raw : nil,
+          reportedAt: $0.hasReportedAt ? Timestamp(nanoseconds: $0.reportedAt) : nil,
+          clearsAt: $0.hasClearsAt ? Timestamp(nanoseconds: $0.clearsAt) : nil)
+      }, position: proto.hasPosition ? Int(proto.position) : nil, advice: proto.advice)
+  }
+}
+
+extension SimulatedLaunch {
+  var proto: Baton_V1_SimulatedLaunch {
+    .with {
+      $0.identifier = identifier.rawValue
+      $0.number = Int64(number)
+      $0.launch = Int32(launch)
+      $0.host = host.rawValue
+    }
+  }
+
+  init(_ proto: Baton_V1_SimulatedLaunch) throws {
+    self.init(
+      identifier: try JobIdentifier(wire: proto.identifier), number: Int(proto.number), launch: Int(proto.launch),
+      host: HostName(proto.host))
   }
 }

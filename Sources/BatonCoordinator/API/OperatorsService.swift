@@ -139,6 +139,53 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
   }
 }
 
+extension OperatorsService {
+  func evict(request: Baton_V1_EvictRequest, context: ServerContext) async throws -> Baton_V1_EvictReply {
+    try await answering {
+      let hosts = try await api.setEvicted(
+        try IdentifierPattern(wire: request.pattern), from: request.hasHost ? HostName(request.host) : nil,
+        request.isEvicted)
+      return .with { $0.hosts = hosts.map(\.rawValue) }
+    }
+  }
+
+  func simulateLaunch(
+    request: Baton_V1_SimulateLaunchRequest, context: ServerContext
+  ) async throws -> Baton_V1_SimulatedLaunch {
+    try await answering {
+      try await api.simulateLaunch(
+        try JobIdentifier(wire: request.identifier), number: request.hasNumber ? Int(request.number) : nil,
+        on: request.hasHost ? HostName(request.host) : nil
+      ).proto
+    }
+  }
+
+  func simulateExpiry(
+    request: Baton_V1_SimulateExpiryRequest, context: ServerContext
+  ) async throws -> Baton_V1_SimulatedLaunch {
+    try await answering {
+      if request.hasReason, ExpiryReason(code: request.reason) == nil {
+        throw OperatorError.invalid("'\(request.reason)' is not a reason to expire")
+      }
+      return try await api.simulateExpiry(
+        try JobIdentifier(wire: request.identifier), number: request.hasNumber ? Int(request.number) : nil,
+        as: request.hasReason ? ExpiryReason(code: request.reason) : nil
+      ).proto
+    }
+  }
+
+  func simulateConditions(
+    request: Baton_V1_SimulateConditionsRequest, context: ServerContext
+  ) async throws -> Baton_V1_Empty {
+    try await answering {
+      try await api.simulateConditions(
+        try ConditionOverrides(request.conditions.overrides), on: HostName(request.host),
+        lasting: .nanoseconds(request.conditions.lasting))
+      return Baton_V1_Empty()
+    }
+  }
+}
+
 extension Baton_V1_ShowRequest {
   fileprivate var optionalNumber: Int? { hasNumber ? Int(number) : nil }
 }

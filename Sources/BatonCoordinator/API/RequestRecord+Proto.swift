@@ -44,6 +44,7 @@ extension RequestRecord {
       if let by = ledger.cancelledBy { $0.cancelledBy = by }
       if let payload { $0.payload = Data(payload) }
       if let frozenItems { $0.frozenItems = Int64(frozenItems) }
+      if let poke { $0.poke = Int32(poke.rawValue) }
     }
   }
 
@@ -56,7 +57,7 @@ extension RequestRecord {
       definition: DefinitionID(proto.definition), pattern: try IdentifierPattern(wire: proto.pattern), kind: kind,
       title: proto.hasTitle ? proto.title : nil, subtitle: proto.hasSubtitle ? proto.subtitle : nil, state: state,
       priority: priority, submittedAt: Timestamp(nanoseconds: proto.submittedAt), principal: proto.principal,
-      eligibleAt: Timestamp(nanoseconds: proto.eligibleAt),
+      eligibleAt: Timestamp(nanoseconds: proto.eligibleAt), isDated: true,
       waitsBecause: proto.hasWaitsBecause ? Obstacle(proto.waitsBecause) : nil, launches: Int(proto.launches),
       progress: Progress(
         batches: Int(proto.batches), cursor: proto.hasCursor ? Array(proto.cursor) : nil,
@@ -69,7 +70,8 @@ extension RequestRecord {
       endedAt: proto.hasEndedAt ? Timestamp(nanoseconds: proto.endedAt) : nil,
       outcome: proto.hasOutcome ? proto.outcome : nil, reason: proto.hasReason ? proto.reason : nil, trace: trace,
       payload: proto.hasPayload ? Array(proto.payload) : nil,
-      frozenItems: proto.hasFrozenItems ? Int(proto.frozenItems) : nil)
+      frozenItems: proto.hasFrozenItems ? Int(proto.frozenItems) : nil,
+      poke: proto.hasPoke ? PokePriority(rawValue: Int(proto.poke)) : nil)
   }
 }
 
@@ -111,6 +113,8 @@ extension RequestDetails {
           if let detail = event.detail { $0.detail = detail }
         }
       }
+      $0.pokes = pokes.map(\.proto)
+      if let position { $0.position = Int64(position) }
     }
   }
 
@@ -120,7 +124,24 @@ extension RequestDetails {
       record: record, launches: proto.launches.map { LaunchRecord($0, of: record.id) },
       events: proto.events.map {
         EventRecord(at: Timestamp(nanoseconds: $0.at), name: $0.name, detail: $0.hasDetail ? $0.detail : nil)
-      })
+      }, pokes: proto.pokes.compactMap(PokeRecord.init), position: proto.hasPosition ? Int(proto.position) : nil)
+  }
+}
+
+extension PokeRecord {
+  var proto: Baton_V1_Poke {
+    .with {
+      $0.id = id
+      $0.at = at.nanoseconds
+      $0.priority = Int32(priority.rawValue)
+      $0.principal = principal
+    }
+  }
+
+  /// Nil for a priority that this version does not know.
+  init?(_ proto: Baton_V1_Poke) {
+    guard let priority = PokePriority(rawValue: Int(proto.priority)) else { return nil }
+    self.init(id: proto.id, at: Timestamp(nanoseconds: proto.at), priority: priority, principal: proto.principal)
   }
 }
 
@@ -140,6 +161,7 @@ extension LaunchRecord {
       if let expiringReason { $0.expiringReason = expiringReason.code }
       if let detail = expiringReason?.detail { $0.expiringDetail = detail }
       if let expiringSince { $0.expiringSince = expiringSince.nanoseconds }
+      $0.isSimulated = isSimulated
     }
   }
 
@@ -153,6 +175,7 @@ extension LaunchRecord {
       spanID: [UInt8](hexadecimal: proto.spanID) ?? [],
       expiringReason: proto.hasExpiringReason
         ? ExpiryReason(code: proto.expiringReason, detail: proto.hasExpiringDetail ? proto.expiringDetail : nil) : nil,
-      expiringSince: proto.hasExpiringSince ? Timestamp(nanoseconds: proto.expiringSince) : nil)
+      expiringSince: proto.hasExpiringSince ? Timestamp(nanoseconds: proto.expiringSince) : nil,
+      isSimulated: proto.isSimulated)
   }
 }

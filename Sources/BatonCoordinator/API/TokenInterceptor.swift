@@ -14,7 +14,7 @@ struct TokenInterceptor: ServerInterceptor {
         code: .unauthenticated,
         message: "no token was sent: run this as the coordinator's user, or set BATON_TOKEN_FILE to its token file")
     }
-    guard isEqual(sent, "Bearer \(token)") else {
+    guard Self.isEqual(sent, "Bearer \(token)") else {
       throw RPCError(
         code: .unauthenticated, message: "the token is not this coordinator's: is BATON_TOKEN_FILE another's, or old?")
     }
@@ -22,7 +22,7 @@ struct TokenInterceptor: ServerInterceptor {
   }
 
   /// In the same time wherever they differ.
-  private func isEqual(_ first: String, _ second: String) -> Bool {
+  static func isEqual(_ first: String, _ second: String) -> Bool {
     let (a, b) = (Array(first.utf8), Array(second.utf8))
     guard a.count == b.count else { return false }
     return zip(a, b).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0

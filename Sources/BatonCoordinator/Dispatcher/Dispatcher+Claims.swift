@@ -18,9 +18,12 @@ extension Dispatcher {
 
   /// Every obstacle for the next launch of `definition`, by host: the one list that the dispatcher decides with and
   /// that `explain` prints. The request may start now if nothing concerns the fleet and some host has no obstacle.
-  package func obstacles(for definition: Definition) -> (fleet: [Obstacle], hosts: [(HostName, [Obstacle])]) {
+  /// - Parameter identifier: of the request, if it is known: an instance of a wildcard may be evicted by itself.
+  package func obstacles(
+    for definition: Definition, _ identifier: JobIdentifier? = nil
+  ) -> (fleet: [Obstacle], hosts: [(HostName, [Obstacle])]) {
     let byHost = hosts.keys.sorted().map { name in
-      (name, hosts[name].map { Policy.obstacles(for: definition, on: $0.host) } ?? [])
+      (name, hosts[name].map { $0.obstacles(for: definition, identifier) } ?? [])
     }
     return (fleetObstacles(for: definition), byHost)
   }
@@ -31,6 +34,11 @@ extension Dispatcher {
     if hosts.isEmpty { found.append(.noHosts) }
     if let limit = definition.maxRunning, runningByPattern[definition.pattern, default: 0] >= limit {
       found.append(.maxRunningReached(limit: limit))
+    }
+    if let spent = spentAllowance(of: definition) { found.append(spent) }
+    if let gpu = definition.requirements.gpu, !hosts.isEmpty, !hosts.values.contains(where: { $0.host.couldOffer(gpu) })
+    {
+      found.append(.noHostHasGPU(needed: gpu.count))
     }
     return found
   }
@@ -53,18 +61,21 @@ extension Dispatcher {
       left -= made.reduce(0) { $0 + $1.places.count }
       reservations += made
     }
-    return reservations
+    return reservations + reservationsForRelief()
   }
 
   /// Places for at most `count` launches of a class, on the hosts with most free slots first.
-  package mutating func reserve(_ requirementClass: RequirementClass, count: Int) -> [Reservation] {
+  /// - Parameter identifier: of the only request that they are for, if that is known.
+  package mutating func reserve(
+    _ requirementClass: RequirementClass, _ identifier: JobIdentifier? = nil, count: Int
+  ) -> [Reservation] {
     guard let definition = definitions[requirementClass.definition], fleetObstacles(for: definition).isEmpty else {
       return []
     }
     var left = min(count, definition.maxRunning.map { $0 - runningByPattern[definition.pattern, default: 0] } ?? count)
     var reservations: [Reservation] = []
     for name in hostsByFreeSlots() where left > 0 {
-      let places = takePlaces(on: name, for: definition, atMost: left)
+      let places = takePlaces(on: name, for: definition, identifier, atMost: left)
       guard !places.isEmpty, let state = hosts[name], let incarnation = state.incarnation else { continue }
       left -= places.count
       reservations.append(
@@ -89,6 +100,7 @@ extension Dispatcher {
     defer { openClaims.close(reservation.number) }
     // If the lease ended meanwhile, the store has ended these launches with it.
     guard let state = hosts[reservation.host], state.lease != .none, state.grant == reservation.grant else { return [] }
+    if reservation.places.isEmpty { return hasMore ? relieve(reservation.requirementClass) : [] }
     return assignments.flatMap { begin($0, on: reservation.host) }
   }
 
@@ -97,7 +109,7 @@ extension Dispatcher {
     let launch = assignment.launch
     // The store told `attached` of it first, which has delivered it.
     guard places[launch] == nil else { return [] }
-    hold(launch, RunningState(assignment), on: host)
+    hold(launch, RunningState(assignment, at: now), on: host)
     var effects: [Effect] = []
     if hosts[host]?.link == .attached {
       effects += deliver(assignment, to: host)
@@ -116,18 +128,27 @@ extension Dispatcher {
       .map(\.host.name)
   }
 
-  private mutating func takePlaces(on name: HostName, for definition: Definition, atMost count: Int) -> [[Int]] {
+  private mutating func takePlaces(
+    on name: HostName, for definition: Definition, _ identifier: JobIdentifier?, atMost count: Int
+  ) -> [[Int]] {
     var places: [[Int]] = []
-    while places.count < count, let host = hosts[name]?.host, Policy.obstacles(for: definition, on: host).isEmpty {
-      let gpus = definition.requirements.gpu.map { gpu in
-        Array(host.suitableGPUs(for: gpu).filter { !host.usedGPUs.contains($0) }.prefix(gpu.count))
-      }
-      places.append(gpus ?? [])
-      hosts[name]?.host.usedSlots += definition.requirements.slots
-      hosts[name]?.host.usedGPUs += gpus ?? []
-      runningByPattern[definition.pattern, default: 0] += 1
+    while places.count < count, let state = hosts[name], state.obstacles(for: definition, identifier).isEmpty {
+      places.append(takePlace(on: name, definition))
     }
     return places
+  }
+
+  /// Holds what one launch needs, and answers the GPUs it gets.
+  mutating func takePlace(on name: HostName, _ definition: Definition) -> [Int] {
+    let gpus = definition.requirements.gpu.flatMap { gpu in
+      hosts[name].map { state in
+        Array(state.host.suitableGPUs(for: gpu).filter { !state.host.usedGPUs.contains($0) }.prefix(gpu.count))
+      }
+    }
+    hosts[name]?.host.usedSlots += definition.requirements.slots
+    hosts[name]?.host.usedGPUs += gpus ?? []
+    runningByPattern[definition.pattern, default: 0] += 1
+    return gpus ?? []
   }
 
   private mutating func free(_ gpus: [Int], on name: HostName, _ definition: Definition) {

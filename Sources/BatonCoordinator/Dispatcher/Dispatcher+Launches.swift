@@ -3,7 +3,10 @@ package import BatonModel
 /// Starting, stopping and forgetting launches.
 extension Dispatcher {
   /// The launch has ended, by the store's word; what it held is free.
-  package mutating func ended(_ launch: LaunchKey) { release(launch) }
+  package mutating func ended(_ launch: LaunchKey) {
+    if let host = places[launch], let state = hosts[host]?.launches[launch] { charge(state, on: host) }
+    release(launch)
+  }
 
   /// Asks a running launch to stop. The first reason wins: one launch, one cause, one span status.
   package mutating func expire(_ launch: LaunchKey, _ reason: ExpiryReason) -> [Effect] {
@@ -78,13 +81,5 @@ extension Dispatcher {
     hosts[host]?.host.usedGPUs.removeAll { state.gpus.contains($0) }
     guard let pattern = definition?.pattern, let count = runningByPattern[pattern] else { return }
     runningByPattern[pattern] = count > 1 ? count - 1 : nil
-  }
-}
-
-extension RunningState {
-  package init(_ assignment: Assignment) {
-    self.init(
-      identifier: assignment.identifier, requirementClass: assignment.requirementClass, gpus: assignment.gpus,
-      expiring: assignment.pendingExpiry)
   }
 }

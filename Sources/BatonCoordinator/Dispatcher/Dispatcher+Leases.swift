@@ -99,7 +99,9 @@ extension Dispatcher {
     assignment.gpus = reportedGPUs ?? assignment.gpus
     // What was decided here may not have come to the store yet.
     assignment.pendingExpiry = hosts[host]?.launches[launch]?.expiring ?? assignment.pendingExpiry
-    hold(launch, RunningState(assignment), on: host)
+    var state = RunningState(assignment, at: now)
+    if let known = hosts[host]?.launches[launch] { state.startedSteady = known.startedSteady }
+    hold(launch, state, on: host)
     if reportedGPUs == nil { return deliver(assignment, to: host) }
     return assignment.pendingExpiry.map { [.send(host, .expire(launch, $0))] } ?? []
   }
@@ -117,10 +119,15 @@ extension Dispatcher {
   /// Ends every lease whose time is over. Call it well more often than every `pauseNoticed`: after a longer gap this
   /// process was stopped, and heartbeats may wait unread. Then each live lease gets one full new term, as after a
   /// restart (promise P7); otherwise the whole fleet would be lost at once.
-  package mutating func tick(at now: Instant) -> [Effect] {
-    defer { lastTickAt = now }
-    if let lastTickAt, now - lastTickAt > pauseNoticed { renewAll(at: now) }
-    return hosts.keys.sorted().flatMap { name -> [Effect] in
+  package mutating func tick(at now: Now) -> [Effect] {
+    self.now = now
+    defer { lastTickAt = now.instant }
+    if let lastTickAt, now.instant - lastTickAt > pauseNoticed { renewAll(at: now.instant) }
+    return endLeases(at: now.instant) + enforceAllowances() + findStalls()
+  }
+
+  private mutating func endLeases(at now: Instant) -> [Effect] {
+    hosts.keys.sorted().flatMap { name -> [Effect] in
       guard case .held(let incarnation, let until)? = hosts[name]?.lease, until <= now else { return [] }
       return endLease(of: name, incarnation, countsAsLoss: true)
     }
@@ -134,6 +141,7 @@ extension Dispatcher {
     for name in hosts.keys {
       guard case .held(let incarnation, _)? = hosts[name]?.lease else { continue }
       hosts[name]?.lease = .held(incarnation, until: now + leaseTerm)
+      forgiveStalls(on: name)
     }
   }
 
@@ -157,7 +165,7 @@ extension Dispatcher {
   /// The store has ended the lease and its launches.
   package mutating func leaseEnded(_ host: HostName, _ incarnation: Incarnation) {
     guard case .ending(incarnation)? = hosts[host]?.lease else { return }
-    for launch in hosts[host]?.launches.keys.sorted() ?? [] { release(launch) }
+    for launch in hosts[host]?.launches.keys.sorted() ?? [] { ended(launch) }
     hosts[host]?.lease = .none
     hosts[host]?.link = .away
     hosts[host]?.undelivered = []

@@ -12,6 +12,8 @@ package struct Dispatcher: Sendable {
     case endLease(HostName, Incarnation, countsAsLoss: Bool)
     /// The store remembers that the launch was asked to stop.
     case noteExpiry(LaunchKey, ExpiryReason)
+    /// The store adds to the history of the request.
+    case note(RequestID, event: String, detail: String)
   }
 
   package var leaseTerm: Duration
@@ -31,6 +33,12 @@ package struct Dispatcher: Sendable {
   var newsCount = 0
   var grantCount = 0
   var lastTickAt: Instant?
+  /// Moves with ticks: what is measured here is as exact as they come.
+  package internal(set) var now = Now(instant: Instant(nanoseconds: 0), date: Timestamp(nanoseconds: 0))
+  /// What is used of the daily allowances of definitions, without the launches that run.
+  var use: [IdentifierPattern: DailyUse] = [:]
+  /// What is known of how long batches take.
+  var paces: [IdentifierPattern: Pace] = [:]
 
   package struct ReadyClass: Hashable, Sendable {
     /// The turn in which it was served last: the one that waited longest is next.
@@ -64,6 +72,8 @@ package struct HostState: Sendable {
   var undelivered: [Assignment] = []
   /// Definitions that the present connection has been sent.
   var knownDefinitions: Set<DefinitionID> = []
+  /// What is used of the host's own daily allowance, without the launches that run.
+  var use = DailyUse()
   var isDrainedByOperator = false
   /// By the worker's own word.
   var isShuttingDown = false
@@ -92,38 +102,42 @@ package struct RunningState: Hashable, Sendable {
   package var gpus: [Int]
   /// Why it was asked to stop; the first reason stays.
   package var expiring: ExpiryReason?
+  /// On the steady clock.
+  var startedSteady: Timestamp
+  /// When it got further last, as far as this coordinator saw it.
+  var progressAt: Instant
+  /// When it committed its last batch, or began.
+  var checkpointAt: Instant
+  var completedUnits: Int64?
+  var totalUnits: Int64?
+  /// It has not got further for suspiciously long.
+  package internal(set) var isSuspect = false
+  package var isSimulated: Bool
 
   package init(
-    identifier: JobIdentifier, requirementClass: RequirementClass, gpus: [Int], expiring: ExpiryReason? = nil
+    identifier: JobIdentifier, requirementClass: RequirementClass, gpus: [Int], expiring: ExpiryReason? = nil,
+    isSimulated: Bool = false, startedSteady: Timestamp, seenAt: Instant
   ) {
     self.identifier = identifier
     self.requirementClass = requirementClass
     self.gpus = gpus
     self.expiring = expiring
+    self.isSimulated = isSimulated
+    self.startedSteady = startedSteady
+    (progressAt, checkpointAt) = (seenAt, seenAt)
+  }
+
+  package init(_ assignment: Assignment, at now: Now) {
+    self.init(
+      identifier: assignment.identifier, requirementClass: assignment.requirementClass, gpus: assignment.gpus,
+      expiring: assignment.pendingExpiry, isSimulated: assignment.isSimulated, startedSteady: now.steady,
+      seenAt: now.instant)
+    completedUnits = assignment.progress.completedUnits
+    totalUnits = assignment.progress.totalUnits
   }
 }
 
 extension Dispatcher {
-  /// Takes over what the store says at a start: every live lease gets one full new term (promise P7).
-  package mutating func restore(
-    definitions: [DefinitionID: Definition], isPaused: Bool, readyClasses: [RequirementClass],
-    hosts records: [(name: HostName, isDraining: Bool, incarnation: Incarnation?)],
-    running: [(host: HostName, launch: LaunchKey, state: RunningState)], at now: Instant
-  ) {
-    self.definitions = definitions
-    self.isPaused = isPaused
-    for requirementClass in readyClasses { noteReady(requirementClass) }
-    for record in records {
-      var state = HostState.unknown(record.name)
-      if let incarnation = record.incarnation { grant(incarnation, to: &state, at: now) }
-      state.isDrainedByOperator = record.isDraining
-      state.host.isDraining = record.isDraining
-      hosts[record.name] = state
-    }
-    for (host, launch, state) in running { hold(launch, state, on: host) }
-    lastTickAt = now
-  }
-
   package mutating func learn(_ id: DefinitionID, _ definition: Definition) { definitions[id] = definition }
 
   /// Definitions that ready classes name and nobody has told yet: nothing of them starts before `learn`.
@@ -145,6 +159,12 @@ extension Dispatcher {
 }
 
 extension HostState {
+  /// What keeps a launch off this host now; a worker whose connection is away for the moment takes nothing.
+  package func obstacles(for definition: Definition, _ identifier: JobIdentifier? = nil) -> [Obstacle] {
+    let found = Policy.obstacles(for: definition, identifier, on: host)
+    return host.hasLease && link != .attached ? [.hostAway] + found : found
+  }
+
   /// A host that is known by name only.
   static func unknown(_ name: HostName) -> HostState {
     HostState(

@@ -21,6 +21,14 @@ package struct Definition: Hashable, Sendable, Codable {
   package var allowFrequent: Bool
   package var earliestBeginDate: EarliestBeginDate?
   package var repeatEvery: Duration?
+  /// How long a launch may take to close after it was asked to stop; nil means what the kind allows.
+  package var closingWindow: Duration?
+  /// How long a launch may run without progress before it is suspected to have stalled; nil means what the kind allows.
+  package var stallAfter: Duration?
+  /// Launch time that all launches of this definition may use in a day; nil means no limit (contract, row 17).
+  package var dailyAllowance: Duration?
+  /// Least time between the first launches of requests that pokes asked for; nil means `defaultPokeSpacing`.
+  package var pokeSpacing: Duration?
   /// Nil if a worker's Swift code must have a handler for the identifier.
   package var work: Work?
 
@@ -35,6 +43,11 @@ package struct Definition: Hashable, Sendable, Codable {
     retry = RetryRule()
     allowFrequent = false
   }
+
+  /// As silent pushes have it (contract, row 41).
+  package static let defaultPokeSpacing = Duration.seconds(15 * 60)
+  /// Least time between first launches of successive refresh requests of one identifier (contract, row 10).
+  package static let refreshSpacing = Duration.seconds(15 * 60)
 }
 
 /// The three kinds of BackgroundTasks, with Apple's meaning (contract, rows 10 to 12).
@@ -64,6 +77,9 @@ public enum JobKind: String, Sendable, Codable, CaseIterable {
 
   /// How long a launch may take to close after it was asked to stop (contract, row 16).
   package var closingWindow: Duration { self == .refresh ? .seconds(5) : .seconds(30) }
+
+  /// How long a launch may run without progress; nil means that nobody watches it do so (contract, row 32).
+  package var defaultStallAfter: Duration? { self == .continued ? .seconds(60) : nil }
 
   /// Discretionary work yields to the host's battery, power mode and temperature first (contract, rows 22 to 24).
   package var isDiscretionary: Bool { self != .continued }

@@ -12,10 +12,14 @@ package struct Work: Hashable, Sendable, Codable {
   /// Added to a clean environment, never to the worker's own.
   package var environment: [String: String]
   package var onExpiry: ExpiryBehaviour
+  /// How long before the deadline of an expiry a command that still runs gets SIGTERM; nil means 5 s, and 2 s for a
+  /// refresh.
+  package var terminateBefore: Duration?
 
   package init(
     command: [String], directory: String? = nil, items: Items? = nil, batchSize: Int = 1,
-    pass: ItemPassing = .arguments, environment: [String: String] = [:], onExpiry: ExpiryBehaviour = .finishBatch
+    pass: ItemPassing = .arguments, environment: [String: String] = [:], onExpiry: ExpiryBehaviour = .finishBatch,
+    terminateBefore: Duration? = nil
   ) {
     self.command = command
     self.directory = directory
@@ -24,6 +28,7 @@ package struct Work: Hashable, Sendable, Codable {
     self.pass = pass
     self.environment = environment
     self.onExpiry = onExpiry
+    self.terminateBefore = terminateBefore
   }
 }
 

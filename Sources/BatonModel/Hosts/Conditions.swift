@@ -1,5 +1,5 @@
 /// One fact about a host: its value if it is known, who says so, and the raw reading.
-package struct Reading<Value: Hashable & Sendable>: Hashable, Sendable {
+package struct Reading<Value: Hashable & Sendable & Codable>: Hashable, Sendable, Codable {
   /// Nil means unknown.
   package var value: Value?
   /// Where it comes from, such as `sysfs`, `logind`, `assumed` or `simulated`.
@@ -14,10 +14,10 @@ package struct Reading<Value: Hashable & Sendable>: Hashable, Sendable {
   }
 }
 
-package enum PowerSource: String, Hashable, Sendable, CaseIterable { case external, battery }
+package enum PowerSource: String, Hashable, Sendable, Codable, CaseIterable { case external, battery }
 
 /// Apple's four states, `ProcessInfo.ThermalState`.
-package enum ThermalState: Int, Hashable, Sendable, CaseIterable, Comparable {
+package enum ThermalState: Int, Hashable, Sendable, Codable, CaseIterable, Comparable {
   case nominal, fair, serious, critical
 
   package var name: String {
@@ -29,12 +29,17 @@ package enum ThermalState: Int, Hashable, Sendable, CaseIterable, Comparable {
     }
   }
 
+  package init?(name: String) {
+    guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
+    self = match
+  }
+
   package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-package enum NetworkState: String, Hashable, Sendable, CaseIterable { case unavailable, metered, unmetered }
+package enum NetworkState: String, Hashable, Sendable, Codable, CaseIterable { case unavailable, metered, unmetered }
 
-package struct GPU: Hashable, Sendable {
+package struct GPU: Hashable, Sendable, Codable {
   package var name: String
   package var memoryBytes: Int64
 
@@ -45,7 +50,7 @@ package struct GPU: Hashable, Sendable {
 }
 
 /// What a worker reports of its host.
-package struct Conditions: Hashable, Sendable {
+package struct Conditions: Hashable, Sendable, Codable {
   package var power: Reading<PowerSource>
   /// Charge of the battery in per cent, 0 to 100; unknown also where there is none.
   package var battery: Reading<Int>

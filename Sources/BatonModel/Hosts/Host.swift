@@ -14,7 +14,7 @@ package struct Incarnation: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// What a worker can do, announced before it may lease (contract, rows 3 and 4).
-package struct Capabilities: Hashable, Sendable {
+package struct Capabilities: Hashable, Sendable, Codable {
   /// How many slots its launches share.
   package var slots: Int
   package var kinds: Set<JobKind>
@@ -24,16 +24,19 @@ package struct Capabilities: Hashable, Sendable {
   package var runsCommands: Bool
   /// What may run on this host, by its owner's word; empty means everything.
   package var permittedIdentifiers: [IdentifierPattern]
+  /// Launch time that may be used on this host in a day, by its owner's word; nil means no limit.
+  package var dailyAllowance: Duration?
 
   package init(
     slots: Int, kinds: Set<JobKind> = Set(JobKind.allCases), handlers: [IdentifierPattern] = [],
-    runsCommands: Bool = true, permittedIdentifiers: [IdentifierPattern] = []
+    runsCommands: Bool = true, permittedIdentifiers: [IdentifierPattern] = [], dailyAllowance: Duration? = nil
   ) {
     self.slots = slots
     self.kinds = kinds
     self.handlers = handlers
     self.runsCommands = runsCommands
     self.permittedIdentifiers = permittedIdentifiers
+    self.dailyAllowance = dailyAllowance
   }
 }
 
@@ -49,10 +52,15 @@ package struct Host: Hashable, Sendable {
   /// What the launches that run here hold.
   package var usedSlots: Int
   package var usedGPUs: [Int]
+  /// What an operator moved away from here, until it is allowed again: definitions, or instances of a wildcard.
+  package var evictions: Set<IdentifierPattern>
+  /// Set while the host's own daily allowance is used up.
+  package var allowanceRefillsAt: Timestamp?
 
   package init(
     name: HostName, capabilities: Capabilities, conditions: Conditions, hasLease: Bool = true, isDraining: Bool = false,
-    usedSlots: Int = 0, usedGPUs: [Int] = []
+    usedSlots: Int = 0, usedGPUs: [Int] = [], evictions: Set<IdentifierPattern> = [],
+    allowanceRefillsAt: Timestamp? = nil
   ) {
     self.name = name
     self.capabilities = capabilities
@@ -61,6 +69,8 @@ package struct Host: Hashable, Sendable {
     self.isDraining = isDraining
     self.usedSlots = usedSlots
     self.usedGPUs = usedGPUs
+    self.evictions = evictions
+    self.allowanceRefillsAt = allowanceRefillsAt
   }
 
   package var freeSlots: Int { max(0, capabilities.slots - usedSlots) }

@@ -9,14 +9,22 @@ package enum Obstacle: Hashable, Sendable {
   /// The live request of the same identifier has to end first.
   case waitsForLiveRequest(number: Int)
   case maxRunningReached(limit: Int)
+  /// The launch time of the day is used up: the definition's, or, said of a host, the host's.
+  case allowanceSpent(refillsAt: Timestamp)
   // Of the fleet.
   case fleetPaused
   case noHosts
+  /// No host that is there has the GPUs it needs.
+  case noHostHasGPU(needed: Int)
   // Of one host.
   case hostGone
+  /// Its worker holds a lease, and its connection is away for the moment.
+  case hostAway
   case hostDraining
   case hostPausedByOwner
   case notPermittedOnHost
+  /// An operator moved the job away from this host.
+  case evicted
   case kindNotAccepted(JobKind)
   case noHandler
   case tooFewSlots(needed: Int, total: Int)
@@ -39,12 +47,16 @@ package enum Obstacle: Hashable, Sendable {
     case .backingOff: "backingOff"
     case .waitsForLiveRequest: "waitsForLiveRequest"
     case .maxRunningReached: "maxRunningReached"
+    case .allowanceSpent: "allowanceSpent"
     case .fleetPaused: "fleetPaused"
     case .noHosts: "noHosts"
+    case .noHostHasGPU: "noHostHasGPU"
     case .hostGone: "hostGone"
+    case .hostAway: "hostAway"
     case .hostDraining: "hostDraining"
     case .hostPausedByOwner: "hostPausedByOwner"
     case .notPermittedOnHost: "notPermittedOnHost"
+    case .evicted: "evicted"
     case .kindNotAccepted: "kindNotAccepted"
     case .noHandler: "noHandler"
     case .tooFewSlots: "tooFewSlots"
@@ -66,10 +78,40 @@ package enum Obstacle: Hashable, Sendable {
   package var isPermanent: Bool {
     switch self {
     case .notPermittedOnHost, .kindNotAccepted, .noHandler, .tooFewSlots, .hostHasNoGPU: true
-    case .notBefore, .rateLimited, .backingOff, .waitsForLiveRequest, .maxRunningReached, .fleetPaused, .noHosts,
-      .hostGone, .hostDraining, .hostPausedByOwner, .slotsInUse, .needsExternalPower, .needsNetwork,
+    case .notBefore, .rateLimited, .backingOff, .waitsForLiveRequest, .maxRunningReached, .allowanceSpent,
+      .fleetPaused, .noHosts, .noHostHasGPU, .evicted, .hostGone, .hostAway, .hostDraining, .hostPausedByOwner,
+      .slotsInUse, .needsExternalPower, .needsNetwork,
       .needsUnmeteredNetwork, .needsIdleHost, .batteryLow, .lowPowerMode, .tooHot, .gpusInUse:
       false
+    }
+  }
+
+  /// When it clears by itself, if that can be known.
+  package var clearsAt: Timestamp? {
+    switch self {
+    case .notBefore(let date), .rateLimited(let date), .backingOff(let date), .allowanceSpent(let date): date
+    case .waitsForLiveRequest, .maxRunningReached, .fleetPaused, .noHosts, .noHostHasGPU, .hostGone, .hostAway,
+      .hostDraining,
+      .hostPausedByOwner, .notPermittedOnHost, .evicted, .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse,
+      .needsExternalPower, .needsNetwork, .needsUnmeteredNetwork, .needsIdleHost, .batteryLow, .lowPowerMode, .tooHot,
+      .hostHasNoGPU, .gpusInUse:
+      nil
+    }
+  }
+
+  /// The same obstacle with its time shifted, from one clock to another.
+  package func shifted(by offset: Duration) -> Obstacle {
+    switch self {
+    case .notBefore(let date): .notBefore(date + offset)
+    case .rateLimited(let date): .rateLimited(until: date + offset)
+    case .backingOff(let date): .backingOff(until: date + offset)
+    case .allowanceSpent(let date): .allowanceSpent(refillsAt: date + offset)
+    case .waitsForLiveRequest, .maxRunningReached, .fleetPaused, .noHosts, .noHostHasGPU, .hostGone, .hostAway,
+      .hostDraining,
+      .hostPausedByOwner, .notPermittedOnHost, .evicted, .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse,
+      .needsExternalPower, .needsNetwork, .needsUnmeteredNetwork, .needsIdleHost, .batteryLow, .lowPowerMode, .tooHot,
+      .hostHasNoGPU, .gpusInUse:
+      self
     }
   }
 }

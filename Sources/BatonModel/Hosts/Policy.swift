@@ -3,19 +3,60 @@ package enum Policy {
   /// Below this charge, in per cent, no discretionary launch starts and running ones expire (contract, row 22).
   package static let lowBatteryPercent = 20
 
-  /// Everything that keeps a launch of `definition` off `host` now, empty if it may start there.
-  package static func obstacles(for definition: Definition, on host: Host) -> [Obstacle] {
+  /// Everything that keeps a launch of `definition` off `host` now, empty if it may start there. A host that is gone is
+  /// judged by what it reported last.
+  /// - Parameter identifier: of the request, if it is known: an instance of a wildcard may be evicted by itself.
+  package static func obstacles(
+    for definition: Definition, _ identifier: JobIdentifier? = nil, on host: Host
+  ) -> [Obstacle] {
+    let gone: [Obstacle] = host.hasLease ? [] : [.hostGone]
+    guard host.hasLease || host.hasReported else { return gone }
+    return gone + standing(definition, identifier, host) + conditions(definition, host.conditions).map(\.obstacle)
+      + capacity(definition, host)
+  }
+
+  /// Whether `baton simulate launch` may start `definition` on `host`: the host's conditions do not matter then;
+  /// its owner's word, what it can do and what is free do.
+  package static func obstaclesOfSimulatedLaunch(
+    for definition: Definition, _ identifier: JobIdentifier? = nil, on host: Host
+  ) -> [Obstacle] {
     guard host.hasLease else { return [.hostGone] }
-    return standing(definition, host) + conditions(definition, host.conditions) + capacity(definition, host)
+    return standing(definition, identifier, host) + capacity(definition, host)
   }
 
   /// Why a launch that runs on a host with these conditions has to stop, nil if it may go on.
-  package static func expiry(of definition: Definition, under conditions: Conditions) -> ExpiryReason? {
+  package static func expiry(
+    of definition: Definition, under conditions: Conditions, isSimulated: Bool = false
+  ) -> ExpiryReason? {
     if conditions.isPausedByOwner { return .pausedByOwner }
-    return self.conditions(definition, conditions, running: true).lazy.compactMap(\.expiryReason).first
+    if isSimulated { return nil }
+    return self.conditions(definition, conditions, running: true).lazy.compactMap { found in
+      found.obstacle.expiryReason.map { found.source == ConditionOverrides.source ? .simulated(as: $0) : $0 }
+    }.first
   }
 
-  private static func standing(_ definition: Definition, _ host: Host) -> [Obstacle] {
+  /// Who says so, for an obstacle that comes from a host's conditions.
+  package static func source(of obstacle: Obstacle, in conditions: Conditions) -> (source: String, raw: String)? {
+    func named<Value>(_ reading: Reading<Value>) -> (String, String) { (reading.source, reading.raw) }
+    return switch obstacle {
+    case .needsExternalPower: named(conditions.power)
+    case .needsNetwork, .needsUnmeteredNetwork: named(conditions.network)
+    case .needsIdleHost: named(conditions.isIdle)
+    case .batteryLow: named(conditions.battery)
+    case .lowPowerMode: named(conditions.lowPowerMode)
+    case .tooHot: named(conditions.thermal)
+    case .hostHasNoGPU, .gpusInUse: named(conditions.gpus)
+    case .notBefore, .rateLimited, .backingOff, .waitsForLiveRequest, .maxRunningReached, .allowanceSpent,
+      .fleetPaused, .noHosts, .noHostHasGPU, .hostGone, .hostAway, .hostDraining, .hostPausedByOwner,
+      .notPermittedOnHost,
+      .evicted, .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse:
+      nil
+    }
+  }
+
+  private static func standing(
+    _ definition: Definition, _ identifier: JobIdentifier?, _ host: Host
+  ) -> [Obstacle] {
     var found: [Obstacle] = []
     let able = host.capabilities
     if host.isDraining { found.append(.hostDraining) }
@@ -24,32 +65,51 @@ package enum Policy {
     {
       found.append(.notPermittedOnHost)
     }
+    let isEvicted = host.evictions.contains { eviction in
+      eviction.covers(definition.pattern) || identifier.map { eviction.matches($0) } ?? false
+    }
+    if isEvicted { found.append(.evicted) }
+    if let refillsAt = host.allowanceRefillsAt { found.append(.allowanceSpent(refillsAt: refillsAt)) }
     if !able.kinds.contains(definition.kind) { found.append(.kindNotAccepted(definition.kind)) }
     let canRun = definition.work != nil ? able.runsCommands : able.handlers.contains { $0.covers(definition.pattern) }
     if !canRun { found.append(.noHandler) }
     return found
   }
 
+  /// An obstacle, and who says so.
+  private typealias Finding = (obstacle: Obstacle, source: String)
+
   private static func conditions(
     _ definition: Definition, _ conditions: Conditions, running: Bool = false
-  ) -> [Obstacle] {
-    var found: [Obstacle] = []
+  ) -> [Finding] {
+    var found: [Finding] = []
     let needs = definition.requirements
-    if needs.externalPower, conditions.power.value == .battery { found.append(.needsExternalPower) }
+    if needs.externalPower, conditions.power.value == .battery {
+      found.append((.needsExternalPower, conditions.power.source))
+    }
     switch (needs.network, conditions.network.value) {
-    case (.some, .unavailable): found.append(.needsNetwork)
-    case (.unmetered, .metered): found.append(.needsUnmeteredNetwork)
+    case (.some, .unavailable): found.append((.needsNetwork, conditions.network.source))
+    case (.unmetered, .metered): found.append((.needsUnmeteredNetwork, conditions.network.source))
     case (nil, _), (.any, _), (.unmetered, .unmetered), (.unmetered, nil): break
     }
-    if needs.requiresIdle, conditions.isIdle.value == false { found.append(.needsIdleHost) }
-    if definition.kind.isDiscretionary {
-      if let percent = conditions.battery.value, percent < lowBatteryPercent, conditions.power.value == .battery {
-        found.append(.batteryLow(percent: percent))
-      }
-      if conditions.lowPowerMode.value == true { found.append(.lowPowerMode) }
+    if needs.requiresIdle, conditions.isIdle.value == false {
+      found.append((.needsIdleHost, conditions.isIdle.source))
     }
+    if definition.kind.isDiscretionary { found += discretionary(conditions) }
     let thermal = conditions.thermal.value ?? .nominal
-    if thermal >= thermalLimit(of: definition.kind, running: running) { found.append(.tooHot(thermal)) }
+    if thermal >= thermalLimit(of: definition.kind, running: running) {
+      found.append((.tooHot(thermal), conditions.thermal.source))
+    }
+    return found
+  }
+
+  private static func discretionary(_ conditions: Conditions) -> [Finding] {
+    var found: [Finding] = []
+    if let percent = conditions.battery.value, percent < lowBatteryPercent, conditions.power.value == .battery {
+      let isSimulated = conditions.power.source == ConditionOverrides.source
+      found.append((.batteryLow(percent: percent), (isSimulated ? conditions.power.source : conditions.battery.source)))
+    }
+    if conditions.lowPowerMode.value == true { found.append((.lowPowerMode, conditions.lowPowerMode.source)) }
     return found
   }
 
@@ -84,6 +144,14 @@ package enum Policy {
 }
 
 extension Host {
+  /// False for a host that is known by name only: what it can do was never said.
+  package var hasReported: Bool { capabilities.slots > 0 }
+
+  /// True if it is there and has such GPUs, in use or not.
+  package func couldOffer(_ requirement: GPURequirement) -> Bool {
+    hasLease && suitableGPUs(for: requirement).count >= requirement.count
+  }
+
   /// Indices of the GPUs with enough memory, whether they are in use or not.
   package func suitableGPUs(for requirement: GPURequirement) -> [Int] {
     let gpus = conditions.gpus.value ?? []
@@ -102,8 +170,9 @@ extension Obstacle {
     case .lowPowerMode: .lowPowerMode
     case .tooHot: .thermal
     case .hostPausedByOwner: .pausedByOwner
-    case .notBefore, .rateLimited, .backingOff, .waitsForLiveRequest, .maxRunningReached, .fleetPaused, .noHosts,
-      .hostGone, .hostDraining, .notPermittedOnHost, .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse,
+    case .notBefore, .rateLimited, .backingOff, .waitsForLiveRequest, .maxRunningReached, .allowanceSpent,
+      .fleetPaused, .noHosts, .noHostHasGPU, .hostGone, .hostAway, .hostDraining, .notPermittedOnHost, .evicted,
+      .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse,
       .hostHasNoGPU, .gpusInUse:
       nil
     }

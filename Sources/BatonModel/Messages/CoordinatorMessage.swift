@@ -20,6 +20,8 @@ package enum CoordinatorMessage: Hashable, Sendable {
   case withdraw(LaunchKey, String)
   /// The launch can not go on: the store refused what it sent, for a reason that is its own fault.
   case refuse(LaunchKey, String)
+  /// Until `lasting` is over the host's conditions are taken to be these; no overrides at all ends it now.
+  case simulate(ConditionOverrides, lasting: Duration)
   /// The ending is durable; the worker forgets the launch.
   case endingCommitted(LaunchKey)
 }

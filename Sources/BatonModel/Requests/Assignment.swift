@@ -21,12 +21,14 @@ package struct Assignment: Hashable, Sendable {
   package var gpus: [Int]
   /// Set when the launch was asked to stop while its worker was away.
   package var pendingExpiry: ExpiryReason?
+  /// Started by `baton simulate launch`: the host's conditions do not stop it, its owner's word does.
+  package var isSimulated: Bool
 
   package init(
     launch: LaunchKey, identifier: JobIdentifier, requestNumber: Int, definition: DefinitionID, priority: Priority,
     payload: [UInt8]? = nil, progress: Progress = Progress(), frozenItems: Int? = nil, isResumption: Bool = false,
     principal: String = "", trace: TraceContext, startedAt: Timestamp, gpus: [Int] = [],
-    pendingExpiry: ExpiryReason? = nil
+    pendingExpiry: ExpiryReason? = nil, isSimulated: Bool = false
   ) {
     self.launch = launch
     self.identifier = identifier
@@ -42,6 +44,7 @@ package struct Assignment: Hashable, Sendable {
     self.startedAt = startedAt
     self.gpus = gpus
     self.pendingExpiry = pendingExpiry
+    self.isSimulated = isSimulated
   }
 
   package var requirementClass: RequirementClass { RequirementClass(definition: definition, priority: priority) }
@@ -82,11 +85,16 @@ package struct Ending: Hashable, Sendable {
   package var outcome: LaunchOutcome
   /// False if it had to be killed at its deadline.
   package var isGraceful: Bool
+  /// What a refresh said that it found; nil if it said nothing.
+  package var result: RefreshResult?
 
-  package init(launch: LaunchKey, outcome: LaunchOutcome, isGraceful: Bool = true) {
+  package init(
+    launch: LaunchKey, outcome: LaunchOutcome, isGraceful: Bool = true, result: RefreshResult? = nil
+  ) {
     self.launch = launch
     self.outcome = outcome
     self.isGraceful = isGraceful
+    self.result = result
   }
 }
 

@@ -1,6 +1,6 @@
 /// Why a launch was asked to stop. An outcome, never an error; the same cases in the Swift API, the store, JSON, spans
 /// and `explain`.
-public enum ExpiryReason: Hashable, Sendable {
+public indirect enum ExpiryReason: Hashable, Sendable {
   /// A person cancelled the request; it ends `cancelled` when the launch does.
   case cancelled(by: String)
   /// The launch used its definition's `budget`.
@@ -27,8 +27,12 @@ public enum ExpiryReason: Hashable, Sendable {
   case networkLost
   /// The host is no longer idle.
   case hostBusy
-  /// Asked for by `baton simulate expire`.
-  case simulated
+  /// The definition's or the host's launch time of the day is used up.
+  case allowanceSpent
+  /// A request of a higher priority, which a person waits for, needs the place.
+  case preempted
+  /// Asked for by `baton simulate`: as if it were `as`, or for no reason at all. It counts towards nothing.
+  case simulated(as: ExpiryReason?)
 
   /// The stable name in the store, JSON and spans.
   public var code: String {
@@ -48,38 +52,49 @@ public enum ExpiryReason: Hashable, Sendable {
     case .thermal: "thermal"
     case .networkLost: "networkLost"
     case .hostBusy: "hostBusy"
+    case .allowanceSpent: "allowanceSpent"
+    case .preempted: "preempted"
     case .simulated: "simulated"
     }
   }
 
-  /// Who or what, for the reasons that carry it.
+  /// Who cancelled it, or the code of what was simulated.
   package var detail: String? {
-    if case .cancelled(let by) = self { by } else { nil }
+    switch self {
+    case .cancelled(let by): by
+    case .simulated(let reason): reason?.code
+    case .budgetSpent, .stalled, .leaseLost, .superseded, .draining, .evicted, .paused, .pausedByOwner, .powerLost,
+      .batteryLow, .lowPowerMode, .thermal, .networkLost, .hostBusy, .allowanceSpent, .preempted:
+      nil
+    }
   }
 
   /// Nil for a code that this version does not know.
   package init?(code: String, detail: String? = nil) {
-    if code == "cancelled" {
-      self = .cancelled(by: detail ?? "unknown")
-      return
+    switch code {
+    case "cancelled": self = .cancelled(by: detail ?? "unknown")
+    case "simulated": self = .simulated(as: detail.flatMap { ExpiryReason(code: $0) })
+    default:
+      guard let match = Self.plain.first(where: { $0.code == code }) else { return nil }
+      self = match
     }
-    guard let match = Self.plain.first(where: { $0.code == code }) else { return nil }
-    self = match
   }
 
-  private static let plain: [ExpiryReason] = [
+  /// Every reason that carries nothing.
+  package static let plain: [ExpiryReason] = [
     .budgetSpent, .stalled, .leaseLost, .superseded, .draining, .evicted, .paused, .pausedByOwner, .powerLost,
-    .batteryLow, .lowPowerMode, .thermal, .networkLost, .hostBusy, .simulated,
+    .batteryLow, .lowPowerMode, .thermal, .networkLost, .hostBusy, .allowanceSpent, .preempted,
   ]
 
   /// How long a launch may take to close after it was asked to stop for this reason (contract, row 16). A launch that
   /// can save nothing any more has nothing to close.
-  package func closingWindow(for kind: JobKind) -> Duration {
+  package func closingWindow(of definition: Definition) -> Duration {
+    let window = definition.closingWindow ?? definition.kind.closingWindow
     switch self {
-    case .leaseLost, .superseded: min(kind.closingWindow, .seconds(2))
+    case .leaseLost, .superseded: return min(window, .seconds(2))
     case .cancelled, .budgetSpent, .stalled, .draining, .evicted, .paused, .pausedByOwner, .powerLost, .batteryLow,
-      .lowPowerMode, .thermal, .networkLost, .hostBusy, .simulated:
-      kind.closingWindow
+      .lowPowerMode, .thermal, .networkLost, .hostBusy, .allowanceSpent, .preempted, .simulated:
+      return window
     }
   }
 
@@ -88,7 +103,7 @@ public enum ExpiryReason: Hashable, Sendable {
     switch self {
     case .budgetSpent, .stalled: true
     case .cancelled, .leaseLost, .superseded, .draining, .evicted, .paused, .pausedByOwner, .powerLost, .batteryLow,
-      .lowPowerMode, .thermal, .networkLost, .hostBusy, .simulated:
+      .lowPowerMode, .thermal, .networkLost, .hostBusy, .allowanceSpent, .preempted, .simulated:
       false
     }
   }
@@ -113,4 +128,13 @@ package enum LaunchOutcome: Hashable, Sendable {
     case .lost: "lost"
     }
   }
+}
+
+/// What a refresh found (contract, row 42).
+public enum RefreshResult: String, Hashable, Sendable, CaseIterable {
+  case newData
+  /// Nothing was new. Again and again, and the refresh comes less often, up to four times its interval.
+  case noData
+  /// The refresh failed: the same as throwing.
+  case failed
 }

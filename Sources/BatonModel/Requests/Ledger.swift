@@ -17,9 +17,6 @@ package struct Ledger: Hashable, Sendable {
     self.cancelledBy = cancelledBy
   }
 
-  /// After so many strikes the request is quarantined as failed, with its history (contract, row 29).
-  package static let quarantineAfter = 3
-
   /// What becomes of the request.
   package enum Verdict: Hashable, Sendable {
     case succeeded
@@ -35,7 +32,9 @@ package struct Ledger: Hashable, Sendable {
   ///   - reachedEnd: the store's cursor is at the end of the work, whatever the launch itself said.
   ///   - countsAsLoss: false if a lost launch is blameless, as at the end of a `run` or `up` process.
   package mutating func end(
-    _ outcome: LaunchOutcome, committedBatches: Int, reachedEnd: Bool, retry: RetryRule, countsAsLoss: Bool = true
+    _ outcome: LaunchOutcome, committedBatches: Int, reachedEnd: Bool, retry: RetryRule,
+    losses rule: LossRule = LossRule(),
+    countsAsLoss: Bool = true
   ) -> Verdict {
     if committedBatches > 0 { (losses, strikes) = (0, 0) }
     if reachedEnd { return .succeeded }
@@ -43,8 +42,8 @@ package struct Ledger: Hashable, Sendable {
     case .finished: return .succeeded
     case .failed(let message): return afterFailure(message, retry: retry)
     case .lost where !countsAsLoss: return cancelledBy.map { .cancelled(by: $0) } ?? .resumes(after: .zero)
-    case .lost: return afterLoss(committedBatches: committedBatches)
-    case .expired(let reason): return afterExpiry(reason, committedBatches: committedBatches)
+    case .lost: return afterLoss(committedBatches: committedBatches, rule)
+    case .expired(let reason): return afterExpiry(reason, committedBatches: committedBatches, rule)
     }
   }
 
@@ -55,27 +54,42 @@ package struct Ledger: Hashable, Sendable {
     return .resumes(after: retry.backoff.doubled(failures - 1))
   }
 
-  private mutating func afterLoss(committedBatches: Int) -> Verdict {
+  private mutating func afterLoss(committedBatches: Int, _ rule: LossRule) -> Verdict {
     losses += 1
     if let cancelledBy { return .cancelled(by: cancelledBy) }
-    if let quarantine = strike(committedBatches: committedBatches, because: "lost") { return quarantine }
-    return .resumes(after: losses == 1 ? .zero : Duration.seconds(1).doubled(losses - 2))
+    if let quarantine = strike(committedBatches: committedBatches, because: "lost", rule) { return quarantine }
+    return .resumes(after: losses == 1 ? .zero : rule.backoff.doubled(losses - 2))
   }
 
-  private mutating func afterExpiry(_ reason: ExpiryReason, committedBatches: Int) -> Verdict {
+  private mutating func afterExpiry(
+    _ reason: ExpiryReason, committedBatches: Int, _ rule: LossRule
+  ) -> Verdict {
     if case .cancelled(let by) = reason { return .cancelled(by: by) }
     if let cancelledBy { return .cancelled(by: cancelledBy) }
-    if reason.isStrike, let quarantine = strike(committedBatches: committedBatches, because: reason.code) {
+    if reason.isStrike, let quarantine = strike(committedBatches: committedBatches, because: reason.code, rule) {
       return quarantine
     }
     return .resumes(after: .zero)
   }
 
-  private mutating func strike(committedBatches: Int, because code: String) -> Verdict? {
+  private mutating func strike(committedBatches: Int, because code: String, _ rule: LossRule) -> Verdict? {
     guard committedBatches == 0 else { return nil }
     strikes += 1
-    guard strikes >= Self.quarantineAfter else { return nil }
+    guard strikes >= rule.quarantineAfter else { return nil }
     return .failed("quarantined: \(strikes) launches in a row committed no batch; the last one ended \(code)")
+  }
+}
+
+/// How launches that come to nothing are answered (contract, row 29).
+package struct LossRule: Hashable, Sendable {
+  /// After so many strikes in a row the request is quarantined as failed, with its history; 1 or more.
+  package var quarantineAfter: Int
+  /// The wait after the second loss in a row; it doubles with each one. The first resumes at once.
+  package var backoff: Duration
+
+  package init(quarantineAfter: Int = 3, backoff: Duration = .seconds(1)) {
+    self.quarantineAfter = quarantineAfter
+    self.backoff = backoff
   }
 }
 

@@ -12,13 +12,17 @@ package struct Submission: Hashable, Sendable {
   package var trace: TraceContext
   /// The submitter's span, if it had one.
   package var parentSpanID: [UInt8]?
+  /// Set if this is a poke: it asks for a launch as soon as the spacing of pokes allows one, and joins the request that
+  /// waits already.
+  package var poke: PokePriority?
 
   /// Largest payload, in bytes.
   package static let maximumPayloadBytes = 64 << 10
 
   package init(
     id: String, identifier: JobIdentifier, payload: [UInt8]? = nil, earliestBeginDate: EarliestBeginDate? = nil,
-    priority: Priority? = nil, principal: String = "", trace: TraceContext, parentSpanID: [UInt8]? = nil
+    priority: Priority? = nil, principal: String = "", trace: TraceContext, parentSpanID: [UInt8]? = nil,
+    poke: PokePriority? = nil
   ) {
     self.id = id
     self.identifier = identifier
@@ -28,7 +32,16 @@ package struct Submission: Hashable, Sendable {
     self.principal = principal
     self.trace = trace
     self.parentSpanID = parentSpanID
+    self.poke = poke
   }
+}
+
+/// How much a poke may disturb: the two priorities of a push notification (contract, row 41).
+package enum PokePriority: Int, Hashable, Sendable, CaseIterable {
+  /// Spaced, so that many pokes start few launches.
+  case considerate = 5
+  /// Goes at once, whatever the spacing; recorded with who asked for it.
+  case immediate = 10
 }
 
 /// Why a submission was not accepted: Apple's four errors (contract, row 5).

@@ -722,6 +722,58 @@ package enum Baton_V1_Operators: Sendable {
                 type: .unary
             )
         }
+        /// Namespace for "Evict" metadata.
+        package enum Evict: Sendable {
+            /// Request type for "Evict".
+            package typealias Input = Baton_V1_EvictRequest
+            /// Response type for "Evict".
+            package typealias Output = Baton_V1_EvictReply
+            /// Descriptor for "Evict".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "Evict",
+                type: .unary
+            )
+        }
+        /// Namespace for "SimulateLaunch" metadata.
+        package enum SimulateLaunch: Sendable {
+            /// Request type for "SimulateLaunch".
+            package typealias Input = Baton_V1_SimulateLaunchRequest
+            /// Response type for "SimulateLaunch".
+            package typealias Output = Baton_V1_SimulatedLaunch
+            /// Descriptor for "SimulateLaunch".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "SimulateLaunch",
+                type: .unary
+            )
+        }
+        /// Namespace for "SimulateExpiry" metadata.
+        package enum SimulateExpiry: Sendable {
+            /// Request type for "SimulateExpiry".
+            package typealias Input = Baton_V1_SimulateExpiryRequest
+            /// Response type for "SimulateExpiry".
+            package typealias Output = Baton_V1_SimulatedLaunch
+            /// Descriptor for "SimulateExpiry".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "SimulateExpiry",
+                type: .unary
+            )
+        }
+        /// Namespace for "SimulateConditions" metadata.
+        package enum SimulateConditions: Sendable {
+            /// Request type for "SimulateConditions".
+            package typealias Input = Baton_V1_SimulateConditionsRequest
+            /// Response type for "SimulateConditions".
+            package typealias Output = Baton_V1_Empty
+            /// Descriptor for "SimulateConditions".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "SimulateConditions",
+                type: .unary
+            )
+        }
         /// Descriptors for all methods in the "baton.v1.Operators" service.
         package static let descriptors: [GRPCCore.MethodDescriptor] = [
             Apply.descriptor,
@@ -736,7 +788,11 @@ package enum Baton_V1_Operators: Sendable {
             Drain.descriptor,
             Hosts.descriptor,
             Pause.descriptor,
-            Explain.descriptor
+            Explain.descriptor,
+            Evict.descriptor,
+            SimulateLaunch.descriptor,
+            SimulateExpiry.descriptor,
+            SimulateConditions.descriptor
         ]
     }
 }
@@ -952,6 +1008,70 @@ extension Baton_V1_Operators {
             request: GRPCCore.StreamingServerRequest<Baton_V1_ShowRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ExplainReply>
+
+        /// Handle the "Evict" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Moves launches away from a host, and keeps them away until it is taken back.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_EvictRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_EvictReply` messages.
+        func evict(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_EvictRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_EvictReply>
+
+        /// Handle the "SimulateLaunch" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Starts a pending request now, whatever its times and the conditions of its host.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_SimulateLaunchRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_SimulatedLaunch` messages.
+        func simulateLaunch(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_SimulateLaunchRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_SimulatedLaunch>
+
+        /// Handle the "SimulateExpiry" method.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_SimulateExpiryRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_SimulatedLaunch` messages.
+        func simulateExpiry(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_SimulateExpiryRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_SimulatedLaunch>
+
+        /// Handle the "SimulateConditions" method.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_SimulateConditionsRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_Empty` messages.
+        func simulateConditions(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_SimulateConditionsRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_Empty>
     }
 
     /// Service protocol for the "baton.v1.Operators" service.
@@ -1151,6 +1271,70 @@ extension Baton_V1_Operators {
             request: GRPCCore.ServerRequest<Baton_V1_ShowRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.ServerResponse<Baton_V1_ExplainReply>
+
+        /// Handle the "Evict" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Moves launches away from a host, and keeps them away until it is taken back.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_EvictRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_EvictReply` message.
+        func evict(
+            request: GRPCCore.ServerRequest<Baton_V1_EvictRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_EvictReply>
+
+        /// Handle the "SimulateLaunch" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Starts a pending request now, whatever its times and the conditions of its host.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SimulateLaunchRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_SimulatedLaunch` message.
+        func simulateLaunch(
+            request: GRPCCore.ServerRequest<Baton_V1_SimulateLaunchRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_SimulatedLaunch>
+
+        /// Handle the "SimulateExpiry" method.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SimulateExpiryRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_SimulatedLaunch` message.
+        func simulateExpiry(
+            request: GRPCCore.ServerRequest<Baton_V1_SimulateExpiryRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_SimulatedLaunch>
+
+        /// Handle the "SimulateConditions" method.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SimulateConditionsRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_Empty` message.
+        func simulateConditions(
+            request: GRPCCore.ServerRequest<Baton_V1_SimulateConditionsRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_Empty>
     }
 
     /// Simple service protocol for the "baton.v1.Operators" service.
@@ -1350,6 +1534,70 @@ extension Baton_V1_Operators {
             request: Baton_V1_ShowRequest,
             context: GRPCCore.ServerContext
         ) async throws -> Baton_V1_ExplainReply
+
+        /// Handle the "Evict" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Moves launches away from a host, and keeps them away until it is taken back.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_EvictRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_EvictReply` to respond with.
+        func evict(
+            request: Baton_V1_EvictRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_EvictReply
+
+        /// Handle the "SimulateLaunch" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Starts a pending request now, whatever its times and the conditions of its host.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_SimulateLaunchRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_SimulatedLaunch` to respond with.
+        func simulateLaunch(
+            request: Baton_V1_SimulateLaunchRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_SimulatedLaunch
+
+        /// Handle the "SimulateExpiry" method.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_SimulateExpiryRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_SimulatedLaunch` to respond with.
+        func simulateExpiry(
+            request: Baton_V1_SimulateExpiryRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_SimulatedLaunch
+
+        /// Handle the "SimulateConditions" method.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_SimulateConditionsRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_Empty` to respond with.
+        func simulateConditions(
+            request: Baton_V1_SimulateConditionsRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_Empty
     }
 }
 
@@ -1500,6 +1748,50 @@ extension Baton_V1_Operators.StreamingServiceProtocol {
                 )
             }
         )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.Evict.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_EvictRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_EvictReply>(),
+            handler: { request, context in
+                try await self.evict(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.SimulateLaunch.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_SimulateLaunchRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_SimulatedLaunch>(),
+            handler: { request, context in
+                try await self.simulateLaunch(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.SimulateExpiry.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_SimulateExpiryRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_SimulatedLaunch>(),
+            handler: { request, context in
+                try await self.simulateExpiry(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.SimulateConditions.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_SimulateConditionsRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_Empty>(),
+            handler: { request, context in
+                try await self.simulateConditions(
+                    request: request,
+                    context: context
+                )
+            }
+        )
     }
 }
 
@@ -1643,6 +1935,50 @@ extension Baton_V1_Operators.ServiceProtocol {
         context: GRPCCore.ServerContext
     ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ExplainReply> {
         let response = try await self.explain(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func evict(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_EvictRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_EvictReply> {
+        let response = try await self.evict(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func simulateLaunch(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_SimulateLaunchRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_SimulatedLaunch> {
+        let response = try await self.simulateLaunch(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func simulateExpiry(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_SimulateExpiryRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_SimulatedLaunch> {
+        let response = try await self.simulateExpiry(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func simulateConditions(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_SimulateConditionsRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_Empty> {
+        let response = try await self.simulateConditions(
             request: GRPCCore.ServerRequest(stream: request),
             context: context
         )
@@ -1823,6 +2159,58 @@ extension Baton_V1_Operators.SimpleServiceProtocol {
     ) async throws -> GRPCCore.ServerResponse<Baton_V1_ExplainReply> {
         return GRPCCore.ServerResponse<Baton_V1_ExplainReply>(
             message: try await self.explain(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func evict(
+        request: GRPCCore.ServerRequest<Baton_V1_EvictRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_EvictReply> {
+        return GRPCCore.ServerResponse<Baton_V1_EvictReply>(
+            message: try await self.evict(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func simulateLaunch(
+        request: GRPCCore.ServerRequest<Baton_V1_SimulateLaunchRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_SimulatedLaunch> {
+        return GRPCCore.ServerResponse<Baton_V1_SimulatedLaunch>(
+            message: try await self.simulateLaunch(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func simulateExpiry(
+        request: GRPCCore.ServerRequest<Baton_V1_SimulateExpiryRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_SimulatedLaunch> {
+        return GRPCCore.ServerResponse<Baton_V1_SimulatedLaunch>(
+            message: try await self.simulateExpiry(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func simulateConditions(
+        request: GRPCCore.ServerRequest<Baton_V1_SimulateConditionsRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_Empty> {
+        return GRPCCore.ServerResponse<Baton_V1_Empty>(
+            message: try await self.simulateConditions(
                 request: request.message,
                 context: context
             ),
@@ -2093,6 +2481,90 @@ extension Baton_V1_Operators {
             deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ExplainReply>,
             options: GRPCCore.CallOptions,
             onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ExplainReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "Evict" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Moves launches away from a host, and keeps them away until it is taken back.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_EvictRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_EvictRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_EvictReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func evict<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_EvictRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_EvictRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_EvictReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_EvictReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "SimulateLaunch" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Starts a pending request now, whatever its times and the conditions of its host.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SimulateLaunchRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_SimulateLaunchRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_SimulatedLaunch` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func simulateLaunch<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_SimulateLaunchRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_SimulateLaunchRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_SimulatedLaunch>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_SimulatedLaunch>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "SimulateExpiry" method.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SimulateExpiryRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_SimulateExpiryRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_SimulatedLaunch` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func simulateExpiry<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_SimulateExpiryRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_SimulateExpiryRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_SimulatedLaunch>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_SimulatedLaunch>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "SimulateConditions" method.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SimulateConditionsRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_SimulateConditionsRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_Empty` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func simulateConditions<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_SimulateConditionsRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_SimulateConditionsRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_Empty>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result
         ) async throws -> Result where Result: Sendable
     }
 
@@ -2505,6 +2977,134 @@ extension Baton_V1_Operators {
                 onResponse: handleResponse
             )
         }
+
+        /// Call the "Evict" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Moves launches away from a host, and keeps them away until it is taken back.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_EvictRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_EvictRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_EvictReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func evict<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_EvictRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_EvictRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_EvictReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_EvictReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.Evict.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "SimulateLaunch" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Starts a pending request now, whatever its times and the conditions of its host.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SimulateLaunchRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_SimulateLaunchRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_SimulatedLaunch` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func simulateLaunch<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_SimulateLaunchRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_SimulateLaunchRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_SimulatedLaunch>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_SimulatedLaunch>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.SimulateLaunch.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "SimulateExpiry" method.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SimulateExpiryRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_SimulateExpiryRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_SimulatedLaunch` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func simulateExpiry<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_SimulateExpiryRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_SimulateExpiryRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_SimulatedLaunch>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_SimulatedLaunch>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.SimulateExpiry.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "SimulateConditions" method.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_SimulateConditionsRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_SimulateConditionsRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_Empty` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func simulateConditions<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_SimulateConditionsRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_SimulateConditionsRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_Empty>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.SimulateConditions.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
     }
 }
 
@@ -2831,6 +3431,114 @@ extension Baton_V1_Operators.ClientProtocol {
             request: request,
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ShowRequest>(),
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ExplainReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Evict" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Moves launches away from a host, and keeps them away until it is taken back.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_EvictRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func evict<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_EvictRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_EvictReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.evict(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_EvictRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_EvictReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "SimulateLaunch" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Starts a pending request now, whatever its times and the conditions of its host.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_SimulateLaunchRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func simulateLaunch<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_SimulateLaunchRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_SimulatedLaunch>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.simulateLaunch(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_SimulateLaunchRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_SimulatedLaunch>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "SimulateExpiry" method.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_SimulateExpiryRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func simulateExpiry<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_SimulateExpiryRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_SimulatedLaunch>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.simulateExpiry(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_SimulateExpiryRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_SimulatedLaunch>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "SimulateConditions" method.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_SimulateConditionsRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func simulateConditions<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_SimulateConditionsRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.simulateConditions(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_SimulateConditionsRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
             options: options,
             onResponse: handleResponse
         )
@@ -3211,6 +3919,130 @@ extension Baton_V1_Operators.ClientProtocol {
             metadata: metadata
         )
         return try await self.explain(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Evict" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Moves launches away from a host, and keeps them away until it is taken back.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func evict<Result>(
+        _ message: Baton_V1_EvictRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_EvictReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_EvictRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.evict(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "SimulateLaunch" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Starts a pending request now, whatever its times and the conditions of its host.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func simulateLaunch<Result>(
+        _ message: Baton_V1_SimulateLaunchRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_SimulatedLaunch>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_SimulateLaunchRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.simulateLaunch(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "SimulateExpiry" method.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func simulateExpiry<Result>(
+        _ message: Baton_V1_SimulateExpiryRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_SimulatedLaunch>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_SimulateExpiryRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.simulateExpiry(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "SimulateConditions" method.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func simulateConditions<Result>(
+        _ message: Baton_V1_SimulateConditionsRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_SimulateConditionsRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.simulateConditions(
             request: request,
             options: options,
             onResponse: handleResponse

@@ -294,6 +294,14 @@ package nonisolated struct Baton_V1_CoordinatorMessage: Sendable {
     set {kind = .endingCommitted(newValue)}
   }
 
+  package var simulate: Baton_V1_SimulatedConditions {
+    get {
+      if case .simulate(let v)? = kind {return v}
+      return Baton_V1_SimulatedConditions()
+    }
+    set {kind = .simulate(newValue)}
+  }
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package nonisolated enum OneOf_Kind: Equatable, Sendable {
@@ -310,10 +318,107 @@ package nonisolated struct Baton_V1_CoordinatorMessage: Sendable {
     case withdraw(Baton_V1_LaunchText)
     case refuse(Baton_V1_LaunchText)
     case endingCommitted(Baton_V1_LaunchKey)
+    case simulate(Baton_V1_SimulatedConditions)
 
   }
 
   package init() {}
+}
+
+/// Takes the place of real conditions; what is not set stays as it is.
+package nonisolated struct Baton_V1_ConditionOverrides: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var power: String {
+    get {_power ?? String()}
+    set {_power = newValue}
+  }
+  /// Returns true if `power` has been explicitly set.
+  package var hasPower: Bool {self._power != nil}
+  /// Clears the value of `power`. Subsequent reads from it will return its default value.
+  package mutating func clearPower() {self._power = nil}
+
+  package var battery: Int32 {
+    get {_battery ?? 0}
+    set {_battery = newValue}
+  }
+  /// Returns true if `battery` has been explicitly set.
+  package var hasBattery: Bool {self._battery != nil}
+  /// Clears the value of `battery`. Subsequent reads from it will return its default value.
+  package mutating func clearBattery() {self._battery = nil}
+
+  package var lowPowerMode: Bool {
+    get {_lowPowerMode ?? false}
+    set {_lowPowerMode = newValue}
+  }
+  /// Returns true if `lowPowerMode` has been explicitly set.
+  package var hasLowPowerMode: Bool {self._lowPowerMode != nil}
+  /// Clears the value of `lowPowerMode`. Subsequent reads from it will return its default value.
+  package mutating func clearLowPowerMode() {self._lowPowerMode = nil}
+
+  package var thermal: String {
+    get {_thermal ?? String()}
+    set {_thermal = newValue}
+  }
+  /// Returns true if `thermal` has been explicitly set.
+  package var hasThermal: Bool {self._thermal != nil}
+  /// Clears the value of `thermal`. Subsequent reads from it will return its default value.
+  package mutating func clearThermal() {self._thermal = nil}
+
+  package var network: String {
+    get {_network ?? String()}
+    set {_network = newValue}
+  }
+  /// Returns true if `network` has been explicitly set.
+  package var hasNetwork: Bool {self._network != nil}
+  /// Clears the value of `network`. Subsequent reads from it will return its default value.
+  package mutating func clearNetwork() {self._network = nil}
+
+  package var isIdle: Bool {
+    get {_isIdle ?? false}
+    set {_isIdle = newValue}
+  }
+  /// Returns true if `isIdle` has been explicitly set.
+  package var hasIsIdle: Bool {self._isIdle != nil}
+  /// Clears the value of `isIdle`. Subsequent reads from it will return its default value.
+  package mutating func clearIsIdle() {self._isIdle = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _power: String? = nil
+  fileprivate var _battery: Int32? = nil
+  fileprivate var _lowPowerMode: Bool? = nil
+  fileprivate var _thermal: String? = nil
+  fileprivate var _network: String? = nil
+  fileprivate var _isIdle: Bool? = nil
+}
+
+package nonisolated struct Baton_V1_SimulatedConditions: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var overrides: Baton_V1_ConditionOverrides {
+    get {_overrides ?? Baton_V1_ConditionOverrides()}
+    set {_overrides = newValue}
+  }
+  /// Returns true if `overrides` has been explicitly set.
+  package var hasOverrides: Bool {self._overrides != nil}
+  /// Clears the value of `overrides`. Subsequent reads from it will return its default value.
+  package mutating func clearOverrides() {self._overrides = nil}
+
+  /// In nanoseconds.
+  package var lasting: Int64 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _overrides: Baton_V1_ConditionOverrides? = nil
 }
 
 package nonisolated struct Baton_V1_Hello: Sendable {
@@ -370,9 +475,21 @@ package nonisolated struct Baton_V1_Capabilities: Sendable {
 
   package var permittedIdentifiers: [String] = []
 
+  /// Launch time per day, in nanoseconds.
+  package var dailyAllowance: Int64 {
+    get {_dailyAllowance ?? 0}
+    set {_dailyAllowance = newValue}
+  }
+  /// Returns true if `dailyAllowance` has been explicitly set.
+  package var hasDailyAllowance: Bool {self._dailyAllowance != nil}
+  /// Clears the value of `dailyAllowance`. Subsequent reads from it will return its default value.
+  package mutating func clearDailyAllowance() {self._dailyAllowance = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
+
+  fileprivate var _dailyAllowance: Int64? = nil
 }
 
 package nonisolated struct Baton_V1_RunningLaunch: Sendable {
@@ -851,12 +968,23 @@ package nonisolated struct Baton_V1_Ending: Sendable {
 
   package var isGraceful: Bool = false
 
+  /// What a refresh found: newData, noData or failed.
+  package var result: String {
+    get {_result ?? String()}
+    set {_result = newValue}
+  }
+  /// Returns true if `result` has been explicitly set.
+  package var hasResult: Bool {self._result != nil}
+  /// Clears the value of `result`. Subsequent reads from it will return its default value.
+  package mutating func clearResult() {self._result = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _launch: Baton_V1_LaunchKey? = nil
   fileprivate var _detail: String? = nil
+  fileprivate var _result: String? = nil
 }
 
 package nonisolated struct Baton_V1_Refused: Sendable {
@@ -1010,6 +1138,11 @@ package nonisolated struct Baton_V1_Assignment: @unchecked Sendable {
   package var hasPendingExpiryDetail: Bool {_storage._pendingExpiryDetail != nil}
   /// Clears the value of `pendingExpiryDetail`. Subsequent reads from it will return its default value.
   package mutating func clearPendingExpiryDetail() {_uniqueStorage()._pendingExpiryDetail = nil}
+
+  package var isSimulated: Bool {
+    get {_storage._isSimulated}
+    set {_uniqueStorage()._isSimulated = newValue}
+  }
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -1166,6 +1299,16 @@ package nonisolated struct Baton_V1_SubmitRequest: Sendable {
     /// Clears the value of `priority`. Subsequent reads from it will return its default value.
     package mutating func clearPriority() {self._priority = nil}
 
+    /// Set if this is a poke: 5 or 10.
+    package var poke: Int32 {
+      get {_poke ?? 0}
+      set {_poke = newValue}
+    }
+    /// Returns true if `poke` has been explicitly set.
+    package var hasPoke: Bool {self._poke != nil}
+    /// Clears the value of `poke`. Subsequent reads from it will return its default value.
+    package mutating func clearPoke() {self._poke = nil}
+
     package var unknownFields = SwiftProtobuf.UnknownStorage()
 
     package init() {}
@@ -1174,6 +1317,7 @@ package nonisolated struct Baton_V1_SubmitRequest: Sendable {
     fileprivate var _earliestAfter: Int64? = nil
     fileprivate var _earliestAt: Int64? = nil
     fileprivate var _priority: String? = nil
+    fileprivate var _poke: Int32? = nil
   }
 
   package init() {}
@@ -1511,6 +1655,15 @@ package nonisolated struct Baton_V1_Request: @unchecked Sendable {
   /// Clears the value of `frozenItems`. Subsequent reads from it will return its default value.
   package mutating func clearFrozenItems() {_uniqueStorage()._frozenItems = nil}
 
+  package var poke: Int32 {
+    get {_storage._poke ?? 0}
+    set {_uniqueStorage()._poke = newValue}
+  }
+  /// Returns true if `poke` has been explicitly set.
+  package var hasPoke: Bool {_storage._poke != nil}
+  /// Clears the value of `poke`. Subsequent reads from it will return its default value.
+  package mutating func clearPoke() {_uniqueStorage()._poke = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -1608,6 +1761,8 @@ package nonisolated struct Baton_V1_Launch: Sendable {
   /// Clears the value of `expiringSince`. Subsequent reads from it will return its default value.
   package mutating func clearExpiringSince() {self._expiringSince = nil}
 
+  package var isSimulated: Bool = false
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -1645,6 +1800,24 @@ package nonisolated struct Baton_V1_Event: Sendable {
   fileprivate var _detail: String? = nil
 }
 
+package nonisolated struct Baton_V1_Poke: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var id: String = String()
+
+  package var at: Int64 = 0
+
+  package var priority: Int32 = 0
+
+  package var principal: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
 package nonisolated struct Baton_V1_ShowReply: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -1663,11 +1836,24 @@ package nonisolated struct Baton_V1_ShowReply: Sendable {
 
   package var events: [Baton_V1_Event] = []
 
+  package var pokes: [Baton_V1_Poke] = []
+
+  /// How many requests of its class go before it, if it is pending.
+  package var position: Int64 {
+    get {_position ?? 0}
+    set {_position = newValue}
+  }
+  /// Returns true if `position` has been explicitly set.
+  package var hasPosition: Bool {self._position != nil}
+  /// Clears the value of `position`. Subsequent reads from it will return its default value.
+  package mutating func clearPosition() {self._position = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _request: Baton_V1_Request? = nil
+  fileprivate var _position: Int64? = nil
 }
 
 package nonisolated struct Baton_V1_ListRequest: Sendable {
@@ -1988,11 +2174,24 @@ package nonisolated struct Baton_V1_ExplainReply: Sendable {
 
   package var obstacles: [Baton_V1_Obstacle] = []
 
+  package var position: Int64 {
+    get {_position ?? 0}
+    set {_position = newValue}
+  }
+  /// Returns true if `position` has been explicitly set.
+  package var hasPosition: Bool {self._position != nil}
+  /// Clears the value of `position`. Subsequent reads from it will return its default value.
+  package mutating func clearPosition() {self._position = nil}
+
+  /// What would start it.
+  package var advice: String = String()
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _request: Baton_V1_Request? = nil
+  fileprivate var _position: Int64? = nil
 }
 
 package nonisolated struct Baton_V1_Obstacle: Sendable {
@@ -2017,11 +2216,200 @@ package nonisolated struct Baton_V1_Obstacle: Sendable {
 
   package var isPermanent: Bool = false
 
+  /// Who says so, with its raw words, for an obstacle that comes from a host's conditions.
+  package var source: String {
+    get {_source ?? String()}
+    set {_source = newValue}
+  }
+  /// Returns true if `source` has been explicitly set.
+  package var hasSource: Bool {self._source != nil}
+  /// Clears the value of `source`. Subsequent reads from it will return its default value.
+  package mutating func clearSource() {self._source = nil}
+
+  package var raw: String {
+    get {_raw ?? String()}
+    set {_raw = newValue}
+  }
+  /// Returns true if `raw` has been explicitly set.
+  package var hasRaw: Bool {self._raw != nil}
+  /// Clears the value of `raw`. Subsequent reads from it will return its default value.
+  package mutating func clearRaw() {self._raw = nil}
+
+  /// When the host was heard of last.
+  package var reportedAt: Int64 {
+    get {_reportedAt ?? 0}
+    set {_reportedAt = newValue}
+  }
+  /// Returns true if `reportedAt` has been explicitly set.
+  package var hasReportedAt: Bool {self._reportedAt != nil}
+  /// Clears the value of `reportedAt`. Subsequent reads from it will return its default value.
+  package mutating func clearReportedAt() {self._reportedAt = nil}
+
+  package var clearsAt: Int64 {
+    get {_clearsAt ?? 0}
+    set {_clearsAt = newValue}
+  }
+  /// Returns true if `clearsAt` has been explicitly set.
+  package var hasClearsAt: Bool {self._clearsAt != nil}
+  /// Clears the value of `clearsAt`. Subsequent reads from it will return its default value.
+  package mutating func clearClearsAt() {self._clearsAt = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _host: String? = nil
+  fileprivate var _source: String? = nil
+  fileprivate var _raw: String? = nil
+  fileprivate var _reportedAt: Int64? = nil
+  fileprivate var _clearsAt: Int64? = nil
+}
+
+package nonisolated struct Baton_V1_EvictRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var pattern: String = String()
+
+  /// Without it: where it runs.
+  package var host: String {
+    get {_host ?? String()}
+    set {_host = newValue}
+  }
+  /// Returns true if `host` has been explicitly set.
+  package var hasHost: Bool {self._host != nil}
+  /// Clears the value of `host`. Subsequent reads from it will return its default value.
+  package mutating func clearHost() {self._host = nil}
+
+  /// False takes an eviction back.
+  package var isEvicted: Bool = false
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _host: String? = nil
+}
+
+package nonisolated struct Baton_V1_EvictReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var hosts: [String] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_SimulateLaunchRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var identifier: String = String()
+
+  package var number: Int64 {
+    get {_number ?? 0}
+    set {_number = newValue}
+  }
+  /// Returns true if `number` has been explicitly set.
+  package var hasNumber: Bool {self._number != nil}
+  /// Clears the value of `number`. Subsequent reads from it will return its default value.
+  package mutating func clearNumber() {self._number = nil}
+
+  package var host: String {
+    get {_host ?? String()}
+    set {_host = newValue}
+  }
+  /// Returns true if `host` has been explicitly set.
+  package var hasHost: Bool {self._host != nil}
+  /// Clears the value of `host`. Subsequent reads from it will return its default value.
+  package mutating func clearHost() {self._host = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _number: Int64? = nil
+  fileprivate var _host: String? = nil
+}
+
+package nonisolated struct Baton_V1_SimulatedLaunch: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var identifier: String = String()
+
+  package var number: Int64 = 0
+
+  package var launch: Int32 = 0
+
+  package var host: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_SimulateExpiryRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var identifier: String = String()
+
+  package var number: Int64 {
+    get {_number ?? 0}
+    set {_number = newValue}
+  }
+  /// Returns true if `number` has been explicitly set.
+  package var hasNumber: Bool {self._number != nil}
+  /// Clears the value of `number`. Subsequent reads from it will return its default value.
+  package mutating func clearNumber() {self._number = nil}
+
+  /// The code of the reason that is simulated.
+  package var reason: String {
+    get {_reason ?? String()}
+    set {_reason = newValue}
+  }
+  /// Returns true if `reason` has been explicitly set.
+  package var hasReason: Bool {self._reason != nil}
+  /// Clears the value of `reason`. Subsequent reads from it will return its default value.
+  package mutating func clearReason() {self._reason = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _number: Int64? = nil
+  fileprivate var _reason: String? = nil
+}
+
+package nonisolated struct Baton_V1_SimulateConditionsRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var host: String = String()
+
+  package var conditions: Baton_V1_SimulatedConditions {
+    get {_conditions ?? Baton_V1_SimulatedConditions()}
+    set {_conditions = newValue}
+  }
+  /// Returns true if `conditions` has been explicitly set.
+  package var hasConditions: Bool {self._conditions != nil}
+  /// Clears the value of `conditions`. Subsequent reads from it will return its default value.
+  package mutating func clearConditions() {self._conditions = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _conditions: Baton_V1_SimulatedConditions? = nil
 }
 
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
@@ -2359,7 +2747,7 @@ nonisolated extension Baton_V1_CoordinatorFrame: SwiftProtobuf.Message, SwiftPro
 
 nonisolated extension Baton_V1_CoordinatorMessage: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".CoordinatorMessage"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}welcome\0\u{1}refused\0\u{3}heartbeat_answered\0\u{1}definition\0\u{1}launch\0\u{1}items\0\u{3}items_committed\0\u{1}committed\0\u{1}expire\0\u{1}withdraw\0\u{1}refuse\0\u{3}ending_committed\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}welcome\0\u{1}refused\0\u{3}heartbeat_answered\0\u{1}definition\0\u{1}launch\0\u{1}items\0\u{3}items_committed\0\u{1}committed\0\u{1}expire\0\u{1}withdraw\0\u{1}refuse\0\u{3}ending_committed\0\u{1}simulate\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2513,6 +2901,19 @@ nonisolated extension Baton_V1_CoordinatorMessage: SwiftProtobuf.Message, SwiftP
           self.kind = .endingCommitted(v)
         }
       }()
+      case 13: try {
+        var v: Baton_V1_SimulatedConditions?
+        var hadOneofValue = false
+        if let current = self.kind {
+          hadOneofValue = true
+          if case .simulate(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.kind = .simulate(v)
+        }
+      }()
       default: break
       }
     }
@@ -2572,6 +2973,10 @@ nonisolated extension Baton_V1_CoordinatorMessage: SwiftProtobuf.Message, SwiftP
       guard case .endingCommitted(let v)? = self.kind else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 12)
     }()
+    case .simulate?: try {
+      guard case .simulate(let v)? = self.kind else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 13)
+    }()
     case nil: break
     }
     try unknownFields.traverse(visitor: &visitor)
@@ -2579,6 +2984,104 @@ nonisolated extension Baton_V1_CoordinatorMessage: SwiftProtobuf.Message, SwiftP
 
   package static func ==(lhs: Baton_V1_CoordinatorMessage, rhs: Baton_V1_CoordinatorMessage) -> Bool {
     if lhs.kind != rhs.kind {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_ConditionOverrides: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ConditionOverrides"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}power\0\u{1}battery\0\u{3}low_power_mode\0\u{1}thermal\0\u{1}network\0\u{3}is_idle\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self._power) }()
+      case 2: try { try decoder.decodeSingularInt32Field(value: &self._battery) }()
+      case 3: try { try decoder.decodeSingularBoolField(value: &self._lowPowerMode) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self._thermal) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self._network) }()
+      case 6: try { try decoder.decodeSingularBoolField(value: &self._isIdle) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._power {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 1)
+    } }()
+    try { if let v = self._battery {
+      try visitor.visitSingularInt32Field(value: v, fieldNumber: 2)
+    } }()
+    try { if let v = self._lowPowerMode {
+      try visitor.visitSingularBoolField(value: v, fieldNumber: 3)
+    } }()
+    try { if let v = self._thermal {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 4)
+    } }()
+    try { if let v = self._network {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 5)
+    } }()
+    try { if let v = self._isIdle {
+      try visitor.visitSingularBoolField(value: v, fieldNumber: 6)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_ConditionOverrides, rhs: Baton_V1_ConditionOverrides) -> Bool {
+    if lhs._power != rhs._power {return false}
+    if lhs._battery != rhs._battery {return false}
+    if lhs._lowPowerMode != rhs._lowPowerMode {return false}
+    if lhs._thermal != rhs._thermal {return false}
+    if lhs._network != rhs._network {return false}
+    if lhs._isIdle != rhs._isIdle {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_SimulatedConditions: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".SimulatedConditions"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}overrides\0\u{1}lasting\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularMessageField(value: &self._overrides) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.lasting) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._overrides {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+    } }()
+    if self.lasting != 0 {
+      try visitor.visitSingularInt64Field(value: self.lasting, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_SimulatedConditions, rhs: Baton_V1_SimulatedConditions) -> Bool {
+    if lhs._overrides != rhs._overrides {return false}
+    if lhs.lasting != rhs.lasting {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -2645,7 +3148,7 @@ nonisolated extension Baton_V1_Hello: SwiftProtobuf.Message, SwiftProtobuf._Mess
 
 nonisolated extension Baton_V1_Capabilities: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Capabilities"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}slots\0\u{1}kinds\0\u{1}handlers\0\u{3}runs_commands\0\u{3}permitted_identifiers\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}slots\0\u{1}kinds\0\u{1}handlers\0\u{3}runs_commands\0\u{3}permitted_identifiers\0\u{3}daily_allowance\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2658,12 +3161,17 @@ nonisolated extension Baton_V1_Capabilities: SwiftProtobuf.Message, SwiftProtobu
       case 3: try { try decoder.decodeRepeatedStringField(value: &self.handlers) }()
       case 4: try { try decoder.decodeSingularBoolField(value: &self.runsCommands) }()
       case 5: try { try decoder.decodeRepeatedStringField(value: &self.permittedIdentifiers) }()
+      case 6: try { try decoder.decodeSingularInt64Field(value: &self._dailyAllowance) }()
       default: break
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if self.slots != 0 {
       try visitor.visitSingularInt32Field(value: self.slots, fieldNumber: 1)
     }
@@ -2679,6 +3187,9 @@ nonisolated extension Baton_V1_Capabilities: SwiftProtobuf.Message, SwiftProtobu
     if !self.permittedIdentifiers.isEmpty {
       try visitor.visitRepeatedStringField(value: self.permittedIdentifiers, fieldNumber: 5)
     }
+    try { if let v = self._dailyAllowance {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 6)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -2688,6 +3199,7 @@ nonisolated extension Baton_V1_Capabilities: SwiftProtobuf.Message, SwiftProtobu
     if lhs.handlers != rhs.handlers {return false}
     if lhs.runsCommands != rhs.runsCommands {return false}
     if lhs.permittedIdentifiers != rhs.permittedIdentifiers {return false}
+    if lhs._dailyAllowance != rhs._dailyAllowance {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3355,7 +3867,7 @@ nonisolated extension Baton_V1_LaunchText: SwiftProtobuf.Message, SwiftProtobuf.
 
 nonisolated extension Baton_V1_Ending: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Ending"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}outcome\0\u{1}text\0\u{1}detail\0\u{3}is_graceful\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}outcome\0\u{1}text\0\u{1}detail\0\u{3}is_graceful\0\u{1}result\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3368,6 +3880,7 @@ nonisolated extension Baton_V1_Ending: SwiftProtobuf.Message, SwiftProtobuf._Mes
       case 3: try { try decoder.decodeSingularStringField(value: &self.text) }()
       case 4: try { try decoder.decodeSingularStringField(value: &self._detail) }()
       case 5: try { try decoder.decodeSingularBoolField(value: &self.isGraceful) }()
+      case 6: try { try decoder.decodeSingularStringField(value: &self._result) }()
       default: break
       }
     }
@@ -3393,6 +3906,9 @@ nonisolated extension Baton_V1_Ending: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if self.isGraceful != false {
       try visitor.visitSingularBoolField(value: self.isGraceful, fieldNumber: 5)
     }
+    try { if let v = self._result {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 6)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -3402,6 +3918,7 @@ nonisolated extension Baton_V1_Ending: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if lhs.text != rhs.text {return false}
     if lhs._detail != rhs._detail {return false}
     if lhs.isGraceful != rhs.isGraceful {return false}
+    if lhs._result != rhs._result {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3479,7 +3996,7 @@ nonisolated extension Baton_V1_DefinitionMessage: SwiftProtobuf.Message, SwiftPr
 
 nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Assignment"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}identifier\0\u{3}request_number\0\u{1}definition\0\u{1}priority\0\u{1}payload\0\u{1}batches\0\u{1}cursor\0\u{3}completed_units\0\u{3}total_units\0\u{3}frozen_items\0\u{3}is_resumption\0\u{1}principal\0\u{1}traceparent\0\u{3}started_at\0\u{1}gpus\0\u{3}pending_expiry\0\u{3}pending_expiry_detail\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}identifier\0\u{3}request_number\0\u{1}definition\0\u{1}priority\0\u{1}payload\0\u{1}batches\0\u{1}cursor\0\u{3}completed_units\0\u{3}total_units\0\u{3}frozen_items\0\u{3}is_resumption\0\u{1}principal\0\u{1}traceparent\0\u{3}started_at\0\u{1}gpus\0\u{3}pending_expiry\0\u{3}pending_expiry_detail\0\u{3}is_simulated\0")
 
   fileprivate class _StorageClass {
     var _launch: Baton_V1_LaunchKey? = nil
@@ -3500,6 +4017,7 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
     var _gpus: [Int32] = []
     var _pendingExpiry: String? = nil
     var _pendingExpiryDetail: String? = nil
+    var _isSimulated: Bool = false
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -3528,6 +4046,7 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
       _gpus = source._gpus
       _pendingExpiry = source._pendingExpiry
       _pendingExpiryDetail = source._pendingExpiryDetail
+      _isSimulated = source._isSimulated
     }
   }
 
@@ -3564,6 +4083,7 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
         case 16: try { try decoder.decodeRepeatedInt32Field(value: &_storage._gpus) }()
         case 17: try { try decoder.decodeSingularStringField(value: &_storage._pendingExpiry) }()
         case 18: try { try decoder.decodeSingularStringField(value: &_storage._pendingExpiryDetail) }()
+        case 19: try { try decoder.decodeSingularBoolField(value: &_storage._isSimulated) }()
         default: break
         }
       }
@@ -3630,6 +4150,9 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
       try { if let v = _storage._pendingExpiryDetail {
         try visitor.visitSingularStringField(value: v, fieldNumber: 18)
       } }()
+      if _storage._isSimulated != false {
+        try visitor.visitSingularBoolField(value: _storage._isSimulated, fieldNumber: 19)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -3657,6 +4180,7 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
         if _storage._gpus != rhs_storage._gpus {return false}
         if _storage._pendingExpiry != rhs_storage._pendingExpiry {return false}
         if _storage._pendingExpiryDetail != rhs_storage._pendingExpiryDetail {return false}
+        if _storage._isSimulated != rhs_storage._isSimulated {return false}
         return true
       }
       if !storagesAreEqual {return false}
@@ -3891,7 +4415,7 @@ nonisolated extension Baton_V1_SubmitRequest: SwiftProtobuf.Message, SwiftProtob
 
 nonisolated extension Baton_V1_SubmitRequest.Item: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = Baton_V1_SubmitRequest.protoMessageName + ".Item"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}identifier\0\u{1}payload\0\u{3}earliest_after\0\u{3}earliest_at\0\u{1}priority\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}identifier\0\u{1}payload\0\u{3}earliest_after\0\u{3}earliest_at\0\u{1}priority\0\u{1}poke\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3905,6 +4429,7 @@ nonisolated extension Baton_V1_SubmitRequest.Item: SwiftProtobuf.Message, SwiftP
       case 4: try { try decoder.decodeSingularInt64Field(value: &self._earliestAfter) }()
       case 5: try { try decoder.decodeSingularInt64Field(value: &self._earliestAt) }()
       case 6: try { try decoder.decodeSingularStringField(value: &self._priority) }()
+      case 7: try { try decoder.decodeSingularInt32Field(value: &self._poke) }()
       default: break
       }
     }
@@ -3933,6 +4458,9 @@ nonisolated extension Baton_V1_SubmitRequest.Item: SwiftProtobuf.Message, SwiftP
     try { if let v = self._priority {
       try visitor.visitSingularStringField(value: v, fieldNumber: 6)
     } }()
+    try { if let v = self._poke {
+      try visitor.visitSingularInt32Field(value: v, fieldNumber: 7)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -3943,6 +4471,7 @@ nonisolated extension Baton_V1_SubmitRequest.Item: SwiftProtobuf.Message, SwiftP
     if lhs._earliestAfter != rhs._earliestAfter {return false}
     if lhs._earliestAt != rhs._earliestAt {return false}
     if lhs._priority != rhs._priority {return false}
+    if lhs._poke != rhs._poke {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -4162,7 +4691,7 @@ nonisolated extension Baton_V1_ShowRequest: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Request"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}identifier\0\u{1}number\0\u{1}pattern\0\u{1}kind\0\u{1}title\0\u{1}subtitle\0\u{1}state\0\u{1}priority\0\u{3}submitted_at\0\u{1}principal\0\u{3}eligible_at\0\u{3}waits_because\0\u{1}launches\0\u{1}batches\0\u{3}completed_units\0\u{3}total_units\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{1}traceparent\0\u{1}failures\0\u{1}cursor\0\u{1}definition\0\u{1}losses\0\u{1}strikes\0\u{3}cancelled_by\0\u{1}payload\0\u{3}frozen_items\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}identifier\0\u{1}number\0\u{1}pattern\0\u{1}kind\0\u{1}title\0\u{1}subtitle\0\u{1}state\0\u{1}priority\0\u{3}submitted_at\0\u{1}principal\0\u{3}eligible_at\0\u{3}waits_because\0\u{1}launches\0\u{1}batches\0\u{3}completed_units\0\u{3}total_units\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{1}traceparent\0\u{1}failures\0\u{1}cursor\0\u{1}definition\0\u{1}losses\0\u{1}strikes\0\u{3}cancelled_by\0\u{1}payload\0\u{3}frozen_items\0\u{1}poke\0")
 
   fileprivate class _StorageClass {
     var _id: Int64 = 0
@@ -4196,6 +4725,7 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
     var _cancelledBy: String? = nil
     var _payload: Data? = nil
     var _frozenItems: Int64? = nil
+    var _poke: Int32? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -4237,6 +4767,7 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
       _cancelledBy = source._cancelledBy
       _payload = source._payload
       _frozenItems = source._frozenItems
+      _poke = source._poke
     }
   }
 
@@ -4286,6 +4817,7 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
         case 29: try { try decoder.decodeSingularStringField(value: &_storage._cancelledBy) }()
         case 30: try { try decoder.decodeSingularBytesField(value: &_storage._payload) }()
         case 31: try { try decoder.decodeSingularInt64Field(value: &_storage._frozenItems) }()
+        case 32: try { try decoder.decodeSingularInt32Field(value: &_storage._poke) }()
         default: break
         }
       }
@@ -4391,6 +4923,9 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
       try { if let v = _storage._frozenItems {
         try visitor.visitSingularInt64Field(value: v, fieldNumber: 31)
       } }()
+      try { if let v = _storage._poke {
+        try visitor.visitSingularInt32Field(value: v, fieldNumber: 32)
+      } }()
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -4431,6 +4966,7 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
         if _storage._cancelledBy != rhs_storage._cancelledBy {return false}
         if _storage._payload != rhs_storage._payload {return false}
         if _storage._frozenItems != rhs_storage._frozenItems {return false}
+        if _storage._poke != rhs_storage._poke {return false}
         return true
       }
       if !storagesAreEqual {return false}
@@ -4482,7 +5018,7 @@ nonisolated extension Baton_V1_RequestObstacle: SwiftProtobuf.Message, SwiftProt
 
 nonisolated extension Baton_V1_Launch: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Launch"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}number\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{3}is_graceful\0\u{3}first_batch\0\u{1}batches\0\u{3}span_id\0\u{3}expiring_reason\0\u{3}expiring_detail\0\u{3}expiring_since\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}number\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{3}is_graceful\0\u{3}first_batch\0\u{1}batches\0\u{3}span_id\0\u{3}expiring_reason\0\u{3}expiring_detail\0\u{3}expiring_since\0\u{3}is_simulated\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -4503,6 +5039,7 @@ nonisolated extension Baton_V1_Launch: SwiftProtobuf.Message, SwiftProtobuf._Mes
       case 11: try { try decoder.decodeSingularStringField(value: &self._expiringReason) }()
       case 12: try { try decoder.decodeSingularStringField(value: &self._expiringDetail) }()
       case 13: try { try decoder.decodeSingularInt64Field(value: &self._expiringSince) }()
+      case 14: try { try decoder.decodeSingularBoolField(value: &self.isSimulated) }()
       default: break
       }
     }
@@ -4552,6 +5089,9 @@ nonisolated extension Baton_V1_Launch: SwiftProtobuf.Message, SwiftProtobuf._Mes
     try { if let v = self._expiringSince {
       try visitor.visitSingularInt64Field(value: v, fieldNumber: 13)
     } }()
+    if self.isSimulated != false {
+      try visitor.visitSingularBoolField(value: self.isSimulated, fieldNumber: 14)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -4569,6 +5109,7 @@ nonisolated extension Baton_V1_Launch: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if lhs._expiringReason != rhs._expiringReason {return false}
     if lhs._expiringDetail != rhs._expiringDetail {return false}
     if lhs._expiringSince != rhs._expiringSince {return false}
+    if lhs.isSimulated != rhs.isSimulated {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -4618,9 +5159,54 @@ nonisolated extension Baton_V1_Event: SwiftProtobuf.Message, SwiftProtobuf._Mess
   }
 }
 
+nonisolated extension Baton_V1_Poke: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".Poke"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}at\0\u{1}priority\0\u{1}principal\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.id) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.at) }()
+      case 3: try { try decoder.decodeSingularInt32Field(value: &self.priority) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.principal) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.id.isEmpty {
+      try visitor.visitSingularStringField(value: self.id, fieldNumber: 1)
+    }
+    if self.at != 0 {
+      try visitor.visitSingularInt64Field(value: self.at, fieldNumber: 2)
+    }
+    if self.priority != 0 {
+      try visitor.visitSingularInt32Field(value: self.priority, fieldNumber: 3)
+    }
+    if !self.principal.isEmpty {
+      try visitor.visitSingularStringField(value: self.principal, fieldNumber: 4)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_Poke, rhs: Baton_V1_Poke) -> Bool {
+    if lhs.id != rhs.id {return false}
+    if lhs.at != rhs.at {return false}
+    if lhs.priority != rhs.priority {return false}
+    if lhs.principal != rhs.principal {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
 nonisolated extension Baton_V1_ShowReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".ShowReply"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}launches\0\u{1}events\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}launches\0\u{1}events\0\u{1}pokes\0\u{1}position\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -4631,6 +5217,8 @@ nonisolated extension Baton_V1_ShowReply: SwiftProtobuf.Message, SwiftProtobuf._
       case 1: try { try decoder.decodeSingularMessageField(value: &self._request) }()
       case 2: try { try decoder.decodeRepeatedMessageField(value: &self.launches) }()
       case 3: try { try decoder.decodeRepeatedMessageField(value: &self.events) }()
+      case 4: try { try decoder.decodeRepeatedMessageField(value: &self.pokes) }()
+      case 5: try { try decoder.decodeSingularInt64Field(value: &self._position) }()
       default: break
       }
     }
@@ -4650,6 +5238,12 @@ nonisolated extension Baton_V1_ShowReply: SwiftProtobuf.Message, SwiftProtobuf._
     if !self.events.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.events, fieldNumber: 3)
     }
+    if !self.pokes.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.pokes, fieldNumber: 4)
+    }
+    try { if let v = self._position {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 5)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -4657,6 +5251,8 @@ nonisolated extension Baton_V1_ShowReply: SwiftProtobuf.Message, SwiftProtobuf._
     if lhs._request != rhs._request {return false}
     if lhs.launches != rhs.launches {return false}
     if lhs.events != rhs.events {return false}
+    if lhs.pokes != rhs.pokes {return false}
+    if lhs._position != rhs._position {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -5178,7 +5774,7 @@ nonisolated extension Baton_V1_HostsReply.Host: SwiftProtobuf.Message, SwiftProt
 
 nonisolated extension Baton_V1_ExplainReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".ExplainReply"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}verdict\0\u{1}obstacles\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}verdict\0\u{1}obstacles\0\u{1}position\0\u{1}advice\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -5189,6 +5785,8 @@ nonisolated extension Baton_V1_ExplainReply: SwiftProtobuf.Message, SwiftProtobu
       case 1: try { try decoder.decodeSingularMessageField(value: &self._request) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.verdict) }()
       case 3: try { try decoder.decodeRepeatedMessageField(value: &self.obstacles) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self._position) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.advice) }()
       default: break
       }
     }
@@ -5208,6 +5806,12 @@ nonisolated extension Baton_V1_ExplainReply: SwiftProtobuf.Message, SwiftProtobu
     if !self.obstacles.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.obstacles, fieldNumber: 3)
     }
+    try { if let v = self._position {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 4)
+    } }()
+    if !self.advice.isEmpty {
+      try visitor.visitSingularStringField(value: self.advice, fieldNumber: 5)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -5215,6 +5819,8 @@ nonisolated extension Baton_V1_ExplainReply: SwiftProtobuf.Message, SwiftProtobu
     if lhs._request != rhs._request {return false}
     if lhs.verdict != rhs.verdict {return false}
     if lhs.obstacles != rhs.obstacles {return false}
+    if lhs._position != rhs._position {return false}
+    if lhs.advice != rhs.advice {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -5222,7 +5828,7 @@ nonisolated extension Baton_V1_ExplainReply: SwiftProtobuf.Message, SwiftProtobu
 
 nonisolated extension Baton_V1_Obstacle: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Obstacle"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0\u{1}code\0\u{1}text\0\u{1}remedy\0\u{3}is_permanent\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0\u{1}code\0\u{1}text\0\u{1}remedy\0\u{3}is_permanent\0\u{1}source\0\u{1}raw\0\u{3}reported_at\0\u{3}clears_at\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -5235,6 +5841,10 @@ nonisolated extension Baton_V1_Obstacle: SwiftProtobuf.Message, SwiftProtobuf._M
       case 3: try { try decoder.decodeSingularStringField(value: &self.text) }()
       case 4: try { try decoder.decodeSingularStringField(value: &self.remedy) }()
       case 5: try { try decoder.decodeSingularBoolField(value: &self.isPermanent) }()
+      case 6: try { try decoder.decodeSingularStringField(value: &self._source) }()
+      case 7: try { try decoder.decodeSingularStringField(value: &self._raw) }()
+      case 8: try { try decoder.decodeSingularInt64Field(value: &self._reportedAt) }()
+      case 9: try { try decoder.decodeSingularInt64Field(value: &self._clearsAt) }()
       default: break
       }
     }
@@ -5260,6 +5870,18 @@ nonisolated extension Baton_V1_Obstacle: SwiftProtobuf.Message, SwiftProtobuf._M
     if self.isPermanent != false {
       try visitor.visitSingularBoolField(value: self.isPermanent, fieldNumber: 5)
     }
+    try { if let v = self._source {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 6)
+    } }()
+    try { if let v = self._raw {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 7)
+    } }()
+    try { if let v = self._reportedAt {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 8)
+    } }()
+    try { if let v = self._clearsAt {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 9)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -5269,6 +5891,256 @@ nonisolated extension Baton_V1_Obstacle: SwiftProtobuf.Message, SwiftProtobuf._M
     if lhs.text != rhs.text {return false}
     if lhs.remedy != rhs.remedy {return false}
     if lhs.isPermanent != rhs.isPermanent {return false}
+    if lhs._source != rhs._source {return false}
+    if lhs._raw != rhs._raw {return false}
+    if lhs._reportedAt != rhs._reportedAt {return false}
+    if lhs._clearsAt != rhs._clearsAt {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_EvictRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".EvictRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}pattern\0\u{1}host\0\u{3}is_evicted\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.pattern) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self._host) }()
+      case 3: try { try decoder.decodeSingularBoolField(value: &self.isEvicted) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.pattern.isEmpty {
+      try visitor.visitSingularStringField(value: self.pattern, fieldNumber: 1)
+    }
+    try { if let v = self._host {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 2)
+    } }()
+    if self.isEvicted != false {
+      try visitor.visitSingularBoolField(value: self.isEvicted, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_EvictRequest, rhs: Baton_V1_EvictRequest) -> Bool {
+    if lhs.pattern != rhs.pattern {return false}
+    if lhs._host != rhs._host {return false}
+    if lhs.isEvicted != rhs.isEvicted {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_EvictReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".EvictReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}hosts\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedStringField(value: &self.hosts) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.hosts.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.hosts, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_EvictReply, rhs: Baton_V1_EvictReply) -> Bool {
+    if lhs.hosts != rhs.hosts {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_SimulateLaunchRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".SimulateLaunchRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0\u{1}number\0\u{1}host\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.identifier) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self._number) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self._host) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.identifier.isEmpty {
+      try visitor.visitSingularStringField(value: self.identifier, fieldNumber: 1)
+    }
+    try { if let v = self._number {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 2)
+    } }()
+    try { if let v = self._host {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 3)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_SimulateLaunchRequest, rhs: Baton_V1_SimulateLaunchRequest) -> Bool {
+    if lhs.identifier != rhs.identifier {return false}
+    if lhs._number != rhs._number {return false}
+    if lhs._host != rhs._host {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_SimulatedLaunch: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".SimulatedLaunch"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0\u{1}number\0\u{1}launch\0\u{1}host\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.identifier) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.number) }()
+      case 3: try { try decoder.decodeSingularInt32Field(value: &self.launch) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.host) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.identifier.isEmpty {
+      try visitor.visitSingularStringField(value: self.identifier, fieldNumber: 1)
+    }
+    if self.number != 0 {
+      try visitor.visitSingularInt64Field(value: self.number, fieldNumber: 2)
+    }
+    if self.launch != 0 {
+      try visitor.visitSingularInt32Field(value: self.launch, fieldNumber: 3)
+    }
+    if !self.host.isEmpty {
+      try visitor.visitSingularStringField(value: self.host, fieldNumber: 4)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_SimulatedLaunch, rhs: Baton_V1_SimulatedLaunch) -> Bool {
+    if lhs.identifier != rhs.identifier {return false}
+    if lhs.number != rhs.number {return false}
+    if lhs.launch != rhs.launch {return false}
+    if lhs.host != rhs.host {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_SimulateExpiryRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".SimulateExpiryRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0\u{1}number\0\u{1}reason\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.identifier) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self._number) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self._reason) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.identifier.isEmpty {
+      try visitor.visitSingularStringField(value: self.identifier, fieldNumber: 1)
+    }
+    try { if let v = self._number {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 2)
+    } }()
+    try { if let v = self._reason {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 3)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_SimulateExpiryRequest, rhs: Baton_V1_SimulateExpiryRequest) -> Bool {
+    if lhs.identifier != rhs.identifier {return false}
+    if lhs._number != rhs._number {return false}
+    if lhs._reason != rhs._reason {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_SimulateConditionsRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".SimulateConditionsRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0\u{1}conditions\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.host) }()
+      case 2: try { try decoder.decodeSingularMessageField(value: &self._conditions) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.host.isEmpty {
+      try visitor.visitSingularStringField(value: self.host, fieldNumber: 1)
+    }
+    try { if let v = self._conditions {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_SimulateConditionsRequest, rhs: Baton_V1_SimulateConditionsRequest) -> Bool {
+    if lhs.host != rhs.host {return false}
+    if lhs._conditions != rhs._conditions {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -36,7 +36,7 @@ extension DefinitionDecoder {
       return nil
     }
     guard let interval = positiveDuration(every) else { return nil }
-    if definition.kind == .refresh, !definition.allowFrequent, interval < .seconds(15 * 60) {
+    if definition.kind == .refresh, !definition.allowFrequent, interval < Definition.refreshSpacing {
       report.warning(
         "a refresh is launched at most every 15 minutes, however often it repeats; "
           + "'allowFrequent: true' lifts that", at: every.value.position)

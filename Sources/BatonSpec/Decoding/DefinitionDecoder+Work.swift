@@ -10,6 +10,7 @@ extension DefinitionDecoder {
     if let batchSize = integer(fields["batchSize"], in: Limits.batchSize) { work.batchSize = batchSize }
     if let pass = fields["pass"].flatMap({ choice($0, ItemPassing.self) }) { work.pass = pass }
     if let onExpiry = fields["onExpiry"].flatMap({ choice($0, ExpiryBehaviour.self) }) { work.onExpiry = onExpiry }
+    work.terminateBefore = parsed(fields["terminateBefore"], DurationText.examples, DurationText.parse)
     work.environment = environment(fields["environment"])
     checkLineBreaks(in: fields["items"], passedBy: work.pass)
     if work.directory == nil { warnAboutEmptyFolder(work, fields) }

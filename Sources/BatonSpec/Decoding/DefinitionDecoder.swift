@@ -33,7 +33,9 @@ struct DefinitionDecoder {
     readRequirements(fields, into: &definition)
     readSchedule(fields, into: &definition)
     readLimits(fields, into: &definition)
+    readDurations(fields, into: &definition)
     definition.work = work(fields["work"], pattern: pattern)
+    checkLead(of: definition, kind, fields)
     if let kind { check(fields, against: kind) }
     if let pattern { check(fields, against: pattern) }
     let declaration = zip(pattern, fields["identifier"]).map { Declaration(pattern: $0, position: $1.value.position) }

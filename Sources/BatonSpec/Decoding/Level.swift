@@ -12,13 +12,14 @@ enum Level: String, CaseIterable {
     case .definition:
       [
         "identifier", "kind", "title", "subtitle", "requiresExternalPower", "requiresNetworkConnectivity", "network",
-        "requiredResources", "gpu", "requiresIdle", "slots", "strategy", "priority", "budget", "retry", "maxRunning",
-        "pendingLimit", "allowFrequent", "earliestBeginDate", "repeat", "work",
+        "requiredResources", "gpu", "requiresIdle", "slots", "strategy", "priority", "budget", "closingWindow",
+        "stallAfter", "dailyAllowance", "retry", "maxRunning", "pendingLimit", "allowFrequent", "earliestBeginDate",
+        "repeat", "pokeSpacing", "work",
       ]
     case .gpu: ["count", "memory"]
     case .retry: ["limit", "backoff"]
     case .repeat: ["every"]
-    case .work: ["command", "directory", "items", "batchSize", "pass", "environment", "onExpiry"]
+    case .work: ["command", "directory", "items", "batchSize", "pass", "environment", "onExpiry", "terminateBefore"]
     case .items: ["glob", "lines", "range", "list"]
     }
   }
@@ -45,6 +46,7 @@ enum Level: String, CaseIterable {
     "run": "work.command",
     "cwd": "work.directory", "workingdirectory": "work.directory", "resources": "requiredResources", "cpus": "slots",
     "retries": "retry.limit", "concurrency": "maxRunning", "delay": "earliestBeginDate",
+    "graceperiod": "closingWindow", "terminationgraceperiodseconds": "closingWindow", "quota": "dailyAllowance",
   ]
 }
 

@@ -1,3 +1,5 @@
+import BatonModel
+
 /// Durations as YAML has them: `500ms`, `30s`, `10m`, `24h`, `7d`, and `1h30m`, the largest unit first.
 enum DurationText {
   static let examples = "a duration such as 500ms, 30s, 10m, 24h, 7d or 1h30m"
@@ -22,6 +24,18 @@ enum DurationText {
       total = sum
     }
     return .milliseconds(total)
+  }
+
+  /// A duration as one would write it, in whole milliseconds: `1h30m`, and `24h` rather than `1d`.
+  static func text(_ duration: Duration) -> String {
+    var rest = duration.nanoseconds / 1_000_000
+    var text = ""
+    for unit in units where rest >= unit.milliseconds {
+      if unit.name == "d", rest < 2 * unit.milliseconds { continue }
+      text += "\(rest / unit.milliseconds)\(unit.name)"
+      rest %= unit.milliseconds
+    }
+    return text.isEmpty ? "0s" : text
   }
 
   /// Splits `1h30m` into numbers with units, nil if it is not made of them.

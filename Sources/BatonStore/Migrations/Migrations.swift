@@ -10,6 +10,7 @@ enum Migrations {
   static func migrator(incarnation: String?) -> DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("1 initial schema") { try InitialSchema.create($0, incarnation: incarnation) }
+    migrator.registerMigration("2 contract") { try ContractSchema.extend($0) }
     return migrator
   }
 

@@ -58,6 +58,7 @@ extension LaunchOutcome {
     switch self {
     case .finished, .lost: nil
     case .failed(let message): message.bounded(toBytes: Self.maximumErrorBytes)
+    case .expired(.simulated(as: .some(let reason))): "simulated (\(reason.code))"
     case .expired(let reason): reason.code
     }
   }

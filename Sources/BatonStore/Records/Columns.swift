@@ -27,6 +27,9 @@ struct Columns {
   func optionalText(_ index: Int32) -> String? { isNull(index) ? nil : text(index) }
   func optionalBlob(_ index: Int32) -> [UInt8]? { isNull(index) ? nil : blob(index) }
 
+  func duration(_ index: Int32) -> Duration { .nanoseconds(int64(index)) }
+  func poke(_ index: Int32) -> PokePriority? { isNull(index) ? nil : PokePriority(rawValue: int(index)) }
+
   /// Three columns: trace id, span id, sampled.
   func trace(_ index: Int32) -> TraceContext {
     TraceContext(traceID: blob(index), spanID: blob(index + 1), isSampled: bool(index + 2))

@@ -1,48 +1,103 @@
 internal import BatonModel
 
+/// The earliest time of a request, and the clock that it is compared with.
+struct Earliest: Hashable {
+  var at: Timestamp
+  /// True for a date that somebody wrote down: the wall clock has to show it. Everything else is on the steady clock.
+  var isDated: Bool
+
+  init(at: Timestamp, isDated: Bool) {
+    self.at = at
+    self.isDated = isDated
+  }
+
+  /// - Parameter wish: nil for as soon as may be.
+  init(_ wish: EarliestBeginDate?, submittedAt now: Moment) {
+    switch wish {
+    case .at(let date): self.init(at: date, isDated: true)
+    case .afterSubmission(let delay): self.init(at: now.steady + delay, isDated: false)
+    case nil: self.init(at: now.steady, isDated: false)
+    }
+  }
+
+  func hasCome(at now: Moment) -> Bool { at <= (isDated ? now.date : now.steady) }
+
+  /// What the steady clock shows then, if the wall clock does not step before.
+  func steady(at now: Moment) -> Timestamp {
+    isDated && at != .distantFuture ? now.steady + (at - now.date) : at
+  }
+}
+
 /// When a request may start, as far as time and its own identifier decide it: the pure part of scheduling.
 struct Readiness: Hashable {
   var state: RequestState
+  /// On the steady clock; `distantFuture` while it waits for a date or for the live request.
   var eligibleAt: Timestamp
   var cause: Cause?
+  /// The date that it waits for, on the wall clock.
+  var date: Timestamp?
 
-  /// Least time between the first launches of successive refresh requests of one identifier (contract, row 10).
-  static let refreshSpacing = Duration.seconds(15 * 60)
-
-  /// Of a request that was not launched yet.
+  /// Of a request that was not launched yet: its date or delay must have come, each on its own clock, and its spacing
+  /// must be over. The later of both says why it waits; when that has come, the other one is looked at again.
   /// - Parameters:
-  ///   - lastFirstLaunch: of an earlier request of the identifier, if its launches are spaced.
+  ///   - spacedUntil: on the steady clock; nil if its launches are not spaced.
   ///   - hasLiveRequest: an earlier request of the identifier has to end first.
   static func firstLaunch(
-    earliest: Timestamp, lastFirstLaunch: Timestamp?, hasLiveRequest: Bool, at now: Timestamp
+    earliest: Earliest, spacedUntil: Timestamp?, hasLiveRequest: Bool, at now: Moment
   ) -> Readiness {
     if hasLiveRequest {
       return Readiness(state: .scheduled, eligibleAt: .distantFuture, cause: .waitsForLiveRequest)
     }
-    if let spaced = lastFirstLaunch.map({ $0 + refreshSpacing }), spaced > now, spaced > earliest {
+    let (begin, spaced) = (earliest.steady(at: now), spacedUntil ?? .distantPast)
+    if spaced > now.steady, spaced > begin {
       return Readiness(state: .scheduled, eligibleAt: spaced, cause: .rateLimited)
     }
-    if earliest > now { return Readiness(state: .scheduled, eligibleAt: earliest, cause: .notBefore) }
-    return Readiness(state: .ready, eligibleAt: earliest, cause: nil)
+    if earliest.hasCome(at: now) { return Readiness(state: .ready, eligibleAt: max(begin, spaced), cause: nil) }
+    return earliest.isDated
+      ? Readiness(state: .scheduled, eligibleAt: .distantFuture, cause: .notBefore, date: earliest.at)
+      : Readiness(state: .scheduled, eligibleAt: earliest.at, cause: .notBefore)
   }
 
   /// Of a live request whose launch ended.
-  static func resumption(after delay: Duration, at now: Timestamp) -> Readiness {
+  static func resumption(after delay: Duration, at now: Moment) -> Readiness {
     delay > .zero
-      ? Readiness(state: .scheduled, eligibleAt: now + delay, cause: .backingOff)
-      : Readiness(state: .ready, eligibleAt: now, cause: nil)
+      ? Readiness(state: .scheduled, eligibleAt: now.steady + delay, cause: .backingOff)
+      : Readiness(state: .ready, eligibleAt: now.steady, cause: nil)
   }
 
-  /// When the next request of a repeating definition begins: one interval after the last one's date, or at the next
-  /// multiple of it if that has passed; missed ones are not caught up.
-  static func next(after last: Timestamp, every interval: Duration, at now: Timestamp) -> Timestamp {
-    let next = last + interval
-    guard next <= now, interval.nanoseconds > 0 else { return next }
-    let missed = (now - next).nanoseconds / interval.nanoseconds + 1
-    return next + .nanoseconds(missed * interval.nanoseconds)
+  /// When to look at it again; empty if it is ready, or waits for an event.
+  var due: NextDue {
+    guard state == .scheduled else { return NextDue() }
+    return NextDue(
+      steady: eligibleAt == .distantFuture ? nil : eligibleAt, date: date == .distantFuture ? nil : date)
+  }
+
+  /// On the wall clock, as far as it can be foreseen.
+  func eligibleDate(at now: Moment) -> Timestamp {
+    date ?? (eligibleAt == now.steady ? now.date : now.date(ofSteady: eligibleAt))
+  }
+}
+
+extension Readiness {
+  /// Everything that keeps a first launch from being now, with times on the wall clock (contract, row 35).
+  static func obstacles(
+    earliest: Earliest, spacedUntil: Timestamp?, before requests: [Int], at now: Moment
+  ) -> [Obstacle] {
+    var found = requests.map { Obstacle.waitsForLiveRequest(number: $0) }
+    if let spacedUntil, spacedUntil > now.steady { found.append(.rateLimited(until: now.date(ofSteady: spacedUntil))) }
+    if !earliest.hasCome(at: now) {
+      found.append(.notBefore(earliest.isDated ? earliest.at : now.date(ofSteady: earliest.at)))
+    }
+    return found
   }
 }
 
 extension Definition {
-  var isSpaced: Bool { kind == .refresh && !allowFrequent }
+  /// Nil for a continued job, which a person started now, whatever date is written down (contract, row 12).
+  func allowed(_ wish: EarliestBeginDate?) -> EarliestBeginDate? { kind == .continued ? nil : wish }
+}
+
+extension Timestamp {
+  /// Earlier than every date.
+  fileprivate static let distantPast = Timestamp(nanoseconds: .min)
 }

@@ -24,7 +24,7 @@ struct CancelPosition: Hashable {
 extension Verbs {
   /// `.all` is one long transaction here; `SQLiteStore` takes it in steps.
   package func cancel(
-    _ selection: RequestSelection, by principal: String, at now: Timestamp
+    _ selection: RequestSelection, by principal: String, at now: Moment
   ) throws -> [Cancellation] {
     switch selection {
     case .request(let id):
@@ -36,7 +36,7 @@ extension Verbs {
     }
   }
 
-  private func cancelAll(by principal: String, at now: Timestamp) throws -> [Cancellation] {
+  private func cancelAll(by principal: String, at now: Moment) throws -> [Cancellation] {
     var all: [Cancellation] = []
     var position: CancelPosition? = try cancelPosition()
     while let current = position {
@@ -56,7 +56,7 @@ extension Verbs {
   /// One step of cancelling everything, at most `limit` requests: those that wait for their first launch, then those
   /// between launches, then those that run. `next` is nil when nothing is left.
   func cancelStep(
-    _ position: CancelPosition, by principal: String, limit: Int, at now: Timestamp
+    _ position: CancelPosition, by principal: String, limit: Int, at now: Moment
   ) throws -> (cancelled: [Cancellation], next: CancelPosition?) {
     for query in [Query.scheduledBelow, .readyBelow] {
       let pending = try prepare(query).all(position.end, limit, row: Self.unfinished)
@@ -70,21 +70,21 @@ extension Verbs {
     return (stopped, CancelPosition(end: position.end, running: last.id))
   }
 
-  private func cancel(_ requests: [Unfinished], _ principal: String, _ now: Timestamp) throws -> [Cancellation] {
+  private func cancel(_ requests: [Unfinished], _ principal: String, _ now: Moment) throws -> [Cancellation] {
     try requests.map { request in
       if request.state == .running { return try stop(request, by: principal, at: now) }
       return try cancelPending(request, by: principal, at: now)
     }
   }
 
-  private func cancelPending(_ request: Unfinished, by principal: String, at now: Timestamp) throws -> Cancellation {
-    try prepare(.cancelRequest).run(principal, now, principal, request.id)
+  private func cancelPending(_ request: Unfinished, by principal: String, at now: Moment) throws -> Cancellation {
+    try prepare(.cancelRequest).run(principal, now.date, principal, request.id)
     try count(pattern: try knownDefinition(request.definition).pattern, from: request.state, to: .cancelled)
     if request.launches > 0 { _ = try release(request.identifierID, at: now) }
     return .ended(RequestID(request.id), request.identifier, number: request.number)
   }
 
-  private func stop(_ request: Unfinished, by principal: String, at now: Timestamp) throws -> Cancellation {
+  private func stop(_ request: Unfinished, by principal: String, at now: Moment) throws -> Cancellation {
     let launch = LaunchKey(request: RequestID(request.id), number: request.launches)
     try prepare(.noteCancellation).run(principal, request.id)
     _ = try noteExpiry(launch, .cancelled(by: principal), at: now)

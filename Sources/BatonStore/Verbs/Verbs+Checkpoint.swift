@@ -1,7 +1,7 @@
 package import BatonModel
 
 extension Verbs {
-  package func checkpoint(_ checkpoints: [Checkpoint], at now: Timestamp) throws -> [CheckpointAnswer] {
+  package func checkpoint(_ checkpoints: [Checkpoint], at now: Moment) throws -> [CheckpointAnswer] {
     try checkpoints.map(checkpoint)
   }
 
@@ -46,7 +46,7 @@ extension Verbs {
 extension Query {
   static let standing = Query(
     """
-    SELECT r.state, r.launches, coalesce(p.batches, 0), r.losses > 0 OR r.strikes > 0
+    SELECT r.state, r.launches, p.batches, r.losses > 0 OR r.strikes > 0
     FROM request r LEFT JOIN progress p ON p.request = r.id WHERE r.id = ?
     """)
   static let firstBatch = Query("SELECT first_batch FROM launch WHERE request = ? AND number = ?")

@@ -27,7 +27,7 @@ extension Verbs {
   }
 
   package func apply(
-    _ definitions: [Definition], seeds: [TraceContext], at now: Timestamp
+    _ definitions: [Definition], seeds: [TraceContext], at now: Moment
   ) throws -> [AppliedDefinition] {
     guard seeds.count == definitions.count else {
       throw StoreError(.refused, "apply got \(definitions.count) definitions and \(seeds.count) seeds")
@@ -72,7 +72,7 @@ extension Verbs {
     }
   }
 
-  private func store(_ definition: Definition, at now: Timestamp) throws -> AppliedDefinition {
+  private func store(_ definition: Definition, at now: Moment) throws -> AppliedDefinition {
     let name = definition.pattern.rawValue
     try prepare(.insertPattern).run(name)
     guard let id = try prepare(.patternByName).first(name, row: { $0.int64(0) }) else {
@@ -81,7 +81,7 @@ extension Verbs {
     let before = try pattern(id).definition
     let content = try number(of: definition, pattern: id)
     if before != content.rawValue {
-      try prepare(.applyDefinition).run(content.rawValue, now, id)
+      try prepare(.applyDefinition).run(content.rawValue, now.date, id)
       patterns[id]?.definition = content.rawValue
     }
     let change: AppliedDefinition.Change =

@@ -10,92 +10,87 @@ struct Candidate {
   var priority: Priority
   var launches: Int
   var principal: String
-  var earliestAt: Timestamp
+  var earliest: Earliest
+  var poke: PokePriority?
   var frozenItems: Int?
   var trace: TraceContext
   var progress: Progress
   var payload: [UInt8]?
+
+  /// Its date had come, and then the wall clock was set back.
+  func isEarly(at now: Moment) -> Bool { launches == 0 && earliest.isDated && !earliest.hasCome(at: now) }
 }
 
 extension Verbs {
-  package func promote(at now: Timestamp, limit: Int) throws -> Promotion {
-    let due = try prepare(.due).all(now, limit) { row in
-      (row.int64(0), RequirementClass(definition: DefinitionID(row.int64(1)), priority: Priority(code: row.int(2))))
-    }
-    var classes: [RequirementClass: Int] = [:]
-    let makeReady = try prepare(.makeReady)
-    for (id, requirementClass) in due {
-      try makeReady.run(id)
-      try count(pattern: try knownDefinition(requirementClass.definition).pattern, from: .scheduled, to: .ready)
-      classes[requirementClass, default: 0] += 1
-    }
-    return Promotion(classes: classes, nextEligibleAt: try nextEligibleAt())
-  }
-
-  /// Nil if nothing waits for a time.
-  func nextEligibleAt() throws -> Timestamp? {
-    let next = try prepare(.nextEligible).first { $0.time(0) }
-    return next == .distantFuture ? nil : next
-  }
-
-  package func claim(_ claims: [Claim], at now: Timestamp) throws -> [ClaimAnswer] {
+  package func claim(_ claims: [Claim], at now: Moment) throws -> [ClaimAnswer] {
     try claims.map { try claim($0, at: now) }
   }
 
   /// Nothing is claimed for an incarnation that does not hold the lease of its host.
-  private func claim(_ claim: Claim, at now: Timestamp) throws -> ClaimAnswer {
-    let wanted = claim.requirementClass
-    let host = try holder(claim.host, claim.incarnation)
-    let places = host == nil ? [] : claim.places
-    var ready = try prepare(.oldestReady).all(
-      wanted.definition.rawValue, wanted.priority.rawValue, places.count + 1, row: Self.candidate)
-    let hasMore = ready.count > places.count
-    if hasMore { ready.removeLast() }
-    guard let host, !ready.isEmpty else { return ClaimAnswer(assignments: [], hasMore: hasMore, nextEligibleAt: nil) }
-    let assignments = try zip(ready, places).map { candidate, place in
+  private func claim(_ claim: Claim, at now: Moment) throws -> ClaimAnswer {
+    guard let host = try holder(claim.host, claim.incarnation) else {
+      return ClaimAnswer(assignments: [], hasMore: try hasReady(claim.requirementClass))
+    }
+    var answer = ClaimAnswer(assignments: [], hasMore: false)
+    let ready = try ready(for: claim, on: host, putBack: &answer.nextDue, at: now)
+    answer.assignments = try zip(ready, claim.places).map { candidate, place in
       try start(candidate, on: host, claim.incarnation, place, at: now)
     }
-    let repeats = try knownDefinition(wanted.definition).definition.repeatEvery != nil
-    return ClaimAnswer(
-      assignments: assignments, hasMore: hasMore, nextEligibleAt: repeats ? try nextEligibleAt() : nil)
+    let mayHaveLeft = try !evictions(from: host).isEmpty || answer.nextDue != NextDue()
+    answer.hasMore = try ready.count > claim.places.count || mayHaveLeft && hasReady(claim.requirementClass)
+    return answer
   }
 
-  /// Starts the first launch of a request that was just submitted and is ready.
-  func start(
-    _ request: RequestID, on host: Int64, _ incarnation: Incarnation, _ place: Claim.Place, at now: Timestamp
-  ) throws -> Assignment {
-    guard let candidate = try prepare(.readyRequest).first(request.rawValue, row: Self.candidate) else {
-      throw StoreError(.corrupt, "A request that was just submitted is not there.")
+  /// The oldest ready requests of the class, one more than there are places, without those whose date has not come:
+  /// these are scheduled again, and `due` says when they come.
+  private func ready(
+    for claim: Claim, on host: Int64, putBack due: inout NextDue, at now: Moment
+  ) throws -> [Candidate] {
+    for _ in 0..<Self.largestPutBack {
+      let found = try oldestReady(claim, on: host)
+      let early = found.filter { $0.isEarly(at: now) }
+      if early.isEmpty { return found }
+      for candidate in early { due.join(try putBack(candidate, at: now)) }
     }
-    return try start(candidate, on: host, incarnation, place, at: now)
+    return []
   }
 
-  private func start(
-    _ candidate: Candidate, on host: Int64, _ incarnation: Incarnation, _ place: Claim.Place, at now: Timestamp
-  ) throws -> Assignment {
-    let (request, number) = (candidate.request.rawValue, candidate.launches + 1)
-    let definition = try knownDefinition(candidate.definition)
-    try prepare(.startRequest).run(number, host, now, request)
-    try prepare(.insertLaunch).run(
-      request, number, host, incarnation.rawValue, GPUList.text(place.gpus), place.spanID, now,
-      candidate.progress.batches)
-    try count(pattern: definition.pattern, from: .ready, to: .running)
-    if number == 1 {
-      if definition.definition.kind == .refresh { try prepare(.noteFirstLaunch).run(now, candidate.identifierID) }
-      if definition.definition.repeatEvery != nil {
-        try submitNext(after: candidate, launchSpan: place.spanID, at: now)
-      }
+  /// Rounds of one claim, so that a step of the clock under a long queue keeps no checkpoint waiting. The next claim
+  /// goes on.
+  private static let largestPutBack = 500
+
+  private func oldestReady(_ claim: Claim, on host: Int64) throws -> [Candidate] {
+    let (wanted, limit) = (claim.requirementClass, claim.places.count + 1)
+    let evictions = try evictions(from: host)
+    if evictions.isEmpty {
+      return try prepare(.oldestReady).all(
+        wanted.definition.rawValue, wanted.priority.rawValue, limit, row: Self.candidate)
     }
-    return Assignment(candidate, place, startedAt: now)
+    let pattern = try knownDefinition(wanted.definition).definition.pattern
+    // A million instances are not looked at one by one.
+    if evictions.contains(where: { $0.covers(pattern) }) { return [] }
+    return try prepare(.oldestReadyNotEvicted).all(
+      wanted.definition.rawValue, wanted.priority.rawValue, host, limit, row: Self.candidate)
+  }
+
+  private func putBack(_ candidate: Candidate, at now: Moment) throws -> NextDue {
+    guard let waiting = try prepare(.waitingRequestByID).first(candidate.request.rawValue, row: Self.waiting) else {
+      throw StoreError(.corrupt, "A request that was ready a moment ago is not there.")
+    }
+    return try reconsider(waiting, from: .ready, at: now).due
+  }
+
+  private func hasReady(_ wanted: RequirementClass) throws -> Bool {
+    try prepare(.anyReady).first(wanted.definition.rawValue, wanted.priority.rawValue) { _ in true } ?? false
   }
 
   static func candidate(_ row: Columns) -> Candidate {
     Candidate(
       request: RequestID(row.int64(0)), identifierID: row.int64(1), identifier: JobIdentifier(trusted: row.text(2)),
       number: row.int(3), definition: DefinitionID(row.int64(4)), priority: Priority(code: row.int(5)),
-      launches: row.int(6), principal: row.text(7), earliestAt: row.time(8),
-      frozenItems: row.optionalInt64(9).map(Int.init), trace: row.trace(10), progress: progress(row, from: 13),
-      payload: row.optionalBlob(17))
+      launches: row.int(6), principal: row.text(7), earliest: Earliest(at: row.time(8), isDated: row.bool(18)),
+      poke: row.poke(19), frozenItems: row.optionalInt64(9).map(Int.init), trace: row.trace(10),
+      progress: progress(row, from: 13), payload: row.optionalBlob(17))
   }
 
   /// Four columns: batches, cursor, completed and total units.
@@ -106,52 +101,21 @@ extension Verbs {
   }
 }
 
-extension Assignment {
-  init(_ candidate: Candidate, _ place: Claim.Place, startedAt: Timestamp) {
-    self.init(
-      launch: LaunchKey(request: candidate.request, number: candidate.launches + 1), identifier: candidate.identifier,
-      requestNumber: candidate.number, definition: candidate.definition, priority: candidate.priority,
-      payload: candidate.payload, progress: candidate.progress, frozenItems: candidate.frozenItems,
-      isResumption: candidate.launches > 0, principal: candidate.principal,
-      trace: TraceContext(
-        traceID: candidate.trace.traceID, spanID: place.spanID, isSampled: candidate.trace.isSampled),
-      startedAt: startedAt, gpus: place.gpus)
-  }
-}
-
-extension SubmissionOffer.Offer {
-  var place: Claim.Place { Claim.Place(gpus: gpus, spanID: spanID) }
-}
-
 extension Query {
-  static let due = Query(
-    """
-    SELECT id, definition, priority FROM request INDEXED BY request_eligible WHERE state = 0 AND eligible_at <= ?
-    ORDER BY eligible_at LIMIT ?
-    """)
-  static let makeReady = Query("UPDATE request SET state = 1, cause = NULL WHERE id = ?")
-  static let nextEligible = Query(
-    "SELECT eligible_at FROM request INDEXED BY request_eligible WHERE state = 0 ORDER BY eligible_at LIMIT 1")
+  static let anyReady = Query(
+    "SELECT 1 FROM request INDEXED BY request_ready WHERE state = 1 AND definition = ? AND priority = ? LIMIT 1")
   static let oldestReady = Query(
     candidateColumns + " WHERE r.state = 1 AND r.definition = ? AND r.priority = ? ORDER BY r.id LIMIT ?")
   static let readyRequest = Query(candidateColumns + " WHERE r.id = ? AND r.state = 1")
-  static let startRequest = Query(
-    """
-    UPDATE request SET state = 2, launches = ?, host = ?, started_at = coalesce(started_at, ?) WHERE id = ?
-    """)
-  static let insertLaunch = Query(
-    """
-    INSERT INTO launch (request, number, host, incarnation, gpus, span_id, started_at, first_batch)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-    """)
-  static let noteFirstLaunch = Query("UPDATE identifier SET last_first_launch_at = ? WHERE id = ?")
 
-  /// What `Verbs.candidate` reads.
   static let candidateColumns = """
-    SELECT r.id, r.identifier, i.name, r.number, r.definition, r.priority, r.launches, r.principal, r.earliest_at,
-      r.frozen_items, r.trace_id, r.span_id, r.is_sampled,
-      coalesce(p.batches, 0), p.cursor, coalesce(p.completed_units, 0), p.total_units, y.bytes
-    FROM request r JOIN identifier i ON i.id = r.identifier
+    SELECT \(candidateList) FROM request r JOIN identifier i ON i.id = r.identifier
       LEFT JOIN progress p ON p.request = r.id LEFT JOIN payload y ON y.request = r.id
+    """
+  /// What `Verbs.candidate` reads: 20 columns. Where there is no progress, 0 is read.
+  static let candidateList = """
+    r.id, r.identifier, i.name, r.number, r.definition, r.priority, r.launches, r.principal, r.earliest_at,
+      r.frozen_items, r.trace_id, r.span_id, r.is_sampled,
+      p.batches, p.cursor, p.completed_units, p.total_units, y.bytes, r.is_dated, r.poke
     """
 }

@@ -1,11 +1,11 @@
 package import BatonModel
 
 extension Verbs {
-  package func noteExpiry(_ launch: LaunchKey, _ reason: ExpiryReason, at now: Timestamp) throws -> Bool {
+  package func noteExpiry(_ launch: LaunchKey, _ reason: ExpiryReason, at now: Moment) throws -> Bool {
     guard try prepare(.openLaunch).first(launch.request.rawValue, launch.number, row: { _ in true }) == true else {
       return false
     }
-    try prepare(.noteExpiry).run(reason.code, reason.detail, now, launch.request.rawValue, launch.number)
+    try prepare(.noteExpiry).run(reason.code, reason.detail, now.date, launch.request.rawValue, launch.number)
     return true
   }
 }

@@ -2,6 +2,8 @@ internal import BatonModel
 
 extension Verbs {
   package func fleet() throws -> FleetRecord {
+    // What this transaction counted may not be in its rows yet.
+    try flush()
     let store = try prepare(.store).first { row in (incarnation: row.text(0), isPaused: row.bool(1)) }
     guard let store else { throw StoreError(.corrupt, "The database has no row that says which store it is.") }
     let running = try prepare(.running).all(row: Self.running)
@@ -12,14 +14,18 @@ extension Verbs {
     }
     return FleetRecord(
       storeIncarnation: store.incarnation, isPaused: store.isPaused, hosts: try hosts(), running: running,
-      readyClasses: ready, definitions: definitions, nextEligibleAt: try nextEligibleAt())
+      readyClasses: ready, definitions: definitions, nextDue: try nextDue(), use: try patternUses(),
+      usualBatches: try usualBatches(), clock: try clock())
   }
 
   private func hosts() throws -> [HostRecord] {
-    try prepare(.hosts).all { row in
+    let evictions = try allEvictions()
+    return try prepare(.hosts).all { row in
       HostRecord(
         name: HostName(row.text(0)), isDraining: row.bool(1),
-        incarnation: row.optionalText(2).map(Incarnation.init), lastSeenAt: row.time(3))
+        incarnation: row.optionalText(2).map(Incarnation.init), lastSeenAt: row.time(3),
+        evictions: Set(evictions[row.int64(7)] ?? []), use: Self.use(row, from: 4),
+        word: row.optionalText(6).flatMap(HostWord.init(canonicalJSON:)))
     }
   }
 
@@ -49,17 +55,19 @@ extension Verbs {
       incarnation: Incarnation(row.text(3)),
       requirementClass: RequirementClass(definition: DefinitionID(row.int64(4)), priority: Priority(code: row.int(5))),
       identifier: JobIdentifier(trusted: row.text(6)),
-      expiring: row.optionalText(7).flatMap { ExpiryReason(code: $0, detail: row.optionalText(8)) })
+      expiring: row.optionalText(7).flatMap { ExpiryReason(code: $0, detail: row.optionalText(8)) },
+      startedSteady: row.time(9))
   }
 }
 
 extension Query {
   static let store = Query("SELECT incarnation, is_paused FROM store WHERE id = 1")
-  static let hosts = Query("SELECT name, is_draining, incarnation, last_seen_at FROM host ORDER BY name")
+  static let hosts = Query(
+    "SELECT name, is_draining, incarnation, last_seen_at, use_day, used, word, id FROM host ORDER BY name")
   static let running = Query(
     """
     SELECT l.request, l.number, h.name, l.incarnation, r.definition, r.priority, i.name, l.expiring_reason,
-      l.expiring_detail
+      l.expiring_detail, l.started_steady
     FROM launch l JOIN request r ON r.id = l.request JOIN host h ON h.id = l.host
       JOIN identifier i ON i.id = r.identifier
     WHERE l.ended_at IS NULL ORDER BY l.request

@@ -6,7 +6,9 @@ extension Verbs {
     try prepare(.leaseHolder).first(host.rawValue, incarnation.rawValue) { $0.int64(0) }
   }
 
-  package func grantLease(_ host: HostName, _ incarnation: Incarnation, at now: Timestamp) throws {
+  package func grantLease(
+    _ host: HostName, _ incarnation: Incarnation, report: HostWord? = nil, at now: Moment
+  ) throws {
     let others = try prepare(.openElsewhere).first(host.rawValue, incarnation.rawValue) { $0.int(0) } ?? 0
     guard others == 0 else {
       throw StoreError(
@@ -16,18 +18,19 @@ extension Verbs {
         its lease first.
         """)
     }
-    try prepare(.grantLease).run(host.rawValue, incarnation.rawValue, now)
+    try prepare(.grantLease).run(
+      host.rawValue, incarnation.rawValue, now.date, try report?.canonicalJSON())
   }
 
   package func endLease(
-    _ host: HostName, _ incarnation: Incarnation, countsAsLoss: Bool, at now: Timestamp
+    _ host: HostName, _ incarnation: Incarnation, countsAsLoss: Bool, at now: Moment
   ) throws -> [EndingAnswer] {
     guard let id = try holder(host, incarnation) else { return [] }
     let open = try prepare(.openOnHost).all(id) { LaunchKey(request: RequestID($0.int64(0)), number: $0.int(1)) }
     let answers = try open.map { launch in
       try end(Ending(launch: launch, outcome: .lost, isGraceful: false), countsAsLoss: countsAsLoss, at: now)
     }
-    try prepare(.endLease).run(now, id)
+    try prepare(.endLease).run(now.date, id)
     return answers
   }
 
@@ -35,20 +38,31 @@ extension Verbs {
     try prepare(.assignments).all(host.rawValue) { row in
       let candidate = Self.candidate(row)
       var assignment = Assignment(
-        candidate, Claim.Place(gpus: GPUList.indices(row.text(18)), spanID: row.blob(19)), startedAt: row.time(20))
+        candidate, Claim.Place(gpus: GPUList.indices(row.text(20)), spanID: row.blob(21)), startedAt: row.time(22),
+        isSimulated: row.bool(25))
       // The candidate's columns are of the running request, which counts this launch already.
       assignment.launch.number = candidate.launches
       assignment.isResumption = candidate.launches > 1
-      assignment.pendingExpiry = row.optionalText(21).flatMap { ExpiryReason(code: $0, detail: row.optionalText(22)) }
+      assignment.pendingExpiry = row.optionalText(23).flatMap { ExpiryReason(code: $0, detail: row.optionalText(24)) }
       return assignment
     }
   }
 
-  package func setDraining(_ host: HostName, _ isDraining: Bool, at now: Timestamp) throws {
+  package func noteReports(_ reports: [HostName: HostWord], at now: Moment) throws {
+    for (host, word) in reports.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+      try prepare(.noteReport).run(try word.canonicalJSON(), now.date, host.rawValue)
+    }
+  }
+
+  package func setDraining(_ host: HostName, _ isDraining: Bool, at now: Moment) throws {
+    try requireHost(host)
+    try prepare(.setDraining).run(isDraining, host.rawValue)
+  }
+
+  func requireHost(_ host: HostName) throws {
     guard try prepare(.hostExists).first(host.rawValue, row: { _ in true }) == true else {
       throw StoreError(.notFound, "There is no host \(host); `baton hosts` lists those that were ever connected.")
     }
-    try prepare(.setDraining).run(isDraining, host.rawValue)
   }
 
   package func setPaused(_ isPaused: Bool) throws { try prepare(.setPaused).run(isPaused) }
@@ -63,21 +77,20 @@ extension Query {
     """)
   static let grantLease = Query(
     """
-    INSERT INTO host (name, incarnation, last_seen_at) VALUES (?, ?, ?)
-    ON CONFLICT (name) DO UPDATE SET incarnation = excluded.incarnation, last_seen_at = excluded.last_seen_at
+    INSERT INTO host (name, incarnation, last_seen_at, word) VALUES (?, ?, ?, ?)
+    ON CONFLICT (name) DO UPDATE SET incarnation = excluded.incarnation, last_seen_at = excluded.last_seen_at,
+      word = coalesce(excluded.word, word)
     """)
   static let openOnHost = Query(
     "SELECT request, number FROM launch WHERE host = ? AND ended_at IS NULL ORDER BY request")
   static let endLease = Query("UPDATE host SET incarnation = NULL, last_seen_at = ? WHERE id = ?")
+  static let noteReport = Query("UPDATE host SET word = ?, last_seen_at = ? WHERE name = ?")
   static let hostExists = Query("SELECT 1 FROM host WHERE name = ?")
   static let setDraining = Query("UPDATE host SET is_draining = ? WHERE name = ?")
   static let setPaused = Query("UPDATE store SET is_paused = ? WHERE id = 1")
   static let assignments = Query(
     """
-    SELECT r.id, r.identifier, i.name, r.number, r.definition, r.priority, r.launches, r.principal, r.earliest_at,
-      r.frozen_items, r.trace_id, r.span_id, r.is_sampled,
-      coalesce(p.batches, 0), p.cursor, coalesce(p.completed_units, 0), p.total_units, y.bytes,
-      l.gpus, l.span_id, l.started_at, l.expiring_reason, l.expiring_detail
+    SELECT \(candidateList), l.gpus, l.span_id, l.started_at, l.expiring_reason, l.expiring_detail, l.is_simulated
     FROM host h JOIN launch l ON l.host = h.id AND l.ended_at IS NULL JOIN request r ON r.id = l.request
       JOIN identifier i ON i.id = r.identifier
       LEFT JOIN progress p ON p.request = r.id LEFT JOIN payload y ON y.request = r.id

@@ -1,17 +1,19 @@
 internal import BatonModel
 
-/// A row of `pattern`: what is applied for it, and how many of its requests are in which state.
+/// A row of `pattern`: what is applied for it, how many of its requests are in which state, and what it used today.
 struct PatternRow {
   /// The applied definition; nil after `remove`.
   var definition: Int64?
   var counts: StateCounts
+  /// Of the daily allowance.
+  var use: DailyUse
 
   var pending: Int { counts[.scheduled] + counts[.ready] }
 }
 
-/// How many requests are in each state.
+/// How many requests are in each state; by the state's code, in a vector because each transition changes two of them.
 struct StateCounts: Hashable {
-  private var values = [0, 0, 0, 0, 0, 0]
+  private var values = SIMD8<Int>()
 
   subscript(state: RequestState) -> Int {
     get { values[state.code] }
@@ -53,14 +55,15 @@ extension Verbs {
     return total
   }
 
-  func write(_ counts: StateCounts, of pattern: Int64) throws {
+  func write(_ row: PatternRow, of pattern: Int64) throws {
+    let counts = row.counts
     try prepare(.setPatternCounts).run(
       counts[.scheduled], counts[.ready], counts[.running], counts[.succeeded], counts[.failed], counts[.cancelled],
-      pattern)
+      row.use.day, row.use.used.nanoseconds, pattern)
   }
 
   private static func patternRow(_ row: Columns) -> PatternRow {
-    PatternRow(definition: row.optionalInt64(0), counts: stateCounts(row, from: 1))
+    PatternRow(definition: row.optionalInt64(0), counts: stateCounts(row, from: 1), use: use(row, from: 7))
   }
 
   static func stateCounts(_ row: Columns, from index: Int32) -> StateCounts {
@@ -72,10 +75,14 @@ extension Verbs {
 
 extension Query {
   static let pattern = Query(
-    "SELECT definition, scheduled, ready, running, succeeded, failed, cancelled FROM pattern WHERE id = ?")
+    """
+    SELECT definition, scheduled, ready, running, succeeded, failed, cancelled, use_day, used FROM pattern WHERE id = ?
+    """)
   static let setPatternCounts = Query(
     """
-    UPDATE pattern SET scheduled = ?, ready = ?, running = ?, succeeded = ?, failed = ?, cancelled = ? WHERE id = ?
+    UPDATE pattern SET scheduled = ?, ready = ?, running = ?, succeeded = ?, failed = ?, cancelled = ?, use_day = ?,
+      used = ?
+    WHERE id = ?
     """)
   static let pendingInAll = Query("SELECT coalesce(sum(scheduled + ready), 0) FROM pattern")
 }

@@ -1,11 +1,11 @@
 package import BatonModel
 
 extension Verbs {
-  package func prune(_ limits: RetentionLimits, at now: Timestamp) throws -> Bool {
+  package func prune(_ limits: RetentionLimits, at now: Moment) throws -> Bool {
     let step = max(1, limits.step)
-    let old = try deleteEnded(before: now + (.zero - limits.endedFor), limit: step)
+    let old = try deleteEnded(before: now.date + (.zero - limits.endedFor), limit: step)
     let beyond = old < step ? try deleteBeyond(limits.endedCount, limit: step - old) : 0
-    let submissions = try deleteSubmissions(before: now + (.zero - limits.submissionsFor), limit: step)
+    let submissions = try deleteSubmissions(before: now.steady + (.zero - limits.submissionsFor), limit: step)
     return old + beyond == step || submissions == step
   }
 
@@ -29,10 +29,10 @@ extension Verbs {
     return requests.count
   }
 
-  /// In the order they came in; a clock that jumped only makes some stay longer.
-  private func deleteSubmissions(before date: Timestamp, limit: Int) throws -> Int {
+  /// In the order they came in, by their age on the steady clock.
+  private func deleteSubmissions(before time: Timestamp, limit: Int) throws -> Int {
     let oldest = try prepare(.oldestSubmissions).all(limit) { row in (id: row.int64(0), at: row.time(1)) }
-    let old = oldest.filter { $0.at < date }
+    let old = oldest.filter { $0.at < time }
     for submission in old { try prepare(.deleteSubmission).run(submission.id) }
     return old.count
   }

@@ -22,13 +22,7 @@ extension Verbs {
         endedAt: row.optionalTime(3), outcome: row.optionalText(4), reason: row.optionalText(5),
         isGraceful: row.bool(6), firstBatch: row.int(7), batches: row.int(8), spanID: row.blob(9),
         expiringReason: row.optionalText(10).flatMap { ExpiryReason(code: $0, detail: row.optionalText(11)) },
-        expiringSince: row.optionalTime(12))
-    }
-  }
-
-  package func events(of request: RequestID) throws -> [EventRecord] {
-    try prepare(.events).all(request.rawValue) { row in
-      EventRecord(at: row.time(0), name: row.text(1), detail: row.optionalText(2))
+        expiringSince: row.optionalTime(12), isSimulated: row.bool(13))
     }
   }
 
@@ -53,20 +47,29 @@ extension Verbs {
 
   /// What stands in the row; `complete` adds what the definition says.
   static func record(_ row: Columns) -> RequestRecord {
-    let eligibleAt = row.time(8)
+    let (eligibleAt, isDated) = eligible(row)
     let cause = row.optionalInt64(9).flatMap { Cause(rawValue: Int($0)) }
     return RequestRecord(
       id: RequestID(row.int64(0)), identifier: JobIdentifier(trusted: row.text(1)), number: row.int(2),
       definition: DefinitionID(row.int64(3)), pattern: IdentifierPattern(trusted: ""), kind: .processing, title: nil,
       subtitle: row.optionalText(4), state: RequestState(code: row.int(5)), priority: Priority(code: row.int(6)),
-      submittedAt: row.time(7), principal: row.text(11), eligibleAt: eligibleAt,
+      submittedAt: row.time(7), principal: row.text(11), eligibleAt: eligibleAt, isDated: isDated,
       waitsBecause: cause?.obstacle(until: eligibleAt, liveNumber: row.int(10)), launches: row.int(12),
       progress: progress(row, from: 13),
       ledger: Ledger(
         failures: row.int(17), losses: row.int(18), strikes: row.int(19), cancelledBy: row.optionalText(20)),
       host: row.optionalText(21).map(HostName.init), startedAt: row.optionalTime(22), endedAt: row.optionalTime(23),
       outcome: row.optionalText(24), reason: row.optionalText(25), trace: row.trace(26),
-      payload: row.optionalBlob(29), frozenItems: row.optionalInt64(30).map(Int.init))
+      payload: row.optionalBlob(29), frozenItems: row.optionalInt64(30).map(Int.init),
+      poke: row.poke(33))
+  }
+
+  /// What waits for a date (or ended while it did) has it, and no time on the steady clock.
+  private static func eligible(_ row: Columns) -> (at: Timestamp, isDated: Bool) {
+    let steady = row.time(8)
+    let isHeld = row.optionalInt64(9) == Int64(Cause.waitsForLiveRequest.rawValue)
+    guard steady == .distantFuture, row.bool(32), !isHeld else { return (steady, false) }
+    return (row.time(31), true)
   }
 }
 
@@ -81,7 +84,8 @@ extension Query {
       r.principal, r.launches, coalesce(p.batches, 0), \(withBlobs ? "p.cursor" : "NULL"),
       coalesce(p.completed_units, 0), p.total_units, r.failures, r.losses, r.strikes, r.cancelled_by, h.name,
       r.started_at, r.ended_at, r.outcome, r.reason, r.trace_id, r.span_id, r.is_sampled,
-      \(withBlobs ? "(SELECT y.bytes FROM payload y WHERE y.request = r.id)" : "NULL"), r.frozen_items
+      \(withBlobs ? "(SELECT y.bytes FROM payload y WHERE y.request = r.id)" : "NULL"), r.frozen_items,
+      r.earliest_at, r.is_dated, r.poke
 
     """
   }
@@ -106,10 +110,9 @@ extension Query {
       CASE WHEN l.ended_at IS NULL
         THEN coalesce((SELECT batches FROM progress WHERE request = l.request), 0) - l.first_batch
         ELSE l.batches END,
-      l.span_id, l.expiring_reason, l.expiring_detail, l.expiring_since
+      l.span_id, l.expiring_reason, l.expiring_detail, l.expiring_since, l.is_simulated
     FROM launch l JOIN host h ON h.id = l.host WHERE l.request = ? ORDER BY l.number
     """)
-  static let events = Query("SELECT at, name, detail FROM event WHERE request = ? ORDER BY position")
   static let patternCounts = Query(
     "SELECT name, scheduled, ready, running, succeeded, failed, cancelled FROM pattern ORDER BY name")
 }

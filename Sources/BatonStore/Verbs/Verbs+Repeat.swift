@@ -3,32 +3,43 @@ internal import BatonModel
 extension Verbs {
   /// The first request of a definition with `repeat`, unless one is live or waiting.
   func submitFirst(
-    of definition: Definition, as id: DefinitionID, seed: TraceContext, at now: Timestamp
+    of definition: Definition, as id: DefinitionID, seed: TraceContext, at now: Moment
   ) throws -> SubmissionReceipt? {
     guard definition.repeatEvery != nil, let name = definition.pattern.literal else { return nil }
     let known = try identifier(name)
-    guard known?.waiting == nil, known?.hasLiveRequest != true else { return nil }
-    let earliest = definition.earliestBeginDate?.resolved(submittedAt: now) ?? now
+    guard known?.waiting == nil, known?.liveNumber == nil else { return nil }
     let new = NewRequest(
       identifier: name, definition: try knownDefinition(id), priority: definition.priority, payload: nil,
-      earliest: earliest, principal: "apply", trace: seed, parentSpanID: nil)
+      earliest: Earliest(definition.allowed(definition.earliestBeginDate), submittedAt: now), principal: "apply",
+      trace: seed,
+      parentSpanID: nil)
     return try enqueue(new, as: known, at: now)
   }
 
   /// Submits the next request of a repeating definition when the first launch of `last` starts: in the transaction
   /// that starts it, so that no crash breaks the chain (contract, row 9). It is of the definition that is applied now,
   /// and ends the chain if that no longer repeats.
-  func submitNext(after last: Candidate, launchSpan: [UInt8], at now: Timestamp) throws {
+  func submitNext(after last: Candidate, launchSpan: [UInt8], at now: Moment) throws {
     let pattern = try knownDefinition(last.definition).pattern
     guard let applied = try self.pattern(pattern).definition else { return }
     let definition = try knownDefinition(DefinitionID(applied))
     guard let interval = definition.definition.repeatEvery else { return }
+    let known = try identifier(last.identifier)
     let new = NewRequest(
       identifier: last.identifier, definition: definition, priority: definition.definition.priority, payload: nil,
-      earliest: Readiness.next(after: last.earliestAt, every: interval, at: now), principal: last.principal,
+      earliest: Chain.next(from: known?.anchor ?? last.earliest, every: interval, at: now), principal: last.principal,
       trace: last.trace.successor(launchSpan: launchSpan), parentSpanID: nil)
-    _ = try enqueue(new, as: try identifier(last.identifier), at: now)
+    _ = try enqueue(new, as: known, at: now)
   }
+
+  /// What the next requests of the identifier's chain are counted from.
+  func setAnchor(_ anchor: Earliest, of identifier: Int64) throws {
+    try prepare(.setAnchor).run(anchor.at, anchor.isDated, identifier)
+  }
+}
+
+extension Query {
+  static let setAnchor = Query("UPDATE identifier SET anchor_at = ?, anchor_is_dated = ? WHERE id = ?")
 }
 
 extension TraceContext {

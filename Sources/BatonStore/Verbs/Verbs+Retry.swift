@@ -1,14 +1,14 @@
 package import BatonModel
 
 extension Verbs {
-  package func retry(_ id: RequestID, skippingBatch: Bool, at now: Timestamp) throws -> RequestRecord {
+  package func retry(_ id: RequestID, skippingBatch: Bool, at now: Moment) throws -> RequestRecord {
     guard let request = try launched(id) else { throw StoreError(.notFound, "There is no request \(id).") }
     let name = "\(request.identifier) (request \(request.number))"
     guard request.state == .failed else {
       throw StoreError(.refused, "\(name) is \(request.state.rawValue); only a failed request can be retried.")
     }
     let known = try identifier(request.identifier)
-    guard known?.hasLiveRequest != true else {
+    guard known?.liveNumber == nil else {
       throw StoreError(
         .refused, "A later request of \(request.identifier) is live; cancel it or wait for its end, then retry.")
     }
@@ -19,8 +19,8 @@ extension Verbs {
     return record
   }
 
-  private func reopen(_ request: LaunchedRequest, at now: Timestamp) throws {
-    try prepare(.reopenRequest).run(now, request.id.rawValue)
+  private func reopen(_ request: LaunchedRequest, at now: Moment) throws {
+    try prepare(.reopenRequest).run(now.steady, request.id.rawValue)
     try note("retried", detail: nil, of: request.id.rawValue, at: now)
     let pattern = try knownDefinition(request.requirementClass.definition).pattern
     try count(pattern: pattern, from: .failed, to: .ready)
@@ -34,7 +34,7 @@ extension Verbs {
     try count(pattern: pattern, from: waiting.state, to: .scheduled)
   }
 
-  private func skipBatch(of request: LaunchedRequest, at now: Timestamp) throws {
+  private func skipBatch(of request: LaunchedRequest, at now: Moment) throws {
     let definition = try knownDefinition(request.requirementClass.definition).definition
     let size = definition.work?.items == nil ? 0 : Int64(definition.work?.batchSize ?? 1)
     let computed = definition.work?.items?.computedCount.map(Int64.init)

@@ -1,33 +1,41 @@
 package import BatonModel
 
 extension Verbs {
-  package func submit(_ offers: [SubmissionOffer], at now: Timestamp) throws -> [SubmissionAnswer] {
+  package func submit(_ offers: [SubmissionOffer], at now: Moment) throws -> [SubmissionAnswer] {
     try offers.map { try submit($0, at: now) }
   }
 
-  private func submit(_ offer: SubmissionOffer, at now: Timestamp) throws -> SubmissionAnswer {
+  private func submit(_ offer: SubmissionOffer, at now: Moment) throws -> SubmissionAnswer {
     let submission = offer.submission
     if let answer = try earlierAnswer(to: submission.id) { return answer }
-    if let refusal = offer.refusal ?? objection(to: submission) { return .refused(refusal) }
-    guard let definition = try frozen(offer.definition), try pattern(definition.pattern).definition != nil else {
+    let definition = try frozen(offer.definition)
+    let mustStart = definition?.definition.strategy == .fail
+    // One that must start at once is told its own obstacles too, below.
+    if let refusal = offer.refusal, !mustStart { return .refused(refusal) }
+    if let refusal = objection(to: submission) { return .refused(refusal) }
+    guard let definition, try pattern(definition.pattern).definition != nil else {
       return .refused(.notPermitted(submission.identifier, nearest: nil))
     }
     let known = try identifier(submission.identifier)
+    let new = NewRequest(submission, definition, at: now)
+    if mustStart, let refusal = try refusalToWait(offer, new, known, at: now) { return .refused(refusal) }
     if known?.waiting == nil, let refusal = try tooManyPending(definition) { return .refused(refusal) }
-    return try accept(offer, NewRequest(submission, definition, at: now), known, at: now)
+    return try accept(offer, new, known, at: now)
   }
 
   private func accept(
-    _ offer: SubmissionOffer, _ new: NewRequest, _ known: IdentifierRow?, at now: Timestamp
+    _ offer: SubmissionOffer, _ new: NewRequest, _ known: IdentifierRow?, at now: Moment
   ) throws -> SubmissionAnswer {
     var receipt = try enqueue(new, as: known, at: now)
     let requirementClass = RequirementClass(definition: new.definition.id, priority: new.priority)
     var assignment: Assignment?
-    if receipt.state == .ready, let place = offer.host, let host = try holder(place.host, place.incarnation) {
+    if receipt.state == .ready, let place = offer.host, let host = try holder(place.host, place.incarnation),
+      try !isEvicted(new.identifier, from: host)
+    {
       assignment = try start(receipt.request, on: host, place.incarnation, place.place, at: now)
       receipt.state = .running
     }
-    try remember(offer.submission.id, receipt, requirementClass, at: now)
+    try remember(offer.submission, receipt, requirementClass, at: now)
     return .accepted(receipt, class: requirementClass, launch: assignment, isRepeat: false)
   }
 
@@ -45,12 +53,13 @@ extension Verbs {
   }
 
   private func remember(
-    _ id: String, _ receipt: SubmissionReceipt, _ requirementClass: RequirementClass, at now: Timestamp
+    _ submission: Submission, _ receipt: SubmissionReceipt, _ requirementClass: RequirementClass, at now: Moment
   ) throws {
     try prepare(.insertSubmission).run(
-      id, now, receipt.request.rawValue, receipt.request.rawValue, receipt.number,
+      submission.id, now.steady, receipt.request.rawValue, receipt.request.rawValue, receipt.number,
       requirementClass.definition.rawValue, requirementClass.priority.rawValue, receipt.state.code, receipt.eligibleAt,
       receipt.replaced)
+    try rememberPoke(submission, for: receipt.request, at: now)
   }
 
   /// What is wrong with the submission itself.
@@ -79,15 +88,16 @@ extension Verbs {
 }
 
 extension NewRequest {
-  fileprivate init(_ submission: Submission, _ frozen: FrozenDefinition, at now: Timestamp) {
+  fileprivate init(_ submission: Submission, _ frozen: FrozenDefinition, at now: Moment) {
     let definition = frozen.definition
-    let earliest = submission.earliestBeginDate ?? definition.earliestBeginDate
+    let wish = submission.earliestBeginDate ?? definition.earliestBeginDate
     self.init(
       identifier: submission.identifier, definition: frozen, priority: submission.priority ?? definition.priority,
       payload: submission.payload,
-      // A continued job was started by a person, now (contract, row 12).
-      earliest: definition.kind == .continued ? now : earliest?.resolved(submittedAt: now) ?? now,
-      principal: submission.principal, trace: submission.trace, parentSpanID: submission.parentSpanID)
+      // A poke asks for now (contract, row 41).
+      earliest: Earliest(submission.poke == nil ? definition.allowed(wish) : nil, submittedAt: now),
+      principal: submission.principal, trace: submission.trace, parentSpanID: submission.parentSpanID,
+      poke: submission.poke)
   }
 }
 

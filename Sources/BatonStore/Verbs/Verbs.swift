@@ -11,9 +11,14 @@ package final class Verbs {
   let limits: StoreLimits
   let cache: DefinitionCache
   private var prepared: [ObjectIdentifier: Prepared] = [:]
-  /// What the writer knows of the rows of `pattern` and of the next request's id: written back by `flush()`.
+  /// What the writer knows of the rows of `pattern` and `host`, and of the next request's id; `flush()` writes it back.
   var patterns: [Int64: PatternRow] = [:]
   var changedPatterns: Set<Int64> = []
+  /// What hosts used of their daily allowances, by the number of the host.
+  var hostUses: [Int64: DailyUse] = [:]
+  var changedHosts: Set<Int64> = []
+  /// By the number of the host; nil until it is needed.
+  var knownEvictions: [Int64: [IdentifierPattern]]?
   var pendingTotal: Int?
   var nextRequest: Int64?
   var nextRequestChanged = false
@@ -40,15 +45,19 @@ package final class Verbs {
     }
     for id in changedPatterns.sorted() {
       guard let pattern = patterns[id] else { preconditionFailure("a changed pattern is not known") }
-      try write(pattern.counts, of: id)
+      try write(pattern, of: id)
     }
     changedPatterns.removeAll(keepingCapacity: true)
+    if !changedHosts.isEmpty { try writeHostUses() }
   }
 
   /// Forgets what a rolled back transaction made this instance believe.
   func forget() {
     patterns.removeAll()
     changedPatterns.removeAll()
+    hostUses.removeAll()
+    changedHosts.removeAll()
+    knownEvictions = nil
     pendingTotal = nil
     nextRequest = nil
     nextRequestChanged = false

@@ -53,7 +53,8 @@ extension CoordinatorMessage {
     case .items(let page): page.approximateBytes
     case .definition: 64 << 10
     case .welcome, .refused, .heartbeatAnswered, .itemsCommitted, .committed, .expire, .withdraw, .refuse,
-      .endingCommitted:
+      .endingCommitted,
+      .simulate:
       64
     }
   }

@@ -15,6 +15,25 @@ package enum SystemClocks {
   package static func date() -> Timestamp { Timestamp(nanoseconds: read(CLOCK_REALTIME)) }
   package static func now() -> Now { Now(instant: instant(), date: date()) }
 
+  /// Names the boot that instants belong to; empty if the system does not say.
+  package static let boot = readBoot()
+
+  #if os(Linux)
+    private static func readBoot() -> String {
+      guard let file = fopen("/proc/sys/kernel/random/boot_id", "r") else { return "" }
+      defer { fclose(file) }
+      var bytes = [UInt8](repeating: 0, count: 36)
+      return fread(&bytes, 1, bytes.count, file) == bytes.count ? String(decoding: bytes, as: UTF8.self) : ""
+    }
+  #else
+    private static func readBoot() -> String {
+      var bytes = [UInt8](repeating: 0, count: 64)
+      var size = bytes.count
+      guard sysctlbyname("kern.bootsessionuuid", &bytes, &size, nil, 0) == 0 else { return "" }
+      return String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    }
+  #endif
+
   #if os(Linux)
     private static let boottime = CLOCK_BOOTTIME
   #else

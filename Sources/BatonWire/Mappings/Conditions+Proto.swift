@@ -34,6 +34,41 @@ extension Conditions {
   }
 }
 
+extension ConditionOverrides {
+  package func proto(lasting: Duration) -> Baton_V1_SimulatedConditions {
+    .with {
+      $0.lasting = lasting.nanoseconds
+      if let power { $0.overrides.power = power.rawValue }
+      if let battery { $0.overrides.battery = Int32(battery) }
+      if let lowPowerMode { $0.overrides.lowPowerMode = lowPowerMode }
+      if let thermal { $0.overrides.thermal = thermal.name }
+      if let network { $0.overrides.network = network.rawValue }
+      if let isIdle { $0.overrides.isIdle = isIdle }
+    }
+  }
+
+  /// What is not understood is an error: a simulation that is half done would mislead.
+  package init(_ proto: Baton_V1_ConditionOverrides) throws {
+    self.init(
+      power: try proto.hasPower ? Self.known(PowerSource(rawValue: proto.power), proto.power) : nil,
+      battery: try proto.hasBattery ? Self.percent(proto.battery) : nil,
+      lowPowerMode: proto.hasLowPowerMode ? proto.lowPowerMode : nil,
+      thermal: try proto.hasThermal ? Self.known(ThermalState(name: proto.thermal), proto.thermal) : nil,
+      network: try proto.hasNetwork ? Self.known(NetworkState(rawValue: proto.network), proto.network) : nil,
+      isIdle: proto.hasIsIdle ? proto.isIdle : nil)
+  }
+
+  private static func known<Value>(_ value: Value?, _ text: String) throws -> Value {
+    guard let value else { throw WireError("'\(text)' is not a condition that can be simulated") }
+    return value
+  }
+
+  private static func percent(_ value: Int32) throws -> Int {
+    guard (0...100).contains(value) else { throw WireError("a battery's charge is 0 to 100 per cent, not \(value)") }
+    return Int(value)
+  }
+}
+
 extension Reading {
   func proto(_ text: (Value) -> String) -> Baton_V1_Reading {
     .with {

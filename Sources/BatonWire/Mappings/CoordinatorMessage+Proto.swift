@@ -41,6 +41,7 @@ extension CoordinatorMessage {
     case .withdraw(let launch, let text): proto.withdraw = text.proto(about: launch)
     case .refuse(let launch, let text): proto.refuse = text.proto(about: launch)
     case .endingCommitted(let launch): proto.endingCommitted = launch.proto
+    case .simulate(let overrides, let lasting): proto.simulate = overrides.proto(lasting: lasting)
     }
     return proto
   }
@@ -61,6 +62,8 @@ extension CoordinatorMessage {
     case .withdraw(let message): self = .withdraw(LaunchKey(message.launch), message.text)
     case .refuse(let message): self = .refuse(LaunchKey(message.launch), message.text)
     case .endingCommitted(let launch): self = .endingCommitted(LaunchKey(launch))
+    case .simulate(let message):
+      self = .simulate(try ConditionOverrides(message.overrides), lasting: .nanoseconds(message.lasting))
     case nil: throw WireError("a coordinator's message of an unknown kind: is the coordinator newer than this worker?")
     }
   }
@@ -107,6 +110,7 @@ extension Assignment {
       $0.gpus = gpus.map(Int32.init)
       if let pendingExpiry { $0.pendingExpiry = pendingExpiry.code }
       if let detail = pendingExpiry?.detail { $0.pendingExpiryDetail = detail }
+      $0.isSimulated = isSimulated
     }
   }
 
@@ -127,6 +131,6 @@ extension Assignment {
         completedUnits: proto.completedUnits, totalUnits: proto.hasTotalUnits ? proto.totalUnits : nil),
       frozenItems: proto.hasFrozenItems ? Int(proto.frozenItems) : nil, isResumption: proto.isResumption,
       principal: proto.principal, trace: trace, startedAt: Timestamp(nanoseconds: proto.startedAt),
-      gpus: proto.gpus.map(Int.init), pendingExpiry: expiry)
+      gpus: proto.gpus.map(Int.init), pendingExpiry: expiry, isSimulated: proto.isSimulated)
   }
 }

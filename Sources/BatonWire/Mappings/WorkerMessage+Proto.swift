@@ -91,6 +91,7 @@ extension Capabilities {
       $0.handlers = handlers.map(\.rawValue)
       $0.runsCommands = runsCommands
       $0.permittedIdentifiers = permittedIdentifiers.map(\.rawValue)
+      if let dailyAllowance { $0.dailyAllowance = dailyAllowance.nanoseconds }
     }
   }
 
@@ -98,7 +99,8 @@ extension Capabilities {
     self.init(
       slots: Int(proto.slots), kinds: Set(proto.kinds.compactMap(JobKind.init)),
       handlers: try proto.handlers.map { try IdentifierPattern(wire: $0) }, runsCommands: proto.runsCommands,
-      permittedIdentifiers: try proto.permittedIdentifiers.map { try IdentifierPattern(wire: $0) })
+      permittedIdentifiers: try proto.permittedIdentifiers.map { try IdentifierPattern(wire: $0) },
+      dailyAllowance: proto.hasDailyAllowance ? .nanoseconds(proto.dailyAllowance) : nil)
   }
 }
 
@@ -156,6 +158,7 @@ extension Ending {
         $0.text = reason.code
         if let detail = reason.detail { $0.detail = detail }
       }
+      if let result { $0.result = result.rawValue }
     }
   }
 
@@ -168,7 +171,9 @@ extension Ending {
     case "expired": outcome = .expired(try ExpiryReason(proto.text, detail: proto.hasDetail ? proto.detail : nil))
     default: throw WireError("unknown outcome '\(proto.outcome)' of a launch")
     }
-    self.init(launch: LaunchKey(proto.launch), outcome: outcome, isGraceful: proto.isGraceful)
+    self.init(
+      launch: LaunchKey(proto.launch), outcome: outcome, isGraceful: proto.isGraceful,
+      result: proto.hasResult ? RefreshResult(rawValue: proto.result) : nil)
   }
 }
 

@@ -18,7 +18,8 @@ package struct CommandRunner: Sendable {
 
   /// - Parameters:
   ///   - definition: must have `work`: a worker gets no other definition for a command.
-  ///   - terminationMargin: how long before the deadline SIGTERM comes; nil means `terminationMargin(for:)`.
+  ///   - terminationMargin: how long before the deadline SIGTERM comes; nil means the work's own
+  ///     `terminateBefore`, else `terminationMargin(for:)`.
   ///   - time: the clock that deadlines are waited on.
   package init(
     definition: Definition, assignment: Assignment, folders: WorkerFolders, host: HostName, processes: ProcessRegistry,
@@ -31,7 +32,7 @@ package struct CommandRunner: Sendable {
     self.folders = folders
     self.host = host
     self.processes = processes
-    margin = terminationMargin ?? Self.terminationMargin(for: definition.kind)
+    margin = terminationMargin ?? work.terminateBefore ?? Self.terminationMargin(for: definition.kind)
     self.time = time
   }
 

@@ -30,6 +30,7 @@ extension WorkerCore {
     case .expire(let launch, let reason): return expire(launch, reason, at: now)
     case .withdraw(let launch, let text): return withdrawn(launch, text, at: now)
     case .refuse(let launch, let text): return answer(launch, .refused(launch, text, isSuperseded: false))
+    case .simulate(let overrides, let lasting): return simulate(overrides, until: now + lasting, at: now)
     case .endingCommitted(let launch):
       guard launches[launch]?.hasEnded == true else { return [] }
       launches[launch] = nil
@@ -86,7 +87,9 @@ extension WorkerCore {
       effects += expire(launch, reason, at: now)
     } else if isDraining {
       effects += expireHere(launch, .draining, at: now)
-    } else if let reason = Policy.expiry(of: definition, under: conditions) {
+    } else if let reason = Policy.expiry(
+      of: definition, under: conditions, isSimulated: assignment.isSimulated)
+    {
       effects += expireHere(launch, reason, at: now)
     }
     return effects

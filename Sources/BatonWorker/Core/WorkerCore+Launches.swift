@@ -30,9 +30,12 @@ extension WorkerCore {
 
   /// The handler returned or threw. Whatever it threw after it was asked to stop, the launch has expired; returning is
   /// completion even then.
-  package mutating func handlerEnded(_ launch: LaunchKey, _ outcome: LaunchOutcome, isGraceful: Bool) -> [Effect] {
+  /// - Parameter result: what a refresh said that it found.
+  package mutating func handlerEnded(
+    _ launch: LaunchKey, _ outcome: LaunchOutcome, isGraceful: Bool, result: RefreshResult? = nil
+  ) -> [Effect] {
     guard let state = launches[launch], !state.hasEnded else { return [] }
-    var ending = Ending(launch: launch, outcome: outcome, isGraceful: isGraceful)
+    var ending = Ending(launch: launch, outcome: outcome, isGraceful: isGraceful, result: result)
     if let (reason, _) = state.expiry, outcome != .finished { ending.outcome = .expired(reason) }
     launches[launch]?.unanswered = nil
     launches[launch]?.phase = .ended(ending)
@@ -59,11 +62,29 @@ extension WorkerCore {
 
   /// The host's conditions changed: the coordinator hears of it, and what they forbid expires at once.
   package mutating func conditionsChanged(_ conditions: Conditions, at now: Instant) -> [Effect] {
+    measured = conditions
+    return weighConditions(at: now)
+  }
+
+  /// Puts other conditions in the place of the real ones until then; none at all takes them back.
+  mutating func simulate(_ overrides: ConditionOverrides, until: Instant, at now: Instant) -> [Effect] {
+    simulation = overrides.isEmpty ? nil : (overrides, until)
+    return weighConditions(at: now)
+  }
+
+  private mutating func endSimulation(at now: Instant) -> [Effect] {
+    guard let simulation, simulation.until <= now else { return [] }
+    self.simulation = nil
+    return weighConditions(at: now)
+  }
+
+  private mutating func weighConditions(at now: Instant) -> [Effect] {
+    let conditions = simulation?.overrides.applied(to: measured) ?? measured
     guard conditions != self.conditions else { return [] }
     self.conditions = conditions
     return [.send(.conditions(conditions))]
       + running.flatMap { launch in
-        Policy.expiry(of: launch.definition, under: conditions).map {
+        Policy.expiry(of: launch.definition, under: conditions, isSimulated: launch.assignment.isSimulated).map {
           expireHere(launch.assignment.launch, $0, at: now)
         } ?? []
       }
@@ -78,7 +99,8 @@ extension WorkerCore {
 
   /// Time has passed: heartbeats, the lease, budgets and deadlines.
   package mutating func tick(at now: Instant) -> [Effect] {
-    heartbeat(at: now) + lapse(at: now) + spend(at: now) + overrun(at: now) + loseHello(at: now)
+    heartbeat(at: now) + lapse(at: now) + endSimulation(at: now) + spend(at: now) + overrun(at: now)
+      + loseHello(at: now)
   }
 
   /// How long a hello may stay unanswered: a connection that goes nowhere is given up.
@@ -148,7 +170,7 @@ extension WorkerCore {
     guard let state = launches[launch] else { return [] }
     switch state.phase {
     case .running:
-      let deadline = now + reason.closingWindow(for: state.definition.kind)
+      let deadline = now + reason.closingWindow(of: state.definition)
       launches[launch]?.phase = .expiring(reason, deadline: deadline, isOverrun: false)
       return [.expire(launch, reason, deadline: deadline)]
     case .expiring(let first, let deadline, let isOverrun):

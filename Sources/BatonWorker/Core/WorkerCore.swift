@@ -28,7 +28,12 @@ package struct WorkerCore: Sendable {
   package let incarnation: Incarnation
   package let version: String
   package private(set) var capabilities: Capabilities
+  /// What counts: the host's own conditions, with what is simulated in their place.
   package internal(set) var conditions: Conditions
+  /// What the host's probes say.
+  var measured: Conditions
+  /// What `baton simulate conditions` puts in their place, and until when.
+  var simulation: (overrides: ConditionOverrides, until: Instant)?
   package internal(set) var lease = Lease.none
   package internal(set) var launches: [LaunchKey: WorkerLaunch] = [:]
   package internal(set) var isDraining = false
@@ -64,6 +69,7 @@ package struct WorkerCore: Sendable {
     self.version = version
     self.capabilities = capabilities
     self.conditions = conditions
+    measured = conditions
   }
 
   /// What the program has handlers for; said once, before the first connection.

@@ -34,6 +34,8 @@ final class ActiveLaunch: CommandRuntime {
     var lastID = 0
     var whenExpired: CheckedContinuation<Void, Never>?
     var isOver = false
+    /// What a refresh said that it found.
+    var result: RefreshResult?
   }
 
   let key: LaunchKey
@@ -53,12 +55,8 @@ final class ActiveLaunch: CommandRuntime {
   var frozenItems: Int? { state.withLock { $0.frozenItems } }
 
   func commit(_ commit: Commit) async throws {
-    guard commit.cursor?.count ?? 0 <= Checkpoint.maximumCursorBytes else {
-      throw HandlerError(
-        .checkpointRefused,
-        "the checkpoint has \(commit.cursor?.count ?? 0) bytes and the limit is \(Checkpoint.maximumCursorBytes): "
-          + "keep data in files or a database, and only the position in the checkpoint")
-    }
+    let (bytes, limit) = (commit.cursor?.count ?? 0, Checkpoint.maximumCursorBytes)
+    guard bytes <= limit else { throw HandlerError.tooLarge(bytes: bytes, limit: limit) }
     _ = try await ask(.commit(commit))
   }
 
@@ -88,6 +86,11 @@ final class ActiveLaunch: CommandRuntime {
       return OutputChunk(launch: key, bytes: state.output)
     }
   }
+
+  /// The last word counts.
+  func conclude(_ result: RefreshResult) { state.withLock { $0.result = result } }
+
+  var result: RefreshResult? { state.withLock { $0.result } }
 
   func update(title: String?, subtitle: String?, completedUnits: Int64?, totalUnits: Int64?) {
     worker.say(

@@ -38,7 +38,8 @@ extension Worker {
       return result ?? (.lost, true)
     }
     if let chunk = order.launch.takeOutput() { say(.output(chunk)) }
-    decide { $0.handlerEnded(order.assignment.launch, outcome, isGraceful: isGraceful) }
+    let result = order.launch.result
+    decide { $0.handlerEnded(order.assignment.launch, outcome, isGraceful: isGraceful, result: result) }
   }
 
   private func outcome(

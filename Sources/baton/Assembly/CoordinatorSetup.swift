@@ -24,7 +24,8 @@ struct CoordinatorSetup {
 
   static let keys = [
     "data", "http", "leaseTerm", "limits.checkpointBytes", "limits.pending", "limits.pendingPerDefinition",
-    "limits.waitingWrites", "listen", "logLevel", "permittedIdentifiers", "retention.count", "retention.ended",
+    "limits.waitingWrites", "listen", "logLevel", "losses.backoff", "losses.quarantineAfter", "permittedIdentifiers",
+    "retention.count", "retention.ended",
     "retention.submissions",
   ]
 
@@ -63,6 +64,11 @@ struct CoordinatorSetup {
       try file.number("limits.pendingPerDefinition", in: 1...100_000_000) ?? limits.pendingPerDefinition
     limits.checkpointBytes = try file.number("limits.checkpointBytes", in: 256...(1 << 20)) ?? limits.checkpointBytes
     limits.waitingWrites = try file.number("limits.waitingWrites", in: 64...1_000_000) ?? limits.waitingWrites
+    let losses = limits.losses
+    limits.losses.quarantineAfter =
+      try file.number("losses.quarantineAfter", in: 1...100) ?? losses.quarantineAfter
+    limits.losses.backoff = try file.duration("losses.backoff") ?? losses.backoff
+    guard limits.losses.backoff <= .seconds(3600) else { throw file.mistake("losses.backoff", "is at most 1h") }
     return limits
   }
 

@@ -48,7 +48,8 @@ extension Draw {
     let by = text()
     return one(of: [
       .cancelled(by: by), .budgetSpent, .stalled, .leaseLost, .superseded, .draining, .evicted, .paused, .pausedByOwner,
-      .powerLost, .batteryLow, .lowPowerMode, .thermal, .networkLost, .hostBusy, .simulated,
+      .powerLost, .batteryLow, .lowPowerMode, .thermal, .networkLost, .hostBusy, .allowanceSpent, .preempted,
+      .simulated(as: nil), .simulated(as: .thermal),
     ])
   }
   mutating func outcome() -> LaunchOutcome {
@@ -68,7 +69,7 @@ extension Draw {
   mutating func capabilities() -> Capabilities {
     Capabilities(
       slots: number(0...10_000), kinds: Set(some { $0.one(of: JobKind.allCases) }), handlers: some { $0.pattern() },
-      runsCommands: flag(), permittedIdentifiers: some { $0.pattern() })
+      runsCommands: flag(), permittedIdentifiers: some { $0.pattern() }, dailyAllowance: maybe { $0.seconds() })
   }
   mutating func page() -> ItemPage {
     ItemPage(launch: launch(), start: number(0...Int.max / 2), items: some { $0.text() }, isLast: flag())
@@ -105,12 +106,16 @@ extension Draw {
           completedUnits: maybe { $0.wide() }, totalUnits: maybe { $0.wide() }))
     case 7: .output(OutputChunk(launch: launch(), bytes: bytes(number(0...9))))
     case 8: .expiring(launch(), reason())
-    case 9: .ended(Ending(launch: launch(), outcome: outcome(), isGraceful: flag()))
+    case 9:
+      .ended(
+        Ending(
+          launch: launch(), outcome: outcome(), isGraceful: flag(), result: maybe { $0.one(of: RefreshResult.allCases) }
+        ))
     default: .draining
     }
   }
 
-  static let coordinatorKinds = 0...11
+  static let coordinatorKinds = 0...12
 
   mutating func coordinatorMessage(_ kind: Int) -> CoordinatorMessage {
     switch kind {
@@ -125,8 +130,16 @@ extension Draw {
     case 8: .expire(launch(), reason())
     case 9: .withdraw(launch(), text())
     case 10: .refuse(launch(), text())
+    case 11: .simulate(overrides(), lasting: seconds())
     default: .endingCommitted(launch())
     }
+  }
+
+  private mutating func overrides() -> ConditionOverrides {
+    ConditionOverrides(
+      power: maybe { $0.one(of: PowerSource.allCases) }, battery: maybe { $0.number(0...100) },
+      lowPowerMode: maybe { $0.flag() }, thermal: maybe { $0.one(of: ThermalState.allCases) },
+      network: maybe { $0.one(of: NetworkState.allCases) }, isIdle: maybe { $0.flag() })
   }
 
   mutating func assignment() -> Assignment {
@@ -137,7 +150,8 @@ extension Draw {
         batches: Int(wide()), cursor: maybe { $0.bytes($0.number(0...9)) }, completedUnits: wide(),
         totalUnits: maybe { $0.wide() }),
       frozenItems: maybe { $0.number(0...99) }, isResumption: flag(), principal: text(), trace: trace(),
-      startedAt: Timestamp(nanoseconds: wide()), gpus: some { $0.number(0...99) }, pendingExpiry: maybe { $0.reason() })
+      startedAt: Timestamp(nanoseconds: wide()), gpus: some { $0.number(0...99) }, pendingExpiry: maybe { $0.reason() },
+      isSimulated: flag())
   }
 
   mutating func definition() -> Definition {
@@ -157,6 +171,8 @@ extension Draw {
       $0.flag() ? .afterSubmission($0.seconds()) : .at(Timestamp(nanoseconds: $0.wide()))
     }
     definition.repeatEvery = maybe { $0.seconds() }
+    (definition.closingWindow, definition.stallAfter) = (maybe { $0.seconds() }, maybe { $0.seconds() })
+    (definition.dailyAllowance, definition.pokeSpacing) = (maybe { $0.seconds() }, maybe { $0.seconds() })
     definition.work = maybe { $0.work() }
     return definition
   }
@@ -168,6 +184,6 @@ extension Draw {
       items: maybe { $0.one(of: [.list(list), .range(number...(number + 3)), .lines(text), .glob(text)]) },
       batchSize: self.number(1...99), pass: one(of: ItemPassing.allCases),
       environment: Dictionary(some { ("K\($0.number(0...9))", $0.text()) }, uniquingKeysWith: { first, _ in first }),
-      onExpiry: one(of: ExpiryBehaviour.allCases))
+      onExpiry: one(of: ExpiryBehaviour.allCases), terminateBefore: maybe { $0.seconds() })
   }
 }

@@ -1,5 +1,6 @@
 import BatonHandler
 import BatonModel
+import ContractRows
 import Synchronization
 import Testing
 
@@ -42,6 +43,12 @@ import Testing
       runtime.commits.compactMap(\.cursor).map { String(decoding: $0, as: UTF8.self) } == ["1", "2", "3", "4", "4"])
   }
 
+  @Test(.contract(42), arguments: RefreshResult.allCases)
+  func `a line may say what a refresh found`(result: RefreshResult) async throws {
+    let runtime = try await fixture.run(fixture.shell(#"echo '{"result": "\#(result.rawValue)"}' >&3"#))
+    #expect(runtime.result == result)
+  }
+
   @Test func `what a command reported before it failed is kept`() async throws {
     let runtime = FakeRuntime()
     let error = try await fixture.failure(
@@ -53,7 +60,8 @@ import Testing
   @Test(arguments: [
     (#"{"checkpoint": 1"#, "is no JSON object"), (#"[1]"#, "is no JSON object"),
     (#"{"completed": "1"}"#, "right types"),
-    (#"{"completed": -1}"#, "below zero"), (#"{"checkpont": 1}"#, "unknown key 'checkpont'"), ("", "is no JSON object"),
+    (#"{"completed": -1}"#, "below zero"), (#"{"result": "old"}"#, "not newData, noData or failed"),
+    (#"{"checkpont": 1}"#, "unknown key 'checkpont'"), ("", "is no JSON object"),
   ])
   func `a line that means nothing stops the command and is named`(line: String, text: String) async throws {
     let error = try await fixture.failure(

@@ -1,5 +1,6 @@
 import BatonHandler
 import BatonModel
+import ContractRows
 import Foundation
 import Testing
 
@@ -13,7 +14,7 @@ import Testing
   let fixture: CommandFixture
   init() throws { fixture = try CommandFixture() }
 
-  @Test func `the running batch may finish and is committed, no other begins`() async throws {
+  @Test(.contract(16, 31)) func `the running batch may finish and is committed, no other begins`() async throws {
     let runtime = FakeRuntime()
     let script = #"echo "begin $1"; while [ ! -e "$BATON_EXPIRY_FILE" ]; do sleep 0.01; done; echo "end $1""#
     let result = await fixture.expire(fixture.shell(script, items: .range(1...3)), on: runtime) {
@@ -34,7 +35,7 @@ import Testing
     #expect(runtime.commits.last?.reachesEnd == true)
   }
 
-  @Test func `the file says why and until when`() async throws {
+  @Test(.contract(27)) func `the file says why and until when`() async throws {
     let runtime = FakeRuntime()
     let script = #"echo begin; while [ ! -e "$BATON_EXPIRY_FILE" ]; do sleep 0.01; done; cat "$BATON_EXPIRY_FILE""#
     _ = await fixture.expire(
@@ -62,7 +63,7 @@ import Testing
     #expect(runtime.commits.isEmpty)
   }
 
-  @Test func `a command that ignores SIGTERM is killed at the deadline`() async throws {
+  @Test(.contract(28)) func `a command that ignores SIGTERM is killed at the deadline`() async throws {
     let runtime = FakeRuntime()
     let script = "trap 'echo ignored' TERM; echo begin $$; while :; do sleep 0.01; done"
     let result = await fixture.expire(fixture.shell(script, items: .range(1...3)), on: runtime) {
@@ -128,9 +129,10 @@ import Testing
     #expect(fixture.names(in: fixture.folders.launches).isEmpty)
   }
 
-  @Test func `the margin follows the kind`() {
+  @Test(.contract(16)) func `the margin follows the kind, or the work`() {
     #expect(CommandRunner.terminationMargin(for: .refresh) == .seconds(2))
     #expect(CommandRunner.terminationMargin(for: .continued) == .seconds(5))
+    #expect(fixture.runner(Work(command: ["true"], terminateBefore: .seconds(9))).margin == .seconds(9))
     let expiry = Expiry(reason: .thermal, deadline: .now + .seconds(30))
     #expect(
       StopPlan(expiry, behaviour: .finishBatch, margin: .seconds(2)).steps == [

@@ -15,6 +15,7 @@ final class FakeRuntime: CommandRuntime {
     var output: [UInt8] = []
     var outputBytes = 0
     var pages: [Int] = []
+    var result: RefreshResult?
     var watchers: [(condition: @Sendable (State) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
   }
 
@@ -39,6 +40,9 @@ final class FakeRuntime: CommandRuntime {
   var outputBytes: Int { state.withLock { $0.outputBytes } }
   var items: [String] { state.withLock { $0.items } }
   var pages: [Int] { state.withLock { $0.pages } }
+  var result: RefreshResult? { state.withLock { $0.result } }
+
+  func conclude(_ result: RefreshResult) { change { $0.result = result } }
 
   func commit(_ commit: Commit) async throws {
     try await beforeCommit(commit)

@@ -1,12 +1,13 @@
 import BatonHandler
 import BatonModel
+import ContractRows
 import Foundation
 import Testing
 
 @testable import BatonWorker
 
 /// Commands that do what they can to stay, to block, or to flood (promise P8).
-@Suite struct HostileCommandTests {
+@Suite(.contract(28)) struct HostileCommandTests {
   let fixture: CommandFixture
   init() throws { fixture = try CommandFixture() }
 

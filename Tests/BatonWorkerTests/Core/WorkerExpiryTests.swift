@@ -1,10 +1,11 @@
 import BatonModel
+import ContractRows
 import Testing
 
 @testable import BatonWorker
 
 @Suite struct WorkerExpiryTests {
-  @Test(arguments: [(JobKind.refresh, 5), (.processing, 30), (.continued, 30)])
+  @Test(.contract(16, 27), arguments: [(JobKind.refresh, 5), (.processing, 30), (.continued, 30)])
   func `the handler is told why and until when, by its kind`(kind: JobKind, seconds: Int) {
     var bench = Bench.welcomed()
     bench.starts(Bench.assignment(1), Bench.job(kind) { $0.budget = nil })
@@ -18,7 +19,7 @@ import Testing
     #expect(bench.passConnected(60) == [], "once")
   }
 
-  @Test func `the first reason wins, wherever it comes from`() {
+  @Test(.contract(27)) func `the first reason wins, wherever it comes from`() {
     var bench = Bench.welcomed()
     bench.starts(Bench.assignment(1), Bench.job { $0.requirements.externalPower = true })
     _ = bench.hears(.expire(key(1), .paused))
@@ -37,7 +38,7 @@ import Testing
     #expect(bench.passConnected(60) == [])
   }
 
-  @Test func `a budget is counted from the start of the launch, connected or not`() {
+  @Test(.contract(10, 11)) func `a budget is counted from the start of the launch, connected or not`() {
     var bench = Bench.welcomed()
     bench.starts(Bench.assignment(1), Bench.job { $0.budget = .seconds(20) })
     #expect(bench.passConnected(10) == [])
@@ -49,13 +50,13 @@ import Testing
     #expect(bench.passConnected(0.1) == [.overrun(key(1))])
   }
 
-  @Test func `without a budget a launch runs on`() {
+  @Test(.contract(12)) func `without a budget a launch runs on`() {
     var bench = Bench.welcomed()
     bench.starts(Bench.assignment(1), Bench.job { $0.budget = nil })
     #expect(bench.passConnected(3600) == [])
   }
 
-  @Test func `what new conditions forbid expires at once, and the coordinator hears of both`() {
+  @Test(.contract(18)) func `what new conditions forbid expires at once, and the coordinator hears of both`() {
     var bench = Bench.welcomed()
     bench.starts(Bench.assignment(1), Bench.job { $0.requirements.externalPower = true })
     let powered = Bench.job { $0.requirements.externalPower = true }

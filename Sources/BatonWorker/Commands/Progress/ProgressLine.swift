@@ -7,13 +7,14 @@ import BatonModel
 #endif
 
 /// One line that a command with a cursor of its own wrote to `BATON_PROGRESS_FD`: a JSON object with any of
-/// `checkpoint` (any value), `completed` and `total` (whole numbers), and `subtitle`.
+/// `checkpoint` (any value), `completed` and `total` (whole numbers), `subtitle`, and what a refresh found, `result`.
 struct ProgressLine: Hashable, Sendable {
   /// The bytes of the value as the command wrote them; nil keeps the last cursor.
   var checkpoint: [UInt8]?
   var completed: Int64?
   var total: Int64?
   var subtitle: String?
+  var result: RefreshResult?
 
   /// Longest line: the largest checkpoint, and room for the rest.
   static let maximumBytes = Checkpoint.maximumCursorBytes + (64 << 10)
@@ -22,9 +23,10 @@ struct ProgressLine: Hashable, Sendable {
     var completed: Int64?
     var total: Int64?
     var subtitle: String?
+    var result: String?
   }
 
-  private static let keys: Set<String> = ["checkpoint", "completed", "total", "subtitle"]
+  private static let keys: Set<String> = ["checkpoint", "completed", "total", "subtitle", "result"]
 
   /// - Throws: `CommandError` with code `.badProgress`, naming the line.
   init(_ line: [UInt8], number: Int) throws {
@@ -41,6 +43,10 @@ struct ProgressLine: Hashable, Sendable {
     if let size = checkpoint?.count, size > Checkpoint.maximumCursorBytes {
       throw Self.problem(
         line, number, "has a checkpoint of \(size) bytes, over the limit of \(Checkpoint.maximumCursorBytes)")
+    }
+    if let name = fields.result {
+      result = RefreshResult(rawValue: name)
+      if result == nil { throw Self.problem(line, number, "has a 'result' that is not newData, noData or failed") }
     }
     if (completed ?? 0) < 0 || (total ?? 0) < 0 { throw Self.problem(line, number, "counts below zero") }
   }

@@ -80,6 +80,7 @@ final class ProgressPump: Sendable {
     } catch let error as HandlerError where error.code == .checkpointRefused {
       throw ProgressLine.problem(bytes, number, "was refused (\(error.message))")
     }
+    if let result = line.result { runtime.conclude(result) }
     state.withLock { $0.committed = number }
   }
 

@@ -7,8 +7,9 @@ import ServiceLifecycle
 import Synchronization
 
 extension CoordinatorServer {
-  /// `/healthz` answers while the process runs; `/readyz` once the store can be read and submissions are taken.
-  func health(_ endpoint: HostPort) -> some Service {
+  /// `/healthz` answers while the process runs; `/readyz` once the store can be read and submissions are taken; pokes can
+  /// be posted.
+  func http(_ endpoint: HostPort) -> some Service {
     let router = Router()
     router.get("/healthz") { _, _ in "ok\n" }
     router.get("/readyz") { _, _ -> Response in
@@ -17,6 +18,7 @@ extension CoordinatorServer {
         status: isReady ? .ok : .serviceUnavailable, headers: [.contentType: "text/plain"],
         body: ResponseBody(byteBuffer: ByteBuffer(string: isReady ? "ready\n" : "not ready\n")))
     }
+    PokeRoute(api: coordinator, token: token).add(to: router)
     var quiet = logger
     quiet.logLevel = max(quiet.logLevel, .warning)
     return Application(

@@ -1,0 +1,42 @@
+import ArgumentParser
+import BatonCoordinator
+import BatonModel
+
+struct EvictCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "evict",
+    abstract: "Move a job away from a host, and keep it away.",
+    discussion: """
+      Launches of it that run there expire with the reason 'evicted': the current batch may finish, and another host \
+      goes on after its checkpoint. Nothing of it starts there again, also over restarts, until --allow takes that \
+      back. Without --host: from where it runs now; with --allow: back to every host.
+
+      Examples:
+        baton evict com.example.photos.export.42
+        baton evict 'com.example.photos.*' --host alpha
+        baton evict 'com.example.photos.*' --host alpha --allow
+      """)
+
+  @Argument(help: "The identifier, or the pattern of a definition.", transform: Arguments.pattern)
+  var identifier: IdentifierPattern
+
+  @Option(help: ArgumentHelp("This host, as 'baton hosts' has it.", valueName: "name")) var host: String?
+  @Flag(help: "Let it run there again.") var allow = false
+  @OptionGroup var client: ClientOptions
+  @OptionGroup var options: OutputOptions
+
+  func run() async throws {
+    let (pattern, host, isEvicted) = (identifier, host.map { HostName($0) }, !allow)
+    let hosts = try await client.connect { try await $0.setEvicted(pattern, from: host, isEvicted) }
+    Console.current.emit(options.output, list: hosts.map(json)) { hosts.map(line) }
+  }
+
+  private func line(_ host: HostName) -> String {
+    "\(identifier): "
+      + (allow ? "may run on \(host.rawValue.onOneLine) again" : "evicted from \(host.rawValue.onOneLine)")
+  }
+
+  private func json(_ host: HostName) -> JSONValue {
+    ["identifier": JSONValue(identifier.rawValue), "host": JSONValue(host.rawValue), "evicted": .bool(!allow)]
+  }
+}

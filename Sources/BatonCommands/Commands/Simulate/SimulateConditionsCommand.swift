@@ -1,0 +1,62 @@
+import ArgumentParser
+import BatonCoordinator
+import BatonModel
+
+struct SimulateConditionsCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "conditions",
+    abstract: "Put conditions in the place of a host's real ones, for a while.",
+    discussion: """
+      The host acts on them as on real ones: launches expire, and nothing starts that they forbid. Their source is \
+      'simulated' wherever they are shown. What is not named stays real. Naming conditions again replaces what was \
+      simulated before; --end takes everything back.
+
+      Examples:
+        baton simulate conditions alpha --power battery --battery 15
+        baton simulate conditions alpha --thermal serious --for 2m
+        baton simulate conditions alpha --end
+      """)
+
+  static let defaultTerm = Duration.seconds(600)
+  static let terms = Duration.seconds(1)...Duration.seconds(86_400)
+
+  @Argument(help: "The host's name, as 'baton hosts' has it.") var host: String
+  @OptionGroup var conditions: ConditionOptions
+
+  @Option(
+    name: .customLong("for"),
+    help: ArgumentHelp("How long, from 1s to 24h. Default: 10m.", valueName: "duration"),
+    transform: TimeArgument.duration)
+  var term: Duration?
+
+  @Flag(help: "Take back what is simulated there.") var end = false
+  @OptionGroup var client: ClientOptions
+  @OptionGroup var options: OutputOptions
+
+  func validate() throws {
+    let overrides = conditions.overrides
+    if end, !overrides.isEmpty || term != nil {
+      throw ValidationError("--end takes everything back: name no condition and no time with it.")
+    }
+    if !end, overrides.isEmpty {
+      throw ValidationError("Name a condition, such as --power battery, or take back what is simulated with --end.")
+    }
+    if let term, !Self.terms.contains(term) { throw ValidationError("--for must be from 1s to 24h.") }
+  }
+
+  func run() async throws {
+    let (name, overrides, term) = (HostName(host), conditions.overrides, end ? .zero : term ?? Self.defaultTerm)
+    try await client.connect { try await $0.simulateConditions(overrides, on: name, lasting: term) }
+    let json: JSONValue = [
+      "host": JSONValue(host), "simulated": JSONValue(overrides), "lastsSeconds": JSONValue(Int64(term.inSeconds)),
+    ]
+    Console.current.emit(options.output, json) { [line(overrides, term)] }
+  }
+
+  private func line(_ overrides: ConditionOverrides, _ term: Duration) -> String {
+    let name = host.onOneLine
+    if overrides.isEmpty { return "\(name): its real conditions count again" }
+    return "\(name): simulated for \(term.inWords): \(overrides.words.joined(separator: ", ")); take it back with: "
+      + "baton simulate conditions \(name) --end"
+  }
+}

@@ -1,0 +1,33 @@
+import ArgumentParser
+import BatonCoordinator
+import BatonModel
+
+struct SimulateLaunchCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "launch",
+    abstract: "Start a request that waits, whatever its times and the conditions of the host.",
+    discussion: """
+      What the host cannot do, or its owner forbids, still holds; so does what other launches hold there. Exit status 4 \
+      if no host can launch it even so, or if it does not wait.
+
+      Examples:
+        baton simulate launch com.example.report
+        baton simulate launch com.example.report --host alpha
+      """)
+
+  @OptionGroup var request: RequestArgument
+
+  @Option(help: ArgumentHelp("On this host. Default: the first that can.", valueName: "name")) var host: String?
+  @OptionGroup var client: ClientOptions
+  @OptionGroup var options: OutputOptions
+
+  func run() async throws {
+    let (request, host) = (request, host.map { HostName($0) })
+    let launch = try await client.connect { api in
+      try await api.simulateLaunch(request.identifier, number: request.request, on: host)
+    }
+    Console.current.emit(options.output, JSONValue(launch)) {
+      ["\(launch.name): launch \(launch.launch) on \(launch.host.rawValue.onOneLine), simulated"]
+    }
+  }
+}

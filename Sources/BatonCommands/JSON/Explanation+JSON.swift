@@ -1,0 +1,40 @@
+import BatonCoordinator
+import BatonModel
+import BatonStore
+
+extension JSONValue {
+  /// Everything that the text says, too.
+  init(_ explanation: Explanation, _ hosts: [HostReport]) {
+    self = [
+      "identifier": JSONValue(explanation.record.identifier.rawValue),
+      "request": JSONValue(explanation.record.number),
+      "state": JSONValue(explanation.record.state.rawValue),
+      "verdict": JSONValue(explanation.verdict.rawValue),
+      "eligibleAt": JSONValue(explanation.record.eligibleAt),
+      "position": JSONValue(explanation.position),
+      "advice": JSONValue(explanation.advice.isEmpty ? nil : explanation.advice),
+      "obstacles": .array(explanation.lines.map { JSONValue($0) }),
+      "hosts": .array(
+        hosts.map { host in
+          [
+            "name": JSONValue(host.name.rawValue), "state": JSONValue(host.state.rawValue),
+            "lastSeenAt": JSONValue(host.lastSeenAt),
+          ]
+        }),
+    ]
+  }
+
+  private init(_ line: Explanation.Line) {
+    self = [
+      "host": JSONValue(line.host?.rawValue),
+      "code": JSONValue(line.code),
+      "text": JSONValue(line.text),
+      "remedy": JSONValue(line.remedy),
+      "permanent": .bool(line.isPermanent),
+      "source": JSONValue(line.source),
+      "raw": JSONValue(line.raw.flatMap { $0.isEmpty ? nil : $0 }),
+      "reportedAt": JSONValue(line.reportedAt),
+      "clearsAt": JSONValue(line.clearsAt),
+    ]
+  }
+}

@@ -1,0 +1,39 @@
+import BatonModel
+
+/// One condition of a host, in words.
+struct ConditionFact: Hashable, Sendable {
+  var name: String
+  var value: String
+  var source: String
+  var raw: String
+
+  var isSimulated: Bool { source == ConditionOverrides.source }
+}
+
+extension Conditions {
+  /// Every condition, in the order in which people are shown them.
+  var facts: [ConditionFact] {
+    [
+      fact("power", power) { $0.rawValue }, fact("battery", battery) { "\($0) %" },
+      fact("low power mode", lowPowerMode) { $0 ? "on" : "off" }, fact("thermal", thermal) { $0.name },
+      fact("network", network) { $0.rawValue }, fact("idle", isIdle) { $0 ? "yes" : "no" },
+      fact("gpus", gpus) { gpus in gpus.isEmpty ? "none" : gpus.map(\.words).joined(separator: ", ") },
+      ConditionFact(name: "paused by owner", value: isPausedByOwner ? "yes" : "no", source: "worker", raw: ""),
+    ]
+  }
+
+  /// Names of those that `baton simulate conditions` put in the place of real ones.
+  var simulated: [String] { facts.filter(\.isSimulated).map(\.name) }
+
+  private func fact<Value>(_ name: String, _ reading: Reading<Value>, _ words: (Value) -> String) -> ConditionFact {
+    ConditionFact(name: name, value: reading.words(words), source: reading.source, raw: reading.raw)
+  }
+}
+
+extension Reading {
+  func words(_ words: (Value) -> String) -> String { value.map(words) ?? "unknown" }
+}
+
+extension GPU {
+  fileprivate var words: String { "\(name) (\(memoryBytes >> 20) MiB)" }
+}

@@ -1,0 +1,107 @@
+import BatonCoordinator
+import BatonModel
+import BatonStore
+
+/// `baton explain` for people: the verdict, what the request and the fleet have against a start, then host by host, and
+/// at the end what would start it.
+struct ExplanationText {
+  /// Where no terminal says how wide it is.
+  private static let usualColumns = 100
+
+  private let explanation: Explanation
+  private let hosts: [HostReport]
+  private let style: Style
+  private let width: Int
+  private let item: ObstacleText
+
+  init(_ explanation: Explanation, _ hosts: [HostReport], _ console: Console) {
+    self.explanation = explanation
+    self.hosts = hosts
+    style = console.style(of: .output)
+    width = max(40, console.outputColumns ?? Self.usualColumns)
+    item = ObstacleText(explanation, style: style, width: width, now: console.environment.now())
+  }
+
+  var lines: [String] {
+    var lines = verdict
+    for section in [section("the request", own(.request)), section("the fleet", own(.fleet))] + names.map(section)
+    where !section.isEmpty {
+      lines += [""] + section
+    }
+    return advice.isEmpty ? lines : lines + [""] + advice.map(style.bold)
+  }
+
+  private var verdict: [String] {
+    [style.bold("\(explanation.record.name):") + " " + sentence] + (explanation.position.map { [$0.queueText] } ?? [])
+  }
+
+  /// What it waits for is told below, with more.
+  private var sentence: String {
+    let record = explanation.record
+    switch (explanation.verdict, record.state) {
+    case (.impossible, _): return "\(record.state.rawValue); no known host can ever take it as the fleet is configured"
+    case (.waiting, .scheduled):
+      let isDated = record.eligibleAt != .distantFuture
+      return "scheduled" + (isDated ? ", eligible \(record.eligibleAt.dated(from: item.now))" : "")
+    case (.waiting, _), (.running, _), (.ended, _): return record.standing(at: item.now)
+    }
+  }
+
+  /// The one change, with the names that the person would have to fill in.
+  private var advice: [String] {
+    let host = names.first { explanation.advice.contains("on \($0.rawValue): ") }
+    return item.named(explanation.advice, host).onOneLine.wrapped(to: width)
+  }
+
+  private func own(_ subject: ObstacleName.Subject) -> [Explanation.Line] {
+    explanation.lines.filter { line in
+      line.host == nil && (ObstacleName(rawValue: line.code)?.subject == .fleet) == (subject == .fleet)
+    }
+  }
+
+  private func section(_ heading: String, _ obstacles: [Explanation.Line]) -> [String] {
+    obstacles.isEmpty ? [] : [style.bold(heading)] + obstacles.flatMap(item.lines)
+  }
+
+  // MARK: Hosts
+
+  /// Every known host, and those that only an obstacle names.
+  private var names: [HostName] {
+    let reported = hosts.map(\.name)
+    let others = Set(explanation.lines.compactMap(\.host)).subtracting(reported)
+    return reported + others.sorted()
+  }
+
+  private func section(_ name: HostName) -> [String] {
+    let obstacles = explanation.lines.filter { $0.host == name }
+    let report = hosts.first { $0.name == name }
+    let heading = style.bold(name.rawValue.onOneLine) + (report.map { ": \(standing($0))" } ?? "")
+    return [heading] + (report.map(lastReport) ?? [])
+      + (obstacles.isEmpty ? ["  nothing here keeps it from starting"] : obstacles.flatMap(item.lines))
+  }
+
+  private func standing(_ host: HostReport) -> String {
+    let age = host.lastSeenAt.map { $0.relative(to: item.now) }.map { $0 == "now" ? "just now" : $0 }
+    return style.paint(host.state.rawValue, host.state.colour)
+      + (age.map { host.state == .gone ? ", last heard of \($0)" : ", heard of \($0)" } ?? "")
+  }
+
+  /// What is known of a host that is gone.
+  private func lastReport(_ host: HostReport) -> [String] {
+    guard host.state == .gone else { return [] }
+    let isKnown = host.capabilities.slots > 0
+    let words = isKnown ? host.conditions.facts.map { "\($0.name) \($0.value)" }.joined(separator: ", ") : "none"
+    return item.block(ObstacleText.lastReport, words)
+  }
+}
+
+extension Int {
+  /// A position in the queue, in words.
+  var queueText: String {
+    switch self {
+    case 0: "no other request of its definition and priority goes before it"
+    case 1: "1 request of its definition and priority goes before it"
+    default: "\(self) requests of its definition and priority go before it"
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import BatonCoordinator
+import BatonModel
+import BatonStore
+
+/// One obstacle in a few short lines: what it is, who says so, when it ends, what to do.
+struct ObstacleText {
+  /// In the place of a code: what a host that is gone said of itself.
+  static let lastReport = "last report"
+
+  let now: Timestamp
+  private let identifier: JobIdentifier
+  private let style: Style
+  private let width: Int
+  /// Columns of the widest code or label, so that the texts of all sections stand below each other.
+  private let codeColumns: Int
+
+  init(_ explanation: Explanation, style: Style, width: Int, now: Timestamp) {
+    self.now = now
+    self.style = style
+    self.width = width
+    identifier = explanation.record.identifier
+    codeColumns = (explanation.lines.map(\.code) + [Self.lastReport]).map(\.columns).max() ?? 0
+  }
+
+  func lines(_ line: Explanation.Line) -> [String] {
+    block(line.code, line.text, line.isPermanent ? .red : nil)
+      + (source(of: line).map { block("", $0) } ?? [])
+      + (line.clearsAt.flatMap(ending).map { block("", $0) } ?? [])
+      + block("", "remedy: \(named(line.remedy, line.host))")
+  }
+
+  /// `  code   text`, the text wrapped under itself.
+  func block(_ code: String, _ text: String, _ colour: Style.Colour? = nil) -> [String] {
+    let indentation = 2 + codeColumns + 2
+    return text.onOneLine.wrapped(to: max(20, width - indentation)).enumerated().map { index, part in
+      "  \((index == 0 ? code : "").onOneLine.padded(to: codeColumns))  " + style.paint(part, colour)
+    }
+  }
+
+  private func source(of line: Explanation.Line) -> String? {
+    guard let source = line.source else { return nil }
+    let age = line.reportedAt.map { ", \($0.relative(to: now))" } ?? ""
+    let raw = line.raw.flatMap { $0.isEmpty ? nil : $0 }
+    switch source {
+    case "assumed": return "assumed, because nothing there says so" + (raw.map { " (\($0))" } ?? "")
+    case ConditionOverrides.source:
+      return "simulated" + age + (raw.map { " (in truth \($0))" } ?? "")
+        + named("; end it with: baton simulate conditions HOST --end", line.host)
+    default: return "says \(source)" + (raw.map { " (\($0))" } ?? "") + age
+    }
+  }
+
+  private func ending(_ clearsAt: Timestamp) -> String? {
+    clearsAt == .distantFuture ? nil : "clears at \(clearsAt.clock(on: now)) (\(clearsAt.relative(to: now)))"
+  }
+
+  /// The text with the names that the person would have to fill in: of the request, and of the host if there is one.
+  func named(_ text: String, _ host: HostName?) -> String {
+    let named = text.replacing("IDENTIFIER", with: identifier.rawValue)
+    return host.map { named.replacing("HOST", with: $0.rawValue) } ?? named
+  }
+}
+
+extension String {
+  /// The text in lines of at most `columns`, broken between words; a longer word has a line of its own.
+  func wrapped(to columns: Int) -> [String] {
+    var lines: [String] = []
+    for word in split(separator: " ") {
+      if let last = lines.last, last.columns + 1 + String(word).columns <= columns {
+        lines[lines.count - 1] = "\(last) \(word)"
+      } else {
+        lines.append(String(word))
+      }
+    }
+    return lines
+  }
+}

@@ -1,0 +1,60 @@
+import ArgumentParser
+import BatonModel
+
+/// Conditions of a host as options; what is not named is nil.
+struct ConditionOptions: ParsableArguments, Sendable {
+  @Option(
+    help: ArgumentHelp("external or battery.", valueName: "source"),
+    completion: .list(PowerSource.allCases.map(\.rawValue)), transform: Arguments.word)
+  var power: PowerSource?
+
+  @Option(help: ArgumentHelp("Charge of the battery, 0 to 100.", valueName: "percent"), transform: Arguments.percent)
+  var battery: Int?
+
+  @Option(
+    help: ArgumentHelp("true or false.", valueName: "on"), completion: .list(["true", "false"]),
+    transform: Arguments.truth)
+  var lowPowerMode: Bool?
+
+  @Option(
+    help: ArgumentHelp("nominal, fair, serious or critical.", valueName: "state"),
+    completion: .list(ThermalState.allCases.map(\.name)), transform: Arguments.thermal)
+  var thermal: ThermalState?
+
+  @Option(
+    help: ArgumentHelp("unavailable, metered or unmetered.", valueName: "state"),
+    completion: .list(NetworkState.allCases.map(\.rawValue)), transform: Arguments.word)
+  var network: NetworkState?
+
+  @Option(
+    help: ArgumentHelp("true or false.", valueName: "is"), completion: .list(["true", "false"]),
+    transform: Arguments.truth)
+  var idle: Bool?
+
+  var overrides: ConditionOverrides {
+    ConditionOverrides(
+      power: power, battery: battery, lowPowerMode: lowPowerMode, thermal: thermal, network: network, isIdle: idle)
+  }
+}
+
+extension ConditionOverrides {
+  /// `power battery`, `battery 15 %` …
+  var words: [String] {
+    [
+      power.map { "power \($0.rawValue)" }, battery.map { "battery \($0) %" },
+      lowPowerMode.map { "low power mode \($0 ? "on" : "off")" }, thermal.map { "thermal \($0.name)" },
+      network.map { "network \($0.rawValue)" }, isIdle.map { "idle \($0 ? "yes" : "no")" },
+    ].compactMap { $0 }
+  }
+}
+
+extension JSONValue {
+  /// With the keys of a host's conditions; null for what stays real.
+  init(_ overrides: ConditionOverrides) {
+    self = [
+      "power": JSONValue(overrides.power?.rawValue), "battery": JSONValue(overrides.battery),
+      "lowPowerMode": JSONValue(overrides.lowPowerMode), "thermal": JSONValue(overrides.thermal?.name),
+      "network": JSONValue(overrides.network?.rawValue), "idle": JSONValue(overrides.isIdle),
+    ]
+  }
+}

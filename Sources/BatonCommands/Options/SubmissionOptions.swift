@@ -1,0 +1,34 @@
+import ArgumentParser
+import BatonCoordinator
+import BatonModel
+
+/// What every command takes that submits.
+struct SubmissionOptions: ParsableArguments, Sendable {
+  @Option(
+    help: ArgumentHelp("JSON for the job, or @FILE; at most 64 KiB.", valueName: "json"), transform: Payload.bytes)
+  var payload: [UInt8]?
+
+  @Flag(help: "Wait until it has ended, as 'baton wait' does.") var wait = false
+  @OptionGroup var client: ClientOptions
+  @OptionGroup var options: OutputOptions
+
+  /// Submits, tells the answers and, with `--wait`, follows what was accepted to its end.
+  /// - Parameter isList: JSON is one array, because several may have been asked for.
+  /// - Throws: a failure without a message if one was refused, or did not succeed.
+  func submit(_ orders: [SubmissionOrder], isList: Bool = false) async throws {
+    let console = Console.current
+    let display = ProgressDisplay(console, to: .error)
+    let outcomes = try await Submitting(orders: orders, client: client, display: display).run()
+    console.tell(outcomes, options.output, isList: isList, awaitsEnd: wait)
+    if wait { try await follow(outcomes.compactMap(\.name), display, isList: isList) }
+    if let refused = outcomes.compactMap(\.refusedStatus).first { throw CommandFailure(refused) }
+  }
+
+  private func follow(_ names: [RequestName], _ display: ProgressDisplay, isList: Bool) async throws {
+    guard !names.isEmpty else { return }
+    let console = Console.current
+    let ended = try await client.follow(names, display: display)
+    if options.output != .table { console.emit(options.output, ended, isList: isList) }
+    try console.judge(ended)
+  }
+}

@@ -1,0 +1,88 @@
+package import BatonModel
+import BatonStore
+import Synchronization
+
+/// What `baton simulate` does: real launches, expiries and conditions, marked as simulated everywhere.
+extension Coordinator {
+  /// Starts a pending request now, whatever its times and the conditions of its host; its owner's word still holds.
+  /// - Parameter host: nil takes the first that can.
+  package func simulateLaunch(
+    _ identifier: JobIdentifier, number: Int?, on host: HostName?
+  ) async throws -> SimulatedLaunch {
+    if let host { try requireKnown(host) }
+    let record = try await pendingRequest(identifier, number)
+    try await learn(record.definition)
+    let requirementClass = RequirementClass(definition: record.definition, priority: record.priority)
+    let place = state.withLock { $0.dispatcher.reserveSimulated(requirementClass, identifier, on: host) }
+    guard case .reserved(let reservation) = place else { throw noPlace(place, for: identifier) }
+    let offer = SubmissionOffer.Offer(
+      host: reservation.host, incarnation: reservation.incarnation, gpus: reservation.places[0],
+      spanID: .randomSpanID())
+    var assignments: [Assignment] = []
+    defer {
+      decide { $0.dispatcher.settle(reservation, with: assignments, hasMore: true) }
+      watchers.changed(record.id)
+    }
+    let assignment = try await translating {
+      try await self.store.launchNow(record.id, on: offer, at: self.now().moment)
+    }
+    assignments = [assignment]
+    // The next request of a repeating definition may be there now.
+    state.withLock { $0.nextDue.join(NextDue(steady: now().steady)) }
+    return SimulatedLaunch(
+      identifier: identifier, number: record.number, launch: assignment.launch.number, host: reservation.host)
+  }
+
+  private func pendingRequest(_ identifier: JobIdentifier, _ number: Int?) async throws -> RequestRecord {
+    let record = try await request(identifier, number: number)
+    guard record.state.isPending else {
+      throw OperatorError.conflict(
+        "request \(record.number) of '\(identifier)' is \(record.state.rawValue), so it cannot be launched: "
+          + (record.state == .running
+            ? "wait for its end, or cancel it" : "submit it first (baton submit \(identifier))"))
+    }
+    return record
+  }
+
+  private func learn(_ id: DefinitionID) async throws {
+    guard state.withLock({ $0.dispatcher.definitions[id] == nil }), let definition = try await store.definition(id)
+    else { return }
+    state.withLock { $0.dispatcher.learn(id, definition) }
+  }
+
+  private func noPlace(_ place: Dispatcher.SimulatedPlace, for identifier: JobIdentifier) -> OperatorError {
+    guard case .none(let obstacles) = place else { return .conflict("'\(identifier)' has no place") }
+    let reasons = obstacles.map { ($0.host.map { "\($0): " } ?? "") + $0.obstacle.text + " (\($0.obstacle.remedy))" }
+    return .conflict("no host can launch '\(identifier)', not even simulated: " + reasons.joined(separator: "; "))
+  }
+
+  /// Asks the running launch to stop, as if for `reason`; it counts towards nothing, and the request goes on elsewhere.
+  package func simulateExpiry(
+    _ identifier: JobIdentifier, number: Int?, as reason: ExpiryReason?
+  ) async throws -> SimulatedLaunch {
+    let record = try await request(identifier, number: number)
+    let launch = LaunchKey(request: record.id, number: record.launches)
+    guard record.state == .running, let host = record.host else {
+      throw OperatorError.conflict(
+        "request \(record.number) of '\(identifier)' is \(record.state.rawValue), so nothing of it can expire")
+    }
+    decide { $0.dispatcher.expire(launch, .simulated(as: reason)) }
+    return SimulatedLaunch(identifier: identifier, number: record.number, launch: launch.number, host: host)
+  }
+
+  /// Puts these conditions in the place of the host's real ones, for a while; none at all takes them back.
+  package func simulateConditions(
+    _ overrides: ConditionOverrides, on host: HostName, lasting: Duration
+  ) async throws {
+    try requireKnown(host)
+    var isConnected = false
+    decide { state in
+      let (connected, effects) = state.dispatcher.simulate(overrides, on: host, lasting: lasting)
+      isConnected = connected
+      return effects
+    }
+    guard isConnected else {
+      throw OperatorError.conflict("the worker of host '\(host)' is not connected: look at 'baton hosts'")
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import BatonModel
+
+/// Launch time per day, of definitions and of hosts (contract, row 17).
+extension Dispatcher {
+  /// Nil while the definition's own daily allowance lasts, or if it has none.
+  func spentAllowance(of definition: Definition) -> Obstacle? {
+    guard let allowance = definition.dailyAllowance else { return nil }
+    var used = use[definition.pattern] ?? DailyUse()
+    for host in hosts.values {
+      for launch in host.launches.values where pattern(of: launch) == definition.pattern { charge(launch, to: &used) }
+    }
+    return used.used(at: now.steady) < allowance ? nil : .allowanceSpent(refillsAt: DailyUse.refill(after: now.steady))
+  }
+
+  private func hasSpentAllowance(_ host: HostState) -> Bool {
+    guard let allowance = host.host.capabilities.dailyAllowance else { return false }
+    var used = host.use
+    for launch in host.launches.values { charge(launch, to: &used) }
+    return used.used(at: now.steady) >= allowance
+  }
+
+  private func charge(_ launch: RunningState, to use: inout DailyUse) {
+    use.charge(now.steady - launch.startedSteady, at: now.steady)
+  }
+
+  private func pattern(of launch: RunningState) -> IdentifierPattern? {
+    definitions[launch.requirementClass.definition]?.pattern
+  }
+
+  /// Counts a launch that has ended.
+  mutating func charge(_ launch: RunningState, on host: HostName) {
+    if let pattern = pattern(of: launch) { charge(launch, to: &use[pattern, default: DailyUse()]) }
+    if var spent = hosts[host]?.use {
+      charge(launch, to: &spent)
+      hosts[host]?.use = spent
+    }
+  }
+
+  /// What has used its allowance up expires, and starts again when it refills.
+  mutating func enforceAllowances() -> [Effect] {
+    var effects: [Effect] = []
+    for name in hosts.keys.sorted() {
+      guard let state = hosts[name] else { continue }
+      let isSpent = hasSpentAllowance(state)
+      hosts[name]?.host.allowanceRefillsAt = isSpent ? DailyUse.refill(after: now.steady) : nil
+      if isSpent { effects += expireAll(on: name, .allowanceSpent) }
+    }
+    return effects + enforceAllowancesOfDefinitions()
+  }
+
+  private mutating func enforceAllowancesOfDefinitions() -> [Effect] {
+    var isSpent: [DefinitionID: Bool] = [:]
+    var spent: [LaunchKey] = []
+    for host in hosts.values {
+      for (key, launch) in host.launches where launch.expiring == nil {
+        let id = launch.requirementClass.definition
+        guard let definition = definitions[id], definition.dailyAllowance != nil else { continue }
+        let isOver = isSpent[id] ?? (spentAllowance(of: definition) != nil)
+        isSpent[id] = isOver
+        if isOver { spent.append(key) }
+      }
+    }
+    return spent.sorted().flatMap { expire($0, .allowanceSpent) }
+  }
+}

@@ -1,0 +1,73 @@
+package import BatonModel
+
+/// What operators ask of single hosts and requests.
+extension Dispatcher {
+  /// An operator's word, kept over restarts: launches of these identifiers leave the host, and start there no more until
+  /// it is taken back.
+  package mutating func setEvicted(
+    _ pattern: IdentifierPattern, from host: HostName, _ isEvicted: Bool
+  ) -> [Effect] {
+    if hosts[host] == nil { hosts[host] = .unknown(host) }
+    guard isEvicted else {
+      hosts[host]?.host.evictions.remove(pattern)
+      return []
+    }
+    hosts[host]?.host.evictions.insert(pattern)
+    let launches = hosts[host]?.launches.filter { pattern.matches($0.value.identifier) } ?? [:]
+    return launches.keys.sorted().flatMap { expire($0, .evicted) }
+  }
+
+  /// Where something of `pattern` runs, or, if `isEvicted`, what hosts it is evicted from.
+  package func hosts(with pattern: IdentifierPattern, isEvicted: Bool) -> [HostName] {
+    hosts.values.filter { state in
+      isEvicted
+        ? state.host.evictions.contains(pattern)
+        : state.launches.values.contains { pattern.matches($0.identifier) }
+    }.map(\.host.name).sorted()
+  }
+
+  /// Puts these conditions in the place of the host's real ones, for a while; false if its worker is not connected.
+  package func simulate(
+    _ overrides: ConditionOverrides, on host: HostName, lasting: Duration
+  ) -> (isConnected: Bool, effects: [Effect]) {
+    guard hosts[host]?.link == .attached else { return (false, []) }
+    return (true, [.send(host, .simulate(overrides, lasting: lasting))])
+  }
+
+  /// A place for a simulated launch, whatever the conditions of its host, or why there is none.
+  package enum SimulatedPlace: Hashable, Sendable {
+    case reserved(Reservation)
+    case none([HostObstacle])
+  }
+
+  /// - Parameter host: nil takes the first that can.
+  package mutating func reserveSimulated(
+    _ requirementClass: RequirementClass, _ identifier: JobIdentifier, on host: HostName?
+  ) -> SimulatedPlace {
+    guard let definition = definitions[requirementClass.definition] else { return .none([]) }
+    let candidates = host.map { [$0] } ?? hosts.keys.sorted()
+    var obstacles: [HostObstacle] = isPaused ? [HostObstacle(host: nil, obstacle: .fleetPaused)] : []
+    if candidates.isEmpty { obstacles.append(HostObstacle(host: nil, obstacle: .noHosts)) }
+    for name in candidates {
+      let found = hosts[name].map { state in
+        state.link == .attached
+          ? Policy.obstaclesOfSimulatedLaunch(for: definition, identifier, on: state.host) : [.hostGone]
+      }
+      if found == [], !isPaused, let reservation = reserve(requirementClass, definition, simulatedOn: name) {
+        return .reserved(reservation)
+      }
+      obstacles += (found ?? [.hostGone]).map { HostObstacle(host: name, obstacle: $0) }
+    }
+    return .none(obstacles)
+  }
+
+  private mutating func reserve(
+    _ requirementClass: RequirementClass, _ definition: Definition, simulatedOn name: HostName
+  ) -> Reservation? {
+    guard let state = hosts[name], let incarnation = state.incarnation else { return nil }
+    return Reservation(
+      requirementClass: requirementClass, host: name, incarnation: incarnation,
+      places: [takePlace(on: name, definition)],
+      news: ready[requirementClass]?.news ?? 0, grant: state.grant, number: openClaims.open())
+  }
+}

@@ -1,0 +1,85 @@
+import BatonModel
+
+/// Room for requests that a person waits for: discretionary launches of a lower priority give way (contract, row 32).
+extension Dispatcher {
+  /// Reservations without a place, for classes that a person waits for and that only held places keep from starting.
+  /// The store's answer says whether a request of the class is there at all; `settle` makes room for it then.
+  mutating func reservationsForRelief() -> [Reservation] {
+    ready.keys.sorted().filter { relief(for: $0) != nil }.compactMap { requirementClass in
+      guard let host = relief(for: requirementClass)?.host, let state = hosts[host], let incarnation = state.incarnation
+      else { return nil }
+      return Reservation(
+        requirementClass: requirementClass, host: host, incarnation: incarnation, places: [],
+        news: ready[requirementClass]?.news ?? 0, grant: state.grant, number: openClaims.open())
+    }
+  }
+
+  mutating func relieve(_ requirementClass: RequirementClass) -> [Effect] {
+    relief(for: requirementClass)?.victims.flatMap { expire($0, .preempted) } ?? []
+  }
+
+  /// Who has to give way, and where; nil if nobody has to, or can.
+  private func relief(for requirementClass: RequirementClass) -> (host: HostName, victims: [LaunchKey])? {
+    guard let definition = definitions[requirementClass.definition], definition.kind == .continued,
+      fleetObstacles(for: definition).isEmpty
+    else { return nil }
+    let candidates = hosts.values.filter { $0.link == .attached }.sorted { $0.host.name < $1.host.name }
+    // One that is free, or is about to be, needs no victim.
+    if candidates.contains(where: { hasRoom(for: definition, on: $0.withoutExpiring(definitions)) }) { return nil }
+    for host in candidates {
+      if let victims = victims(for: definition, requirementClass.priority, on: host) {
+        return (host.host.name, victims)
+      }
+    }
+    return nil
+  }
+
+  private func hasRoom(for definition: Definition, on host: HostState) -> Bool {
+    Policy.obstacles(for: definition, on: host.host).isEmpty
+  }
+
+  /// The least that has to go until there is room; nil if all that may go would not do.
+  private func victims(for definition: Definition, _ priority: Priority, on host: HostState) -> [LaunchKey]? {
+    var host = host.withoutExpiring(definitions)
+    var victims: [LaunchKey] = []
+    while !hasRoom(for: definition, on: host) {
+      guard let victim = Pressure.victim(among: yielding(to: priority, on: host)) else { return nil }
+      host.remove(victim, definitions)
+      victims.append(victim)
+    }
+    return victims
+  }
+
+  private func yielding(to priority: Priority, on host: HostState) -> [Pressure.Candidate] {
+    host.launches.compactMap { key, launch in
+      guard launch.requirementClass.priority < priority,
+        definitions[launch.requirementClass.definition]?.kind.isDiscretionary == true
+      else { return nil }
+      return Pressure.Candidate(
+        launch: key, atRisk: now.instant - launch.checkpointAt, progress: launch.progress)
+    }
+  }
+}
+
+extension RunningState {
+  /// 0 to 1.
+  fileprivate var progress: Double {
+    guard let completedUnits, let totalUnits, totalUnits > 0 else { return 0 }
+    return min(1, max(0, Double(completedUnits) / Double(totalUnits)))
+  }
+}
+
+extension HostState {
+  /// The host as it will be once everything that was asked to stop has.
+  fileprivate func withoutExpiring(_ definitions: [DefinitionID: Definition]) -> HostState {
+    var state = self
+    for (key, launch) in launches where launch.expiring != nil { state.remove(key, definitions) }
+    return state
+  }
+
+  fileprivate mutating func remove(_ launch: LaunchKey, _ definitions: [DefinitionID: Definition]) {
+    guard let running = launches.removeValue(forKey: launch) else { return }
+    host.usedSlots -= definitions[running.requirementClass.definition]?.requirements.slots ?? 1
+    host.usedGPUs.removeAll { running.gpus.contains($0) }
+  }
+}

@@ -1,0 +1,38 @@
+package import BatonModel
+package import BatonStore
+
+extension Dispatcher {
+  /// Takes over what the store says at a start: every live lease gets one full new term (promise P7), and hosts are
+  /// known by their last word until they say hello.
+  package mutating func restore(_ fleet: FleetRecord, at now: Now) {
+    self.now = now
+    lastTickAt = now.instant
+    definitions = fleet.definitions
+    isPaused = fleet.isPaused
+    use = fleet.use
+    paces = fleet.usualBatches.mapValues { Pace(inherited: $0) }
+    for requirementClass in fleet.readyClasses { noteReady(requirementClass) }
+    for record in fleet.hosts { hosts[record.name] = restored(record) }
+    for running in fleet.running {
+      let state = RunningState(
+        identifier: running.identifier, requirementClass: running.requirementClass, gpus: [],
+        expiring: running.expiring, startedSteady: running.startedSteady, seenAt: now.instant)
+      hold(running.launch, state, on: running.host)
+    }
+  }
+
+  private mutating func restored(_ record: HostRecord) -> HostState {
+    var state = HostState.unknown(record.name)
+    if let incarnation = record.incarnation { grant(incarnation, to: &state, at: now.instant) }
+    state.isDrainedByOperator = record.isDraining
+    state.host.isDraining = record.isDraining
+    state.host.evictions = record.evictions
+    state.use = record.use
+    if let word = record.word {
+      state.version = word.version
+      state.host.capabilities = word.capabilities
+      state.host.conditions = word.conditions
+    }
+    return state
+  }
+}

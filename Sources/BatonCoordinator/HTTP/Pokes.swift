@@ -1,0 +1,154 @@
+import BatonModel
+import BatonStore
+import BatonWire
+import HTTPTypes
+import Hummingbird
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// `POST /v1/pokes/IDENTIFIER`: the body is the payload, `?priority=10` goes at once, `Idempotency-Key` is the id that a
+/// retry repeats. It needs the token (`Authorization: Bearer …`) and a loopback `Host`, so that no page in a browser
+/// can poke.
+struct PokeRoute: Sendable {
+  let api: any OperatorAPI
+  let token: String
+
+  func add<Context: RequestContext>(to router: Router<Context>) {
+    router.post("/v1/pokes/:identifier") { request, context in
+      let identifier = context.parameters.get("identifier") ?? ""
+      return await self.answer(request, identifier).response
+    }
+  }
+
+  private func answer(_ request: Request, _ identifier: String) async -> PokeAnswer {
+    if let refusal = objection(to: request) { return refusal }
+    do {
+      let order = try await order(request, identifier)
+      let results = try await api.submit([order], by: Self.principal(request))
+      guard let result = results.first else { return PokeAnswer(.internalServerError, "internal", "no answer") }
+      return PokeAnswer(result)
+    } catch let answer as PokeAnswer {
+      return answer
+    } catch {
+      return PokeAnswer(.serviceUnavailable, "unavailable", "\(error)")
+    }
+  }
+
+  private func objection(to request: Request) -> PokeAnswer? {
+    guard Self.isLoopback(request.head.authority ?? "") else {
+      return PokeAnswer(
+        .misdirectedRequest, "notPermitted", "the Host header does not name loopback: use http://127.0.0.1:PORT")
+    }
+    guard TokenInterceptor.isEqual(request.headers[.authorization] ?? "", "Bearer \(token)") else {
+      return PokeAnswer(
+        .unauthorized, "notPermitted",
+        "the token is missing or another's: send 'Authorization: Bearer TOKEN' with the token of the coordinator's data folder"
+      )
+    }
+    return nil
+  }
+
+  private static func isLoopback(_ authority: String) -> Bool {
+    let hasPort = authority.contains(":") && !authority.hasSuffix("]")
+    let endpoint = try? HostPort(parsing: hasPort ? authority : authority + ":80")
+    return endpoint?.isLoopback ?? false
+  }
+
+  /// Whoever sends the poke may say who they are; the token says that they may.
+  private static func principal(_ request: Request) -> String {
+    HTTPField.Name("Baton-Principal").flatMap { request.headers[$0] }.map { String($0.prefix(255)) } ?? "http"
+  }
+
+  private func order(_ request: Request, _ name: String) async throws -> SubmissionOrder {
+    guard let identifier = JobIdentifier(name) else {
+      throw PokeAnswer(.badRequest, "invalid", "'\(name)' is not an identifier")
+    }
+    let priority = request.uri.queryParameters["priority"].map(String.init) ?? "5"
+    guard let poke = Int(priority).flatMap(PokePriority.init) else {
+      throw PokeAnswer(.badRequest, "invalid", "a poke has priority 5 or 10, not '\(priority)'")
+    }
+    let id = HTTPField.Name("Idempotency-Key").flatMap { request.headers[$0] } ?? [UInt8].random(count: 16).hexadecimal
+    guard (1...64).contains(id.utf8.count) else {
+      throw PokeAnswer(.badRequest, "invalid", "an Idempotency-Key has 1 to 64 bytes")
+    }
+    return SubmissionOrder(id: id, identifier: identifier, payload: try await payload(request), poke: poke)
+  }
+
+  private func payload(_ request: Request) async throws -> [UInt8]? {
+    do {
+      let buffer = try await request.body.collect(upTo: Submission.maximumPayloadBytes)
+      return buffer.readableBytes == 0 ? nil : Array(buffer.readableBytesView)
+    } catch {
+      throw PokeAnswer(
+        .contentTooLarge, "invalid", "a payload has at most \(Submission.maximumPayloadBytes) bytes: put it in a file")
+    }
+  }
+}
+
+/// What the poke came to, as JSON. The codes are those of gRPC and of the command line.
+private struct PokeAnswer: Error {
+  var status: HTTPResponse.Status
+  var body: Body
+
+  struct Body: Encodable {
+    var code: String?
+    var message: String?
+    var identifier: String?
+    var request: Int?
+    var state: String?
+    var eligibleAt: String?
+    var joined: Bool?
+    var warning: String?
+  }
+
+  init(_ status: HTTPResponse.Status, _ code: String, _ message: String) {
+    self.init(status: status, body: Body(code: code, message: message))
+  }
+
+  private init(status: HTTPResponse.Status, body: Body) {
+    self.status = status
+    self.body = body
+  }
+
+  init(_ result: SubmissionResult) {
+    switch result {
+    case .accepted(let receipt, _, let warning):
+      let body = Body(
+        identifier: receipt.identifier.rawValue, request: receipt.number, state: receipt.state.rawValue,
+        eligibleAt: receipt.eligibleAt == .distantFuture ? nil : receipt.eligibleAt.text, joined: receipt.replaced,
+        warning: warning)
+      self.init(status: .accepted, body: body)
+    case .refused(let code, let message):
+      self.init(Self.status(of: code), code, message)
+    }
+  }
+
+  private static func status(of code: String) -> HTTPResponse.Status {
+    switch code {
+    case "notPermitted": .forbidden
+    case "tooManyPendingTaskRequests": .tooManyRequests
+    case "immediateRunIneligible": .conflict
+    default: .serviceUnavailable
+    }
+  }
+
+  var response: Response {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    let bytes = (try? encoder.encode(body)) ?? Data("{}".utf8)
+    return Response(
+      status: status, headers: [.contentType: "application/json"],
+      body: ResponseBody(byteBuffer: ByteBuffer(bytes: Array(bytes) + Array("\n".utf8))))
+  }
+}
+
+extension Timestamp {
+  /// RFC 3339 in UTC, to the second.
+  fileprivate var text: String {
+    Date(timeIntervalSince1970: Double(nanoseconds) / 1e9).formatted(.iso8601)
+  }
+}

@@ -1,0 +1,38 @@
+/// How much of a daily allowance is used: launch time, counted per day of the steady clock (contract, row 17).
+package struct DailyUse: Hashable, Sendable {
+  /// Days since 1970 on the steady clock; an allowance refills when a day begins.
+  package var day: Int64
+  package var used: Duration
+
+  package init(day: Int64 = 0, used: Duration = .zero) {
+    self.day = day
+    self.used = used
+  }
+
+  private static let dayLength: Int64 = 86_400_000_000_000
+
+  private static func day(of steady: Timestamp) -> Int64 {
+    let (day, rest) = steady.nanoseconds.quotientAndRemainder(dividingBy: dayLength)
+    return rest < 0 ? day - 1 : day
+  }
+
+  /// When the day of `steady` ends.
+  package static func refill(after steady: Timestamp) -> Timestamp {
+    let (end, overflow) = (day(of: steady) + 1).multipliedReportingOverflow(by: dayLength)
+    return overflow ? .distantFuture : Timestamp(nanoseconds: end)
+  }
+
+  /// What is used on the day of `steady`.
+  package func used(at steady: Timestamp) -> Duration { Self.day(of: steady) == day ? used : .zero }
+
+  /// Counts launch time that ends at `steady`; what was before this day is the day's before.
+  package mutating func charge(_ duration: Duration, at steady: Timestamp) {
+    let today = Self.day(of: steady)
+    if today != day { self = DailyUse(day: today) }
+    used += min(max(duration, .zero), Self.sinceMidnight(steady))
+  }
+
+  private static func sinceMidnight(_ steady: Timestamp) -> Duration {
+    .nanoseconds(steady.nanoseconds - day(of: steady) * dayLength)
+  }
+}

@@ -1,0 +1,63 @@
+/// The refusals by their codes, which are Apple's. The page `Documentation/reasons.md` is made of these; a new case of
+/// `Refusal` does not compile without a name and its texts.
+package enum RefusalName: String, Hashable, Sendable, CaseIterable {
+  case notPermitted, tooManyPendingTaskRequests, unavailable, immediateRunIneligible
+}
+
+extension Refusal {
+  package var name: RefusalName {
+    switch self {
+    case .notPermitted: .notPermitted
+    case .tooManyPending: .tooManyPendingTaskRequests
+    case .unavailable: .unavailable
+    case .immediateRunIneligible: .immediateRunIneligible
+    }
+  }
+}
+
+extension RefusalName {
+  /// What it means, in a sentence or two of Markdown.
+  package var meaning: String {
+    switch self {
+    case .notPermitted:
+      "The identifier is not defined, or the coordinator's `permittedIdentifiers` leave it out. The message names the "
+        + "nearest identifier that is."
+    case .tooManyPendingTaskRequests:
+      "As many requests are pending as `pendingLimit` of the definition or `limits.pending` of the coordinator allows; "
+        + "the message says which, and how many."
+    case .unavailable:
+      "The coordinator takes nothing now: it is shutting down, or its store cannot be written or is overloaded."
+    case .immediateRunIneligible:
+      "The definition has `strategy: fail`, and nothing can start it at once. The message has every obstacle; nothing "
+        + "was left behind."
+    }
+  }
+
+  package var remedy: String {
+    switch self {
+    case .notPermitted: "apply a definition for it (baton apply FILE), or correct the identifier"
+    case .tooManyPendingTaskRequests: "wait until some have started, cancel some, or raise the limit"
+    case .unavailable: "submit again in a moment, with the same id; make room on the store's disk if it is full"
+    case .immediateRunIneligible: "submit again later, or declare 'strategy: queue'"
+    }
+  }
+
+  /// Of a command that was refused (design, section 6).
+  package var exitStatus: Int32 {
+    switch self {
+    case .tooManyPendingTaskRequests, .immediateRunIneligible: 4
+    case .unavailable: 75
+    case .notPermitted: 77
+    }
+  }
+
+  /// Of the HTTP answer.
+  package var httpStatus: Int {
+    switch self {
+    case .notPermitted: 403
+    case .immediateRunIneligible: 409
+    case .tooManyPendingTaskRequests: 429
+    case .unavailable: 503
+    }
+  }
+}

@@ -1,0 +1,30 @@
+/// What `baton show` lists of a request beside its launches, by name. The page `Documentation/reasons.md` is made of
+/// these; a test finds names that the store or the coordinator notes and this list lacks.
+package enum RequestEventName: String, Hashable, Sendable, CaseIterable {
+  case replaced, poked, pokedAtOnce, retried, skippedBatch, suspect, ignoredExpiry, simulatedLaunch
+
+  /// What happened, in a sentence or two of Markdown.
+  package var meaning: String {
+    switch self {
+    case .replaced: "A newer submission took the place of this one, which had not been launched; number and trace stay."
+    case .poked: "A poke joined the request while it waited. Its payload is the request's now."
+    case .pokedAtOnce: "A poke of priority 10 asked for the request, whatever the spacing. It is recorded for audits."
+    case .retried: "An operator let the failed request go on at its checkpoint: `baton retry`."
+    case .skippedBatch: "An operator passed over the batch that failed: `baton retry --skip-batch`."
+    case .suspect: "A launch has made no progress for its `stallAfter`. At twice that it expires, `stalled`."
+    case .ignoredExpiry: "A launch did not end by its deadline after it was asked to stop, and was ended."
+    case .simulatedLaunch: "`baton simulate launch` started a launch, whatever the times and conditions."
+    }
+  }
+
+  /// What `detail` has.
+  package var detail: String {
+    switch self {
+    case .replaced, .poked, .pokedAtOnce: "who asked for it"
+    case .retried: "nothing"
+    case .skippedBatch: "the number of the batch"
+    case .suspect: "for how long, and where"
+    case .ignoredExpiry, .simulatedLaunch: "the host"
+    }
+  }
+}

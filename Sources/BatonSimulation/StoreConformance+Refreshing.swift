@@ -1,0 +1,88 @@
+import BatonModel
+import BatonStore
+
+/// What a refresh found decides how soon the next one comes (contract, row 42).
+extension StoreConformance {
+  static let refreshing: [Case] = [
+    Case("refreshes that find nothing come less often, up to four times, until one finds something", rows: [42]) { s in
+      let definition = try await s.define("job", .refresh).id
+      try await s.connect()
+      for (result, spacing) in [
+        (RefreshResult.noData, 900), (.noData, 1800), (.noData, 3600), (.noData, 3600), (.newData, 900), (.noData, 900),
+      ] {
+        try await s.expectSpacing(.seconds(spacing), after: result, of: definition)
+      }
+    },
+    Case("what is lengthened is the interval of its repetition, if that is the longer one", rows: [42]) { s in
+      let definition = try await s.define("job", .refresh) { $0.repeatEvery = .seconds(1200) }.id
+      try await s.connect()
+      let begun = s.now
+      try await s.end(try await s.start(definition, .utility), .finished, .noData)
+      s.advance(.seconds(1200))
+      try expect(try await s.promote(), ["job"], "the second refresh")
+      let second = try await s.end(try await s.start(definition, .utility), .finished, .noData)
+      try expect(second.nextDue, begun.due(.seconds(1200 + 2400)), "when the third one is due")
+    },
+    Case("a refresh that says nothing of what it found counts as having found something", rows: [42]) { s in
+      let definition = try await s.define("job", .refresh).id
+      try await s.connect()
+      for (result, spacing) in [(RefreshResult.noData, 900), (.noData, 1800), (nil, 900), (.noData, 900)] {
+        try await s.expectSpacing(.seconds(spacing), after: result, of: definition)
+      }
+    },
+    Case("a refresh that reports a failure failed, and is tried again by the retry rule", rows: [42]) { s in
+      let (definition, launch) = try await s.running("job", .refresh)
+      let answer = try await s.end(launch, .finished, .failed)
+      try expect([answer.state], [.scheduled], "the state")
+      try expect(answer.nextDue, s.now.due(.seconds(30)), "when it is tried again")
+      let history = try await s.store.launches(of: launch.request)
+      try expect(history.map(\.outcome), ["failed"], "the launch's outcome")
+      try expect(history.map(\.reason), ["the refresh reported that it failed"], "its reason")
+      s.advance(.seconds(30))
+      try expect(try await s.promote(), ["job"], "promoted")
+      try expect(
+        try await s.end(try await s.start(definition, .utility), .finished, .failed).state, .failed, "after the second")
+      try expect(try await s.record(launch.request).ledger.failures, 2, "failures")
+    },
+    Case("a launch that did not finish says nothing of what is new", rows: [42]) { s in
+      let (definition, first) = try await s.running("job", .refresh)
+      try await s.end(first, .finished, .noData)
+      s.advance(.seconds(3600))
+      try await s.submit("job", to: definition)
+      let second = try await s.start(definition, .utility)
+      try await s.end(second, .expired(.hostBusy))
+      try await s.end(try await s.start(definition, .utility), .lost)
+      try await s.end(try await s.start(definition, .utility), .finished, .noData)
+      let next = try await s.submit("job", to: definition)
+      try expect(next.due, s.now.due(.seconds(1800)), "when the next one is due")
+    },
+    Case("results of jobs that are not spaced change nothing", rows: [42]) { s in
+      let (frequent, first) = try await s.running("job", .refresh) { $0.allowFrequent = true }
+      let (processing, second) = try await s.running("other")
+      for launch in [first, second] { try await s.end(launch, .finished, .noData) }
+      try expect(try await s.submit("job", to: frequent).state, .ready, "a frequent refresh")
+      try expect(try await s.submit("other", to: processing).state, .ready, "a processing job")
+    },
+  ]
+}
+
+extension StoreScenario {
+  @discardableResult
+  func end(_ launch: LaunchKey, _ outcome: LaunchOutcome, _ result: RefreshResult?) async throws -> EndingAnswer {
+    let ending = Ending(launch: launch, outcome: outcome, result: result)
+    return try require(try await store.end([ending], at: now).first, "end's answer")
+  }
+
+  /// Runs one refresh, which ends with `result`: the next one waits for `spacing` from its first launch. Goes on when
+  /// it has.
+  fileprivate mutating func expectSpacing(
+    _ spacing: Duration, after result: RefreshResult?, of definition: DefinitionID
+  ) async throws {
+    try await submit("job", to: definition)
+    try await end(try await start(definition, .utility), .finished, result)
+    let next = try await submit("job", to: definition)
+    try expect(next.due, now.due(spacing), "when the next one is due after \(String(describing: result))")
+    advance(spacing)
+    _ = try await promote()
+  }
+}

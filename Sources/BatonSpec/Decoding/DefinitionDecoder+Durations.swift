@@ -1,0 +1,42 @@
+import BatonModel
+
+/// The keys that set a time which Baton otherwise chooses itself; `Documentation/limits.md` lists them.
+extension DefinitionDecoder {
+  mutating func readDurations(_ fields: Fields, into definition: inout Definition) {
+    definition.closingWindow = duration(fields["closingWindow"], in: Limits.closingWindow)
+    definition.stallAfter = duration(fields["stallAfter"], in: Limits.stallAfter)
+    definition.dailyAllowance = duration(fields["dailyAllowance"], in: Limits.dailyAllowance)
+    definition.pokeSpacing = duration(fields["pokeSpacing"], in: Limits.pokeSpacing)
+  }
+
+  mutating func duration(_ field: Field?, in range: ClosedRange<Duration>) -> Duration? {
+    guard let field, let duration = parsed(field, DurationText.examples, DurationText.parse) else { return nil }
+    if range.contains(duration) { return duration }
+    let bounds = "\(DurationText.text(range.lowerBound)) to \(DurationText.text(range.upperBound))"
+    return refused(field, "a duration from \(bounds)")
+  }
+
+  /// The lead of SIGTERM is a part of the closing window, whether that was written or follows the kind.
+  /// - Parameter kind: nil if it could not be read; then nothing is known of the window.
+  mutating func checkLead(of definition: Definition, _ kind: JobKind?, _ fields: Fields) {
+    guard let lead = definition.work?.terminateBefore, let entry = leadEntry(fields["work"]) else { return }
+    if definition.work?.onExpiry == .terminate {
+      report.warning(
+        "'work.terminateBefore' changes nothing: with 'onExpiry: terminate' SIGTERM comes at once; remove one of them",
+        at: entry.keyPosition)
+    }
+    // A window that could not be read is told already.
+    guard let kind, fields["closingWindow"] == nil || definition.closingWindow != nil else { return }
+    let window = definition.closingWindow ?? kind.closingWindow
+    guard lead > window else { return }
+    let origin = definition.closingWindow == nil ? " of kind \(kind.rawValue)" : ""
+    report.error(
+      "'work.terminateBefore' must be at most the closing window\(origin), \(DurationText.text(window)), "
+        + "not \(entry.value.summary); shorten it, or set a longer 'closingWindow'", at: entry.value.position)
+  }
+
+  private func leadEntry(_ work: Field?) -> Node.Entry? {
+    guard case .mapping(let entries)? = work?.value.content else { return nil }
+    return entries.first { $0.key == "terminateBefore" }
+  }
+}

@@ -1,0 +1,20 @@
+internal import BatonModel
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
+
+extension HostWord {
+  func canonicalJSON() throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return String(decoding: try encoder.encode(self), as: UTF8.self)
+  }
+
+  /// Nil for what another version wrote and this one cannot read: the host says it anew when it connects.
+  init?(canonicalJSON: String) {
+    do { self = try JSONDecoder().decode(HostWord.self, from: Data(canonicalJSON.utf8)) } catch { return nil }
+  }
+}

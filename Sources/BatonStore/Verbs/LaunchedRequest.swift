@@ -1,0 +1,86 @@
+internal import BatonModel
+
+/// A launched request as the end of its last launch finds it.
+struct LaunchedRequest {
+  var id: RequestID
+  var identifierID: Int64
+  var identifier: JobIdentifier
+  var number: Int
+  var requirementClass: RequirementClass
+  var state: RequestState
+  var eligibleAt: Timestamp
+  var launches: Int
+  var ledger: Ledger
+  var batches: Int
+  var reachesEnd: Bool
+  var noDataInRow: Int
+  var hasWaitingRequest: Bool
+  // Of the last launch.
+  var firstBatch: Int
+  var host: Int64
+  var startedSteady: Timestamp
+  var isExpiring: Bool
+  var isSimulated: Bool
+}
+
+extension Verbs {
+  func launched(_ id: RequestID) throws -> LaunchedRequest? {
+    try prepare(.launchedRequest).first(id.rawValue) { row in
+      LaunchedRequest(
+        id: id, identifierID: row.int64(0), identifier: JobIdentifier(trusted: row.text(1)), number: row.int(2),
+        requirementClass: RequirementClass(
+          definition: DefinitionID(row.int64(3)), priority: Priority(code: row.int(4))),
+        state: RequestState(code: row.int(5)), eligibleAt: row.time(6), launches: row.int(7),
+        ledger: Ledger(
+          failures: row.int(8), losses: row.int(9), strikes: row.int(10), cancelledBy: row.optionalText(11)),
+        batches: row.int(12), reachesEnd: row.bool(13), noDataInRow: row.int(14), hasWaitingRequest: row.bool(15),
+        firstBatch: row.int(16), host: row.int64(17), startedSteady: row.time(18), isExpiring: row.bool(19),
+        isSimulated: row.bool(20))
+    }
+  }
+}
+
+extension LaunchedRequest {
+  /// By its last launch.
+  var committedBatches: Int { batches - firstBatch }
+
+  /// A simulated launch brings the request no nearer to quarantine.
+  mutating func end(
+    _ outcome: LaunchOutcome, retry: RetryRule, losses: LossRule, countsAsLoss: Bool
+  ) -> Ledger.Verdict {
+    var judged = outcome
+    if isSimulated, case .expired(let reason) = outcome, reason.isStrike { judged = .expired(.simulated(as: reason)) }
+    return ledger.end(
+      judged, committedBatches: committedBatches, reachedEnd: reachesEnd, retry: retry, losses: losses,
+      countsAsLoss: countsAsLoss && !isSimulated)
+  }
+}
+
+extension Ending {
+  /// A refresh that says that it failed did, as if it had thrown (contract, row 42).
+  var judgedByResult: Ending {
+    guard result == .failed, outcome == .finished else { return self }
+    var ending = self
+    ending.outcome = .failed("the refresh reported that it failed")
+    return ending
+  }
+
+  /// A launch that did all its work finished, whatever a stop signal made of its exit status; one that was lost stays
+  /// lost.
+  func outcomeKept(reachedEnd: Bool) -> LaunchOutcome { reachedEnd && outcome != .lost ? .finished : outcome }
+}
+
+extension Query {
+  /// Where there is no progress or no launch, 0 is read.
+  static let launchedRequest = Query(
+    """
+    SELECT r.identifier, i.name, r.number, r.definition, r.priority, r.state, r.eligible_at, r.launches,
+      r.failures, r.losses, r.strikes, r.cancelled_by, p.batches, p.reaches_end,
+      i.no_data_in_row,
+      (SELECT w.id FROM request w WHERE w.identifier = r.identifier AND w.launches = 0 AND w.state <= 1) IS NOT NULL,
+      l.first_batch, r.host, l.started_steady, l.expiring_reason IS NOT NULL, l.is_simulated
+    FROM request r JOIN identifier i ON i.id = r.identifier LEFT JOIN progress p ON p.request = r.id
+      LEFT JOIN launch l ON l.request = r.id AND l.number = r.launches
+    WHERE r.id = ?
+    """)
+}

@@ -1,0 +1,26 @@
+internal import BatonModel
+
+extension Verbs {
+  package func saveClock(_ reading: ClockReading) throws {
+    try prepare(.saveClock).run(
+      reading.moment.date, reading.moment.steady, reading.boot, reading.instant.nanoseconds)
+  }
+
+  func clock() throws -> ClockReading? {
+    try prepare(.clock).first { row in
+      ClockReading(
+        moment: Moment(date: row.time(0), steady: row.time(1)), boot: row.text(2),
+        instant: Instant(nanoseconds: row.int64(3)))
+    }
+  }
+}
+
+extension Query {
+  static let clock = Query("SELECT date, steady, boot, instant FROM clock WHERE id = 1")
+  static let saveClock = Query(
+    """
+    INSERT INTO clock (id, date, steady, boot, instant) VALUES (1, ?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET date = excluded.date, steady = excluded.steady, boot = excluded.boot,
+      instant = excluded.instant
+    """)
+}

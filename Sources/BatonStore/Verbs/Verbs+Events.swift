@@ -1,0 +1,31 @@
+package import BatonModel
+
+extension Verbs {
+  /// Adds to the history that `events(of:)` answers.
+  func note(_ name: String, detail: String?, of request: Int64, at now: Moment) throws {
+    try prepare(.insertEvent).run(request, request, now.date, name, detail)
+  }
+
+  package func note(_ event: String, detail: String?, of request: RequestID, at now: Moment) throws {
+    guard try prepare(.requestExists).first(request.rawValue, row: { _ in true }) == true else { return }
+    try note(event, detail: detail?.bounded(toBytes: Self.maximumDetailBytes), of: request.rawValue, at: now)
+  }
+
+  private static let maximumDetailBytes = 4096
+
+  package func events(of request: RequestID) throws -> [EventRecord] {
+    try prepare(.events).all(request.rawValue) { row in
+      EventRecord(at: row.time(0), name: row.text(1), detail: row.optionalText(2))
+    }
+  }
+}
+
+extension Query {
+  static let requestExists = Query("SELECT 1 FROM request WHERE id = ?")
+  static let events = Query("SELECT at, name, detail FROM event WHERE request = ? ORDER BY position")
+  static let insertEvent = Query(
+    """
+    INSERT INTO event (request, position, at, name, detail)
+    VALUES (?, (SELECT coalesce(max(position), 0) + 1 FROM event WHERE request = ?), ?, ?, ?)
+    """)
+}

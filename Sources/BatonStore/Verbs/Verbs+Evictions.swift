@@ -1,0 +1,46 @@
+package import BatonModel
+
+extension Verbs {
+  package func setEvicted(_ pattern: IdentifierPattern, from host: HostName, _ isEvicted: Bool) throws {
+    try requireHost(host)
+    try prepare(isEvicted ? .evict : .allow).run(pattern.rawValue, host.rawValue)
+    knownEvictions = nil
+  }
+
+  func isEvicted(_ identifier: JobIdentifier, from host: Int64) throws -> Bool {
+    try evictions(from: host).contains { $0.matches(identifier) }
+  }
+
+  /// Read once, and again when they were changed: most hosts have none.
+  func evictions(from host: Int64) throws -> [IdentifierPattern] {
+    if let knownEvictions { return knownEvictions[host] ?? [] }
+    let found = try allEvictions()
+    knownEvictions = found
+    return found[host] ?? []
+  }
+
+  /// By the number of the host.
+  func allEvictions() throws -> [Int64: [IdentifierPattern]] {
+    let rows = try prepare(.evictions).all { (host: $0.int64(0), pattern: IdentifierPattern(trusted: $0.text(1))) }
+    return Dictionary(grouping: rows, by: \.host).mapValues { $0.map(\.pattern) }
+  }
+}
+
+extension Query {
+  static let evict = Query(
+    """
+    INSERT INTO eviction (pattern, host) SELECT ?1, id FROM host WHERE name = ?2 ON CONFLICT (host, pattern) DO NOTHING
+    """)
+  static let allow = Query(
+    "DELETE FROM eviction WHERE pattern = ?1 AND host = (SELECT id FROM host WHERE name = ?2)")
+  static let evictions = Query("SELECT host, pattern FROM eviction ORDER BY host, pattern")
+  /// Those of a class whose identifier is not evicted from a host.
+  static let oldestReadyNotEvicted = Query(
+    candidateColumns + """
+       WHERE r.state = 1 AND r.definition = ? AND r.priority = ? AND NOT EXISTS (
+        SELECT 1 FROM eviction e WHERE e.host = ? AND (e.pattern = i.name
+          OR substr(e.pattern, -2) = '.*' AND length(i.name) >= length(e.pattern)
+            AND substr(i.name, 1, length(e.pattern) - 1) = substr(e.pattern, 1, length(e.pattern) - 1)))
+      ORDER BY r.id LIMIT ?
+      """)
+}

@@ -1,0 +1,35 @@
+internal import BatonModel
+
+/// Strategy `fail`: now or not at all (contract, row 35).
+extension Verbs {
+  /// Why a request that must start at once cannot, with every obstacle that is known; nil if it can. Writes nothing.
+  func refusalToWait(
+    _ offer: SubmissionOffer, _ new: NewRequest, _ known: IdentifierRow?, at now: Moment
+  ) throws -> Refusal? {
+    var found = obstacles(to: new, known, at: now).map { HostObstacle(host: nil, obstacle: $0) }
+    switch offer.refusal {
+    case .immediateRunIneligible(let others): return .immediateRunIneligible(found + others)
+    case .notPermitted, .tooManyPending, .unavailable: return offer.refusal
+    case nil: break
+    }
+    if let obstacle = try obstacle(to: offer.host, new.identifier) { found.append(obstacle) }
+    return found.isEmpty ? nil : .immediateRunIneligible(found)
+  }
+
+  /// Of the request itself. One that waits already goes first, and is not replaced by one that might not start.
+  private func obstacles(to new: NewRequest, _ known: IdentifierRow?, at now: Moment) -> [Obstacle] {
+    Readiness.obstacles(
+      earliest: new.earliest,
+      spacedUntil: known?.history.spacedUntil(new.definition.definition, poke: new.poke),
+      before: [known?.liveNumber, known?.waiting?.number].compactMap { $0 }, at: now)
+  }
+
+  /// Of the host that is offered.
+  private func obstacle(to offer: SubmissionOffer.Offer?, _ identifier: JobIdentifier) throws -> HostObstacle? {
+    guard let offer else { return HostObstacle(host: nil, obstacle: .noHosts) }
+    guard let host = try holder(offer.host, offer.incarnation) else {
+      return HostObstacle(host: offer.host, obstacle: .hostGone)
+    }
+    return try isEvicted(identifier, from: host) ? HostObstacle(host: offer.host, obstacle: .evicted) : nil
+  }
+}

@@ -1,0 +1,77 @@
+internal import BatonModel
+
+/// A request that is about to be the waiting one of its identifier, whoever asks for it.
+struct NewRequest {
+  var identifier: JobIdentifier
+  var definition: FrozenDefinition
+  var priority: Priority
+  var payload: [UInt8]?
+  var earliest: Earliest
+  var principal: String
+  var trace: TraceContext
+  var parentSpanID: [UInt8]?
+  /// Set if a poke asks for it.
+  var poke: PokePriority?
+
+  /// The poke that it stands for once it took the place of `waiting`: the most urgent of them. A submission that is no
+  /// poke takes the mark away.
+  func mark(over waiting: IdentifierRow.Waiting?) -> PokePriority? {
+    poke.map { $0 == .immediate ? .immediate : waiting?.poke ?? $0 }
+  }
+}
+
+/// What the store knows of an identifier before a request joins it.
+struct IdentifierRow {
+  var id: Int64
+  var lastNumber: Int
+  var history: LaunchHistory
+  /// Of the chain of a repeating definition: the time that the next ones are counted from.
+  var anchor: Earliest?
+  var waiting: Waiting?
+  /// Number of the live request.
+  var liveNumber: Int?
+
+  struct Waiting {
+    var id: Int64
+    var number: Int
+    var state: RequestState
+    var definition: DefinitionID
+    var poke: PokePriority?
+  }
+}
+
+extension Verbs {
+  /// Nil if no request of it was ever submitted.
+  func identifier(_ name: JobIdentifier) throws -> IdentifierRow? {
+    let row = try prepare(.identifier).first(name.rawValue) { row in
+      IdentifierRow(
+        id: row.int64(0), lastNumber: row.int(1),
+        history: LaunchHistory(lastFirstLaunch: row.optionalTime(2), noDataInRow: row.int(3)),
+        anchor: row.optionalTime(4).map { Earliest(at: $0, isDated: row.bool(5)) })
+    }
+    guard var row else { return nil }
+    row.waiting = try waiting(of: row.id)
+    row.liveNumber = try prepare(.liveOfIdentifier).first(row.id) { $0.int(0) }
+    return row
+  }
+
+  private func waiting(of identifier: Int64) throws -> IdentifierRow.Waiting? {
+    try prepare(.waitingOfIdentifier).first(identifier) { row in
+      IdentifierRow.Waiting(
+        id: row.int64(0), number: row.int(1), state: RequestState(code: row.int(2)),
+        definition: DefinitionID(row.int64(3)), poke: row.poke(4))
+    }
+  }
+}
+
+extension Query {
+  static let identifier = Query(
+    """
+    SELECT id, last_number, last_first_launch_at, no_data_in_row, anchor_at, anchor_is_dated FROM identifier
+    WHERE name = ?
+    """)
+  static let waitingOfIdentifier = Query(
+    "SELECT id, number, state, definition, poke FROM request WHERE identifier = ? AND launches = 0 AND state <= 1")
+  static let liveOfIdentifier = Query(
+    "SELECT number FROM request WHERE identifier = ? AND launches > 0 AND state <= 2")
+}

@@ -1,0 +1,37 @@
+package import BatonModel
+internal import GRDB
+internal import GRDBSQLite
+
+extension Verbs {
+  /// The pokes that a request stands for, oldest first; each is kept as long as its id is.
+  package func pokes(of request: RequestID) throws -> [PokeRecord] {
+    try prepare(.pokes).all(request.rawValue) { row in
+      PokeRecord(
+        id: row.text(0), at: row.time(1), priority: row.poke(2) ?? .considerate, principal: row.text(3))
+    }
+  }
+
+  /// An immediate poke is audited: whoever sent it is named in the request's history.
+  func notePoke(_ new: NewRequest, of request: Int64, at now: Moment) throws {
+    try note(
+      new.poke == .immediate ? "pokedAtOnce" : "poked", detail: new.principal.isEmpty ? nil : new.principal,
+      of: request, at: now)
+  }
+
+  /// Of the submission that was just remembered.
+  func rememberPoke(_ submission: Submission, for request: RequestID, at now: Moment) throws {
+    guard let poke = submission.poke else { return }
+    try prepare(.insertPoke).run(
+      sqlite3_last_insert_rowid(db.sqliteConnection), request.rawValue, now.date, poke.rawValue, submission.principal)
+  }
+}
+
+extension Query {
+  static let pokes = Query(
+    """
+    SELECT s.key, p.at, p.priority, p.principal FROM poke p JOIN submission s ON s.id = p.submission
+    WHERE p.request = ? ORDER BY p.submission
+    """)
+  static let insertPoke = Query(
+    "INSERT INTO poke (submission, request, at, priority, principal) VALUES (?, ?, ?, ?, ?)")
+}

@@ -1,0 +1,45 @@
+package import BatonModel
+
+extension Verbs {
+  /// How many requests of its class go before it: what is ready and older; what becomes eligible earlier. Dates and
+  /// times of the steady clock are compared as the clocks stood when they were kept last.
+  package func position(of request: RequestID) throws -> Int? {
+    guard let record = try self.request(request) else { return nil }
+    let (definition, priority) = (record.definition.rawValue, record.priority.rawValue)
+    switch record.state {
+    case .ready: return try prepare(.readyBefore).first(definition, priority, request.rawValue) { $0.int(0) }
+    case .scheduled: return try scheduledPosition(of: record)
+    case .running, .succeeded, .failed, .cancelled: return nil
+    }
+  }
+
+  private func scheduledPosition(of record: RequestRecord) throws -> Int {
+    let (definition, priority) = (record.definition.rawValue, record.priority.rawValue)
+    let moment = try clock()?.moment ?? Moment(Timestamp(nanoseconds: 0))
+    let (steady, date) =
+      record.isDated
+      ? (Earliest(at: record.eligibleAt, isDated: true).steady(at: moment), record.eligibleAt)
+      : (record.eligibleAt, moment.date(ofSteady: record.eligibleAt))
+    let ready = try prepare(.readyBefore).first(definition, priority, Int64.max) { $0.int(0) } ?? 0
+    let timed = try prepare(.eligibleBefore).first(steady, definition, priority) { $0.int(0) } ?? 0
+    let dated = try prepare(.datedBefore).first(date, definition, priority) { $0.int(0) } ?? 0
+    return ready + timed + dated
+  }
+}
+
+extension Query {
+  static let readyBefore = Query(
+    """
+    SELECT count(*) FROM request INDEXED BY request_ready WHERE state = 1 AND definition = ? AND priority = ? AND id < ?
+    """)
+  static let eligibleBefore = Query(
+    """
+    SELECT count(*) FROM request INDEXED BY request_eligible WHERE state = 0 AND eligible_at < ? AND definition = ?
+      AND priority = ?
+    """)
+  static let datedBefore = Query(
+    """
+    SELECT count(*) FROM request INDEXED BY request_dated WHERE state = 0 AND cause = 0 AND is_dated = 1
+      AND earliest_at < ? AND definition = ? AND priority = ?
+    """)
+}

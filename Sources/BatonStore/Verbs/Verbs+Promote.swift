@@ -1,0 +1,91 @@
+package import BatonModel
+
+/// A pending request as far as time decides about it.
+struct WaitingRequest {
+  var id: Int64
+  var requirementClass: RequirementClass
+  /// It was launched before, and waits to be resumed.
+  var isResumption: Bool
+  var earliest: Earliest
+  var poke: PokePriority?
+  var history: LaunchHistory
+  var hasLiveRequest: Bool
+}
+
+extension Verbs {
+  package func promote(at now: Moment, limit: Int) throws -> Promotion {
+    var due = try prepare(.due).all(now.steady, limit, row: Self.waiting)
+    due += try prepare(.dueDates).all(now.date, limit - due.count, row: Self.waiting)
+    var classes: [RequirementClass: Int] = [:]
+    for request in due where try reconsider(request, from: .scheduled, at: now).state == .ready {
+      classes[request.requirementClass, default: 0] += 1
+    }
+    return Promotion(classes: classes, nextDue: try nextDue())
+  }
+
+  /// Looks again at everything that may keep a request waiting: what it waited for may have come on one clock and not
+  /// yet on the other, or the wall clock was set back.
+  /// - Parameter old: its state before.
+  func reconsider(_ request: WaitingRequest, from old: RequestState, at now: Moment) throws -> Readiness {
+    let definition = try knownDefinition(request.requirementClass.definition)
+    let readiness =
+      request.isResumption
+      ? Readiness.resumption(after: .zero, at: now)
+      : Readiness.firstLaunch(
+        earliest: request.earliest,
+        spacedUntil: request.history.spacedUntil(definition.definition, poke: request.poke),
+        hasLiveRequest: request.hasLiveRequest, at: now)
+    try prepare(.setReadiness).run(readiness.state.code, readiness.cause?.rawValue, readiness.eligibleAt, request.id)
+    try count(pattern: definition.pattern, from: old, to: readiness.state)
+    return readiness
+  }
+
+  /// Of all that waits for a time.
+  func nextDue() throws -> NextDue {
+    let steady = try prepare(.nextEligible).first { $0.time(0) }
+    let date = try prepare(.nextDate).first { $0.time(0) }
+    return NextDue(steady: steady == .distantFuture ? nil : steady, date: date == .distantFuture ? nil : date)
+  }
+
+  static func waiting(_ row: Columns) -> WaitingRequest {
+    WaitingRequest(
+      id: row.int64(0),
+      requirementClass: RequirementClass(
+        definition: DefinitionID(row.int64(1)), priority: Priority(code: row.int(2))),
+      isResumption: row.int(3) > 0, earliest: Earliest(at: row.time(4), isDated: row.bool(5)), poke: row.poke(6),
+      history: LaunchHistory(lastFirstLaunch: row.optionalTime(7), noDataInRow: row.int(8)),
+      hasLiveRequest: row.bool(9))
+  }
+}
+
+extension Query {
+  /// What `Verbs.waiting` reads; `requests` names the table as `r`, and its index.
+  static func waitingColumns(of requests: String) -> String {
+    """
+    SELECT r.id, r.definition, r.priority, r.launches, r.earliest_at, r.is_dated, r.poke, i.last_first_launch_at,
+      i.no_data_in_row, EXISTS (SELECT 1 FROM request v WHERE v.identifier = r.identifier AND v.launches > 0
+        AND v.state <= 2 AND v.id <> r.id)
+    FROM \(requests) CROSS JOIN identifier i ON i.id = r.identifier
+    """
+  }
+  static let due = Query(
+    waitingColumns(of: "request r INDEXED BY request_eligible")
+      + " WHERE r.state = 0 AND r.eligible_at <= ? ORDER BY r.eligible_at LIMIT ?")
+  static let dueDates = Query(
+    waitingColumns(of: "request r INDEXED BY request_dated")
+      + """
+       WHERE r.state = 0 AND r.cause = 0 AND r.is_dated = 1 AND r.earliest_at <= ? ORDER BY r.earliest_at LIMIT ?
+      """)
+  static let waitingRequestByID = Query(waitingColumns(of: "request r") + " WHERE r.id = ? AND r.state <= 1")
+  static let heldRequest = Query(
+    waitingColumns(of: "request r")
+      + " WHERE r.identifier = ? AND r.launches = 0 AND r.state <= 1 AND r.cause = 3")
+  static let setReadiness = Query("UPDATE request SET state = ?, cause = ?, eligible_at = ? WHERE id = ?")
+  static let nextEligible = Query(
+    "SELECT eligible_at FROM request INDEXED BY request_eligible WHERE state = 0 ORDER BY eligible_at LIMIT 1")
+  static let nextDate = Query(
+    """
+    SELECT earliest_at FROM request INDEXED BY request_dated WHERE state = 0 AND cause = 0 AND is_dated = 1
+    ORDER BY earliest_at LIMIT 1
+    """)
+}

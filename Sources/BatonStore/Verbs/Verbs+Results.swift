@@ -1,0 +1,14 @@
+internal import BatonModel
+
+extension Verbs {
+  /// Counts refreshes in a row that found nothing: the next ones come less often (contract, row 42).
+  func noteResult(_ ending: Ending, of request: LaunchedRequest) throws {
+    guard ending.outcomeKept(reachedEnd: request.reachesEnd) == .finished else { return }
+    let inRow = ending.result == .noData ? request.noDataInRow + 1 : 0
+    if inRow != request.noDataInRow { try prepare(.setNoData).run(inRow, request.identifierID) }
+  }
+}
+
+extension Query {
+  static let setNoData = Query("UPDATE identifier SET no_data_in_row = ? WHERE id = ?")
+}

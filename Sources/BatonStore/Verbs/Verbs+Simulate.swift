@@ -1,0 +1,35 @@
+package import BatonModel
+
+extension Verbs {
+  /// Starts a pending request whatever its times say, as long as nothing else of its identifier is live.
+  package func launchNow(
+    _ id: RequestID, on offer: SubmissionOffer.Offer, at now: Moment
+  ) throws -> Assignment {
+    guard let host = try holder(offer.host, offer.incarnation) else {
+      throw StoreError(
+        .refused, "The worker of host \(offer.host) holds no lease any more; connect it, then try again.")
+    }
+    let request = try launchable(id)
+    if request.state == .scheduled { try makeReady(request, at: now) }
+    try note("simulatedLaunch", detail: offer.host.rawValue, of: id.rawValue, at: now)
+    return try start(id, on: host, offer.incarnation, offer.place, isSimulated: true, at: now)
+  }
+
+  /// Throws for a request that cannot be started by hand.
+  private func launchable(_ id: RequestID) throws -> RequestRecord {
+    guard let request = try request(id) else { throw StoreError(.notFound, "There is no request \(id).") }
+    let name = "\(request.identifier) (request \(request.number))"
+    guard request.state.isPending else {
+      throw StoreError(.refused, "\(name) is \(request.state.rawValue); only a pending request can be launched.")
+    }
+    if case .waitsForLiveRequest(let number) = request.waitsBecause {
+      throw StoreError(.refused, "\(name) waits for request \(number), which is live; end or cancel that one first.")
+    }
+    return request
+  }
+
+  private func makeReady(_ request: RequestRecord, at now: Moment) throws {
+    try prepare(.setReadiness).run(RequestState.ready.code, Int?.none, now.steady, request.id.rawValue)
+    try count(pattern: try knownDefinition(request.definition).pattern, from: .scheduled, to: .ready)
+  }
+}

@@ -1,0 +1,69 @@
+internal import BatonModel
+
+extension Verbs {
+  /// Starts the next launch of a request that is ready.
+  func start(
+    _ request: RequestID, on host: Int64, _ incarnation: Incarnation, _ place: Claim.Place,
+    isSimulated: Bool = false, at now: Moment
+  ) throws -> Assignment {
+    guard let candidate = try prepare(.readyRequest).first(request.rawValue, row: Self.candidate) else {
+      throw StoreError(.corrupt, "A request that was just made ready is not there.")
+    }
+    return try start(candidate, on: host, incarnation, place, isSimulated: isSimulated, at: now)
+  }
+
+  func start(
+    _ candidate: Candidate, on host: Int64, _ incarnation: Incarnation, _ place: Claim.Place,
+    isSimulated: Bool = false, at now: Moment
+  ) throws -> Assignment {
+    let (request, number) = (candidate.request.rawValue, candidate.launches + 1)
+    let definition = try knownDefinition(candidate.definition)
+    try prepare(.startRequest).run(number, host, now.date, request)
+    try prepare(.insertLaunch).run(
+      request, number, host, incarnation.rawValue, GPUList.text(place.gpus), place.spanID, now.date, now.steady,
+      candidate.progress.batches, isSimulated)
+    try count(pattern: definition.pattern, from: .ready, to: .running)
+    if number == 1 { try noteFirstLaunch(of: candidate, definition.definition, place, at: now) }
+    return Assignment(candidate, place, startedAt: now.date, isSimulated: isSimulated)
+  }
+
+  private func noteFirstLaunch(
+    of candidate: Candidate, _ definition: Definition, _ place: Claim.Place, at now: Moment
+  ) throws {
+    if definition.kind == .refresh || candidate.poke != nil {
+      try prepare(.noteFirstLaunch).run(now.steady, candidate.identifierID)
+    }
+    if definition.repeatEvery != nil { try submitNext(after: candidate, launchSpan: place.spanID, at: now) }
+  }
+}
+
+extension Assignment {
+  init(_ candidate: Candidate, _ place: Claim.Place, startedAt: Timestamp, isSimulated: Bool) {
+    self.init(
+      launch: LaunchKey(request: candidate.request, number: candidate.launches + 1), identifier: candidate.identifier,
+      requestNumber: candidate.number, definition: candidate.definition, priority: candidate.priority,
+      payload: candidate.payload, progress: candidate.progress, frozenItems: candidate.frozenItems,
+      isResumption: candidate.launches > 0, principal: candidate.principal,
+      trace: TraceContext(
+        traceID: candidate.trace.traceID, spanID: place.spanID, isSampled: candidate.trace.isSampled),
+      startedAt: startedAt, gpus: place.gpus, isSimulated: isSimulated)
+  }
+}
+
+extension SubmissionOffer.Offer {
+  var place: Claim.Place { Claim.Place(gpus: gpus, spanID: spanID) }
+}
+
+extension Query {
+  static let startRequest = Query(
+    """
+    UPDATE request SET state = 2, launches = ?, host = ?, started_at = coalesce(started_at, ?) WHERE id = ?
+    """)
+  static let insertLaunch = Query(
+    """
+    INSERT INTO launch (request, number, host, incarnation, gpus, span_id, started_at, started_steady, first_batch,
+      is_simulated)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    """)
+  static let noteFirstLaunch = Query("UPDATE identifier SET last_first_launch_at = ? WHERE id = ?")
+}

@@ -1,0 +1,51 @@
+import BatonHandler
+import BatonModel
+
+/// What a test says of its request.
+struct Settings: Sendable {
+  var identifier: String
+  var pattern: String
+  var kind: JobKind
+  var payload: TestPayload?
+  var principal: String
+  var budget: Duration?
+  var closingWindow: Duration?
+  var stallAfter: Duration?
+  var retries: Int
+  var batchDuration: Duration
+
+  /// Most bytes of a payload.
+  static let payloadLimit = 64 << 10
+
+  /// The settings as a coordinator would take them.
+  struct Checked {
+    var identifier: JobIdentifier
+    var definition: Definition
+    var payload: [UInt8]?
+  }
+
+  func checked() throws -> Checked {
+    guard let identifier = JobIdentifier(identifier) else {
+      throw refusal("'\(identifier)' is no identifier: letters, digits, '-' and '_', with dots between")
+    }
+    guard let pattern = IdentifierPattern(pattern), pattern.matches(identifier) else {
+      throw refusal("'\(pattern)' is not declared for '\(identifier)': write it, or a prefix of it followed by '.*'")
+    }
+    let payload = try payload?.bytes.get()
+    guard payload?.count ?? 0 <= Self.payloadLimit else {
+      throw refusal("the payload has \(payload?.count ?? 0) bytes and the limit is \(Self.payloadLimit)")
+    }
+    return Checked(identifier: identifier, definition: definition(pattern), payload: payload)
+  }
+
+  private func definition(_ pattern: IdentifierPattern) -> Definition {
+    var definition = Definition(pattern: pattern, kind: kind)
+    definition.budget = budget ?? definition.budget
+    definition.closingWindow = closingWindow
+    definition.stallAfter = stallAfter
+    definition.retry = RetryRule(limit: retries, backoff: .zero)
+    return definition
+  }
+
+  private func refusal(_ message: String) -> TestKitError { TestKitError(.invalidRequest, message) }
+}

@@ -1,0 +1,62 @@
+import BatonModel
+import ContractRows
+import Testing
+
+/// Launch time per day, stalls, and who gives way: the values behind them.
+@Suite struct BudgetTests {
+  static let day = Int64(86_400)
+  static func at(_ seconds: Int64) -> Timestamp { Timestamp(nanoseconds: seconds * 1_000_000_000) }
+
+  @Test(.contract(17)) func `launch time is counted on the day on which it was used, and each day begins with none`() {
+    var use = DailyUse()
+    use.charge(.seconds(100), at: Self.at(10 * Self.day + 500))
+    use.charge(.seconds(20), at: Self.at(10 * Self.day + 600))
+    #expect(use.used(at: Self.at(11 * Self.day - 1)) == .seconds(120))
+    #expect(use.used(at: Self.at(11 * Self.day)) == .zero)
+    use.charge(.seconds(1000), at: Self.at(11 * Self.day + 30))
+    #expect(use.used(at: Self.at(11 * Self.day + 30)) == .seconds(30), "the rest was the day before")
+    use.charge(.seconds(-5), at: Self.at(11 * Self.day + 31))
+    #expect(use.used(at: Self.at(11 * Self.day + 31)) == .seconds(30))
+  }
+
+  @Test(
+    .contract(17),
+    arguments: [(0, day), (1, day), (day - 1, day), (day, 2 * day), (-1, 0), (-day, 0)] as [(Int64, Int64)])
+  func `an allowance refills when a day begins`(now: Int64, refill: Int64) {
+    #expect(DailyUse.refill(after: Self.at(now)) == Self.at(refill))
+  }
+
+  @Test(.contract(17)) func `an allowance at the end of time refills never`() {
+    #expect(DailyUse.refill(after: .distantFuture) == .distantFuture)
+  }
+
+  @Test(.contract(32)) func `continued jobs are watched for 60 s, others only if they ask for it`() {
+    #expect(Stall.suspicion(of: Fixture.job(.continued), usualBatch: nil) == .seconds(60))
+    #expect(Stall.suspicion(of: Fixture.job(.continued), usualBatch: .seconds(10)) == .seconds(60))
+    #expect(Stall.suspicion(of: Fixture.job(.continued), usualBatch: .seconds(13)) == .seconds(65))
+    #expect(Stall.suspicion(of: Fixture.job(.processing), usualBatch: .seconds(13)) == nil)
+    #expect(Stall.suspicion(of: Fixture.job(.refresh) { $0.stallAfter = .seconds(2) }, usualBatch: nil) == .seconds(2))
+  }
+
+  @Test(.contract(32)) func `the pace is the 95th percentile of the last batches, once there are twenty`() {
+    var pace = Pace()
+    for second in 1...19 { pace.add(.seconds(second)) }
+    #expect(pace.usualBatch == nil)
+    pace.add(.seconds(20))
+    #expect(pace.usualBatch == .seconds(19))
+    for _ in 0..<200 { pace.add(.seconds(3)) }
+    #expect(pace.usualBatch == .seconds(3), "what is long ago is forgotten")
+    #expect(Pace(inherited: .seconds(9)).usualBatch == .seconds(9))
+  }
+
+  @Test(.contract(32)) func `the victim loses least work, then is the least progressed`() {
+    func launch(_ id: Int64, _ atRisk: Int, _ progress: Double) -> Pressure.Candidate {
+      Pressure.Candidate(
+        launch: LaunchKey(request: RequestID(id), number: 1), atRisk: .seconds(atRisk), progress: progress)
+    }
+    #expect(Pressure.victim(among: []) == nil)
+    #expect(Pressure.victim(among: [launch(1, 9, 0), launch(2, 3, 0.9), launch(3, 4, 0)])?.request == RequestID(2))
+    #expect(Pressure.victim(among: [launch(1, 3, 0.5), launch(2, 3, 0.4)])?.request == RequestID(2))
+    #expect(Pressure.victim(among: [launch(2, 3, 0.5), launch(1, 3, 0.5)])?.request == RequestID(1))
+  }
+}

@@ -1,0 +1,126 @@
+import BatonCommands
+import BatonCoordinator
+import BatonModel
+import BatonStore
+import ContractRows
+import Foundation
+import Testing
+
+@Suite(.contract(45)) struct ExplainingTests {
+  private static let world = World {
+    $0.explanation = .manifold
+    $0.hosts = [.alpha, .beta, .delta, .epsilon, .gamma]
+  }
+
+  @Test(arguments: [("explain-manifold", [String]()), ("explain-manifold-json", ["-o", "json"])])
+  func `every obstacle on every host, with its source, its age, its end and what to do`(
+    name: String, options: [String]
+  ) async throws {
+    let run = await Self.world.baton(["explain", "com.example.news"] + options)
+    #expect(run.status == 2)
+    #expect(run.error.isEmpty)
+    try Golden.expect(run.transcript, is: name)
+  }
+
+  /// Battery, power mode, priority and recent use, an operator's eviction, the host's switch, budgets, spacing.
+  @Test(.contract(25)) func `the seven factors appear by name`() async {
+    let run = await Self.world.baton("explain", "com.example.news")
+    let names: [ObstacleName] = [.batteryLow, .lowPowerMode, .evicted, .kindNotAccepted, .allowanceSpent, .rateLimited]
+    for name in names { #expect(run.output.contains("\n  \(name.rawValue) ")) }
+    #expect(run.output.contains("\n3 requests of its definition and priority go before it\n"))
+  }
+
+  @Test(.contract(13)) func `a date that has not come is told, with how long is left`() async {
+    let date = now + .seconds(720)
+    let world = World {
+      $0.explanation = .waiting
+      $0.explanation.record.state = .scheduled
+      $0.explanation.record.eligibleAt = date
+      $0.explanation.lines = [Explanation.line(nil, .notBefore(date))]
+    }
+    let run = await world.baton("explain", "com.example.gpu")
+    #expect(run.output.contains("com.example.gpu, request 1: scheduled, eligible 2026-03-01T06:42:00Z (in 12m)\n"))
+    #expect(run.output.contains("clears at 06:42 UTC (in 12m)\n"))
+  }
+
+  @Test func `what the coordinator explains is in the text and in JSON, line by line`() async throws {
+    let text = await Self.world.baton("explain", "com.example.news").output.split(whereSeparator: \.isWhitespace)
+      .joined(separator: " ")
+    let json = await Self.world.baton("explain", "com.example.news", "-o", "jsonl").output
+    let object = try #require(try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])
+    let obstacles = try #require(object["obstacles"] as? [[String: Any]])
+    #expect(obstacles.map { $0["code"] as? String } == Explanation.manifold.lines.map(\.code))
+    for line in Explanation.manifold.lines {
+      #expect(text.contains(line.code))
+      #expect(text.contains(line.text))
+    }
+    let keys: Set = ["host", "code", "text", "remedy", "permanent", "source", "raw", "reportedAt", "clearsAt"]
+    #expect(obstacles.allSatisfy { Set($0.keys) == keys })
+    let names = (object["hosts"] as? [[String: Any]])?.map { $0["name"] as? String }
+    #expect(names == ["alpha", "beta", "delta", "epsilon", "gamma"])
+  }
+
+  @Test(arguments: [40, 60, 100]) func `no line is wider than the terminal`(columns: Int) async {
+    var world = Self.world
+    world.terminal = .init(columns: columns, rows: 24)
+    let run = await world.baton("explain", "com.example.news")
+    let plain = run.output.replacing(/\u{1B}\[[0-9]+m/, with: "")
+    #expect(plain != run.output)
+    // The first lines are the request's name, state and place, which a reader may want to copy whole.
+    let tooWide = plain.components(separatedBy: "\n").dropFirst(2).filter { $0.count > max(columns, 48) }
+    #expect(tooWide.isEmpty, "\(tooWide)")
+  }
+
+  @Test func `a hostile reading cannot write to the terminal`() async {
+    let world = World {
+      $0.explanation = .waiting
+      $0.explanation.lines = [
+        Explanation.line("\u{1B}[2Jalpha", .lowPowerMode, "\u{1B}]0;x\u{07}", "\u{1B}[31m", age: 1)
+      ]
+      $0.explanation.advice = "\u{1B}[2J"
+    }
+    let run = await world.baton("explain", "com.example.gpu")
+    #expect(!run.output.contains("\u{1B}"))
+  }
+
+  @Test func `a request that runs or has ended asks for no hosts`() async {
+    let world = World { $0.explanation = Explanation(record: .running, verdict: .running, lines: []) }
+    let run = await world.baton("explain", "com.example.photos.export.42")
+    #expect(run.status == 0)
+    #expect(run.output == "com.example.photos.export.42, request 3: running on alpha, launch 2\n")
+    #expect(world.coordinator.calls == ["explain com.example.photos.export.42"])
+  }
+
+  @Test(arguments: [
+    (Explanation.Verdict.running, RequestRecord.running, Int32(0)), (.ended, .succeeded, 0), (.ended, .failed, 1),
+    (.ended, .cancelled, 1), (.waiting, .ready, 2), (.waiting, .scheduled, 2), (.impossible, .ready, 4),
+  ])
+  func `explain says by its status how things are`(
+    verdict: Explanation.Verdict, record: RequestRecord, status: Int32
+  ) async {
+    let world = World { $0.explanation = Explanation(record: record, verdict: verdict, lines: []) }
+    let run = await world.baton("explain", record.identifier.rawValue)
+    #expect(run.status == status)
+    #expect(run.error.isEmpty)
+    #expect(run.output.hasPrefix("\(record.identifier), request"))
+  }
+
+  @Test func `no such request is 3`() async {
+    let error = OperatorError.notFound("there is no job 'com.example.nws', did you mean 'com.example.news'?")
+    let run = await World { $0.errors = [error] }.baton("explain", "com.example.nws")
+    #expect(run.status == 3)
+    #expect(run.error == "error: \(error)\n")
+  }
+
+  @Test(.contract(8)) func `a list has an obstacle of a host that is there rather than of one that is gone`() async {
+    let world = World([.ready]) {
+      $0.explanation.lines = [
+        Explanation.line("alpha", .hostGone), Explanation.line("alpha", .lowPowerMode),
+        Explanation.line("beta", .hostDraining),
+      ]
+    }
+    let run = await world.baton("list", "--state", "pending")
+    #expect(run.output.contains("beta: the host is draining"))
+    #expect(!run.output.contains("alpha"))
+  }
+}

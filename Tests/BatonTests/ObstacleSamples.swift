@@ -1,0 +1,87 @@
+import BatonModel
+
+extension ObstacleName {
+  /// An obstacle of this name.
+  var sample: Obstacle {
+    switch self {
+    case .notBefore: .notBefore(now)
+    case .rateLimited: .rateLimited(until: now)
+    case .backingOff: .backingOff(until: now)
+    case .waitsForLiveRequest: .waitsForLiveRequest(number: 3)
+    case .maxRunningReached: .maxRunningReached(limit: 4)
+    case .allowanceSpent: .allowanceSpent(refillsAt: now)
+    case .fleetPaused: .fleetPaused
+    case .noHosts: .noHosts
+    case .noHostHasGPU: .noHostHasGPU(needed: 1)
+    case .hostGone: .hostGone
+    case .hostAway: .hostAway
+    case .hostDraining: .hostDraining
+    case .hostPausedByOwner: .hostPausedByOwner
+    case .notPermittedOnHost: .notPermittedOnHost
+    case .evicted: .evicted
+    case .kindNotAccepted: .kindNotAccepted(.refresh)
+    case .noHandler: .noHandler
+    case .tooFewSlots: .tooFewSlots(needed: 2, total: 1)
+    case .slotsInUse: .slotsInUse(needed: 2, free: 1)
+    case .needsExternalPower: .needsExternalPower
+    case .needsNetwork: .needsNetwork
+    case .needsUnmeteredNetwork: .needsUnmeteredNetwork
+    case .needsIdleHost: .needsIdleHost
+    case .batteryLow: .batteryLow(percent: 15)
+    case .lowPowerMode: .lowPowerMode
+    case .tooHot: .tooHot(.serious)
+    case .hostHasNoGPU: .hostHasNoGPU(needed: 2, suitable: 1)
+    case .gpusInUse: .gpusInUse(needed: 2, free: 1)
+    }
+  }
+}
+
+extension ExpiryReasonName {
+  /// A reason of this name.
+  var sample: ExpiryReason {
+    switch self {
+    case .cancelled: .cancelled(by: "ana")
+    case .budgetSpent: .budgetSpent
+    case .stalled: .stalled
+    case .leaseLost: .leaseLost
+    case .superseded: .superseded
+    case .draining: .draining
+    case .evicted: .evicted
+    case .paused: .paused
+    case .pausedByOwner: .pausedByOwner
+    case .powerLost: .powerLost
+    case .batteryLow: .batteryLow
+    case .lowPowerMode: .lowPowerMode
+    case .thermal: .thermal
+    case .networkLost: .networkLost
+    case .hostBusy: .hostBusy
+    case .allowanceSpent: .allowanceSpent
+    case .preempted: .preempted
+    case .simulated: .simulated(as: .batteryLow)
+    }
+  }
+}
+
+extension RefusalName {
+  /// A refusal of this name.
+  var sample: Refusal {
+    switch self {
+    case .notPermitted: .notPermitted(JobIdentifier(trusted: "com.example.nws"), nearest: "com.example.news")
+    case .tooManyPendingTaskRequests: .tooManyPending(limit: "pendingLimit", allowed: 10, pending: 10)
+    case .unavailable: .unavailable("it is shutting down")
+    case .immediateRunIneligible: .immediateRunIneligible([HostObstacle(host: nil, obstacle: .noHosts)])
+    }
+  }
+}
+
+extension LaunchOutcomeName {
+  /// An outcome of this name.
+  var sample: LaunchOutcome {
+    switch self {
+    case .finished: .finished
+    case .failed: .failed("exit status 2")
+    case .expired: .expired(.draining)
+    case .lost: .lost
+    }
+  }
+}

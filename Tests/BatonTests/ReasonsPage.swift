@@ -1,0 +1,130 @@
+import BatonModel
+
+/// `Documentation/reasons.md`, made of the types: what is not in them is only its headings and a sentence or two.
+enum ReasonsPage {
+  static var text: String {
+    [introduction, obstacles, expiries, outcomes, refusals, events].joined(separator: "\n") + "\n"
+  }
+
+  private static let introduction = """
+    # Reasons
+
+    Every obstacle, expiry reason, outcome, refusal and event by its code, as `baton explain`, `baton show`, JSON, spans
+    and the Swift API have it: what it means and what to do. This page is made of the types themselves by
+    `BATON_RECORD=1 swift test --filter BatonTests`; a test fails while it says something else.
+
+    """
+
+  // MARK: Sections
+
+  private static var obstacles: String {
+    """
+    ## Obstacles: why a request does not start
+
+    `baton explain IDENTIFIER` prints all of them that hold now. One that is *permanent* ends only when somebody changes the
+    host or the definition. A running launch expires for the same cause with the reason on the right.
+
+
+    """ + ObstacleName.Subject.allCases.map(obstacles).joined(separator: "\n")
+  }
+
+  private static func obstacles(of subject: ObstacleName.Subject) -> String {
+    let names = ObstacleName.allCases.filter { $0.subject == subject }
+    let rows = names.map { name in
+      let obstacle = name.sample
+      return [
+        anchor("obstacle", name.rawValue), name.meaning + (obstacle.isPermanent ? " *Permanent.*" : ""),
+        code(obstacle.remedy), name.expiry.map { link("expiry", $0.rawValue) } ?? "",
+      ]
+    }
+    return "### \(heading(subject))\n\n" + table(["obstacle", "means", "what to do", "a running launch"], rows)
+  }
+
+  private static func heading(_ subject: ObstacleName.Subject) -> String {
+    switch subject {
+    case .request: "Of the request itself"
+    case .fleet: "Of the fleet"
+    case .host: "Of one host"
+    }
+  }
+
+  private static var expiries: String {
+    let rows = ExpiryReasonName.allCases.map { name in
+      let causes = ObstacleName.allCases.filter { $0.expiry == name }
+      return [
+        anchor("expiry", name.rawValue), name.meaning, code(name.remedy),
+        causes.map { link("obstacle", $0.rawValue) }.joined(separator: ", "),
+      ]
+    }
+    return """
+      ## Expiry reasons: why a launch was asked to stop
+
+      An expiry is an outcome, never an error: no retry is used up, and the request goes on after its last checkpoint by
+      itself, here or on another host. On the right: what keeps it from starting again there meanwhile.
+
+
+      """ + table(["reason", "means", "what to do", "obstacle"], rows)
+  }
+
+  private static var outcomes: String {
+    """
+    ## Outcomes: how a launch ended
+
+
+    """
+      + table(
+        ["outcome", "means", "then"],
+        LaunchOutcomeName.allCases.map { [anchor("outcome", $0.rawValue), $0.meaning, $0.consequence] })
+  }
+
+  private static var refusals: String {
+    let rows = RefusalName.allCases.map { name in
+      [
+        anchor("refusal", name.rawValue), name.meaning, code(name.remedy), String(name.exitStatus),
+        String(name.httpStatus),
+      ]
+    }
+    return """
+      ## Refusals: why a submission was not accepted
+
+      Apple's four. A refusal leaves nothing behind, and disturbs no other submission of the same call. On gRPC the call is
+      `OK`, and the answer to the submission is `refused` with this `code` and a `message`; if nothing at all can be stored
+      the call ends `UNAVAILABLE`, with `baton-code: unavailable` beside it, so that it is not taken for a coordinator that
+      is not there. Over HTTP the body is `{"code": …, "message": …}`.
+
+
+      """ + table(["code", "means", "what to do", "exit status", "HTTP"], rows)
+  }
+
+  private static var events: String {
+    """
+    ## Events: what else happened to a request
+
+
+    """
+      + table(
+        ["event", "means", "`detail`"],
+        RequestEventName.allCases.map { [anchor("event", $0.rawValue), $0.meaning, $0.detail] })
+  }
+
+  // MARK: Markdown
+
+  private static func table(_ titles: [String], _ rows: [[String]]) -> String {
+    ([titles, titles.map { _ in "---" }] + rows).map(row).joined(separator: "\n") + "\n"
+  }
+
+  private static func row(_ cells: [String]) -> String { "| " + cells.joined(separator: " | ") + " |" }
+
+  private static func anchor(_ section: String, _ code: String) -> String {
+    "<a id=\"\(section)-\(code)\"></a>`\(code)`"
+  }
+
+  private static func link(_ section: String, _ code: String) -> String { "[`\(code)`](#\(section)-\(code))" }
+
+  /// Commands and keys as code: what stands between quotes, and what follows `baton` up to the end of the clause.
+  private static func code(_ remedy: String) -> String {
+    remedy.replacing(/'([^']+)'/) { "`\($0.output.1)`" }
+      .replacing(/\bbaton(-worker)? [^`,;()]*[^`,;(). ]/) { "`\($0.output.0)`" }
+      .replacing(/``/) { _ in "`" }
+  }
+}

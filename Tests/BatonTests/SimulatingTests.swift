@@ -1,0 +1,121 @@
+import BatonCoordinator
+import BatonModel
+import BatonStore
+import ContractRows
+import Synchronization
+import Testing
+
+/// `baton simulate`, `baton evict`, and where what they did is shown.
+@Suite struct SimulatingTests {
+  @Test(
+    .contract(43),
+    arguments: [
+      (["launch", "com.example.report"], "simulate launch com.example.report 0 -"),
+      (
+        ["launch", "com.example.report", "--request", "4", "--host", "beta"],
+        "simulate launch com.example.report 4 beta"
+      ),
+      (["launch", "com.example.report", "-o", "json"], "simulate launch com.example.report 0 -"),
+      (["expire", "com.example.report"], "simulate expiry com.example.report 0 -"),
+      (["expire", "com.example.report", "--reason", "batteryLow"], "simulate expiry com.example.report 0 batteryLow"),
+      (
+        ["expire", "com.example.report", "--reason", "thermal", "-o", "json"],
+        "simulate expiry com.example.report 0 thermal"
+      ),
+    ])
+  func `a launch is simulated and says so`(arguments: [String], call: String) async throws {
+    let world = World()
+    let run = await world.baton(["simulate"] + arguments)
+    #expect(run.status == 0)
+    #expect(world.coordinator.calls == [call])
+    try Golden.expect(run.transcript, is: (["simulate"] + arguments).golden)
+  }
+
+  @Test(
+    .contract(43),
+    arguments: [
+      (["--power", "battery", "--battery", "15"], "10.0", ConditionOverrides(power: .battery, battery: 15)),
+      (
+        [
+          "--low-power-mode", "true", "--thermal", "serious", "--network", "metered", "--idle", "false", "--for", "90s",
+        ],
+        "1.5", ConditionOverrides(lowPowerMode: true, thermal: .serious, network: .metered, isIdle: false)
+      ),
+      (["--idle", "true", "-o", "json"], "10.0", ConditionOverrides(isIdle: true)),
+      (["--end"], "0.0", ConditionOverrides()),
+    ])
+  func `conditions are simulated for a while, and taken back`(
+    options: [String], minutes: String, overrides: ConditionOverrides
+  ) async throws {
+    let world = World()
+    let run = await world.baton(["simulate", "conditions", "alpha"] + options)
+    #expect(run.status == 0)
+    #expect(world.coordinator.state.withLock { $0.overrides } == [overrides])
+    let seconds = Double(minutes)! * 60
+    #expect(world.coordinator.calls == ["simulate conditions alpha \(Duration.seconds(seconds))"])
+    try Golden.expect(run.transcript, is: (["simulate", "conditions"] + options).golden)
+  }
+
+  @Test(.contract(43), arguments: ExpiryReasonName.allCases)
+  func `every reason but 'simulated' itself can be simulated`(reason: ExpiryReasonName) async {
+    let world = World()
+    let run = await world.baton("simulate", "expire", "com.example.report", "--reason", reason.rawValue)
+    #expect(run.status == (reason == .simulated ? 64 : 0))
+    let calls = reason == .simulated ? [] : ["simulate expiry com.example.report 0 \(reason.rawValue)"]
+    #expect(world.coordinator.calls == calls)
+  }
+
+  @Test(
+    .contract(43),
+    arguments: [["simulate", "launch", "a"], ["simulate", "expire", "a"], ["simulate", "conditions", "a", "--end"]])
+  func `what cannot be simulated has its status`(arguments: [String]) async {
+    for (error, status) in [
+      (OperatorError.notFound("there is no host 'a'; known: alpha"), Int32(3)),
+      (.conflict("no host can launch 'a', not even simulated: alpha: the host is draining"), 4),
+    ] {
+      let run = await World { $0.errors = [error] }.baton(arguments)
+      #expect(run.status == status)
+      #expect(run.error == "error: \(error)\n")
+    }
+  }
+
+  @Test(
+    .contract(43),
+    arguments: [
+      ("show-poked", ["show", "com.example.news"]), ("show-poked-json", ["show", "com.example.news", "-o", "json"]),
+      ("show-expiring", ["show", "com.example.photos.export.42"]), ("hosts-simulated", ["hosts"]),
+      ("host-simulated", ["hosts", "epsilon"]),
+    ])
+  func `what is simulated is marked where it is shown`(name: String, arguments: [String]) async throws {
+    let world = World {
+      $0.details = [.poked, .expiring]
+      $0.hosts = [.alpha, .epsilon]
+    }
+    let run = await world.baton(arguments)
+    #expect(run.output.lowercased().contains("simulated"))
+    try Golden.expect(run.transcript, is: name)
+  }
+
+  @Test(
+    .contract(25),
+    arguments: [
+      (["com.example.photos.*", "--host", "alpha"], "evicted com.example.photos.* alpha true"),
+      (["com.example.photos.export.42"], "evicted com.example.photos.export.42 - true"),
+      (["com.example.photos.*", "--allow"], "evicted com.example.photos.* - false"),
+      (["com.example.photos.*", "-o", "json"], "evicted com.example.photos.* - true"),
+    ])
+  func `an eviction says from which hosts`(arguments: [String], call: String) async throws {
+    let world = World { $0.evicted = [HostName("alpha"), HostName("beta")] }
+    let run = await world.baton(["evict"] + arguments)
+    #expect(run.status == 0)
+    #expect(world.coordinator.calls == [call])
+    try Golden.expect(run.transcript, is: (["evict"] + arguments).golden)
+  }
+}
+
+extension [String] {
+  /// A name for a golden file.
+  var golden: String {
+    map { $0.lowercased().replacing(/[^a-z0-9]+/, with: "") }.filter { !$0.isEmpty }.joined(separator: "-")
+  }
+}

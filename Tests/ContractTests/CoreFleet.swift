@@ -1,0 +1,244 @@
+import BatonCoordinator
+import BatonModel
+import BatonStore
+import BatonWorker
+
+/// The real cores and the real SQL in memory, driven by hand on clocks that stand until they are moved: what the daemons
+/// do around them, without anything that waits.
+struct CoreFleet {
+  /// What the test hears of.
+  enum Event {
+    case started(Assignment)
+    case ended(EndingAnswer, LaunchOutcome)
+  }
+
+  static let hosts = [HostName("a"), HostName("b")]
+  let store: SQLiteStore
+  var dispatcher: Dispatcher
+  var workers: [HostName: WorkerCore] = [:]
+  var now: Now
+  /// Launches whose handlers run, and where.
+  var running: [LaunchKey: HostName] = [:]
+  private var due = NextDue()
+  private var incarnations = 0
+  private var spans: UInt64 = 0
+  private var events: [Event] = []
+
+  init(_ store: SQLiteStore, at now: Now) throws {
+    self.store = store
+    self.now = now
+    // A lease of thirty years: losing workers is the test's own choice.
+    dispatcher = Dispatcher(leaseTerm: .seconds(1_000_000_000))
+    dispatcher.restore(try store.transaction { try $0.fleet() }, at: now)
+    for stored in try store.transaction({ try $0.definitions() }) { dispatcher.learn(stored.id, stored.definition) }
+    for host in Self.hosts { try connect(host) }
+  }
+
+  mutating func takeEvents() -> [Event] {
+    defer { events = [] }
+    return events
+  }
+
+  mutating func drawSpan() -> [UInt8] {
+    spans += 1
+    return (0..<8).map { UInt8(truncatingIfNeeded: spans >> (8 * (7 - $0))) }
+  }
+
+  // MARK: Time
+
+  mutating func advance(_ duration: Duration) throws {
+    now.instant = now.instant + duration
+    now.date = now.date + duration
+    now.steady = now.steady + duration
+    try settle()
+  }
+
+  mutating func stepWallClock(by duration: Duration) throws {
+    now.date = now.date + duration
+    try settle()
+  }
+
+  var nextDue: NextDue { due }
+
+  // MARK: What the coordinator's loops do
+
+  /// Until nothing is left to do at this moment.
+  mutating func settle() throws {
+    try perform(dispatcher.tick(at: now))
+    for host in Self.hosts { try perform(workers[host]?.tick(at: now.instant) ?? [], from: host) }
+    while due.hasCome(at: now.moment) { try promote() }
+    while try dispatch() {}
+  }
+
+  private mutating func promote() throws {
+    due = NextDue()
+    let promotion = try store.transaction { try $0.promote(at: now.moment, limit: 1000) }
+    due.join(promotion.nextDue)
+    for requirementClass in promotion.classes.keys { dispatcher.noteReady(requirementClass) }
+  }
+
+  private mutating func dispatch() throws -> Bool {
+    let reservations = dispatcher.reserveReady(limit: 100)
+    guard !reservations.isEmpty else { return false }
+    let claims = reservations.map { reservation in
+      Claim(
+        requirementClass: reservation.requirementClass, host: reservation.host, incarnation: reservation.incarnation,
+        places: reservation.places.map { Claim.Place(gpus: $0, spanID: drawSpan()) })
+    }
+    let answers = try store.transaction { try $0.claim(claims, at: now.moment) }
+    let before = events.count
+    for (reservation, answer) in zip(reservations, answers) {
+      due.join(answer.nextDue)
+      events += answer.assignments.map { .started($0) }
+      try perform(dispatcher.settle(reservation, with: answer.assignments, hasMore: answer.hasMore))
+    }
+    // Something may have ended to make room, or a class that turned out to be empty held places.
+    return events.count > before || zip(claims, answers).contains { !$0.places.isEmpty && !$1.hasMore }
+  }
+
+  mutating func submit(
+    _ submission: Submission, to definition: DefinitionID, _ priority: Priority
+  ) throws
+    -> SubmissionAnswer
+  {
+    let offer = SubmissionOffer(submission: submission, definition: definition)
+    let answer = try store.transaction { try $0.submit([offer], at: now.moment) }[0]
+    if case .accepted(let receipt, let requirementClass, _, _) = answer {
+      due.join(receipt.due)
+      if receipt.state == .ready { dispatcher.noteReady(requirementClass) }
+    }
+    return answer
+  }
+
+  mutating func cancel(_ selection: RequestSelection) throws {
+    for case .stopping(let launch, _, _, _) in try store.transaction({
+      try $0.cancel(selection, by: "test", at: now.moment)
+    }) {
+      try perform(dispatcher.expire(launch, .cancelled(by: "test")))
+    }
+    // What waited behind a cancelled request may start now.
+    let fleet = try store.transaction { try $0.fleet() }
+    for requirementClass in fleet.readyClasses { dispatcher.noteReady(requirementClass) }
+    due.join(fleet.nextDue)
+  }
+
+  private mutating func perform(_ effects: [Dispatcher.Effect]) throws {
+    for effect in effects {
+      switch effect {
+      case .send(let host, let message):
+        try perform(workers[host]?.received(message, at: now.instant) ?? [], from: host)
+      case .disconnect(let host): dispatcher.disconnected(host)
+      case .noteExpiry(let launch, let reason):
+        _ = try store.transaction { try $0.noteExpiry(launch, reason, at: now.moment) }
+      case .note(let request, let event, let detail):
+        try store.transaction { try $0.note(event, detail: detail, of: request, at: now.moment) }
+      case .endLease(let host, let incarnation, let countsAsLoss):
+        let answers = try store.transaction {
+          try $0.endLease(host, incarnation, countsAsLoss: countsAsLoss, at: now.moment)
+        }
+        dispatcher.leaseEnded(host, incarnation)
+        for answer in answers { note(answer, .lost) }
+      }
+    }
+  }
+
+  private mutating func note(_ answer: EndingAnswer, _ outcome: LaunchOutcome) {
+    dispatcher.ended(answer.launch)
+    running[answer.launch] = nil
+    guard answer.wasLive else { return }
+    events.append(.ended(answer, outcome))
+    if answer.state == .ready { dispatcher.noteReady(answer.requirementClass) }
+    if let released = answer.released { dispatcher.noteReady(released) }
+    due.join(answer.nextDue)
+  }
+
+  // MARK: Workers
+
+  /// A new process takes the place of the host's worker, if there was one.
+  mutating func connect(_ host: HostName) throws {
+    incarnations += 1
+    let core = WorkerCore(
+      host: host, incarnation: Incarnation("\(host)-\(incarnations)-\(now.instant.nanoseconds)"), version: "1",
+      capabilities: Capabilities(slots: 2))
+    workers[host] = core
+    guard case .send(.hello(let hello))? = workers[host]?.connected(at: now.instant).first else { return }
+    try attach(hello)
+  }
+
+  private mutating func attach(_ hello: Hello) throws {
+    switch dispatcher.hello(hello, from: "test", at: now.instant) {
+    case .after(let incarnation):
+      try perform([.endLease(hello.host, incarnation, countsAsLoss: true)])
+      try attach(hello)
+    case .attached(let held):
+      let assignments = try store.transaction { verbs in
+        try verbs.grantLease(hello.host, hello.incarnation, report: nil, at: now.moment)
+        return try verbs.assignments(on: hello.host)
+      }
+      try perform(
+        dispatcher.attached(
+          hello.host, hello.incarnation, held: held, running: hello.running, assignments: assignments))
+    case .refused(let text, _): preconditionFailure("a worker was refused: \(text)")
+    }
+  }
+
+  /// The worker's process dies with all that runs there, and a new one comes.
+  mutating func kill(_ host: HostName) throws {
+    guard let incarnation = workers[host]?.incarnation else { return }
+    running = running.filter { $0.value != host }
+    try perform(dispatcher.processDied(host, incarnation, isBlameless: false))
+    dispatcher.disconnected(host)
+    try connect(host)
+  }
+
+  mutating func setConditions(_ conditions: Conditions, on host: HostName) throws {
+    try perform(workers[host]?.conditionsChanged(conditions, at: now.instant) ?? [], from: host)
+  }
+
+  /// The handler of a launch commits one more batch.
+  mutating func commit(_ launch: LaunchKey, batches: Int) throws {
+    guard let host = running[launch] else { return }
+    let checkpoint = Checkpoint(
+      launch: launch, batch: batches, cursor: [UInt8(truncatingIfNeeded: batches + 1)],
+      completedUnits: Int64(batches + 1))
+    try perform(workers[host]?.checkpoint(launch, checkpoint) ?? [], from: host)
+  }
+
+  mutating func end(_ launch: LaunchKey, _ outcome: LaunchOutcome) throws {
+    guard let host = running[launch] else { return }
+    running[launch] = nil
+    try perform(workers[host]?.handlerEnded(launch, outcome, isGraceful: true) ?? [], from: host)
+  }
+
+  private mutating func perform(_ effects: [WorkerCore.Effect], from host: HostName) throws {
+    for effect in effects {
+      switch effect {
+      case .send(let message): try hear(message, from: host)
+      case .start(let assignment, _): running[assignment.launch] = host
+      // These handlers stop as soon as they are asked.
+      case .expire(let launch, _, _), .overrun(let launch): try end(launch, .lost)
+      case .committed, .refused, .itemsCommitted, .items, .forget, .reconnect, .end: break
+      }
+    }
+  }
+
+  private mutating func hear(_ message: WorkerMessage, from host: HostName) throws {
+    switch message {
+    case .heartbeat(let number): try perform(dispatcher.heartbeat(number, from: host, at: now.instant))
+    case .conditions(let conditions): dispatcher.conditionsChanged(conditions, on: host)
+    case .expiring(let launch, let reason): try perform(dispatcher.workerExpires(launch, reason, on: host))
+    case .checkpoint(let checkpoint):
+      dispatcher.progressed(
+        checkpoint.launch, .batch(completed: checkpoint.completedUnits, of: nil), on: host)
+      guard
+        case .committed(let batch)? = try store.transaction({ try $0.checkpoint([checkpoint], at: now.moment) }).first
+      else { return }
+      try perform([.send(host, .committed(checkpoint.launch, batch: batch))])
+    case .ended(let ending):
+      let answer = try store.transaction { try $0.end([ending], at: now.moment) }[0]
+      try perform([.send(host, .endingCommitted(ending.launch))])
+      note(answer, ending.outcome)
+    case .hello, .items, .itemsWanted, .update, .output, .draining: break
+    }
+  }
+}

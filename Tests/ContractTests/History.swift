@@ -1,0 +1,336 @@
+import BatonCoordinator
+import BatonModel
+import BatonStore
+
+/// A random history of one identifier per kind of job, checked step by step against what the contract says in a few
+/// lines: the `Model`.
+struct History {
+  struct Violation: Error, CustomStringConvertible { let description: String }
+
+  /// What one identifier may have: at most one waiting and one live request.
+  struct Model {
+    struct Request {
+      var number: Int
+      var earliest: EarliestBeginDate?
+      var submittedSteady: Timestamp
+      var poke: PokePriority?
+      var launches = 0
+      var batches = 0
+      var isRunning = false
+      var startedSteady: Timestamp?
+    }
+
+    var waiting: Request?
+    var live: Request?
+    var lastNumber = 0
+    var lastFirstLaunch: Timestamp?
+    var launches: [String] = []
+  }
+
+  struct Job {
+    var definition: Definition
+    var id: DefinitionID
+  }
+
+  var fleet: CoreFleet
+  var draw: Draw
+  let jobs: [JobIdentifier: Job]
+  let names: [JobIdentifier]
+  var models: [JobIdentifier: Model] = [:]
+  var use: [IdentifierPattern: DailyUse] = [:]
+  private(set) var starts = 0
+  /// Identifiers that something happened to since they were checked last.
+  private var touched: Set<JobIdentifier> = []
+
+  init(_ fleet: CoreFleet, jobs: [JobIdentifier: Job], seed: UInt64) {
+    self.fleet = fleet
+    draw = Draw(seed: seed)
+    self.jobs = jobs
+    names = jobs.keys.sorted()
+    for name in names { models[name] = Model() }
+  }
+
+  /// Runs `steps` random steps, then lets everything come to its end.
+  mutating func run(steps: Int) throws {
+    for _ in 0..<steps {
+      try step()
+      try check()
+    }
+    try checkReasons()
+    try drain()
+  }
+
+  // MARK: Steps
+
+  private mutating func step() throws {
+    let name = draw.one(of: names)
+    touched.insert(name)
+    switch draw.number(0...99) {
+    case 0..<20: try submit(name, poke: nil)
+    case 20..<34: try submit(name, poke: draw.number(0...5) == 0 ? .immediate : .considerate)
+    case 34..<38: try cancel(name)
+    case 38..<52: try advance(.seconds(draw.one(of: [1, 5, 20, 40, 90])))
+    case 52..<60: try advance(.seconds(draw.one(of: [300, 600, 900, 1200])))
+    case 60..<64: if fleet.running.isEmpty { try advance(.seconds(draw.one(of: [3600, 20_000, 86_400]))) }
+    case 64..<76: try handler(name) { try $0.commitBatch(of: name) }
+    case 76..<84: try handler(name) { try $0.end(name, .finished) }
+    case 84..<88: try handler(name) { try $0.end(name, .failed("it broke")) }
+    case 88..<91: try fleet.kill(draw.one(of: CoreFleet.hosts))
+    case 91..<96: try changeConditions()
+    default: try fleet.stepWallClock(by: .seconds(draw.one(of: [-86_400, -3600, 3600, 86_400])))
+    }
+    try fleet.settle()
+    try hear()
+  }
+
+  private mutating func submit(_ name: JobIdentifier, poke: PokePriority?) throws {
+    guard let job = jobs[name], var model = models[name] else { return }
+    let earliest: EarliestBeginDate? =
+      poke == nil
+      ? draw.one(of: [
+        nil, nil, .afterSubmission(.seconds(100)), .at(fleet.now.date + .seconds(200)),
+        .at(fleet.now.date + .seconds(-5)),
+      ]) : nil
+    let span = fleet.drawSpan()
+    let answer = try fleet.submit(
+      Submission(
+        id: "\(name)-\(span.hexadecimal)", identifier: name, earliestBeginDate: earliest, principal: "test",
+        trace: TraceContext(traceID: span + span, spanID: span, isSampled: true), poke: poke), to: job.id,
+      job.definition.priority)
+    guard case .accepted(let receipt, _, _, _) = answer else { throw violation(name, "refused: \(answer)") }
+    try expect(receipt.replaced == (model.waiting != nil), name, "it replaces what waits, and nothing else")
+    let isUrgent = poke != nil && (poke == .immediate || model.waiting?.poke == .immediate)
+    if model.waiting == nil { model.lastNumber += 1 }
+    model.waiting = Model.Request(
+      number: model.waiting?.number ?? model.lastNumber,
+      earliest: job.definition.kind == .continued ? nil : earliest, submittedSteady: fleet.now.steady,
+      poke: isUrgent ? .immediate : poke)
+    try expect(receipt.number == model.waiting?.number, name, "the number of the waiting request")
+    models[name] = model
+  }
+
+  private mutating func cancel(_ name: JobIdentifier) throws {
+    models[name]?.waiting = nil
+    if models[name]?.live?.isRunning == false { models[name]?.live = nil }
+    try fleet.cancel(.identifier(name))
+  }
+
+  /// In steps in which no budget or deadline can be missed by much.
+  private mutating func advance(_ duration: Duration) throws {
+    var left = duration
+    while left > .zero {
+      let step = fleet.running.isEmpty ? left : min(left, .seconds(30))
+      try fleet.advance(step)
+      try hear()
+      left -= step
+    }
+  }
+
+  private mutating func handler(_ name: JobIdentifier, _ body: (inout History) throws -> Void) throws {
+    guard models[name]?.live?.isRunning == true else { return }
+    try body(&self)
+  }
+
+  private mutating func commitBatch(of name: JobIdentifier) throws {
+    guard let launch = launch(of: name), let live = models[name]?.live else { return }
+    try fleet.commit(launch, batches: live.batches)
+    models[name]?.live?.batches += 1
+  }
+
+  private mutating func end(_ name: JobIdentifier, _ outcome: LaunchOutcome) throws {
+    guard let launch = launch(of: name) else { return }
+    try fleet.end(launch, outcome)
+  }
+
+  private func launch(of name: JobIdentifier) -> LaunchKey? { open[name] }
+  private var open: [JobIdentifier: LaunchKey] = [:]
+
+  private mutating func changeConditions() throws {
+    var conditions = Conditions.assumed
+    conditions.power.value = draw.one(of: [.external, .battery])
+    conditions.thermal.value = draw.one(of: [.nominal, .nominal, .fair, .serious])
+    try fleet.setConditions(conditions, on: draw.one(of: CoreFleet.hosts))
+  }
+
+  // MARK: What is heard of the fleet
+
+  private mutating func hear() throws {
+    for event in fleet.takeEvents() {
+      switch event {
+      case .started(let assignment): try started(assignment)
+      case .ended(let answer, let outcome): try ended(answer, outcome)
+      }
+    }
+  }
+
+  private mutating func started(_ assignment: Assignment) throws {
+    let name = assignment.identifier
+    touched.insert(name)
+    guard let job = jobs[name], var model = models[name] else { throw violation(name, "nobody submitted it") }
+    starts += 1
+    try expect(open[name] == nil, name, "at most one live launch")
+    open[name] = assignment.launch
+    if let live = model.live {
+      try expect(assignment.requestNumber == live.number && !live.isRunning, name, "the live request goes on first")
+    } else {
+      guard let waiting = model.waiting else { throw violation(name, "nothing waits") }
+      try expect(assignment.requestNumber == waiting.number, name, "the waiting request starts")
+      try checkTimes(of: waiting, job.definition, model, name)
+      (model.live, model.waiting) = (waiting, nil)
+      if job.definition.kind == .refresh || waiting.poke != nil { model.lastFirstLaunch = fleet.now.steady }
+      if job.definition.repeatEvery != nil {
+        model.lastNumber += 1
+        model.waiting = Model.Request(number: model.lastNumber, submittedSteady: fleet.now.steady)
+      }
+    }
+    let batches = model.live?.batches ?? 0
+    try expect(assignment.launch.number == (model.live?.launches ?? 0) + 1, name, "launches are numbered 1, 2, 3")
+    try expect(assignment.progress.batches == batches, name, "it goes on from its last checkpoint")
+    try expect(
+      assignment.progress.cursor == (batches == 0 ? nil : [UInt8(truncatingIfNeeded: batches)]), name, "its cursor")
+    try checkAllowance(job.definition, name)
+    model.live?.launches += 1
+    model.live?.isRunning = true
+    model.live?.startedSteady = fleet.now.steady
+    models[name] = model
+  }
+
+  private func checkTimes(
+    of request: Model.Request, _ definition: Definition, _ model: Model, _ name: JobIdentifier
+  ) throws {
+    switch request.earliest {
+    case .at(let date): try expect(fleet.now.date >= date, name, "never before its earliest date")
+    case .afterSubmission(let delay):
+      try expect(fleet.now.steady >= request.submittedSteady + delay, name, "never before its delay is over")
+    case nil: break
+    }
+    let isSpaced = (definition.kind == .refresh && request.poke != .immediate) || request.poke == .considerate
+    guard isSpaced, let last = model.lastFirstLaunch else { return }
+    try expect(fleet.now.steady - last >= .seconds(900), name, "first launches are spaced")
+  }
+
+  private func checkAllowance(_ definition: Definition, _ name: JobIdentifier) throws {
+    guard let allowance = definition.dailyAllowance else { return }
+    let used = use[definition.pattern]?.used(at: fleet.now.steady) ?? .zero
+    try expect(used < allowance, name, "nothing starts once the allowance is used")
+    try expect(used < allowance + .seconds(60), name, "an allowance is not overrun by more than the test's own steps")
+  }
+
+  private mutating func ended(_ answer: EndingAnswer, _ outcome: LaunchOutcome) throws {
+    let name = answer.identifier
+    touched.insert(name)
+    guard let definition = jobs[name]?.definition, let live = models[name]?.live, let start = live.startedSteady else {
+      throw violation(name, "it ended and was not live")
+    }
+    try expect(open[name] == answer.launch, name, "what ended is what ran")
+    open[name] = nil
+    let duration = fleet.now.steady - start
+    use[definition.pattern, default: DailyUse()].charge(duration, at: fleet.now.steady)
+    if let budget = definition.budget {
+      try expect(duration <= budget + .seconds(60), name, "a launch ends when its budget is spent")
+    }
+    models[name]?.live?.isRunning = false
+    if answer.state.isEnded { models[name]?.live = nil }
+  }
+
+  // MARK: Checks
+
+  private mutating func check() throws {
+    defer { touched = [] }
+    for name in touched.sorted() {
+      guard let model = models[name] else { continue }
+      let live = try model.live.flatMap { try record(name, $0.number) }
+      let waiting = try model.waiting.flatMap { try record(name, $0.number) }
+      try expect(
+        (live != nil) == (model.live != nil) && (waiting != nil) == (model.waiting != nil), name, "both are kept")
+      if let live, let wanted = model.live {
+        try expect(live.launches == wanted.launches && !live.state.isEnded, name, "the live request is \(live.state)")
+        try expect((live.state == .running) == wanted.isRunning, name, "it runs if and only if the store says so")
+        try expect(live.progress.batches == wanted.batches, name, "what was committed is kept")
+      }
+      if let waiting { try expect(waiting.launches == 0 && waiting.state.isPending, name, "the waiting request waits") }
+      let last = try record(name, nil)
+      if model.live == nil, model.waiting == nil, let last {
+        try expect(last.state.isEnded, name, "nothing else is left: \(last.state)")
+      }
+    }
+  }
+
+  private func record(_ name: JobIdentifier, _ number: Int?) throws -> RequestRecord? {
+    try fleet.store.transaction { try $0.request(name, number: number) }
+  }
+
+  /// Every request runs, has ended, or says why it waits.
+  private func checkReasons() throws {
+    for name in names {
+      for number in [models[name]?.live?.number, models[name]?.waiting?.number].compactMap({ $0 }) {
+        guard let found = try record(name, number), let definition = jobs[name]?.definition else { continue }
+        switch found.state {
+        case .scheduled: try expect(found.waitsBecause != nil, name, "a scheduled request says what it waits for")
+        case .ready:
+          let (all, hosts) = fleet.dispatcher.obstacles(for: definition, name)
+          let isFree = all.isEmpty && hosts.contains { $0.1.isEmpty }
+          try expect(!isFree, name, "a request is ready, nothing is in its way, and it does not start")
+        case .running, .succeeded, .failed, .cancelled: break
+        }
+      }
+    }
+  }
+
+  /// No more faults: everything ends, except that chains go on.
+  private mutating func drain() throws {
+    for host in CoreFleet.hosts { try fleet.setConditions(.assumed, on: host) }
+    try fleet.settle()
+    try hear()
+    for round in 0..<200 {
+      for name in names where models[name]?.live?.isRunning == true { try end(name, .finished) }
+      try fleet.settle()
+      try hear()
+      try check()
+      let isDone = names.allSatisfy { name in
+        models[name]?.live == nil && (models[name]?.waiting == nil || jobs[name]?.definition.repeatEvery != nil)
+      }
+      if isDone { return try cancelChains() }
+      try advance(round < 100 ? .seconds(120) : .seconds(7200))
+    }
+    throw violation(names[0], "it does not come to an end: \(models)")
+  }
+
+  private mutating func cancelChains() throws {
+    for name in names { try cancel(name) }
+    touched = Set(names)
+    try fleet.settle()
+    try hear()
+    try check()
+  }
+
+  private func expect(_ condition: Bool, _ name: JobIdentifier, _ what: String) throws {
+    guard condition else { throw violation(name, what) }
+  }
+
+  private func violation(_ name: JobIdentifier, _ what: String) -> Violation {
+    Violation(
+      description:
+        "\(name) at \(fleet.now.steady.nanoseconds / 1_000_000_000): \(what); the model says \(models[name].map { "\($0)" } ?? "nothing")"
+    )
+  }
+}
+
+/// Random choices from a seed: the same seed makes the same.
+struct Draw {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed &* 0x2545_F491_4F6C_DD1D &+ 1 }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+  mutating func number(_ range: ClosedRange<Int>) -> Int {
+    Int(truncatingIfNeeded: next() >> 1) % (range.upperBound - range.lowerBound + 1) + range.lowerBound
+  }
+  mutating func one<Value>(of values: [Value]) -> Value { values[number(0...values.count - 1)] }
+}

@@ -1,0 +1,106 @@
+import BatonCoordinator
+import BatonModel
+import Synchronization
+
+/// The clocks of a coordinator under test: they stand until they are moved, and the wall clock may step.
+final class ManualTime: Sendable {
+  private struct Sleeper {
+    var wakesAt: Duration
+    var continuation: CheckedContinuation<Void, any Error>
+  }
+
+  private struct State {
+    var passed = Duration.zero
+    var stepped = Duration.zero
+    var sleepers: [Int: Sleeper] = [:]
+    var last = 0
+    var cancelled: Set<Int> = []
+    var waiters: [CheckedContinuation<Void, Never>] = []
+  }
+
+  static let start = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
+  /// Ticks, promotions, housekeeping: the loops of a coordinator that sleep.
+  private static let loops = 3
+  private let state = Mutex(State())
+
+  var clocks: Clocks {
+    Clocks(now: { self.now }, sleep: { try await self.sleep($0) }, boot: { "boot" })
+  }
+
+  var now: Now {
+    state.withLock { state in
+      Now(instant: Instant(nanoseconds: state.passed.nanoseconds), date: Self.start + state.passed + state.stepped)
+    }
+  }
+
+  /// Somebody sets the machine's clock.
+  func stepWallClock(by duration: Duration) { state.withLock { $0.stepped += duration } }
+
+  /// Lets time pass as every loop sees it: from one of their wishes to the next.
+  func pass(_ duration: Duration) async {
+    let end = state.withLock { $0.passed } + duration
+    while await wake(atMost: end) {}
+  }
+
+  /// Lets time pass at once, as if the process had been busy: each loop wakes once.
+  func jump(_ duration: Duration) async {
+    await allAsleep()
+    wakeAll(state.withLock { $0.passed } + duration)
+    await pass(.milliseconds(200))
+  }
+
+  private func wake(atMost end: Duration) async -> Bool {
+    await allAsleep()
+    let next = state.withLock { state in state.sleepers.values.map(\.wakesAt).min() ?? end }
+    wakeAll(min(next, end))
+    return next <= end
+  }
+
+  private func wakeAll(_ time: Duration) {
+    let due = state.withLock { state in
+      state.passed = max(state.passed, time)
+      let due = state.sleepers.filter { $0.value.wakesAt <= state.passed }
+      for id in due.keys { state.sleepers[id] = nil }
+      return due.values.map(\.continuation)
+    }
+    for continuation in due { continuation.resume() }
+  }
+
+  private func allAsleep() async {
+    await withCheckedContinuation { continuation in
+      let isAsleep = state.withLock { state in
+        if state.sleepers.count >= Self.loops { return true }
+        state.waiters.append(continuation)
+        return false
+      }
+      if isAsleep { continuation.resume() }
+    }
+  }
+
+  private func sleep(_ duration: Duration) async throws {
+    let id = state.withLock { state in
+      state.last += 1
+      return state.last
+    }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let (isCancelled, waiters) = state.withLock { state in
+          if state.cancelled.remove(id) != nil { return (true, [] as [CheckedContinuation<Void, Never>]) }
+          state.sleepers[id] = Sleeper(wakesAt: state.passed + duration, continuation: continuation)
+          guard state.sleepers.count >= Self.loops else { return (false, []) }
+          defer { state.waiters = [] }
+          return (false, state.waiters)
+        }
+        if isCancelled { continuation.resume(throwing: CancellationError()) }
+        for waiter in waiters { waiter.resume() }
+      }
+    } onCancel: {
+      let continuation = state.withLock { state in
+        let sleeper = state.sleepers.removeValue(forKey: id)
+        if sleeper == nil { state.cancelled.insert(id) }
+        return sleeper?.continuation
+      }
+      continuation?.resume(throwing: CancellationError())
+    }
+  }
+}
