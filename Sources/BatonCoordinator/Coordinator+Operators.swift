@@ -163,12 +163,25 @@ extension Coordinator {
           ? "'\(pattern)' runs nowhere now: name the host that it shall not run on with --host"
           : "'\(pattern)' is evicted from no host")
     }
+    if !isEvicted { try requireEviction(of: pattern, from: hosts) }
     for host in hosts {
       try await translating { try await self.store.setEvicted(pattern, from: host, isEvicted) }
       decide { $0.dispatcher.setEvicted(pattern, from: host, isEvicted) }
     }
     dispatchSignal.raise()
     return hosts
+  }
+
+  /// Taking back what was never said would report a success that changes nothing.
+  private func requireEviction(of pattern: IdentifierPattern, from hosts: [HostName]) throws {
+    let evictions = state.withLock { state in
+      hosts.reduce(into: Set<IdentifierPattern>()) { $0.formUnion(state.dispatcher.hosts[$1]?.host.evictions ?? []) }
+    }
+    guard !evictions.contains(pattern) else { return }
+    let names = hosts.map(\.rawValue).joined(separator: ", ")
+    let others = evictions.sorted().map(\.rawValue).joined(separator: ", ")
+    throw OperatorError.conflict(
+      "'\(pattern)' is not evicted from \(names)" + (others.isEmpty ? "" : "; what is: \(others)"))
   }
 
   package func setPaused(_ isPaused: Bool) async throws {

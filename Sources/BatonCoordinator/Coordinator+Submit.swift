@@ -66,6 +66,11 @@ extension Coordinator.State {
       return .refused(.notPermitted(submission.identifier, nearest: index.nearest(to: submission.identifier)))
     }
     dispatcher.learn(stored.id, stored.definition)
+    // Not at once: an id that is known gets the answer it got then.
+    if dispatcher.isPaused {
+      let refusal = Refusal.unavailable("the fleet is paused: 'baton resume' ends that")
+      return .offered(SubmissionOffer(submission: submission, definition: stored.id, refusal: refusal), nil)
+    }
     let requirementClass = RequirementClass(
       definition: stored.id, priority: submission.priority ?? stored.definition.priority)
     // Whoever waits already goes first, unless this one would rather fail than wait.

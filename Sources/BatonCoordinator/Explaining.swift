@@ -28,9 +28,17 @@ package struct Explaining {
     let known = one.host.flatMap { hosts[$0] }
     let source = known.flatMap { Policy.source(of: one.obstacle, in: $0.host.conditions) }
     return Explanation.Line(
-      host: one.host, code: one.obstacle.code, text: one.obstacle.text, remedy: one.obstacle.remedy,
+      host: one.host, code: one.obstacle.code, text: one.obstacle.text, remedy: remedy(of: one.obstacle, on: one.host),
       isPermanent: one.obstacle.isPermanent, source: source?.source, raw: source?.raw,
       reportedAt: known?.lastSeenAt, clearsAt: one.obstacle.clearsAt)
+  }
+
+  /// With the names of the host and of the job in it. What is simulated ends with the simulation.
+  private func remedy(of obstacle: Obstacle, on host: HostName?) -> String {
+    let source = host.flatMap { hosts[$0] }.flatMap { Policy.source(of: obstacle, in: $0.host.conditions) }?.source
+    let isSimulated = source == ConditionOverrides.source
+    return (isSimulated ? "baton simulate conditions HOST --end" : obstacle.remedy)
+      .filling("IDENTIFIER", with: record.identifier.rawValue).filling("HOST", with: host?.rawValue ?? "HOST")
   }
 
   private var verdict: Explanation.Verdict {
@@ -61,8 +69,8 @@ package struct Explaining {
     let host = nearest
     // Without a host there is nothing to change on one; `noHosts` says so.
     let changes =
-      common.filter { !isCovered($0, by: host?.obstacles ?? []) }.map(change)
-      + (host?.obstacles ?? []).map { "\(host.map { "on \($0.name): " } ?? "")\(change($0))" }
+      common.filter { !isCovered($0, by: host?.obstacles ?? []) }.map { change($0, on: nil) }
+      + (host?.obstacles ?? []).map { "\(host.map { "on \($0.name): " } ?? "")\(change($0, on: host?.name))" }
     switch changes.count {
     case 0: return "nothing keeps it from starting: it starts in a moment"
     case 1: return "one change starts it: \(changes[0])"
@@ -76,7 +84,17 @@ package struct Explaining {
     return others.contains { if case .hostHasNoGPU = $0 { true } else { false } }
   }
 
-  private func change(_ obstacle: Obstacle) -> String {
-    obstacle.clearsAt == nil ? obstacle.remedy : "\(obstacle.remedy) (\(obstacle.code) ends by itself)"
+  private func change(_ obstacle: Obstacle, on host: HostName?) -> String {
+    let remedy = remedy(of: obstacle, on: host)
+    return obstacle.clearsAt == nil ? remedy : "\(remedy) (\(obstacle.code) ends by itself)"
+  }
+}
+
+extension String {
+  /// The text with a word in capitals replaced, where it stands as a word.
+  fileprivate func filling(_ word: String, with value: String) -> String {
+    split(separator: " ", omittingEmptySubsequences: false).map { part in
+      part == word ? value : part.hasPrefix(word + ",") ? value + part.dropFirst(word.count) : String(part)
+    }.joined(separator: " ")
   }
 }

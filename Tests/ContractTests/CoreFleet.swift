@@ -24,13 +24,13 @@ struct CoreFleet {
   private var spans: UInt64 = 0
   private var events: [Event] = []
 
-  init(_ store: SQLiteStore, at now: Now) throws {
+  init(_ store: SQLiteStore, _ definitions: [(DefinitionID, Definition)], at now: Now) throws {
     self.store = store
     self.now = now
     // A lease of thirty years: losing workers is the test's own choice.
     dispatcher = Dispatcher(leaseTerm: .seconds(1_000_000_000))
     dispatcher.restore(try store.transaction { try $0.fleet() }, at: now)
-    for stored in try store.transaction({ try $0.definitions() }) { dispatcher.learn(stored.id, stored.definition) }
+    for (id, definition) in definitions { dispatcher.learn(id, definition) }
     for host in Self.hosts { try connect(host) }
   }
 

@@ -119,7 +119,7 @@ struct History {
   private mutating func advance(_ duration: Duration) throws {
     var left = duration
     while left > .zero {
-      let step = fleet.running.isEmpty ? left : min(left, .seconds(30))
+      let step = fleet.running.isEmpty ? left : min(left, .seconds(60))
       try fleet.advance(step)
       try hear()
       left -= step
@@ -213,7 +213,7 @@ struct History {
     guard let allowance = definition.dailyAllowance else { return }
     let used = use[definition.pattern]?.used(at: fleet.now.steady) ?? .zero
     try expect(used < allowance, name, "nothing starts once the allowance is used")
-    try expect(used < allowance + .seconds(60), name, "an allowance is not overrun by more than the test's own steps")
+    try expect(used < allowance + .seconds(120), name, "an allowance is not overrun by more than the test's own steps")
   }
 
   private mutating func ended(_ answer: EndingAnswer, _ outcome: LaunchOutcome) throws {
@@ -227,7 +227,7 @@ struct History {
     let duration = fleet.now.steady - start
     use[definition.pattern, default: DailyUse()].charge(duration, at: fleet.now.steady)
     if let budget = definition.budget {
-      try expect(duration <= budget + .seconds(60), name, "a launch ends when its budget is spent")
+      try expect(duration <= budget + .seconds(120), name, "a launch ends when its budget is spent")
     }
     models[name]?.live?.isRunning = false
     if answer.state.isEnded { models[name]?.live = nil }

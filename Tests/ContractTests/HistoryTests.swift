@@ -14,11 +14,19 @@ import Testing
   @Test(.contract(7, 9, 10, 11, 12, 13, 15, 17, 29, 31, 34, 41), arguments: 0..<histories / batch)
   func `the contract holds in random histories`(number: Int) throws {
     let store = try SQLiteStore.inMemory()
+    let applied = try store.transaction { verbs in
+      try verbs.apply(
+        Self.definitions, seeds: Self.definitions.map { _ in Self.trace }, at: Moment(Self.midnight(of: 19_000)))
+    }
+    let definitions = zip(applied, Self.definitions).map { ($0.id, $1) }
     var starts = 0
     for index in 0..<Self.batch {
       let seed = UInt64(number * Self.batch + index)
-      // Each history has a day of its own, so that what one uses of an allowance is not missing in the next.
-      var history = try Self.history(store, seed: seed, day: Int64(20_000 + 30 * index))
+      // Each history has days of its own, so that what one uses of an allowance is not missing in the next.
+      let date = Self.midnight(of: Int64(20_000 + 30 * index))
+      let now = Now(instant: Instant(nanoseconds: date.nanoseconds), date: date, steady: date)
+      let fleet = try CoreFleet(store, definitions, at: now)
+      var history = History(fleet, jobs: Self.jobs(definitions, seed: seed), seed: seed)
       do { try history.run(steps: Self.steps) } catch {
         Issue.record("batch \(number), seed \(seed): \(error)")
         return
@@ -28,20 +36,18 @@ import Testing
     #expect(starts > Self.batch * 3, "only \(starts) launches: the histories prove nothing")
   }
 
-  private static func history(_ store: SQLiteStore, seed: UInt64, day: Int64) throws -> History {
-    let date = Timestamp(nanoseconds: day * 86_400_000_000_000)
-    let now = Now(instant: Instant(nanoseconds: day * 86_400_000_000_000), date: date, steady: date)
-    let applied = try store.transaction { verbs in
-      try verbs.apply(definitions, seeds: definitions.map { _ in trace }, at: now.moment)
-    }
+  private static func midnight(of day: Int64) -> Timestamp { Timestamp(nanoseconds: day * 86_400_000_000_000) }
+
+  /// Identifiers that only this history uses: three where `maxRunning` is two.
+  private static func jobs(_ definitions: [(DefinitionID, Definition)], seed: UInt64) -> [JobIdentifier: History.Job] {
     var jobs: [JobIdentifier: History.Job] = [:]
-    for (definition, stored) in zip(definitions, applied) {
+    for (id, definition) in definitions {
       for instance in 0..<(definition.maxRunning == nil ? 1 : 3) {
         let name = definition.pattern.rawValue.dropLast() + "s\(seed)-\(instance)"
-        jobs[JobIdentifier(String(name))!] = History.Job(definition: definition, id: stored.id)
+        jobs[JobIdentifier(String(name))!] = History.Job(definition: definition, id: id)
       }
     }
-    return History(try CoreFleet(store, at: now), jobs: jobs, seed: seed)
+    return jobs
   }
 
   static let trace = TraceContext(

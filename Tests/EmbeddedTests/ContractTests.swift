@@ -338,4 +338,31 @@ import Testing
       }
     }
   }
+
+  @Test("While the fleet is paused submissions are unavailable, and an id that is known gets its answer", .contract(5))
+  func paused() async throws {
+    let fleet = Fleet(try SQLiteStore.inMemory(), ManualTime())
+    try await fleet.run([]) {
+      _ = try await fleet.coordinator.apply([Self.job(.processing)])
+      let order = SubmissionOrder(id: "first", identifier: Self.name)
+      guard case .accepted? = try await fleet.coordinator.submit([order], by: "ada").first else {
+        throw Surprise("refused before the pause")
+      }
+      try await fleet.coordinator.setPaused(true)
+      let again = try await fleet.coordinator.submit(
+        [order, SubmissionOrder(id: "b", identifier: Self.name)], by: "ada")
+      guard case .accepted(let receipt, _, _) = again[0], case .refused("unavailable", let text) = again[1] else {
+        Issue.record("\(again)")
+        return
+      }
+      #expect(receipt.number == 1 && text.contains("baton resume"))
+      try await fleet.coordinator.setPaused(false)
+      guard
+        case .accepted? = try await fleet.coordinator.submit(
+          [SubmissionOrder(id: "b", identifier: Self.name)], by: "ada"
+        )
+        .first
+      else { throw Surprise("refused after the pause") }
+    }
+  }
 }

@@ -45,7 +45,6 @@ struct ObstacleText {
     case "assumed": return "assumed, because nothing there says so" + (raw.map { " (\($0))" } ?? "")
     case ConditionOverrides.source:
       return "simulated" + age + (raw.map { " (in truth \($0))" } ?? "")
-        + named("; end it with: baton simulate conditions HOST --end", line.host)
     default: return "says \(source)" + (raw.map { " (\($0))" } ?? "") + age
     }
   }

@@ -128,12 +128,7 @@ private struct PokeAnswer: Error {
   }
 
   private static func status(of code: String) -> HTTPResponse.Status {
-    switch code {
-    case "notPermitted": .forbidden
-    case "tooManyPendingTaskRequests": .tooManyRequests
-    case "immediateRunIneligible": .conflict
-    default: .serviceUnavailable
-    }
+    HTTPResponse.Status(code: (RefusalName(rawValue: code) ?? .unavailable).httpStatus)
   }
 
   var response: Response {

@@ -37,12 +37,16 @@ package enum Policy {
 
   /// Who says so, for an obstacle that comes from a host's conditions.
   package static func source(of obstacle: Obstacle, in conditions: Conditions) -> (source: String, raw: String)? {
-    func named<Value>(_ reading: Reading<Value>) -> (String, String) { (reading.source, reading.raw) }
+    func named<Value>(_ reading: Reading<Value>, unless other: Reading<PowerSource>? = nil) -> (String, String) {
+      (other?.source ?? reading.source, other?.raw ?? reading.raw)
+    }
     return switch obstacle {
     case .needsExternalPower: named(conditions.power)
     case .needsNetwork, .needsUnmeteredNetwork: named(conditions.network)
     case .needsIdleHost: named(conditions.isIdle)
-    case .batteryLow: named(conditions.battery)
+    // It is low only because the host runs on battery: if that is simulated, so is this.
+    case .batteryLow:
+      named(conditions.battery, unless: conditions.power.source == ConditionOverrides.source ? conditions.power : nil)
     case .lowPowerMode: named(conditions.lowPowerMode)
     case .tooHot: named(conditions.thermal)
     case .hostHasNoGPU, .gpusInUse: named(conditions.gpus)

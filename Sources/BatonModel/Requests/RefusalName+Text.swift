@@ -26,7 +26,8 @@ extension RefusalName {
       "As many requests are pending as `pendingLimit` of the definition or `limits.pending` of the coordinator allows; "
         + "the message says which, and how many."
     case .unavailable:
-      "The coordinator takes nothing now: it is shutting down, or its store cannot be written or is overloaded."
+      "The coordinator takes nothing now: it is shutting down, the fleet is paused, or its store cannot be written or is "
+        + "overloaded."
     case .immediateRunIneligible:
       "The definition has `strategy: fail`, and nothing can start it at once. The message has every obstacle; nothing "
         + "was left behind."
@@ -37,7 +38,9 @@ extension RefusalName {
     switch self {
     case .notPermitted: "apply a definition for it (baton apply FILE), or correct the identifier"
     case .tooManyPendingTaskRequests: "wait until some have started, cancel some, or raise the limit"
-    case .unavailable: "submit again in a moment, with the same id; make room on the store's disk if it is full"
+    case .unavailable:
+      "submit again in a moment, with the same id; 'baton resume' if it is paused; make room on the store's disk if that "
+        + "is full"
     case .immediateRunIneligible: "submit again later, or declare 'strategy: queue'"
     }
   }

@@ -2,20 +2,30 @@ internal import BatonModel
 internal import GRDB
 internal import GRDBSQLite
 
+/// A request that has just become the waiting one of its identifier.
+struct Enqueued {
+  var receipt: SubmissionReceipt
+  var identifierID: Int64
+}
+
 extension Verbs {
   /// Makes `new` the waiting request of its identifier: inserts it, or replaces the one that waits.
-  func enqueue(_ new: NewRequest, as known: IdentifierRow?, at now: Moment) throws -> SubmissionReceipt {
+  func enqueue(_ new: NewRequest, as known: IdentifierRow?, at now: Moment) throws -> Enqueued {
     let readiness = Readiness.firstLaunch(
       earliest: new.earliest,
       spacedUntil: known?.history.spacedUntil(new.definition.definition, poke: new.mark(over: known?.waiting)),
       hasLiveRequest: known?.liveNumber != nil, at: now)
-    if let known, let waiting = known.waiting { return try replace(waiting, of: known.id, by: new, readiness, at: now) }
+    if let known, let waiting = known.waiting {
+      let receipt = try replace(waiting, of: known.id, by: new, readiness, at: now)
+      return Enqueued(receipt: receipt, identifierID: known.id)
+    }
     let number = (known?.lastNumber ?? 0) + 1
     let identifier = try advance(new.identifier, known, to: number)
     let id = try insert(new, readiness, identifier: identifier, number, at: now)
     if new.definition.definition.repeatEvery != nil { try setAnchor(new.earliest, of: identifier) }
     if new.poke == .immediate { try notePoke(new, of: id, at: now) }
-    return SubmissionReceipt(RequestID(id), new.identifier, number, readiness, replaced: false, at: now)
+    let receipt = SubmissionReceipt(RequestID(id), new.identifier, number, readiness, replaced: false, at: now)
+    return Enqueued(receipt: receipt, identifierID: identifier)
   }
 
   private func advance(_ name: JobIdentifier, _ known: IdentifierRow?, to number: Int) throws -> Int64 {

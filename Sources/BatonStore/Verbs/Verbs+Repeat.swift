@@ -13,7 +13,7 @@ extension Verbs {
       earliest: Earliest(definition.allowed(definition.earliestBeginDate), submittedAt: now), principal: "apply",
       trace: seed,
       parentSpanID: nil)
-    return try enqueue(new, as: known, at: now)
+    return try enqueue(new, as: known, at: now).receipt
   }
 
   /// Submits the next request of a repeating definition when the first launch of `last` starts: in the transaction

@@ -12,7 +12,8 @@ extension Verbs {
     let request = try launchable(id)
     if request.state == .scheduled { try makeReady(request, at: now) }
     try note("simulatedLaunch", detail: offer.host.rawValue, of: id.rawValue, at: now)
-    return try start(id, on: host, offer.incarnation, offer.place, isSimulated: true, at: now)
+    return try start(
+      readyCandidate(id), on: host, offer.incarnation, offer.place, isSimulated: true, at: now)
   }
 
   /// Throws for a request that cannot be started by hand.

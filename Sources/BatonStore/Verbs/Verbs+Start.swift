@@ -1,17 +1,15 @@
 internal import BatonModel
 
 extension Verbs {
-  /// Starts the next launch of a request that is ready.
-  func start(
-    _ request: RequestID, on host: Int64, _ incarnation: Incarnation, _ place: Claim.Place,
-    isSimulated: Bool = false, at now: Moment
-  ) throws -> Assignment {
+  /// A request that is known to be ready.
+  func readyCandidate(_ request: RequestID) throws -> Candidate {
     guard let candidate = try prepare(.readyRequest).first(request.rawValue, row: Self.candidate) else {
       throw StoreError(.corrupt, "A request that was just made ready is not there.")
     }
-    return try start(candidate, on: host, incarnation, place, isSimulated: isSimulated, at: now)
+    return candidate
   }
 
+  /// Starts the next launch of a request that is ready.
   func start(
     _ candidate: Candidate, on host: Int64, _ incarnation: Incarnation, _ place: Claim.Place,
     isSimulated: Bool = false, at now: Moment

@@ -26,17 +26,24 @@ extension Verbs {
   private func accept(
     _ offer: SubmissionOffer, _ new: NewRequest, _ known: IdentifierRow?, at now: Moment
   ) throws -> SubmissionAnswer {
-    var receipt = try enqueue(new, as: known, at: now)
+    let enqueued = try enqueue(new, as: known, at: now)
+    var receipt = enqueued.receipt
     let requirementClass = RequirementClass(definition: new.definition.id, priority: new.priority)
     var assignment: Assignment?
     if receipt.state == .ready, let place = offer.host, let host = try holder(place.host, place.incarnation),
       try !isEvicted(new.identifier, from: host)
     {
-      assignment = try start(receipt.request, on: host, place.incarnation, place.place, at: now)
+      assignment = try start(candidate(new, enqueued), on: host, place.incarnation, place.place, at: now)
       receipt.state = .running
     }
-    try remember(offer.submission, receipt, requirementClass, at: now)
+    try remember(offer.submission, receipt, of: enqueued.identifierID, requirementClass, at: now)
     return .accepted(receipt, class: requirementClass, launch: assignment, isRepeat: false)
+  }
+
+  /// What was just inserted is not read again; what was replaced has a trace of its own.
+  private func candidate(_ new: NewRequest, _ enqueued: Enqueued) throws -> Candidate {
+    enqueued.receipt.replaced
+      ? try readyCandidate(enqueued.receipt.request) : Candidate(new, enqueued.receipt, enqueued.identifierID)
   }
 
   /// The answer that was given to this id, whatever became of the request since. The launch that it may have had is
@@ -53,10 +60,11 @@ extension Verbs {
   }
 
   private func remember(
-    _ submission: Submission, _ receipt: SubmissionReceipt, _ requirementClass: RequirementClass, at now: Moment
+    _ submission: Submission, _ receipt: SubmissionReceipt, of identifier: Int64,
+    _ requirementClass: RequirementClass, at now: Moment
   ) throws {
     try prepare(.insertSubmission).run(
-      submission.id, now.steady, receipt.request.rawValue, receipt.request.rawValue, receipt.number,
+      submission.id, now.steady, receipt.request.rawValue, identifier, receipt.number,
       requirementClass.definition.rawValue, requirementClass.priority.rawValue, receipt.state.code, receipt.eligibleAt,
       receipt.replaced)
     try rememberPoke(submission, for: receipt.request, at: now)
@@ -87,6 +95,17 @@ extension Verbs {
   }
 }
 
+extension Candidate {
+  /// A request as it was inserted: not launched, without progress.
+  fileprivate init(_ new: NewRequest, _ receipt: SubmissionReceipt, _ identifierID: Int64) {
+    self.init(
+      request: receipt.request, identifierID: identifierID, identifier: new.identifier, number: receipt.number,
+      definition: new.definition.id, priority: new.priority, launches: 0, principal: new.principal,
+      earliest: new.earliest, poke: new.poke, frozenItems: nil, trace: new.trace, progress: Progress(),
+      payload: new.payload)
+  }
+}
+
 extension NewRequest {
   fileprivate init(_ submission: Submission, _ frozen: FrozenDefinition, at now: Moment) {
     let definition = frozen.definition
@@ -110,6 +129,6 @@ extension Query {
   static let insertSubmission = Query(
     """
     INSERT INTO submission (key, at, request, identifier, number, definition, priority, state, eligible_at, replaced)
-    VALUES (?, ?, ?, (SELECT identifier FROM request WHERE id = ?), ?, ?, ?, ?, ?, ?)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """)
 }
