@@ -87,6 +87,40 @@ extension EndToEnd {
       #expect(try await fleet.baton("submit", "com.example.payloads.x").status == 77)
     }
 
+    @Test("A poke by HTTP needs the token and a loopback Host, and its payload reaches the command", .contract(5, 41))
+    func pokeByHTTP() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      let port = ProcessFleet.freePort()
+      try await fleet.startCoordinator(http: "127.0.0.1:\(port)")
+      try await fleet.startWorker("one")
+      try fleet.write(
+        """
+        identifier: com.example.news
+        kind: refresh
+        work: {command: [/bin/sh, -c, 'cat "$BATON_PAYLOAD_FILE"']}
+        """, to: "news.yaml")
+      #expect(try await fleet.baton("apply", "news.yaml").status == 0)
+      let token = try String(contentsOfFile: fleet.folder + "/coordinator/token", encoding: .utf8)
+      func poke(_ name: String, host: String = "127.0.0.1:\(port)", token: String) async throws -> String {
+        try await fleet.http(
+          port,
+          "POST /v1/pokes/\(name) HTTP/1.1\nHost: \(host)\nAuthorization: Bearer \(token)\nConnection: close\n"
+            + "Idempotency-Key: same\nContent-Length: 4\n\nnews")
+      }
+      let key = token.trimmingCharacters(in: .whitespacesAndNewlines)
+      #expect(try await poke("com.example.news", token: "wrong").hasPrefix("HTTP/1.1 401"))
+      #expect(try await poke("com.example.news", host: "baton.example:\(port)", token: key).hasPrefix("HTTP/1.1 421"))
+      #expect(try await poke("com.example.new", token: key).contains(#""code":"notPermitted""#))
+      for _ in 0..<2 {  // The second is the retry of a client that heard no answer.
+        let answer = try await poke("com.example.news", token: key)
+        #expect(answer.hasPrefix("HTTP/1.1 202") && answer.contains(#""request":1"#), "\(answer)")
+      }
+      #expect(try await fleet.baton("wait", "com.example.news", "--timeout", "30s").status == 0)
+      #expect(try await fleet.baton("logs", "com.example.news").output == "news")
+      #expect(try await fleet.baton("list", "-o", "jsonl").output.split(separator: "\n").count == 1)
+    }
+
     @Test("baton up goes on after a restart, with its own worker attached")
     func up() async throws {
       let fleet = try ProcessFleet()

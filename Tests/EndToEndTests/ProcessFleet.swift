@@ -24,10 +24,11 @@ final class ProcessFleet: Sendable {
   func worker(_ name: String) -> Child? { state.withLock { $0.workers[name] } }
 
   /// Starts a coordinator on the fleet's data, on the port it had before.
-  func startCoordinator(lease: String = "1s") async throws {
+  /// - Parameter http: its address, or `off`.
+  func startCoordinator(lease: String = "1s", http: String = "off") async throws {
     let child = try Child(
       .baton,
-      ["coordinator", "--data", folder + "/coordinator", "--listen", address, "--http", "off", "--lease", lease],
+      ["coordinator", "--data", folder + "/coordinator", "--listen", address, "--http", http, "--lease", lease],
       environment: environment, isDaemon: true)
     try await start(child)
   }
@@ -70,6 +71,29 @@ final class ProcessFleet: Sendable {
 
   func baton(_ arguments: String...) async throws -> (status: Int32, output: String, errors: String) {
     try await Child(.baton, arguments, environment: environment, currentDirectory: folder).finished()
+  }
+
+  /// One request over HTTP, as bytes, and the whole answer: bash speaks to a socket wherever there is bash.
+  func http(_ port: Int, _ request: String) async throws -> String {
+    try write(request.replacingOccurrences(of: "\n", with: "\r\n"), to: "request")
+    let script = "exec 3<>/dev/tcp/127.0.0.1/\(port); cat '\(folder)/request' >&3; cat <&3"
+    return try await Child(path: "/bin/bash", ["-c", script]).finished().output
+  }
+
+  /// A port of loopback that nobody listens on now.
+  static func freePort() -> Int {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    return withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bound in
+        guard bind(descriptor, bound, length) == 0, getsockname(descriptor, bound, &length) == 0 else { return 0 }
+        return Int(pointer.pointee.sin_port.byteSwapped)
+      }
+    }
   }
 
   func write(_ text: String, to name: String) throws {

@@ -23,14 +23,22 @@ final class Child: Sendable {
   private let folder = NSTemporaryDirectory() + "baton-child-\(UUID().uuidString.prefix(8))"
   private let errors: Pipe?
 
-  init(
+  convenience init(
     _ program: Program, _ arguments: [String], environment: [String: String] = [:], currentDirectory: String? = nil,
+    isDaemon: Bool = false
+  ) throws {
+    try self.init(
+      path: program.path, arguments, environment: environment, currentDirectory: currentDirectory, isDaemon: isDaemon)
+  }
+
+  init(
+    path: String, _ arguments: [String], environment: [String: String] = [:], currentDirectory: String? = nil,
     isDaemon: Bool = false
   ) throws {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     for name in ["output", "errors"] { _ = FileManager.default.createFile(atPath: folder + "/" + name, contents: nil) }
     errors = isDaemon ? Pipe() : nil
-    process.executableURL = URL(fileURLWithPath: program.path)
+    process.executableURL = URL(fileURLWithPath: path)
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     if let currentDirectory { process.currentDirectoryURL = URL(fileURLWithPath: currentDirectory) }
