@@ -34,9 +34,9 @@ extension Coordinator {
       return false
     }
     settle(reservations, answers)
-    // A class that turned out to be empty held places that another one may use.
+    // A class that had nothing for a host held places there that another one may use.
     return zip(claims, answers).contains { claim, answer in
-      !answer.assignments.isEmpty || (!claim.places.isEmpty && !answer.hasMore)
+      !answer.assignments.isEmpty || (!claim.places.isEmpty && !answer.hasFitting)
     }
   }
 
@@ -54,7 +54,8 @@ extension Coordinator {
     decide { state in
       zip(reservations, answers).flatMap { reservation, answer in
         state.nextDue.join(answer.nextDue)
-        return state.dispatcher.settle(reservation, with: answer.assignments, hasMore: answer.hasMore)
+        return state.dispatcher.settle(
+          reservation, with: answer.assignments, hasMore: answer.hasMore, hasFitting: answer.hasFitting)
       }
     }
     for assignment in answers.flatMap(\.assignments) { watchers.changed(assignment.launch.request) }
@@ -62,8 +63,8 @@ extension Coordinator {
 
   /// The store did not take the claims. They are tried again at the next tick, unless it is broken for good.
   private func giveUp(_ reservations: [Dispatcher.Reservation], because error: StoreError) async throws {
-    decide { state in
-      reservations.flatMap { state.dispatcher.settle($0, with: [], hasMore: true) }
+    state.withLock { state in
+      for reservation in reservations { state.dispatcher.giveUp(reservation) }
     }
     guard error.isPassing else { throw error }
     note(error, while: "starting launches")
@@ -95,8 +96,12 @@ extension Coordinator {
     case .note(let request, let event, let detail):
       try await persistently { try await self.store.note(event, detail: detail, of: request, at: self.now().moment) }
       watchers.changed(request)
-    case .report(let host, let word):
-      try await persistently { try await self.store.noteReports([host: word], at: self.now().moment) }
+    case .reports:
+      let reports = state.withLock { state in
+        defer { state.reports = [:] }
+        return state.reports
+      }
+      try await persistently { try await self.store.noteReports(reports, at: self.now().moment) }
     }
   }
 

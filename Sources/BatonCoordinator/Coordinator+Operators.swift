@@ -210,7 +210,7 @@ extension Coordinator {
   package func warning(for identifier: JobIdentifier) -> String? {
     state.withLock { state in
       guard let definition = state.index.definition(for: identifier)?.definition else { return nil }
-      let (fleet, hosts) = state.dispatcher.obstacles(for: definition)
+      let (fleet, hosts) = state.dispatcher.obstacles(for: definition, identifier)
       if fleet.contains(.noHosts) { return "no worker has connected yet, so it waits: start one with 'baton-worker'" }
       let able = hosts.filter { _, obstacles in
         !obstacles.contains { $0.isPermanent || $0 == .hostGone }

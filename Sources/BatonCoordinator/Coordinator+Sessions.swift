@@ -142,11 +142,12 @@ extension Coordinator {
         return state.dispatcher.heartbeat(number, from: host, at: self.clocks.now().instant)
       }
     case .conditions(let conditions):
-      let word = state.withLock { state in
+      let isFirst = state.withLock { state in
         state.dispatcher.conditionsChanged(conditions, on: host)
-        return state.dispatcher.hosts[host]?.word
+        defer { state.reports[host] = state.dispatcher.hosts[host]?.word }
+        return state.reports.isEmpty
       }
-      if let word { storeWork.send(.report(host, word)) }
+      if isFirst { storeWork.send(.reports) }
       dispatchSignal.raise()
     case .draining:
       state.withLock { $0.dispatcher.workerDrains(host) }
@@ -193,6 +194,7 @@ extension Coordinator {
       case .itemsWanted(let launch, let start, let count):
         let items = try await store.items(of: launch.request, start: start, count: min(count, ItemPage.maximumItems))
         connection.down.send(.items(ItemPage(launch: launch, start: start, items: items)))
+        state.withLock { $0.answered([launch]) }
       case .hello, .heartbeat, .conditions, .update, .expiring, .draining: break
       }
     }
@@ -209,6 +211,7 @@ extension Coordinator {
     case .superseded: connection.down.send(.withdraw(page.launch, "another launch of this request is live"))
     case .refused(let text): connection.down.send(.refuse(page.launch, text))
     }
+    state.withLock { $0.answered([page.launch]) }
   }
 
   private func save(_ checkpoints: [Checkpoint], _ connection: Connection) async throws {
@@ -222,7 +225,10 @@ extension Coordinator {
       }
     }
     connection.down.send(contentsOf: messages)
-    state.withLock { state in for checkpoint in checkpoints { state.updates[checkpoint.launch]?.settle() } }
+    state.withLock { state in
+      for checkpoint in checkpoints { state.updates[checkpoint.launch]?.settle() }
+      state.answered(checkpoints.map(\.launch))
+    }
     for checkpoint in checkpoints { watchers.changed(checkpoint.launch.request) }
   }
 
@@ -257,7 +263,7 @@ extension WorkerMessage {
   fileprivate var step: (LaunchKey, Dispatcher.Step)? {
     switch self {
     case .checkpoint(let checkpoint):
-      (checkpoint.launch, .batch(completed: checkpoint.completedUnits, of: checkpoint.totalUnits))
+      (checkpoint.launch, .batch(checkpoint.batch, completed: checkpoint.completedUnits, of: checkpoint.totalUnits))
     case .items(let page): (page.launch, .items)
     case .update(let update):
       update.completedUnits.map { (update.launch, .units(completed: $0, of: update.totalUnits)) }
@@ -277,6 +283,14 @@ extension HostState {
 }
 
 extension Coordinator.State {
+  /// What a launch waited for was not its own doing: a slow disk is no stall.
+  fileprivate mutating func answered(_ launches: [LaunchKey]) {
+    for launch in launches {
+      guard let host = dispatcher.places[launch] else { continue }
+      dispatcher.progressed(launch, .answered, on: host)
+    }
+  }
+
   /// Keeps what the update says until the next checkpoint or the end of the launch; only its own host may say it.
   mutating func note(_ update: LaunchUpdate, from host: HostName) {
     guard dispatcher.places[update.launch] == host else { return }

@@ -66,7 +66,15 @@ extension Coordinator {
       throw OperatorError.conflict(
         "request \(record.number) of '\(identifier)' is \(record.state.rawValue), so nothing of it can expire")
     }
-    decide { $0.dispatcher.expire(launch, .simulated(as: reason)) }
+    var isAsked = false
+    decide { state in
+      let effects = state.dispatcher.expire(launch, .simulated(as: reason))
+      isAsked = !effects.isEmpty
+      return effects
+    }
+    guard isAsked else {
+      throw OperatorError.conflict("launch \(launch.number) of '\(identifier)' is asked to stop already")
+    }
     return SimulatedLaunch(identifier: identifier, number: record.number, launch: launch.number, host: host)
   }
 

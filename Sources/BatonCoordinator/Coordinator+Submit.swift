@@ -75,7 +75,7 @@ extension Coordinator.State {
       definition: stored.id, priority: submission.priority ?? stored.definition.priority)
     // Whoever waits already goes first, unless this one would rather fail than wait.
     let mayOvertake = stored.definition.strategy == .fail
-    guard mayOvertake || dispatcher.ready[requirementClass] == nil,
+    guard mayOvertake || dispatcher.mayStartAtOnce(requirementClass),
       let reservation = dispatcher.reserve(requirementClass, submission.identifier, count: 1).first
     else {
       let refusal =

@@ -31,6 +31,8 @@ package final class Coordinator: Sendable {
     var updates: [LaunchKey: LaunchUpdate] = [:]
     var nextDue = NextDue()
     var lastSeen: [HostName: Timestamp] = [:]
+    /// The last word of hosts that the store does not have yet: one each, however often they change their mind.
+    var reports: [HostName: HostWord] = [:]
     var isAccepting = true
     /// The store's last complaint; nil since it took something.
     var complaint: String?
@@ -40,7 +42,8 @@ package final class Coordinator: Sendable {
     case endLease(HostName, Incarnation, countsAsLoss: Bool)
     case noteExpiry(LaunchKey, ExpiryReason)
     case note(RequestID, event: String, detail: String)
-    case report(HostName, HostWord)
+    /// What `State.reports` has by then.
+    case reports
   }
 
   package init(store: any Store, settings: CoordinatorSettings, clocks: Clocks = .system, logger: Logger) {

@@ -83,16 +83,24 @@ extension StoreConformance {
       _ = try await s.store.end([Ending(launch: first, outcome: .expired(.thermal), isGraceful: false)], at: s.now)
       let event = EventRecord(at: s.now.date, name: "ignoredExpiry", detail: StoreScenario.host.rawValue)
       try expect(try await s.store.events(of: first.request), [event], "events")
-      // Neither a graceful end, nor one of a launch that was not asked to stop, nor one whose worker is gone.
+      // Neither a graceful end, nor one whose worker is gone.
       let second = try await s.start(definition)
       _ = try await s.store.noteExpiry(second, .thermal, at: s.now)
       try await s.end(second, .expired(.thermal))
       let third = try await s.start(definition)
-      _ = try await s.store.end([Ending(launch: third, outcome: .expired(.budgetSpent), isGraceful: false)], at: s.now)
-      let fourth = try await s.start(definition)
-      _ = try await s.store.noteExpiry(fourth, .thermal, at: s.now)
+      _ = try await s.store.noteExpiry(third, .thermal, at: s.now)
       _ = try await s.store.endLease(StoreScenario.host, StoreScenario.process, countsAsLoss: true, at: s.now)
       try expect(try await s.store.events(of: first.request), [event], "events after others")
+    },
+    Case("an ending that comes before the word that its launch was asked to stop says it all", rows: [27, 36]) { s in
+      let (_, launch) = try await s.running()
+      let reason = ExpiryReason.simulated(as: .powerLost)
+      _ = try await s.store.end([Ending(launch: launch, outcome: .expired(reason), isGraceful: false)], at: s.now)
+      _ = try await s.store.noteExpiry(launch, .thermal, at: s.now)
+      let record = try require(try await s.store.launches(of: launch.request).first, "the launch")
+      try expect(record.expiringReason, reason, "why it was asked to stop")
+      try expect(record.expiringSince, s.now.date, "since when")
+      try expect(try await s.store.events(of: launch.request).map(\.name), ["ignoredExpiry"], "events")
     },
   ]
 }

@@ -4,6 +4,15 @@ import BatonStore
 /// Pokes are coalesced: many start few launches, the last payload wins, every id is accounted for (contract, row 41).
 extension StoreConformance {
   static let pokes: [Case] = [
+    Case("an id that stands for another identifier is refused, rather than answered and dropped", rows: [5, 41]) { s in
+      let (one, two) = (try await s.define("one").id, try await s.define("two").id)
+      let first = try await s.submit("one", to: one, id: "same") { $0.poke = .considerate }
+      guard case .refused(.unavailable(let text)) = try await s.answer(to: s.offer("two", to: two, id: "same")) else {
+        throw StoreConformance.Violation(description: "the id of another identifier was taken")
+      }
+      try expect(text.contains("'same'"), "\"\(text)\" does not name the id")
+      try expect(try await s.submit("one", to: one, id: "same").request, first.request, "the answer to its own")
+    },
     Case("a poke starts a request at once if none was poked lately, whatever its definition's date", rows: [41]) { s in
       let definition = try await s.define { $0.earliestBeginDate = .afterSubmission(.seconds(7200)) }.id
       try await s.connect()

@@ -74,7 +74,8 @@ package struct RequestRecord: Hashable, Sendable {
 
   /// The same record with every time on the wall clock.
   package func onWallClock(at now: Moment) -> RequestRecord {
-    guard !isDated else { return self }
+    // Of others it is history, or nobody's business.
+    guard !isDated, state.isPending else { return self }
     var record = self
     record.isDated = true
     record.eligibleAt = now.date(ofSteady: eligibleAt)

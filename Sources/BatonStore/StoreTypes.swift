@@ -264,12 +264,17 @@ package struct ClaimAnswer: Hashable, Sendable {
   package var assignments: [Assignment]
   /// False if the class has no ready request left.
   package var hasMore: Bool
+  /// One that is left may run on this host: instances that are evicted from it may not.
+  package var hasFitting: Bool
   /// When to promote what this claim scheduled: the next requests of repeating definitions, and requests whose date has
   /// not come after all.
   package var nextDue: NextDue
 
-  package init(assignments: [Assignment], hasMore: Bool, nextDue: NextDue = NextDue()) {
+  package init(
+    assignments: [Assignment], hasMore: Bool, hasFitting: Bool = false, nextDue: NextDue = NextDue()
+  ) {
     self.assignments = assignments
+    self.hasFitting = hasFitting
     self.hasMore = hasMore
     self.nextDue = nextDue
   }

@@ -16,7 +16,7 @@ import Testing
     desk.attach(Desk.hello(slots: 2))
     for request in 1...2 as ClosedRange<Int64> {
       desk.start(Desk.assignment(request, of: 1, priority: .background))
-      desk.advance(.seconds(10))
+      desk.advance(.seconds(5))
       desk.tick()
       _ = desk.dispatcher.heartbeat(1, from: Self.a, at: desk.now)
     }

@@ -87,7 +87,7 @@ import Testing
     #expect(pass(150, &desk) == [Self.suspect(150)])
   }
 
-  @Test func `a worker whose connection is away is not judged, and begins anew when it is back`() {
+  @Test func `the time for which a worker's connection is away does not count, and is no progress`() {
     var desk = running()
     _ = pass(50, &desk)
     desk.dispatcher.disconnected(Self.a)
@@ -96,8 +96,23 @@ import Testing
       #expect(desk.tick() == [])
     }
     desk.attach(Desk.hello(running: [RunningLaunch(launch: key(1))]), assignments: [Desk.assignment(1)])
-    #expect(pass(59, &desk) == [])
+    #expect(pass(9, &desk) == [])
     #expect(pass(1, &desk) == [Self.suspect(60)])
+  }
+
+  @Test func `a batch that is said again after a reconnection is no progress`() {
+    var desk = running()
+    desk.dispatcher.progressed(key(1), .batch(0, completed: 1, of: nil), on: Self.a)
+    _ = pass(60, &desk)
+    desk.dispatcher.progressed(key(1), .batch(0, completed: 1, of: nil), on: Self.a)
+    #expect(pass(60, &desk) == Self.stalled)
+  }
+
+  @Test func `a launch that waits for a slow store is not blamed`() {
+    var desk = running()
+    _ = pass(100, &desk)
+    desk.dispatcher.progressed(key(1), .answered, on: Self.a)
+    #expect(pass(59, &desk) == [])
   }
 
   @Test func `a coordinator that was stopped blames nobody for it`() {

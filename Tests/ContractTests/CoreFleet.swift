@@ -93,7 +93,9 @@ struct CoreFleet {
     for (reservation, answer) in zip(reservations, answers) {
       due.join(answer.nextDue)
       events += answer.assignments.map { .started($0) }
-      try perform(dispatcher.settle(reservation, with: answer.assignments, hasMore: answer.hasMore))
+      try perform(
+        dispatcher.settle(
+          reservation, with: answer.assignments, hasMore: answer.hasMore, hasFitting: answer.hasFitting))
     }
     // Something may have ended to make room, or a class that turned out to be empty held places.
     return events.count > before || zip(claims, answers).contains { !$0.places.isEmpty && !$1.hasMore }

@@ -39,7 +39,8 @@ extension Dispatcher {
   /// What has used its allowance up expires, and starts again when it refills.
   mutating func enforceAllowances() -> [Effect] {
     var effects: [Effect] = []
-    for name in hosts.keys.sorted() {
+    // Most hosts have none.
+    for name in hosts.keys.sorted() where hosts[name]?.hasAllowance == true {
       guard let state = hosts[name] else { continue }
       let isSpent = hasSpentAllowance(state)
       hosts[name]?.host.allowanceRefillsAt = isSpent ? DailyUse.refill(after: now.steady) : nil
@@ -52,7 +53,8 @@ extension Dispatcher {
     var isSpent: [DefinitionID: Bool] = [:]
     var spent: [LaunchKey] = []
     for host in hosts.values {
-      for (key, launch) in host.launches where launch.expiring == nil {
+      // A simulated launch starts whatever is used, and goes on; its host's own word still holds.
+      for (key, launch) in host.launches where launch.expiring == nil && !launch.isSimulated {
         let id = launch.requirementClass.definition
         guard let definition = definitions[id], definition.dailyAllowance != nil else { continue }
         let isOver = isSpent[id] ?? (spentAllowance(of: definition) != nil)
@@ -61,5 +63,12 @@ extension Dispatcher {
       }
     }
     return spent.sorted().flatMap { expire($0, .allowanceSpent) }
+  }
+}
+
+extension HostState {
+  /// Its owner bounds the launch time of a day, or did.
+  fileprivate var hasAllowance: Bool {
+    host.capabilities.dailyAllowance != nil || host.allowanceRefillsAt != nil
   }
 }

@@ -75,6 +75,8 @@ extension Dispatcher {
     var left = min(count, definition.maxRunning.map { $0 - runningByPattern[definition.pattern, default: 0] } ?? count)
     var reservations: [Reservation] = []
     for name in hostsByFreeSlots() where left > 0 {
+      if identifier == nil, isPassedOver(name, for: requirementClass) { continue }
+      if isBeingRelieved(name, for: requirementClass.priority) { continue }
       let places = takePlaces(on: name, for: definition, identifier, atMost: left)
       guard !places.isEmpty, let state = hosts[name], let incarnation = state.incarnation else { continue }
       left -= places.count
@@ -87,10 +89,13 @@ extension Dispatcher {
   }
 
   /// The store claimed these launches for the places of a reservation; the other places are free again.
-  /// - Parameter hasMore: false if the class had no ready request left then.
+  /// - Parameters:
+  ///   - hasMore: false if the class had no ready request left then.
+  ///   - hasFitting: one that was left may run on the host; nil says the same as `hasMore`.
   package mutating func settle(
-    _ reservation: Reservation, with assignments: [Assignment], hasMore: Bool
+    _ reservation: Reservation, with assignments: [Assignment], hasMore: Bool, hasFitting: Bool? = nil
   ) -> [Effect] {
+    if hasMore, !(hasFitting ?? hasMore), assignments.count < max(1, reservation.places.count) { passOver(reservation) }
     if let definition = definitions[reservation.requirementClass.definition] {
       for gpus in reservation.places { free(gpus, on: reservation.host, definition) }
     }
@@ -100,8 +105,16 @@ extension Dispatcher {
     defer { openClaims.close(reservation.number) }
     // If the lease ended meanwhile, the store has ended these launches with it.
     guard let state = hosts[reservation.host], state.lease != .none, state.grant == reservation.grant else { return [] }
-    if reservation.places.isEmpty { return hasMore ? relieve(reservation.requirementClass) : [] }
+    if reservation.places.isEmpty { return hasFitting ?? hasMore ? relieve(reservation.requirementClass) : [] }
     return assignments.flatMap { begin($0, on: reservation.host) }
+  }
+
+  /// The store answered nothing: what was held is free, and nobody knows who waits.
+  package mutating func giveUp(_ reservation: Reservation) {
+    if let definition = definitions[reservation.requirementClass.definition] {
+      for gpus in reservation.places { free(gpus, on: reservation.host, definition) }
+    }
+    openClaims.close(reservation.number)
   }
 
   /// A launch that the store has just claimed. Whatever was decided meanwhile holds for it too.
@@ -119,7 +132,29 @@ extension Dispatcher {
     if let reason = openClaims.expiry(of: launch) { effects += expire(launch, reason) }
     if isPaused { effects += expire(launch, .paused) }
     if hosts[host]?.isDrainedByOperator == true { effects += expire(launch, .draining) }
-    return effects
+    return effects + enforceEvictions(on: host)
+  }
+
+  /// The store had nothing of this class that may run on this host: instances of it are evicted there. The host is not
+  /// asked again for a second, or until there is news: it would hold places that others may use.
+  private mutating func passOver(_ reservation: Reservation) {
+    guard ready[reservation.requirementClass]?.news == reservation.news else { return }
+    ready[reservation.requirementClass]?.passedOver[reservation.host] = now.instant + .seconds(1)
+  }
+
+  func isPassedOver(_ name: HostName, for requirementClass: RequirementClass) -> Bool {
+    ready[requirementClass]?.passedOver[name].map { now.instant < $0 } ?? false
+  }
+
+  /// Launches there give way to somebody of a higher priority than this.
+  private func isBeingRelieved(_ name: HostName, for priority: Priority) -> Bool {
+    hosts[name]?.launches.values.contains { $0.expiring == .preempted && ($0.givesWayTo ?? priority) > priority }
+      ?? false
+  }
+
+  /// False if others wait that a new request of this class may not overtake.
+  package func mayStartAtOnce(_ requirementClass: RequirementClass) -> Bool {
+    ready[requirementClass] == nil && !ready.keys.contains { $0.priority > requirementClass.priority }
   }
 
   private func hostsByFreeSlots() -> [HostName] {

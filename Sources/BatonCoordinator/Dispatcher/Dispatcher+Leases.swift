@@ -84,7 +84,8 @@ extension Dispatcher {
     }
     if isPaused { effects += expireAll(on: host, .paused) }
     if hosts[host]?.isDrainedByOperator == true { effects += expireAll(on: host, .draining) }
-    return effects
+    hosts[host]?.awaySince = nil
+    return effects + enforceEvictions(on: host)
   }
 
   /// Launches that were claimed after the store was asked, and have not ended.
@@ -100,7 +101,7 @@ extension Dispatcher {
     // What was decided here may not have come to the store yet.
     assignment.pendingExpiry = hosts[host]?.launches[launch]?.expiring ?? assignment.pendingExpiry
     var state = RunningState(assignment, at: now)
-    if let known = hosts[host]?.launches[launch] { state.startedSteady = known.startedSteady }
+    if let known = hosts[host]?.launches[launch] { state.goOn(from: known, awaySince: hosts[host]?.awaySince) }
     hold(launch, state, on: host)
     if reportedGPUs == nil { return deliver(assignment, to: host) }
     return assignment.pendingExpiry.map { [.send(host, .expire(launch, $0))] } ?? []
@@ -114,7 +115,10 @@ extension Dispatcher {
   }
 
   /// The stream closed. That alone decides nothing: the worker may come back within its lease.
-  package mutating func disconnected(_ host: HostName) { hosts[host]?.link = .away }
+  package mutating func disconnected(_ host: HostName) {
+    if hosts[host]?.awaySince == nil { hosts[host]?.awaySince = now.instant }
+    hosts[host]?.link = .away
+  }
 
   /// Ends every lease whose time is over. Call it well more often than every `pauseNoticed`: after a longer gap this
   /// process was stopped, and heartbeats may wait unread. Then each live lease gets one full new term, as after a

@@ -10,10 +10,19 @@ extension Dispatcher {
     if hosts[host] == nil { hosts[host] = .unknown(host) }
     guard isEvicted else {
       hosts[host]?.host.evictions.remove(pattern)
+      for requirementClass in ready.keys { ready[requirementClass]?.passedOver[host] = nil }
       return []
     }
     hosts[host]?.host.evictions.insert(pattern)
-    let launches = hosts[host]?.launches.filter { pattern.matches($0.value.identifier) } ?? [:]
+    return enforceEvictions(on: host)
+  }
+
+  /// Whatever runs there against an operator's word stops.
+  mutating func enforceEvictions(on host: HostName) -> [Effect] {
+    guard let state = hosts[host], !state.host.evictions.isEmpty else { return [] }
+    let launches = state.launches.filter { launch in
+      launch.value.expiring == nil && state.host.evictions.contains { $0.matches(launch.value.identifier) }
+    }
     return launches.keys.sorted().flatMap { expire($0, .evicted) }
   }
 
@@ -51,7 +60,8 @@ extension Dispatcher {
     for name in candidates {
       let found = hosts[name].map { state in
         state.link == .attached
-          ? Policy.obstaclesOfSimulatedLaunch(for: definition, identifier, on: state.host) : [.hostGone]
+          ? Policy.obstaclesOfSimulatedLaunch(for: definition, identifier, on: state.host)
+          : [state.host.hasLease ? .hostAway : .hostGone]
       }
       if found == [], !isPaused, let reservation = reserve(requirementClass, definition, simulatedOn: name) {
         return .reserved(reservation)

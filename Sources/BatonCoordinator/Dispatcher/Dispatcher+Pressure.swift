@@ -5,17 +5,28 @@ extension Dispatcher {
   /// Reservations without a place, for classes that a person waits for and that only held places keep from starting.
   /// The store's answer says whether a request of the class is there at all; `settle` makes room for it then.
   mutating func reservationsForRelief() -> [Reservation] {
-    ready.keys.sorted().filter { relief(for: $0) != nil }.compactMap { requirementClass in
-      guard let host = relief(for: requirementClass)?.host, let state = hosts[host], let incarnation = state.incarnation
-      else { return nil }
+    let blocked = ready.keys.filter { definitions[$0.definition]?.kind == .continued }.sorted()
+    let wanted = blocked.prefix(Self.reliefLimit).compactMap { requirementClass in
+      relief(for: requirementClass).map { (requirementClass, $0.host) }
+    }
+    return wanted.compactMap { requirementClass, host in
+      guard let state = hosts[host], let incarnation = state.incarnation else { return nil }
       return Reservation(
         requirementClass: requirementClass, host: host, incarnation: incarnation, places: [],
         news: ready[requirementClass]?.news ?? 0, grant: state.grant, number: openClaims.open())
     }
   }
 
+  /// Classes looked at in one round, because each looks at every host.
+  private static let reliefLimit = 4
+
   mutating func relieve(_ requirementClass: RequirementClass) -> [Effect] {
-    relief(for: requirementClass)?.victims.flatMap { expire($0, .preempted) } ?? []
+    guard let relief = relief(for: requirementClass) else { return [] }
+    return relief.victims.flatMap { victim in
+      let effects = expire(victim, .preempted)
+      hosts[relief.host]?.launches[victim]?.givesWayTo = requirementClass.priority
+      return effects
+    }
   }
 
   /// Who has to give way, and where; nil if nobody has to, or can.
@@ -23,7 +34,9 @@ extension Dispatcher {
     guard let definition = definitions[requirementClass.definition], definition.kind == .continued,
       fleetObstacles(for: definition).isEmpty
     else { return nil }
-    let candidates = hosts.values.filter { $0.link == .attached }.sorted { $0.host.name < $1.host.name }
+    let candidates = hosts.values.filter { state in
+      state.link == .attached && !isPassedOver(state.host.name, for: requirementClass)
+    }.sorted { $0.host.name < $1.host.name }
     // One that is free, or is about to be, needs no victim.
     if candidates.contains(where: { hasRoom(for: definition, on: $0.withoutExpiring(definitions)) }) { return nil }
     for host in candidates {
@@ -40,12 +53,19 @@ extension Dispatcher {
 
   /// The least that has to go until there is room; nil if all that may go would not do.
   private func victims(for definition: Definition, _ priority: Priority, on host: HostState) -> [LaunchKey]? {
-    var host = host.withoutExpiring(definitions)
+    let before = host.withoutExpiring(definitions)
+    var host = before
     var victims: [LaunchKey] = []
     while !hasRoom(for: definition, on: host) {
       guard let victim = Pressure.victim(among: yielding(to: priority, on: host)) else { return nil }
       host.remove(victim, definitions)
       victims.append(victim)
+    }
+    // Who turned out not to be needed stays: the one that would lose most first.
+    for spared in victims.reversed() {
+      var without = before
+      for victim in victims where victim != spared { without.remove(victim, definitions) }
+      if hasRoom(for: definition, on: without) { victims.removeAll { $0 == spared } }
     }
     return victims
   }

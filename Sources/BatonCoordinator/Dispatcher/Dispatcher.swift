@@ -43,6 +43,8 @@ package struct Dispatcher: Sendable {
   package struct ReadyClass: Hashable, Sendable {
     /// The turn in which it was served last: the one that waited longest is next.
     var servedAt: Int
+    /// Hosts that nothing of it may run on now, as the store said, until when that is believed; its next news end that.
+    var passedOver: [HostName: Instant] = [:]
     /// The number of its last news, so that "none left" from before the last news is not believed.
     var news: Int
   }
@@ -74,6 +76,8 @@ package struct HostState: Sendable {
   var knownDefinitions: Set<DefinitionID> = []
   /// What is used of the host's own daily allowance, without the launches that run.
   var use = DailyUse()
+  /// Since when its connection is away.
+  var awaySince: Instant?
   var isDrainedByOperator = false
   /// By the worker's own word.
   var isShuttingDown = false
@@ -110,9 +114,13 @@ package struct RunningState: Hashable, Sendable {
   var checkpointAt: Instant
   var completedUnits: Int64?
   var totalUnits: Int64?
+  /// Index of the last batch that was heard of: one that is said again is no progress.
+  var lastBatch: Int?
   /// It has not got further for suspiciously long.
   package internal(set) var isSuspect = false
   package var isSimulated: Bool
+  /// The priority of whom it was asked to make room for.
+  var givesWayTo: Priority?
 
   package init(
     identifier: JobIdentifier, requirementClass: RequirementClass, gpus: [Int], expiring: ExpiryReason? = nil,
@@ -135,6 +143,17 @@ package struct RunningState: Hashable, Sendable {
     completedUnits = assignment.progress.completedUnits
     totalUnits = assignment.progress.totalUnits
   }
+
+  /// A launch that was known before its worker came back: the time that it was away is nobody's fault, and no progress.
+  mutating func goOn(from known: RunningState, awaySince: Instant?) {
+    startedSteady = known.startedSteady
+    isSuspect = known.isSuspect
+    lastBatch = known.lastBatch
+    guard let awaySince else { return }
+    let away = progressAt - awaySince
+    progressAt = known.progressAt + away
+    checkpointAt = known.checkpointAt + away
+  }
 }
 
 extension Dispatcher {
@@ -148,7 +167,7 @@ extension Dispatcher {
   /// A request of this class is, or may be, ready.
   package mutating func noteReady(_ requirementClass: RequirementClass) {
     newsCount += 1
-    ready[requirementClass, default: ReadyClass(servedAt: turn, news: 0)].news = newsCount
+    ready[requirementClass] = ReadyClass(servedAt: ready[requirementClass]?.servedAt ?? turn, news: newsCount)
   }
 
   package mutating func setPaused(_ paused: Bool) -> [Effect] {

@@ -37,7 +37,8 @@ extension Verbs {
       try start(candidate, on: host, claim.incarnation, place, at: now)
     }
     let mayHaveLeft = try !evictions(from: host).isEmpty || answer.nextDue != NextDue()
-    answer.hasMore = try ready.count > claim.places.count || mayHaveLeft && hasReady(claim.requirementClass)
+    answer.hasFitting = ready.count > claim.places.count
+    answer.hasMore = try answer.hasFitting || mayHaveLeft && hasReady(claim.requirementClass)
     return answer
   }
 

@@ -22,11 +22,13 @@ extension Verbs {
 
   private func closeLaunch(_ ending: Ending, of request: LaunchedRequest, at now: Moment) throws {
     let kept = ending.outcomeKept(reachedEnd: request.reachesEnd)
+    // The ending may come before the word that the launch was asked to stop.
+    let reason = if case .expired(let reason) = ending.outcome { reason as ExpiryReason? } else { nil as ExpiryReason? }
     try prepare(.closeLaunch).run(
-      now.date, kept.code, kept.storedReason, ending.isGraceful, request.committedBatches,
-      ending.launch.request.rawValue, ending.launch.number)
+      now.date, kept.code, kept.storedReason, ending.isGraceful, request.committedBatches, reason?.code, reason?.detail,
+      reason.map { _ in now.date }, ending.launch.request.rawValue, ending.launch.number)
     // A lost launch had no handler left that could have ignored anything.
-    if request.isExpiring, !ending.isGraceful, ending.outcome != .lost {
+    if request.isExpiring || reason != nil, !ending.isGraceful, ending.outcome != .lost {
       let host = try prepare(.hostName).first(request.host) { $0.text(0) }
       try note("ignoredExpiry", detail: host, of: request.id.rawValue, at: now)
     }
@@ -79,8 +81,10 @@ extension EndingAnswer {
 extension Query {
   static let closeLaunch = Query(
     """
-    UPDATE launch SET ended_at = ?, outcome = ?, reason = ?, is_graceful = ?, batches = ?
-    WHERE request = ? AND number = ?
+    UPDATE launch SET ended_at = ?1, outcome = ?2, reason = ?3, is_graceful = ?4, batches = ?5,
+      expiring_detail = CASE WHEN expiring_reason IS NULL THEN ?7 ELSE expiring_detail END,
+      expiring_reason = coalesce(expiring_reason, ?6), expiring_since = coalesce(expiring_since, ?8)
+    WHERE request = ?9 AND number = ?10
     """)
   static let settleRequest = Query(
     """

@@ -7,7 +7,9 @@ extension Verbs {
 
   private func submit(_ offer: SubmissionOffer, at now: Moment) throws -> SubmissionAnswer {
     let submission = offer.submission
-    if let answer = try earlierAnswer(to: submission.id) { return answer }
+    if let answer = try earlierAnswer(to: submission.id) {
+      return answer.isAbout(submission.identifier) ? answer : .refused(.usedID(submission.id))
+    }
     let definition = try frozen(offer.definition)
     let mustStart = definition?.definition.strategy == .fail
     // One that must start at once is told its own obstacles too, below.
@@ -117,6 +119,19 @@ extension NewRequest {
       earliest: Earliest(submission.poke == nil ? definition.allowed(wish) : nil, submittedAt: now),
       principal: submission.principal, trace: submission.trace, parentSpanID: submission.parentSpanID,
       poke: submission.poke)
+  }
+}
+
+extension SubmissionAnswer {
+  fileprivate func isAbout(_ identifier: JobIdentifier) -> Bool {
+    if case .accepted(let receipt, _, _, _) = self { receipt.identifier == identifier } else { true }
+  }
+}
+
+extension Refusal {
+  /// Answering what was answered for another identifier would drop this submission without a word.
+  fileprivate static func usedID(_ id: String) -> Refusal {
+    .unavailable("the id '\(id)' stands for a submission of another identifier: draw a new one for each submission")
   }
 }
 
