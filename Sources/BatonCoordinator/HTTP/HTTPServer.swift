@@ -7,7 +7,7 @@ import ServiceLifecycle
 import Synchronization
 
 extension CoordinatorServer {
-  /// `/healthz` answers while the process runs; `/readyz` once the store can be read and submissions are taken; pokes can
+  /// `/healthz` answers while the process runs; `/readyz` while the store can be read and it is not shutting down; pokes can
   /// be posted.
   func http(_ endpoint: HostPort) -> some Service {
     let router = Router()
@@ -24,6 +24,8 @@ extension CoordinatorServer {
     quiet.logLevel = .critical
     return Application(
       router: router,
+      // A connection over which nothing comes is closed: half a request would stay for ever.
+      server: .http1(configuration: .init(idleTimeout: .seconds(60))),
       configuration: ApplicationConfiguration(
         address: .hostname(endpoint.host, port: endpoint.port), serverName: "baton"),
       onServerRunning: { [httpReadiness] _ in httpReadiness.raise() }, logger: quiet)
@@ -31,7 +33,7 @@ extension CoordinatorServer {
 }
 
 extension Coordinator {
-  /// It takes submissions, and its store answers.
+  /// It is not shutting down, and its store answers. A paused fleet is ready too: it has to be reached to be resumed.
   func isReady() async -> Bool {
     guard state.withLock({ $0.isAccepting }) else { return false }
     return (try? await store.counts()) != nil
