@@ -58,8 +58,6 @@ struct CoreFleet {
     try settle()
   }
 
-  var nextDue: NextDue { due }
-
   // MARK: What the coordinator's loops do
 
   /// Until nothing is left to do at this moment.

@@ -24,7 +24,6 @@ struct History {
     var live: Request?
     var lastNumber = 0
     var lastFirstLaunch: Timestamp?
-    var launches: [String] = []
   }
 
   struct Job {
