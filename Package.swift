@@ -96,6 +96,9 @@ let package = Package(
         .product(name: "Subprocess", package: "swift-subprocess"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: strict),
+    .target(
+      name: "BatonWorkerSettings", dependencies: ["BatonModel", "BatonSettings", "BatonWire", "BatonWorker"],
+      swiftSettings: strict),
     .target(name: "BatonSimulation", dependencies: ["BatonModel", "BatonStore"], swiftSettings: strict),
     .target(
       name: "BatonCommands",
@@ -106,13 +109,15 @@ let package = Package(
     .executableTarget(
       name: "baton",
       dependencies: [
-        "BatonModel", "BatonSettings", "BatonStore", "BatonWire", "BatonCoordinator", "BatonWorker", "BatonCommands",
-        lifecycle, signals, logging, .product(name: "SystemPackage", package: "swift-system"),
+        "BatonModel", "BatonSettings", "BatonStore", "BatonWire", "BatonCoordinator", "BatonWorker",
+        "BatonWorkerSettings", "BatonCommands", lifecycle, signals, logging,
+        .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: strict),
     .executableTarget(
       name: "baton-worker",
       dependencies: [
-        "BatonModel", "BatonSettings", "BatonWire", "BatonWorker", lifecycle, signals, logging,
+        "BatonModel", "BatonSpec", "BatonSettings", "BatonWire", "BatonWorker", "BatonWorkerSettings", lifecycle,
+        signals, logging,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),
     .executableTarget(
@@ -150,6 +155,10 @@ let package = Package(
         "ContractRows", "BatonModel", "BatonHandler", "BatonWire", "BatonWorker", logging,
         .product(name: "SystemPackage", package: "swift-system"),
       ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "BatonWorkerSettingsTests",
+      dependencies: ["ContractRows", "BatonModel", "BatonSettings", "BatonWorker", "BatonWorkerSettings"],
       swiftSettings: strict),
     .executableTarget(
       name: "example-worker", dependencies: ["BatonHandler", "BatonWorker", lifecycle, logging], path: "Examples",

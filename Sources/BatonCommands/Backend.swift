@@ -88,9 +88,14 @@ package struct UpOptions: Hashable, Sendable {
   package var coordinator: CoordinatorOptions
   /// Slots of this process's worker; nil means as many as its cores.
   package var slots: Int?
+  /// A worker.yaml for this process's worker.
+  package var workerSettings: String?
 
-  package init(coordinator: CoordinatorOptions = CoordinatorOptions(), slots: Int? = nil) {
+  package init(
+    coordinator: CoordinatorOptions = CoordinatorOptions(), slots: Int? = nil, workerSettings: String? = nil
+  ) {
     self.coordinator = coordinator
     self.slots = slots
+    self.workerSettings = workerSettings
   }
 }

@@ -190,10 +190,14 @@ extension Coordinator {
     dispatchSignal.raise()
   }
 
+  /// The ages of conditions are as of now; those of a host that was last heard of before a restart are not known.
   package func hosts() -> [(state: HostState, lastSeenAt: Timestamp?)] {
-    state.withLock { state in
+    let now = clocks.now().instant
+    return state.withLock { state in
       state.dispatcher.hosts.keys.sorted().compactMap { name in
-        state.dispatcher.hosts[name].map { ($0, state.lastSeen[name]) }
+        guard var host = state.dispatcher.hosts[name] else { return nil }
+        host.host.conditions = host.host.conditions.aged(by: state.conditionsCame[name].map { now - $0 })
+        return (host, state.lastSeen[name])
       }
     }
   }

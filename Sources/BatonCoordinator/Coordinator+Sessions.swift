@@ -85,6 +85,7 @@ extension Coordinator {
       state.connections[hello.host]?.close()
       state.connections[hello.host] = connection
       state.lastSeen[hello.host] = now.date
+      state.conditionsCame[hello.host] = self.clocks.now().instant
       return state.dispatcher.attached(
         hello.host, hello.incarnation, held: held, running: hello.running, assignments: assignments)
     }
@@ -144,6 +145,7 @@ extension Coordinator {
     case .conditions(let conditions):
       let isFirst = state.withLock { state in
         state.dispatcher.conditionsChanged(conditions, on: host)
+        state.conditionsCame[host] = clocks.now().instant
         defer { state.reports[host] = state.dispatcher.hosts[host]?.word }
         return state.reports.isEmpty
       }

@@ -31,6 +31,8 @@ package final class Coordinator: Sendable {
     var updates: [LaunchKey: LaunchUpdate] = [:]
     var nextDue = NextDue()
     var lastSeen: [HostName: Timestamp] = [:]
+    /// When each host's conditions came.
+    var conditionsCame: [HostName: Instant] = [:]
     /// The last word of hosts that the store does not have yet: one each, however often they change their mind.
     var reports: [HostName: HostWord] = [:]
     var isAccepting = true

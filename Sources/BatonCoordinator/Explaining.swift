@@ -26,16 +26,16 @@ package struct Explaining {
 
   private func line(_ one: HostObstacle) -> Explanation.Line {
     let known = one.host.flatMap { hosts[$0] }
-    let source = known.flatMap { Policy.source(of: one.obstacle, in: $0.host.conditions) }
+    let evidence = known.flatMap { Policy.evidence(of: one.obstacle, in: $0.host.conditions) }
     return Explanation.Line(
       host: one.host, code: one.obstacle.code, text: one.obstacle.text, remedy: remedy(of: one.obstacle, on: one.host),
-      isPermanent: one.obstacle.isPermanent, source: source?.source, raw: source?.raw,
-      reportedAt: known?.lastSeenAt, clearsAt: one.obstacle.clearsAt)
+      isPermanent: one.obstacle.isPermanent, source: evidence?.source, raw: evidence?.raw,
+      age: evidence?.age, reportedAt: known?.lastSeenAt, clearsAt: one.obstacle.clearsAt)
   }
 
   /// With the names of the host and of the job in it. What is simulated ends with the simulation.
   private func remedy(of obstacle: Obstacle, on host: HostName?) -> String {
-    let source = host.flatMap { hosts[$0] }.flatMap { Policy.source(of: obstacle, in: $0.host.conditions) }?.source
+    let source = host.flatMap { hosts[$0] }.flatMap { Policy.evidence(of: obstacle, in: $0.host.conditions) }?.source
     let isSimulated = source == ConditionOverrides.source
     return (isSimulated ? "baton simulate conditions HOST --end" : obstacle.remedy)
       .filling("IDENTIFIER", with: record.identifier.rawValue).filling("HOST", with: host?.rawValue ?? "HOST")

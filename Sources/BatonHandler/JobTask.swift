@@ -24,11 +24,14 @@ public struct JobTask: Sendable {
   /// What was submitted with the request, at most 64 KiB.
   public let payload: [UInt8]?
 
+  /// The GPUs that the launch holds, by what their drivers call them: NVIDIA's UUIDs, such as `GPU-8f2…`. Use no others.
+  public let gpus: [String]
+
   package let runtime: any LaunchRuntime
 
   package init(
     identifier: JobIdentifier, request: Int, launch: Int, kind: JobKind, wildcard: String? = nil,
-    principal: String = "", payload: [UInt8]? = nil, runtime: any LaunchRuntime
+    principal: String = "", payload: [UInt8]? = nil, gpus: [String] = [], runtime: any LaunchRuntime
   ) {
     self.identifier = identifier
     self.request = request
@@ -37,6 +40,7 @@ public struct JobTask: Sendable {
     self.wildcard = wildcard
     self.principal = principal
     self.payload = payload
+    self.gpus = gpus
     self.runtime = runtime
   }
 

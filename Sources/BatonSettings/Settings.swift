@@ -14,6 +14,8 @@ import Yams
 package struct Settings: Sendable {
   private let reader: ConfigReader
   private let file: String?
+  /// Of the file, by key: names to plain values.
+  private let mappings: [String: [String: String]]
 
   /// - Parameters:
   ///   - file: nil means that there is none.
@@ -23,8 +25,15 @@ package struct Settings: Sendable {
     var providers: [any ConfigProvider] = [
       EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "baton")
     ]
+    var mappings: [String: [String: String]] = [:]
     if let file {
-      try Self.check(file, keys)
+      guard let found = try Self.check(file, keys) else {
+        // All of it is commented out, as in the files that are shipped.
+        reader = ConfigReader(providers: providers)
+        (self.file, self.mappings) = (file, [:])
+        return
+      }
+      mappings = found
       do {
         providers.append(try await FileProvider<YAMLSnapshot>(filePath: FilePath(file)))
       } catch {
@@ -33,9 +42,11 @@ package struct Settings: Sendable {
     }
     reader = ConfigReader(providers: providers)
     self.file = file
+    self.mappings = mappings
   }
 
-  private static func check(_ file: String, _ keys: [String]) throws {
+  /// Returns the mappings that stand for a key as a whole; nil if nothing is in the file.
+  private static func check(_ file: String, _ keys: [String]) throws -> [String: [String: String]]? {
     guard let data = FileManager.default.contents(atPath: file) else {
       throw SettingsError("the configuration file \(file) cannot be read: does it exist, and may this user read it?")
     }
@@ -47,9 +58,25 @@ package struct Settings: Sendable {
     } catch {
       throw SettingsError("\(file): \(error)")
     }
-    guard let node else { return }
+    guard let node else { return nil }
     guard let mapping = node.mapping else { throw SettingsError("\(file):1:1: error: keys and values are expected") }
     try check(mapping, below: "", file, keys)
+    return try Dictionary(
+      mapping.compactMap { key, value in
+        guard let name = key.string, let inner = value.mapping, keys.contains(name) else { return nil }
+        return (name, try plain(inner, of: name, file))
+      }, uniquingKeysWith: { first, _ in first })
+  }
+
+  private static func plain(_ mapping: Yams.Node.Mapping, of name: String, _ file: String) throws -> [String: String] {
+    try Dictionary(
+      mapping.map { key, value in
+        guard let key = key.string, let text = value.scalar?.string else {
+          let place = (value.mark ?? key.mark).map { "\($0.line):\($0.column)" } ?? "1:1"
+          throw SettingsError("\(file):\(place): error: '\(name)' has names and plain values, such as {zone: garage}")
+        }
+        return (key, text)
+      }, uniquingKeysWith: { first, _ in first })
   }
 
   /// A key such as `limits.pending` stands in a mapping below `limits`.
@@ -63,10 +90,20 @@ package struct Settings: Sendable {
         try check(inner, below: name + ".", file, keys)
         continue
       }
-      let nearest = Values.nearest(to: name, among: keys).map { ", did you mean '\($0)'?" } ?? ""
+      let nearest = Values.nearest(to: name, among: keys + sections(keys)).map { ", did you mean '\($0)'?" } ?? ""
       let place = key.mark.map { "\($0.line):\($0.column)" } ?? "1:1"
       throw SettingsError("\(file):\(place): error: unknown key '\(name)'\(nearest)")
     }
+  }
+
+  /// `idle` for `idle.after`, `network.reachability` and `network` for `network.reachability.target`.
+  private static func sections(_ keys: [String]) -> [String] {
+    Set(
+      keys.flatMap { key in
+        let parts = key.split(separator: ".")
+        return (1..<max(1, parts.count)).map { parts.prefix($0).joined(separator: ".") }
+      }
+    ).sorted()
   }
 
   package func text(_ key: String) -> String? { reader.string(forKey: ConfigKey(key)) }
@@ -86,6 +123,36 @@ package struct Settings: Sendable {
     } catch {
       throw mistake(key, "\(error)")
     }
+  }
+
+  /// `true` or `false`.
+  package func flag(_ key: String) throws -> Bool? {
+    if let flag = reader.bool(forKey: ConfigKey(key)) { return flag }
+    guard let text = written(key) else { return nil }
+    throw mistake(key, "must be true or false, not '\(text)'")
+  }
+
+  /// One of a few words.
+  package func choice<Value: RawRepresentable & CaseIterable>(
+    _ key: String, _ type: Value.Type
+  ) throws -> Value? where Value.RawValue == String {
+    guard let text = written(key) else { return nil }
+    guard let value = Value(rawValue: text) else {
+      throw mistake(key, "must be one of " + Value.allCases.map(\.rawValue).joined(separator: ", ") + ", not '\(text)'")
+    }
+    return value
+  }
+
+  /// Names and plain values: a mapping in the file, `zone=garage,disk=fast` in the environment.
+  package func mapping(_ key: String) throws -> [String: String]? {
+    guard let pairs = list(key) else { return mappings[key] }
+    return try Dictionary(
+      pairs.map { pair in
+        guard let middle = pair.firstIndex(of: "=") else {
+          throw mistake(key, "must be NAME=VALUE, separated by commas, not '\(pair)'")
+        }
+        return (String(pair[..<middle]), String(pair[pair.index(after: middle)...]))
+      }, uniquingKeysWith: { $1 })
   }
 
   package func list(_ key: String) -> [String]? { reader.stringArray(forKey: ConfigKey(key)) }

@@ -55,6 +55,16 @@ package enum JobSchema {
             }
           }
         },
+        "requiredLabels": {
+          "description": "Labels that the host must have, from 'labels' and 'facts' of its worker.yaml, such as {zone: garage}.",
+          "type": "object",
+          "maxProperties": 64,
+          "propertyNames": {"pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"},
+          "additionalProperties": {
+            "type": ["string", "number", "boolean"],
+            "pattern": "^[^\\u0000-\\u001f\\u007f]{0,255}$"
+          }
+        },
         "requiresIdle": {
           "description": "Runs only on a host whose user is away and whose load is low. Default: true for kind processing, false for the others.",
           "type": "boolean"

@@ -32,7 +32,11 @@ final class StoreFolder: Sendable {
   /// Gives the folder free. The database must be closed before.
   func release() {
     lock.withLock { file in
-      if let open = file { close(open) }
+      if let open = file {
+        // Closing is not enough: a child that is just being started has a copy until it runs its program.
+        flock(open, LOCK_UN)
+        close(open)
+      }
       file = nil
     }
   }

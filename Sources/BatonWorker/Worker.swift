@@ -27,6 +27,10 @@ public final class Worker: Service {
     /// A handler ignored its deadline: the process ends once the others have committed.
     var isCondemned = false
     var processes: ProcessRegistry?
+    /// Nil while it does not run, or where the host is not looked at.
+    var host: WorkerHost?
+    /// What commands that do not require external power are held to.
+    var limit: CPULimit?
     /// The process is about to end: there is no connection any more.
     var isEnding = false
     /// Since when nothing but answers of the coordinator are missing to end.

@@ -5,12 +5,16 @@ import BatonWire
 package struct WorkerClocks: Sendable {
   package var instant: @Sendable () -> Instant
   package var sleep: @Sendable (Duration) async throws -> Void
+  /// The wall clock, which only the owner's hours, terminals and what people read depend on.
+  package var date: @Sendable () -> Timestamp
 
   package init(
-    instant: @escaping @Sendable () -> Instant, sleep: @escaping @Sendable (Duration) async throws -> Void
+    instant: @escaping @Sendable () -> Instant, sleep: @escaping @Sendable (Duration) async throws -> Void,
+    date: @escaping @Sendable () -> Timestamp = { SystemClocks.date() }
   ) {
     self.instant = instant
     self.sleep = sleep
+    self.date = date
   }
 
   package static let system = WorkerClocks(

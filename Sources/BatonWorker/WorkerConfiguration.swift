@@ -24,6 +24,19 @@ public struct WorkerConfiguration: Sendable {
   /// supervisor starts it anew. Off by default in a program of your own: then a handler that ignores cancellation
   /// holds its host beyond the deadline.
   public var endsProcessOnOverrun: Bool
+  /// Reads the host's power, battery, temperature, network, use and GPUs, and stops what they forbid. Off, the host is
+  /// taken to have external power, a network and nobody at it, for ever.
+  public var probesHost: Bool
+  /// How the host is read, and what is made of it.
+  package var conditions = ConditionSettings()
+  /// At which hours of the day the host's owner lends it.
+  package var hours = LendingHours.always
+  /// What commands without `requiresExternalPower` may use of the processors, all together; nil means no limit.
+  package var cpuLimit: CPUQuota?
+  /// Listens for `baton-worker pause`, `resume` and `status`.
+  package var answersOwner = false
+  /// Where it does; nil for the usual place.
+  package var ownerSocket: String?
   /// The process is this worker's alone: what its commands leave behind becomes its child, and every child that is not a
   /// command is killed. Not for a program that starts processes of its own.
   package var ownsProcess = false
@@ -38,6 +51,7 @@ public struct WorkerConfiguration: Sendable {
     runsCommands = true
     tokenFile = nil
     endsProcessOnOverrun = false
+    probesHost = true
   }
 }
 

@@ -10,7 +10,7 @@ import BatonWorker
   import Foundation
 #endif
 
-/// The command line of a worker; it decides nothing but what the worker is told.
+/// The command line of a worker: it runs one, or speaks to one that runs here.
 @main
 struct BatonWorkerCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -21,45 +21,16 @@ struct BatonWorkerCommand: AsyncParsableCommand {
       checkpointed one by one, and stops them when the coordinator or the host says so. SIGTERM expires what runs
       with the reason 'draining' and ends when the coordinator knows.
 
-      Settings come from flags, else from the environment (BATON_SLOTS), else from worker.yaml.
+      It also stops what runs as soon as the host's power, battery, temperature, network or use forbids it, and when
+      the host's owner says so: 'baton-worker pause'.
 
       EXAMPLES
         baton-worker --name desk
         baton-worker --coordinator 127.0.0.1:7420 --name desk --data /var/lib/baton-worker --slots 4
+        baton-worker pause 2h
+        baton-worker status
       """,
-    version: BatonVersion.current)
-
-  @Option(help: "Where the coordinator listens, HOST:PORT (default: BATON_COORDINATOR, else 127.0.0.1:7420).")
-  var coordinator: String?
-
-  @Option(help: "The host's name in the fleet, unique there (default: the machine's name).")
-  var name: String?
-
-  @Option(help: "The worker's own folder (default: $XDG_STATE_HOME/baton/worker/NAME).")
-  var data: String?
-
-  @Option(help: "How many slots the launches here share (default: the number of cores).")
-  var slots: Int?
-
-  @Option(help: "A worker.yaml with these and more settings.")
-  var config: String?
-
-  @Option(
-    help:
-      "The file with the coordinator's token (default: BATON_TOKEN_FILE, else what the coordinator left for its user).")
-  var tokenFile: String?
-
-  @Option(help: "How much is logged to standard error: trace, debug, info, notice, warning, error, critical.")
-  var logLevel: String?
-
-  mutating func run() async throws {
-    let setup: WorkerSetup
-    do {
-      setup = try await WorkerSetup(self, environment: ProcessInfo.processInfo.environment)
-    } catch {
-      StandardError.say("baton-worker: \(error)")
-      throw ExitCode(64)
-    }
-    throw ExitCode(try await SupervisedProcess.isSupervised ? setup.work() : setup.supervise())
-  }
+    version: BatonVersion.current,
+    subcommands: [RunCommand.self, PauseCommand.self, ResumeCommand.self, StatusCommand.self],
+    defaultSubcommand: RunCommand.self)
 }

@@ -54,11 +54,11 @@ import Testing
     #expect(reservation.host == Self.a && desk.host.usedSlots == 1)
     _ = desk.dispatcher.settle(reservation, with: [], hasMore: true)
     #expect(desk.host.usedSlots == 0)
-    conditions.isPausedByOwner = true
+    conditions.owner = .paused(by: "alex", until: nil)
     desk.dispatcher.conditionsChanged(conditions, on: Self.a)
     #expect(
       desk.dispatcher.reserveSimulated(ready(1), id, on: nil)
-        == .none([HostObstacle(host: Self.a, obstacle: .hostPausedByOwner)]))
+        == .none([HostObstacle(host: Self.a, obstacle: .hostPausedByOwner(until: nil))]))
     #expect(
       desk.dispatcher.reserveSimulated(ready(1), id, on: HostName("z"))
         == .none([HostObstacle(host: HostName("z"), obstacle: .hostGone)]))

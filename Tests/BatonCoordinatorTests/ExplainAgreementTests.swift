@@ -112,7 +112,9 @@ struct FleetDraw {
     conditions.thermal.value = one(of: [.nominal, .nominal, .nominal, .fair, .serious, .critical, nil])
     conditions.network.value = one(of: [.unmetered, .unmetered, .metered, .unavailable, nil])
     conditions.isIdle.value = one(of: [true, true, true, false, nil])
-    conditions.isPausedByOwner = once(in: 12)
+    conditions.owner =
+      once(in: 36)
+      ? .paused(by: "", until: nil) : once(in: 36) ? .outsideHours(until: Timestamp(nanoseconds: 7)) : .accepting
     return conditions
   }
 

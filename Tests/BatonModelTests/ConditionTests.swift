@@ -94,7 +94,39 @@ struct Weather: Sendable, CustomTestStringConvertible {
 
   @Test(arguments: JobKind.allCases)
   func `on a host that its owner paused nothing runs`(kind: JobKind) {
-    check(Weather("paused", Fixture.job(kind), .hostPausedByOwner, .pausedByOwner) { $0.isPausedByOwner = true })
+    check(
+      Weather("paused", Fixture.job(kind), .hostPausedByOwner(until: nil), .pausedByOwner) {
+        $0.owner = .paused(by: "alex", until: nil)
+      })
+  }
+
+  @Test(arguments: JobKind.allCases)
+  func `outside the hours of its owner nothing runs`(kind: JobKind) {
+    let opening = Timestamp(nanoseconds: 9)
+    check(
+      Weather("hours", Fixture.job(kind), .outsideHours(until: opening), .outsideHours) {
+        $0.owner = .outsideHours(until: opening)
+      })
+  }
+
+  @Test func `a label that a facts command takes back expires the launch`() {
+    let job = Fixture.job { $0.requirements.labels = ["zone": "garage"] }
+    check(
+      Weather("labels", job, .missingLabel(name: "zone", wanted: "garage", found: nil), .labelLost) {
+        $0.labels = Reading([:], source: "facts")
+      })
+  }
+
+  @Test func `a GPU that is gone expires the launch, one that nobody can see at the moment does not`() {
+    let job = Fixture.job { $0.requirements.gpu = GPURequirement() }
+    var gpu = GPU(id: "GPU-1", name: "A", memoryBytes: 1 << 30)
+    #expect(Policy.expiry(of: job, under: Fixture.conditions { $0.gpus = Reading([gpu], source: "") }) == nil)
+    #expect(Policy.expiry(of: job, under: Fixture.conditions { $0.gpus = Reading(nil, source: "") }) == nil)
+    gpu.isPresent = false
+    let without = Fixture.conditions { $0.gpus = Reading([gpu], source: "") }
+    #expect(Policy.expiry(of: job, under: without) == .gpuLost)
+    let host = Fixture.host { $0.conditions = without }
+    #expect(Policy.obstacles(for: job, on: host) == [.hostHasNoGPU(needed: 1, suitable: 0)])
   }
 
   @Test(arguments: JobKind.allCases)
@@ -118,7 +150,7 @@ struct Weather: Sendable, CustomTestStringConvertible {
     let changes: [(inout Conditions) -> Void] = [
       { $0.thermal.value = .critical }, { $0.lowPowerMode.value = true },
       { ($0.battery.value, $0.power.value) = (5, .battery) }, { $0.isIdle.value = false },
-      { $0.network.value = .unavailable }, { $0.isPausedByOwner = true },
+      { $0.network.value = .unavailable }, { $0.owner = .paused(by: "alex", until: nil) },
     ]
     for change in changes {
       change(&conditions)
@@ -126,7 +158,7 @@ struct Weather: Sendable, CustomTestStringConvertible {
     }
     #expect(reasons == [.thermal, .lowPowerMode, .powerLost, .powerLost, .powerLost, .pausedByOwner])
     conditions.power.value = .external
-    conditions.isPausedByOwner = false
+    conditions.owner = .accepting
     #expect(Policy.expiry(of: job, under: conditions) == .networkLost)
     conditions.network.value = .metered
     #expect(Policy.expiry(of: job, under: conditions) == .hostBusy)
@@ -136,9 +168,10 @@ struct Weather: Sendable, CustomTestStringConvertible {
     let job = Fixture.job {
       $0.work = nil
       $0.requirements.slots = 99
-      $0.requirements.gpu = GPURequirement(count: 9)
+      $0.requirements.gpu = GPURequirement(count: 1)
     }
-    #expect(Policy.expiry(of: job, under: .assumed) == nil)
+    let conditions = Fixture.conditions { $0.gpus = Reading([GPU(name: "A", memoryBytes: 1)], source: "test") }
+    #expect(Policy.expiry(of: job, under: conditions) == nil)
   }
 
   private func check(_ weather: Weather) {

@@ -43,8 +43,8 @@ struct Placement: Sendable, CustomTestStringConvertible {
     Placement(
       name: "a host that is gone is judged by its last word",
       host: Fixture.host {
-        ($0.hasLease, $0.isDraining, $0.conditions.isPausedByOwner) = (false, true, true)
-      }, obstacles: [.hostGone, .hostDraining, .hostPausedByOwner]),
+        ($0.hasLease, $0.isDraining, $0.conditions.owner) = (false, true, .paused(by: "alex", until: nil))
+      }, obstacles: [.hostGone, .hostDraining, .hostPausedByOwner(until: nil)]),
     Placement(
       name: "of a host that never said what it can do nothing else is said",
       host: Fixture.host { ($0.hasLease, $0.isDraining, $0.capabilities.slots) = (false, true, 0) },
@@ -61,8 +61,28 @@ struct Placement: Sendable, CustomTestStringConvertible {
       obstacles: [.allowanceSpent(refillsAt: Timestamp(nanoseconds: 9))]),
     Placement(name: "draining", host: Fixture.host { $0.isDraining = true }, obstacles: [.hostDraining]),
     Placement(
-      name: "its owner paused it", host: Fixture.host { $0.conditions.isPausedByOwner = true },
-      obstacles: [.hostPausedByOwner]),
+      name: "its owner paused it", host: Fixture.host { $0.conditions.owner = .paused(by: "alex", until: nil) },
+      obstacles: [.hostPausedByOwner(until: nil)]),
+    Placement(
+      name: "its owner lends it at other hours",
+      host: Fixture.host { $0.conditions.owner = .outsideHours(until: Timestamp(nanoseconds: 9)) },
+      obstacles: [.outsideHours(until: Timestamp(nanoseconds: 9))]),
+    Placement(
+      name: "a label is another, and one is missing",
+      job: Fixture.job { $0.requirements.labels = ["zone": "garage", "disk": "fast"] },
+      host: Fixture.host { $0.conditions.labels = Reading(["zone": "attic", "colour": "red"], source: "worker.yaml") },
+      obstacles: [
+        .missingLabel(name: "disk", wanted: "fast", found: nil),
+        .missingLabel(name: "zone", wanted: "garage", found: "attic"),
+      ]),
+    Placement(
+      name: "the labels say so", job: Fixture.job { $0.requirements.labels = ["zone": "garage"] },
+      host: Fixture.host { $0.conditions.labels = Reading(["zone": "garage", "b": ""], source: "facts") },
+      obstacles: []),
+    Placement(
+      name: "nobody knows the labels", job: Fixture.job { $0.requirements.labels = ["zone": "garage"] },
+      host: Fixture.host { $0.conditions.labels = Reading(nil, source: "facts") },
+      obstacles: [.missingLabel(name: "zone", wanted: "garage", found: nil)]),
     Placement(
       name: "its owner permits something else",
       host: Fixture.host { $0.capabilities.permittedIdentifiers = [pattern("com.example.b.*"), pattern("com.other")] },
@@ -151,11 +171,11 @@ struct Placement: Sendable, CustomTestStringConvertible {
       $0.conditions = Conditions(
         power: Reading(.battery, source: ""), battery: Reading(19, source: ""), lowPowerMode: Reading(true, source: ""),
         thermal: Reading(.critical, source: ""), network: Reading(.metered, source: ""),
-        isIdle: Reading(false, source: ""), gpus: Reading([], source: ""), isPausedByOwner: true)
+        isIdle: Reading(false, source: ""), gpus: Reading([], source: ""), owner: .paused(by: "alex", until: nil))
     }
     #expect(
       Policy.obstacles(for: job, on: host) == [
-        .hostDraining, .hostPausedByOwner, .notPermittedOnHost, .kindNotAccepted(.processing), .noHandler,
+        .hostDraining, .hostPausedByOwner(until: nil), .notPermittedOnHost, .kindNotAccepted(.processing), .noHandler,
         .needsExternalPower, .needsUnmeteredNetwork, .needsIdleHost, .batteryLow(percent: 19), .lowPowerMode,
         .tooHot(.critical), .tooFewSlots(needed: 9, total: 4), .hostHasNoGPU(needed: 1, suitable: 0),
       ])
@@ -169,7 +189,8 @@ struct Placement: Sendable, CustomTestStringConvertible {
     let passing: [Obstacle] = [
       .notBefore(.distantFuture), .rateLimited(until: .distantFuture), .backingOff(until: .distantFuture),
       .waitsForLiveRequest(number: 1), .maxRunningReached(limit: 1), .fleetPaused, .noHosts, .hostGone, .hostDraining,
-      .hostPausedByOwner, .slotsInUse(needed: 1, free: 0), .needsExternalPower, .needsNetwork, .needsUnmeteredNetwork,
+      .hostPausedByOwner(until: nil), .slotsInUse(needed: 1, free: 0), .needsExternalPower, .needsNetwork,
+      .needsUnmeteredNetwork,
       .needsIdleHost, .batteryLow(percent: 1), .lowPowerMode, .tooHot(.fair), .gpusInUse(needed: 1, free: 0),
     ]
     #expect(permanent.filter { !$0.isPermanent } == [])

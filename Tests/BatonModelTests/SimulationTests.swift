@@ -45,17 +45,17 @@ import Testing
     var conditions = Fixture.conditions { $0.power.value = .battery }
     #expect(Policy.expiry(of: job, under: conditions) == .powerLost)
     #expect(Policy.expiry(of: job, under: conditions, isSimulated: true) == nil)
-    conditions.isPausedByOwner = true
+    conditions.owner = .paused(by: "alex", until: nil)
     #expect(Policy.expiry(of: job, under: conditions, isSimulated: true) == .pausedByOwner)
     let host = Fixture.host { $0.conditions = conditions }
-    #expect(Policy.obstaclesOfSimulatedLaunch(for: job, on: host) == [.hostPausedByOwner])
+    #expect(Policy.obstaclesOfSimulatedLaunch(for: job, on: host) == [.hostPausedByOwner(until: nil)])
     #expect(Policy.obstaclesOfSimulatedLaunch(for: job, on: Fixture.host { $0.hasLease = false }) == [.hostGone])
   }
 
   @Test func `an obstacle of the conditions names who says so`() {
     let conditions = Fixture.conditions { $0.power = Reading(.battery, source: "sysfs", raw: "Discharging") }
-    #expect(Policy.source(of: .needsExternalPower, in: conditions)! == ("sysfs", "Discharging"))
-    #expect(Policy.source(of: .tooHot(.fair), in: conditions)!.source == "assumed")
-    #expect(Policy.source(of: .slotsInUse(needed: 1, free: 0), in: conditions) == nil)
+    #expect(Policy.evidence(of: .needsExternalPower, in: conditions)?.raw == "Discharging")
+    #expect(Policy.evidence(of: .tooHot(.fair), in: conditions)?.source == "assumed")
+    #expect(Policy.evidence(of: .slotsInUse(needed: 1, free: 0), in: conditions) == nil)
   }
 }

@@ -54,7 +54,9 @@ import Testing
       #expect(text.contains(line.code))
       #expect(text.contains(line.text))
     }
-    let keys: Set = ["host", "code", "text", "remedy", "permanent", "source", "raw", "reportedAt", "clearsAt"]
+    let keys: Set = [
+      "host", "code", "text", "remedy", "permanent", "source", "raw", "ageSeconds", "reportedAt", "clearsAt",
+    ]
     #expect(obstacles.allSatisfy { Set($0.keys) == keys })
     let names = (object["hosts"] as? [[String: Any]])?.map { $0["name"] as? String }
     #expect(names == ["alpha", "beta", "delta", "epsilon", "gamma"])

@@ -124,6 +124,6 @@ extension HostReport {
       network: Reading(.metered, source: "routes", raw: "wwan0"),
       isIdle: Reading(nil, source: "logind", raw: "no session"),
       gpus: Reading([GPU(name: "RTX 4000", memoryBytes: 8 << 30)], source: "nvml", raw: "1 device"),
-      isPausedByOwner: true),
+      owner: .paused(by: "alex", until: nil)),
     usedSlots: 0, running: [], lastSeenAt: now + .seconds(-4000))
 }

@@ -16,7 +16,9 @@ extension ObstacleName {
     case .hostGone: .hostGone
     case .hostAway: .hostAway
     case .hostDraining: .hostDraining
-    case .hostPausedByOwner: .hostPausedByOwner
+    case .hostPausedByOwner: .hostPausedByOwner(until: nil)
+    case .outsideHours: .outsideHours(until: now)
+    case .missingLabel: .missingLabel(name: "zone", wanted: "garage", found: "attic")
     case .notPermittedOnHost: .notPermittedOnHost
     case .evicted: .evicted
     case .kindNotAccepted: .kindNotAccepted(.refresh)
@@ -49,12 +51,15 @@ extension ExpiryReasonName {
     case .evicted: .evicted
     case .paused: .paused
     case .pausedByOwner: .pausedByOwner
+    case .outsideHours: .outsideHours
     case .powerLost: .powerLost
     case .batteryLow: .batteryLow
     case .lowPowerMode: .lowPowerMode
     case .thermal: .thermal
     case .networkLost: .networkLost
     case .hostBusy: .hostBusy
+    case .labelLost: .labelLost
+    case .gpuLost: .gpuLost
     case .allowanceSpent: .allowanceSpent
     case .preempted: .preempted
     case .simulated: .simulated(as: .batteryLow)

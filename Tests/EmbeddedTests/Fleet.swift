@@ -41,13 +41,20 @@ struct Fleet {
     while !condition(try await coordinator.hostReports()) { await Task.yield() }
   }
 
+  /// The machine that runs the tests may be in use: it is taken for one that has nothing else to do.
+  private func configuration(_ name: String, folder: String, slots: Int) -> WorkerConfiguration {
+    var configuration = WorkerConfiguration(name: name, dataFolder: folder + "/" + name, slots: slots)
+    configuration.probesHost = false
+    return configuration
+  }
+
   func worker(
     _ name: String, folder: String, slots: Int = 4, _ handlers: [(String, Handler)] = []
   ) -> Worker {
     var logger = Logger(label: "test")
     logger.logLevel = .critical
     let worker = Worker(
-      WorkerConfiguration(name: name, dataFolder: folder + "/" + name, slots: slots),
+      configuration(name, folder: folder, slots: slots),
       incarnation: Incarnation(.randomIncarnation()), logger: logger,
       connector: EmbeddedConnector { [coordinator] in try await coordinator.serve($0, from: "test") })
     for (identifier, handler) in handlers { worker.register(identifier, handler: handler) }

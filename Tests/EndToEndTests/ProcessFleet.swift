@@ -64,9 +64,13 @@ final class ProcessFleet: Sendable {
     state.withLock { $0.workers[name] = child }
   }
 
-  /// Tokens are found where the coordinator of the same environment puts them.
+  /// Tokens are found where the coordinator of the same environment puts them. The machine that runs the tests may be
+  /// in use: it is taken for one that has nothing else to do.
   var environment: [String: String] {
-    ["XDG_RUNTIME_DIR": folder + "/run", "XDG_STATE_HOME": folder + "/state", "BATON_COORDINATOR": address]
+    [
+      "XDG_RUNTIME_DIR": folder + "/run", "XDG_STATE_HOME": folder + "/state", "BATON_COORDINATOR": address,
+      "BATON_PROBES": "none",
+    ]
   }
 
   func baton(_ arguments: String...) async throws -> (status: Int32, output: String, errors: String) {

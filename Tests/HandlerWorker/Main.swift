@@ -16,6 +16,7 @@ enum HandlerWorker {
       coordinator: arguments[1], name: arguments[2], dataFolder: arguments[3], slots: 4)
     configuration.endsProcessOnOverrun = true
     configuration.ownsProcess = true
+    configuration.probesHost = false
     let isSupervised = SupervisedProcess.isSupervised
     if isSupervised {
       try await work(configuration, pipe: arguments[4])

@@ -27,13 +27,20 @@ struct UpCommand: AsyncParsableCommand, Sendable {
     transform: Arguments.positive)
   var slots: Int?
 
+  @Option(
+    help: ArgumentHelp(
+      "A worker.yaml for what this host lends: conditions, hours, labels (default: BATON_WORKER_CONFIG).",
+      valueName: "file"))
+  var workerConfig: String?
+
   @OptionGroup var flags: CoordinatorFlags
 
   func run() async throws {
     let console = Console.current
     let definitions =
       files.isEmpty ? [] : try console.definitions(in: files, directory: .folderOfFile).map(\.definition)
-    let options = UpOptions(coordinator: flags.options(in: console.environment), slots: slots)
+    let options = UpOptions(
+      coordinator: flags.options(in: console.environment), slots: slots, workerSettings: workerConfig)
     try await console.environment.backend.runUp(options) { api in
       guard !definitions.isEmpty else { return }
       for applied in try await api.apply(definitions) { console.note(applied.line) }

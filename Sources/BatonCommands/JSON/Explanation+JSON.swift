@@ -33,6 +33,7 @@ extension JSONValue {
       "permanent": .bool(line.isPermanent),
       "source": JSONValue(line.source),
       "raw": JSONValue(line.raw.flatMap { $0.isEmpty ? nil : $0 }),
+      "ageSeconds": JSONValue(line.age.map { Int($0.components.seconds) }),
       "reportedAt": JSONValue(line.reportedAt),
       "clearsAt": JSONValue(line.clearsAt),
     ]

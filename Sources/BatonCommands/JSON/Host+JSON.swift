@@ -29,16 +29,34 @@ extension JSONValue {
       "network": JSONValue(conditions.network) { JSONValue($0.rawValue) },
       "idle": JSONValue(conditions.isIdle) { JSONValue($0) },
       "gpus": JSONValue(conditions.gpus) { gpus in
-        .array(gpus.map { ["name": JSONValue($0.name), "memoryBytes": JSONValue($0.memoryBytes)] })
+        .array(
+          gpus.map { gpu in
+            [
+              "id": JSONValue(gpu.id), "name": JSONValue(gpu.name), "memoryBytes": JSONValue(gpu.memoryBytes),
+              "present": .bool(gpu.isPresent),
+            ]
+          })
       },
-      "pausedByOwner": .bool(conditions.isPausedByOwner),
+      "labels": JSONValue(conditions.labels) { labels in
+        .object(labels.sorted { $0.key < $1.key }.map { .init(key: $0.key, value: JSONValue($0.value)) })
+      },
+      "owner": JSONValue(conditions.owner),
     ]
+  }
+
+  private init(_ word: OwnersWord) {
+    switch word {
+    case .accepting: self = ["state": "accepting", "by": .null, "until": .null]
+    case .paused(let by, let until): self = ["state": "paused", "by": JSONValue(by), "until": JSONValue(until)]
+    case .outsideHours(let until): self = ["state": "outsideHours", "by": .null, "until": JSONValue(until)]
+    }
   }
 
   /// The value is null where it is unknown.
   private init<Value>(_ reading: Reading<Value>, _ value: (Value) -> JSONValue) {
     self = [
       "value": reading.value.map(value) ?? .null, "source": JSONValue(reading.source), "raw": JSONValue(reading.raw),
+      "ageSeconds": JSONValue(reading.age.map { Int($0.components.seconds) }),
     ]
   }
 }

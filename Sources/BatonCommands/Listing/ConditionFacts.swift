@@ -6,6 +6,8 @@ struct ConditionFact: Hashable, Sendable {
   var value: String
   var source: String
   var raw: String
+  /// For how long it has been so.
+  var age: Duration?
 
   var isSimulated: Bool { source == ConditionOverrides.source }
 }
@@ -18,7 +20,11 @@ extension Conditions {
       fact("low power mode", lowPowerMode) { $0 ? "on" : "off" }, fact("thermal", thermal) { $0.name },
       fact("network", network) { $0.rawValue }, fact("idle", isIdle) { $0 ? "yes" : "no" },
       fact("gpus", gpus) { gpus in gpus.isEmpty ? "none" : gpus.map(\.words).joined(separator: ", ") },
-      ConditionFact(name: "paused by owner", value: isPausedByOwner ? "yes" : "no", source: "worker", raw: ""),
+      fact("labels", labels) { labels in
+        labels.isEmpty
+          ? "none" : labels.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: ", ")
+      },
+      ConditionFact(name: "owner", value: owner.words, source: "worker", raw: ""),
     ]
   }
 
@@ -26,7 +32,7 @@ extension Conditions {
   var simulated: [String] { facts.filter(\.isSimulated).map(\.name) }
 
   private func fact<Value>(_ name: String, _ reading: Reading<Value>, _ words: (Value) -> String) -> ConditionFact {
-    ConditionFact(name: name, value: reading.words(words), source: reading.source, raw: reading.raw)
+    ConditionFact(name: name, value: reading.words(words), source: reading.source, raw: reading.raw, age: reading.age)
   }
 }
 
@@ -34,6 +40,20 @@ extension Reading {
   func words(_ words: (Value) -> String) -> String { value.map(words) ?? "unknown" }
 }
 
+extension OwnersWord {
+  /// Without its time, which is on the host's own clock.
+  fileprivate var words: String {
+    switch self {
+    case .accepting: "accepting"
+    case .paused(let by, _): by.isEmpty ? "paused" : "paused by \(by)"
+    case .outsideHours: "outside its hours"
+    }
+  }
+}
+
 extension GPU {
-  fileprivate var words: String { "\(name) (\(memoryBytes >> 20) MiB)" }
+  fileprivate var words: String {
+    let memory = memoryBytes > 0 ? "\(memoryBytes >> 20) MiB" : "shared memory"
+    return "\(name) (\(isPresent ? memory : "gone"))"
+  }
 }

@@ -56,13 +56,15 @@ func hostBlock(_ host: HostReport, _ console: Console) -> [String] {
   ]
   return [style.bold(host.name.rawValue.onOneLine)] + block(facts) + [""]
     + TablePrinter.lines(
-      [.init("CONDITION"), .init("VALUE"), .init("SOURCE"), .init("READ")], host.conditions.facts.map(row),
+      [.init("CONDITION"), .init("VALUE"), .init("FOR", rank: 1), .init("SOURCE"), .init("READ")],
+      host.conditions.facts.map(row),
       style: style, width: console.outputColumns)
 }
 
 private func row(_ fact: ConditionFact) -> [Cell] {
   [
-    Cell(fact.name), Cell(fact.value), Cell(fact.source, fact.isSimulated ? .yellow : nil),
+    Cell(fact.name), Cell(fact.value), Cell(fact.age?.inWords ?? "-"),
+    Cell(fact.source, fact.isSimulated ? .yellow : nil),
     Cell(fact.raw.isEmpty ? "-" : fact.raw),
   ]
 }
@@ -81,7 +83,7 @@ extension HostReport.State {
   var colour: Style.Colour {
     switch self {
     case .ready: .green
-    case .away, .draining, .paused: .yellow
+    case .away, .draining, .paused, .outsideHours: .yellow
     case .gone: .red
     }
   }

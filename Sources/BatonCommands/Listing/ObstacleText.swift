@@ -39,7 +39,8 @@ struct ObstacleText {
 
   private func source(of line: Explanation.Line) -> String? {
     guard let source = line.source else { return nil }
-    let age = line.reportedAt.map { ", \($0.relative(to: now))" } ?? ""
+    let age =
+      (line.age.map { ", for \($0.inWords)" } ?? "") + (line.reportedAt.map { ", \($0.relative(to: now))" } ?? "")
     let raw = line.raw.flatMap { $0.isEmpty ? nil : $0 }
     switch source {
     case "assumed": return "assumed, because nothing there says so" + (raw.map { " (\($0))" } ?? "")

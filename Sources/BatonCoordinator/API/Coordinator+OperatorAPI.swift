@@ -130,7 +130,11 @@ private struct SentOutput {
 extension HostState {
   var reportState: HostReport.State {
     if !host.hasLease { return .gone }
-    if host.conditions.isPausedByOwner { return .paused }
+    switch host.conditions.owner {
+    case .accepting: break
+    case .paused: return .paused
+    case .outsideHours: return .outsideHours
+    }
     if host.isDraining { return .draining }
     return link == .attached ? .ready : .away
   }

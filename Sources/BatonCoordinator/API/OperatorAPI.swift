@@ -121,7 +121,10 @@ package struct HostReport: Hashable, Sendable {
     /// Holds a lease; its connection is away for the moment.
     case away
     case draining
+    /// Its owner paused it.
     case paused
+    /// Its owner lends it at other hours.
+    case outsideHours
     case gone
   }
 
@@ -170,6 +173,8 @@ package struct Explanation: Hashable, Sendable {
     package var source: String?
     /// What that source said, word for word.
     package var raw: String?
+    /// For how long it has been so, if somebody knows.
+    package var age: Duration?
     /// When the host was heard of last.
     package var reportedAt: Timestamp?
     /// When it clears by itself, if that can be known.
@@ -177,7 +182,7 @@ package struct Explanation: Hashable, Sendable {
 
     package init(
       host: HostName?, code: String, text: String, remedy: String, isPermanent: Bool, source: String? = nil,
-      raw: String? = nil, reportedAt: Timestamp? = nil, clearsAt: Timestamp? = nil
+      raw: String? = nil, age: Duration? = nil, reportedAt: Timestamp? = nil, clearsAt: Timestamp? = nil
     ) {
       self.host = host
       self.code = code
@@ -186,6 +191,7 @@ package struct Explanation: Hashable, Sendable {
       self.isPermanent = isPermanent
       self.source = source
       self.raw = raw
+      self.age = age
       self.reportedAt = reportedAt
       self.clearsAt = clearsAt
     }

@@ -187,6 +187,7 @@ extension Explanation {
           if let source = line.source { $0.source = source }
           if let raw = line.raw { $0.raw = raw }
           if let reportedAt = line.reportedAt { $0.reportedAt = reportedAt.nanoseconds }
+          if let age = line.age { $0.age = age.nanoseconds }
           if let clearsAt = line.clearsAt { $0.clearsAt = clearsAt.nanoseconds }
         }
       }
@@ -203,6 +204,7 @@ extension Explanation {
         Line(
           host: $0.hasHost ? HostName($0.host) : nil, code: $0.code, text: $0.text, remedy: $0.remedy,
           isPermanent: $0.isPermanent, source: $0.hasSource ? $0.source : nil, raw: $0.hasRaw ? $0.raw : nil,
+          age: $0.hasAge ? .nanoseconds($0.age) : nil,
           reportedAt: $0.hasReportedAt ? Timestamp(nanoseconds: $0.reportedAt) : nil,
           clearsAt: $0.hasClearsAt ? Timestamp(nanoseconds: $0.clearsAt) : nil)
       }, position: proto.hasPosition ? Int(proto.position) : nil, advice: proto.advice)

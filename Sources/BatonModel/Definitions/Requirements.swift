@@ -6,16 +6,19 @@ package struct Requirements: Hashable, Sendable, Codable {
   package var requiresIdle: Bool
   /// How many of the host's slots one launch holds, 1 or more.
   package var slots: Int
+  /// What the host's labels must say; nil, as in what an older version stored, means nothing.
+  package var labels: [String: String]?
 
   package init(
     externalPower: Bool = false, network: NetworkRequirement? = nil, gpu: GPURequirement? = nil,
-    requiresIdle: Bool = false, slots: Int = 1
+    requiresIdle: Bool = false, slots: Int = 1, labels: [String: String]? = nil
   ) {
     self.externalPower = externalPower
     self.network = network
     self.gpu = gpu
     self.requiresIdle = requiresIdle
     self.slots = slots
+    self.labels = labels
   }
 }
 

@@ -15,6 +15,7 @@ extension Obstacle {
     case .hostAway: "the connection of its worker is away for the moment"
     case .hostDraining: "the host is draining"
     case .hostPausedByOwner: "the host's owner has paused it"
+    case .outsideHours: "the host's owner lends it at other hours"
     case .notPermittedOnHost: "the host's owner does not permit this identifier"
     case .evicted: "an operator evicted it from the host"
     case .kindNotAccepted(let kind): "the host does not accept jobs of kind \(kind.rawValue)"
@@ -31,6 +32,8 @@ extension Obstacle {
     case .hostHasNoGPU(let needed, let suitable):
       "it needs \(needed.of("GPU")), and the host has \(suitable == 0 ? "none" : "\(suitable)") to suit"
     case .gpusInUse(let needed, let free): "it needs \(needed.of("GPU")) and \(free) of those that suit are free"
+    case .missingLabel(let name, let wanted, let found):
+      "it requires the label \(name)=\(wanted), and the host's is \(found ?? "missing")"
     }
   }
 
@@ -49,6 +52,9 @@ extension Obstacle {
     case .hostAway: "wait until it is back, or look after the network between"
     case .hostDraining: "baton undrain HOST, or start its worker again"
     case .hostPausedByOwner: "ask its owner to run 'baton-worker resume'"
+    case .outsideHours: "wait, or ask its owner for more 'hours' in the host's worker.yaml"
+    case .missingLabel(let name, let wanted, _):
+      "set the label on a host ('labels: {\(name): \(wanted)}' in its worker.yaml), or change 'requiredLabels'"
     case .notPermittedOnHost: "add the identifier to 'permittedIdentifiers' in the host's worker.yaml"
     case .evicted: "baton evict IDENTIFIER --host HOST --allow"
     case .kindNotAccepted: "add the kind to 'accepts' in the host's worker.yaml"

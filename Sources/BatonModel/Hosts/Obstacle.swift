@@ -21,7 +21,9 @@ package enum Obstacle: Hashable, Sendable {
   /// Its worker holds a lease, and its connection is away for the moment.
   case hostAway
   case hostDraining
-  case hostPausedByOwner
+  case hostPausedByOwner(until: Timestamp?)
+  /// Its owner lends the host at other hours of the day.
+  case outsideHours(until: Timestamp)
   case notPermittedOnHost
   /// An operator moved the job away from this host.
   case evicted
@@ -38,6 +40,8 @@ package enum Obstacle: Hashable, Sendable {
   case tooHot(ThermalState)
   case hostHasNoGPU(needed: Int, suitable: Int)
   case gpusInUse(needed: Int, free: Int)
+  /// The host's label of this name is another one, or there is none.
+  case missingLabel(name: String, wanted: String, found: String?)
 
   /// The stable name in JSON and spans.
   package var code: String {
@@ -55,6 +59,7 @@ package enum Obstacle: Hashable, Sendable {
     case .hostAway: "hostAway"
     case .hostDraining: "hostDraining"
     case .hostPausedByOwner: "hostPausedByOwner"
+    case .outsideHours: "outsideHours"
     case .notPermittedOnHost: "notPermittedOnHost"
     case .evicted: "evicted"
     case .kindNotAccepted: "kindNotAccepted"
@@ -70,6 +75,7 @@ package enum Obstacle: Hashable, Sendable {
     case .tooHot: "tooHot"
     case .hostHasNoGPU: "hostHasNoGPU"
     case .gpusInUse: "gpusInUse"
+    case .missingLabel: "missingLabel"
     }
   }
 
@@ -80,7 +86,7 @@ package enum Obstacle: Hashable, Sendable {
     case .notPermittedOnHost, .kindNotAccepted, .noHandler, .tooFewSlots, .hostHasNoGPU: true
     case .notBefore, .rateLimited, .backingOff, .waitsForLiveRequest, .maxRunningReached, .allowanceSpent,
       .fleetPaused, .noHosts, .noHostHasGPU, .evicted, .hostGone, .hostAway, .hostDraining, .hostPausedByOwner,
-      .slotsInUse, .needsExternalPower, .needsNetwork,
+      .outsideHours, .missingLabel, .slotsInUse, .needsExternalPower, .needsNetwork,
       .needsUnmeteredNetwork, .needsIdleHost, .batteryLow, .lowPowerMode, .tooHot, .gpusInUse:
       false
     }
@@ -89,10 +95,13 @@ package enum Obstacle: Hashable, Sendable {
   /// When it clears by itself, if that can be known.
   package var clearsAt: Timestamp? {
     switch self {
-    case .notBefore(let date), .rateLimited(let date), .backingOff(let date), .allowanceSpent(let date): date
+    case .notBefore(let date), .rateLimited(let date), .backingOff(let date), .allowanceSpent(let date),
+      .outsideHours(let date):
+      date
+    case .hostPausedByOwner(let date): date
     case .waitsForLiveRequest, .maxRunningReached, .fleetPaused, .noHosts, .noHostHasGPU, .hostGone, .hostAway,
       .hostDraining,
-      .hostPausedByOwner, .notPermittedOnHost, .evicted, .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse,
+      .missingLabel, .notPermittedOnHost, .evicted, .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse,
       .needsExternalPower, .needsNetwork, .needsUnmeteredNetwork, .needsIdleHost, .batteryLow, .lowPowerMode, .tooHot,
       .hostHasNoGPU, .gpusInUse:
       nil
@@ -108,10 +117,12 @@ package enum Obstacle: Hashable, Sendable {
     case .allowanceSpent(let date): .allowanceSpent(refillsAt: date + offset)
     case .waitsForLiveRequest, .maxRunningReached, .fleetPaused, .noHosts, .noHostHasGPU, .hostGone, .hostAway,
       .hostDraining,
-      .hostPausedByOwner, .notPermittedOnHost, .evicted, .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse,
+      .missingLabel, .notPermittedOnHost, .evicted, .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse,
       .needsExternalPower, .needsNetwork, .needsUnmeteredNetwork, .needsIdleHost, .batteryLow, .lowPowerMode, .tooHot,
       .hostHasNoGPU, .gpusInUse:
       self
+    // The host's own wall clock, which no clock of the coordinator shifts.
+    case .hostPausedByOwner, .outsideHours: self
     }
   }
 }

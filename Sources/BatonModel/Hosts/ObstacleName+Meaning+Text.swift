@@ -25,6 +25,7 @@ extension ObstacleName {
       "The worker's connection is away for the moment. What runs there goes on within its lease; nothing new starts."
     case .hostDraining: "An operator drains the host, or its worker is shutting down: what runs may finish its batch."
     case .hostPausedByOwner: "The host's owner has paused it with `baton-worker pause`."
+    case .outsideHours: "The host's owner lends it at certain `hours` of the day only, and this is none of them."
     case .notPermittedOnHost: "The host's owner permits other identifiers only, by `permittedIdentifiers`."
     case .evicted: "An operator moved the job away from this host with `baton evict`, until it is allowed again."
     case .kindNotAccepted: "The host's `accepts` leaves this kind of job out."
@@ -46,6 +47,8 @@ extension ObstacleName {
         + "`continued`."
     case .hostHasNoGPU: "The host has fewer GPUs with enough memory than the job asks for, in use or not."
     case .gpusInUse: "Other launches hold the GPUs that would suit."
+    case .missingLabel:
+      "The job has `requiredLabels`, and the host's labels, from `labels` and `facts` in its worker.yaml, do not say so."
     }
   }
 }

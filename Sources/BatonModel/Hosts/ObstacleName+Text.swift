@@ -6,9 +6,10 @@ package enum ObstacleName: String, Hashable, Sendable, CaseIterable {
   // Of the fleet.
   case fleetPaused, noHosts, noHostHasGPU
   // Of one host.
-  case hostGone, hostAway, hostDraining, hostPausedByOwner, notPermittedOnHost, evicted, kindNotAccepted, noHandler
+  case hostGone, hostAway, hostDraining, hostPausedByOwner, outsideHours, notPermittedOnHost, evicted, kindNotAccepted,
+    noHandler
   case tooFewSlots, slotsInUse, needsExternalPower, needsNetwork, needsUnmeteredNetwork, needsIdleHost, batteryLow
-  case lowPowerMode, tooHot, hostHasNoGPU, gpusInUse
+  case lowPowerMode, tooHot, hostHasNoGPU, gpusInUse, missingLabel
 }
 
 extension Obstacle {
@@ -27,6 +28,7 @@ extension Obstacle {
     case .hostAway: .hostAway
     case .hostDraining: .hostDraining
     case .hostPausedByOwner: .hostPausedByOwner
+    case .outsideHours: .outsideHours
     case .notPermittedOnHost: .notPermittedOnHost
     case .evicted: .evicted
     case .kindNotAccepted: .kindNotAccepted
@@ -42,6 +44,7 @@ extension Obstacle {
     case .tooHot: .tooHot
     case .hostHasNoGPU: .hostHasNoGPU
     case .gpusInUse: .gpusInUse
+    case .missingLabel: .missingLabel
     }
   }
 }
@@ -54,9 +57,10 @@ extension ObstacleName {
     switch self {
     case .notBefore, .rateLimited, .backingOff, .waitsForLiveRequest, .maxRunningReached, .allowanceSpent: .request
     case .fleetPaused, .noHosts, .noHostHasGPU: .fleet
-    case .hostGone, .hostAway, .hostDraining, .hostPausedByOwner, .notPermittedOnHost, .evicted, .kindNotAccepted,
+    case .hostGone, .hostAway, .hostDraining, .hostPausedByOwner, .outsideHours, .notPermittedOnHost, .evicted,
+      .kindNotAccepted,
       .noHandler, .tooFewSlots, .slotsInUse, .needsExternalPower, .needsNetwork, .needsUnmeteredNetwork,
-      .needsIdleHost, .batteryLow, .lowPowerMode, .tooHot, .hostHasNoGPU, .gpusInUse:
+      .needsIdleHost, .batteryLow, .lowPowerMode, .tooHot, .hostHasNoGPU, .gpusInUse, .missingLabel:
       .host
     }
   }
@@ -69,6 +73,9 @@ extension ObstacleName {
     case .hostGone: .leaseLost
     case .hostDraining: .draining
     case .hostPausedByOwner: .pausedByOwner
+    case .outsideHours: .outsideHours
+    case .missingLabel: .labelLost
+    case .hostHasNoGPU: .gpuLost
     case .evicted: .evicted
     case .needsExternalPower: .powerLost
     case .needsNetwork, .needsUnmeteredNetwork: .networkLost
@@ -77,8 +84,7 @@ extension ObstacleName {
     case .lowPowerMode: .lowPowerMode
     case .tooHot: .thermal
     case .notBefore, .rateLimited, .backingOff, .waitsForLiveRequest, .maxRunningReached, .noHosts, .noHostHasGPU,
-      .hostAway, .notPermittedOnHost, .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse, .hostHasNoGPU,
-      .gpusInUse:
+      .hostAway, .notPermittedOnHost, .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse, .gpusInUse:
       nil
     }
   }

@@ -28,7 +28,11 @@ package enum Policy {
   package static func expiry(
     of definition: Definition, under conditions: Conditions, isSimulated: Bool = false
   ) -> ExpiryReason? {
-    if conditions.isPausedByOwner { return .pausedByOwner }
+    switch conditions.owner {
+    case .accepting: break
+    case .paused: return .pausedByOwner
+    case .outsideHours: return .outsideHours
+    }
     if isSimulated { return nil }
     return self.conditions(definition, conditions, running: true).lazy.compactMap { found in
       found.obstacle.expiryReason.map { found.source == ConditionOverrides.source ? .simulated(as: $0) : $0 }
@@ -36,9 +40,9 @@ package enum Policy {
   }
 
   /// Who says so, for an obstacle that comes from a host's conditions.
-  package static func source(of obstacle: Obstacle, in conditions: Conditions) -> (source: String, raw: String)? {
-    func named<Value>(_ reading: Reading<Value>, unless other: Reading<PowerSource>? = nil) -> (String, String) {
-      (other?.source ?? reading.source, other?.raw ?? reading.raw)
+  package static func evidence(of obstacle: Obstacle, in conditions: Conditions) -> Evidence? {
+    func named<Value>(_ reading: Reading<Value>, unless other: Reading<PowerSource>? = nil) -> Evidence {
+      other.map { Evidence($0) } ?? Evidence(reading)
     }
     return switch obstacle {
     case .needsExternalPower: named(conditions.power)
@@ -50,8 +54,9 @@ package enum Policy {
     case .lowPowerMode: named(conditions.lowPowerMode)
     case .tooHot: named(conditions.thermal)
     case .hostHasNoGPU, .gpusInUse: named(conditions.gpus)
+    case .missingLabel: named(conditions.labels)
     case .notBefore, .rateLimited, .backingOff, .waitsForLiveRequest, .maxRunningReached, .allowanceSpent,
-      .fleetPaused, .noHosts, .noHostHasGPU, .hostGone, .hostAway, .hostDraining, .hostPausedByOwner,
+      .fleetPaused, .noHosts, .noHostHasGPU, .hostGone, .hostAway, .hostDraining, .hostPausedByOwner, .outsideHours,
       .notPermittedOnHost,
       .evicted, .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse:
       nil
@@ -64,7 +69,11 @@ package enum Policy {
     var found: [Obstacle] = []
     let able = host.capabilities
     if host.isDraining { found.append(.hostDraining) }
-    if host.conditions.isPausedByOwner { found.append(.hostPausedByOwner) }
+    switch host.conditions.owner {
+    case .accepting: break
+    case .paused(_, let until): found.append(.hostPausedByOwner(until: until))
+    case .outsideHours(let until): found.append(.outsideHours(until: until))
+    }
     if !able.permittedIdentifiers.isEmpty, !able.permittedIdentifiers.contains(where: { $0.covers(definition.pattern) })
     {
       found.append(.notPermittedOnHost)
@@ -99,12 +108,30 @@ package enum Policy {
     if needs.requiresIdle, conditions.isIdle.value == false {
       found.append((.needsIdleHost, conditions.isIdle.source))
     }
+    found += labels(needs, conditions)
+    if running { found += lostGPUs(needs, conditions) }
     if definition.kind.isDiscretionary { found += discretionary(conditions) }
     let thermal = conditions.thermal.value ?? .nominal
     if thermal >= thermalLimit(of: definition.kind, running: running) {
       found.append((.tooHot(thermal), conditions.thermal.source))
     }
     return found
+  }
+
+  /// A host that says nothing about its labels, or does not know, lacks them.
+  private static func labels(_ needs: Requirements, _ conditions: Conditions) -> [Finding] {
+    let has = conditions.labels.value ?? [:]
+    return (needs.labels ?? [:]).sorted { $0.key < $1.key }.filter { has[$0.key] != $0.value }.map {
+      (.missingLabel(name: $0.key, wanted: $0.value, found: has[$0.key]), conditions.labels.source)
+    }
+  }
+
+  /// GPUs that nobody can see at the moment are not lost: only a list that lacks them says so.
+  private static func lostGPUs(_ needs: Requirements, _ conditions: Conditions) -> [Finding] {
+    guard let gpu = needs.gpu, let gpus = conditions.gpus.value else { return [] }
+    let suitable = gpus.count { $0.suits(gpu) }
+    guard suitable < gpu.count else { return [] }
+    return [(.hostHasNoGPU(needed: gpu.count, suitable: suitable), conditions.gpus.source)]
   }
 
   private static func discretionary(_ conditions: Conditions) -> [Finding] {
@@ -147,6 +174,19 @@ package enum Policy {
   }
 }
 
+/// Where a fact about a host comes from.
+package struct Evidence: Hashable, Sendable {
+  package var source: String
+  package var raw: String
+  package var age: Duration?
+
+  init<Value>(_ reading: Reading<Value>) {
+    source = reading.source
+    raw = reading.raw
+    age = reading.age
+  }
+}
+
 extension Host {
   /// False for a host that is known by name only: what it can do was never said.
   package var hasReported: Bool { capabilities.slots > 0 }
@@ -159,7 +199,14 @@ extension Host {
   /// Indices of the GPUs with enough memory, whether they are in use or not.
   package func suitableGPUs(for requirement: GPURequirement) -> [Int] {
     let gpus = conditions.gpus.value ?? []
-    return gpus.indices.filter { gpus[$0].memoryBytes >= requirement.memoryBytes ?? 0 }
+    return gpus.indices.filter { gpus[$0].suits(requirement) }
+  }
+}
+
+extension GPU {
+  /// It is there, and has the memory.
+  fileprivate func suits(_ requirement: GPURequirement) -> Bool {
+    isPresent && memoryBytes >= requirement.memoryBytes ?? 0
   }
 }
 
@@ -174,10 +221,12 @@ extension Obstacle {
     case .lowPowerMode: .lowPowerMode
     case .tooHot: .thermal
     case .hostPausedByOwner: .pausedByOwner
+    case .outsideHours: .outsideHours
+    case .missingLabel: .labelLost
+    case .hostHasNoGPU: .gpuLost
     case .notBefore, .rateLimited, .backingOff, .waitsForLiveRequest, .maxRunningReached, .allowanceSpent,
       .fleetPaused, .noHosts, .noHostHasGPU, .hostGone, .hostAway, .hostDraining, .notPermittedOnHost, .evicted,
-      .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse,
-      .hostHasNoGPU, .gpusInUse:
+      .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse, .gpusInUse:
       nil
     }
   }

@@ -19,6 +19,8 @@ public indirect enum ExpiryReason: Hashable, Sendable {
   case paused
   /// The host's owner paused it.
   case pausedByOwner
+  /// Its owner lends the host at other hours of the day.
+  case outsideHours
   /// The host no longer has external power.
   case powerLost
   case batteryLow
@@ -27,6 +29,10 @@ public indirect enum ExpiryReason: Hashable, Sendable {
   case networkLost
   /// The host is no longer idle.
   case hostBusy
+  /// The host's labels no longer say what the job requires.
+  case labelLost
+  /// The host no longer has the GPUs that the job requires.
+  case gpuLost
   /// The definition's or the host's launch time of the day is used up.
   case allowanceSpent
   /// A request of a higher priority, which a person waits for, needs the place.
@@ -46,12 +52,15 @@ public indirect enum ExpiryReason: Hashable, Sendable {
     case .evicted: "evicted"
     case .paused: "paused"
     case .pausedByOwner: "pausedByOwner"
+    case .outsideHours: "outsideHours"
     case .powerLost: "powerLost"
     case .batteryLow: "batteryLow"
     case .lowPowerMode: "lowPowerMode"
     case .thermal: "thermal"
     case .networkLost: "networkLost"
     case .hostBusy: "hostBusy"
+    case .labelLost: "labelLost"
+    case .gpuLost: "gpuLost"
     case .allowanceSpent: "allowanceSpent"
     case .preempted: "preempted"
     case .simulated: "simulated"
@@ -63,8 +72,9 @@ public indirect enum ExpiryReason: Hashable, Sendable {
     switch self {
     case .cancelled(let by): by
     case .simulated(let reason): reason?.code
-    case .budgetSpent, .stalled, .leaseLost, .superseded, .draining, .evicted, .paused, .pausedByOwner, .powerLost,
-      .batteryLow, .lowPowerMode, .thermal, .networkLost, .hostBusy, .allowanceSpent, .preempted:
+    case .budgetSpent, .stalled, .leaseLost, .superseded, .draining, .evicted, .paused, .pausedByOwner, .outsideHours,
+      .powerLost,
+      .batteryLow, .lowPowerMode, .thermal, .networkLost, .hostBusy, .labelLost, .gpuLost, .allowanceSpent, .preempted:
       nil
     }
   }
@@ -82,8 +92,9 @@ public indirect enum ExpiryReason: Hashable, Sendable {
 
   /// Every reason that carries nothing.
   package static let plain: [ExpiryReason] = [
-    .budgetSpent, .stalled, .leaseLost, .superseded, .draining, .evicted, .paused, .pausedByOwner, .powerLost,
-    .batteryLow, .lowPowerMode, .thermal, .networkLost, .hostBusy, .allowanceSpent, .preempted,
+    .budgetSpent, .stalled, .leaseLost, .superseded, .draining, .evicted, .paused, .pausedByOwner, .outsideHours,
+    .powerLost,
+    .batteryLow, .lowPowerMode, .thermal, .networkLost, .hostBusy, .labelLost, .gpuLost, .allowanceSpent, .preempted,
   ]
 
   /// How long a launch may take to close after it was asked to stop for this reason (contract, row 16). A launch that
@@ -92,8 +103,9 @@ public indirect enum ExpiryReason: Hashable, Sendable {
     let window = definition.closingWindow ?? definition.kind.closingWindow
     switch self {
     case .leaseLost, .superseded: return min(window, .seconds(2))
-    case .cancelled, .budgetSpent, .stalled, .draining, .evicted, .paused, .pausedByOwner, .powerLost, .batteryLow,
-      .lowPowerMode, .thermal, .networkLost, .hostBusy, .allowanceSpent, .preempted, .simulated:
+    case .cancelled, .budgetSpent, .stalled, .draining, .evicted, .paused, .pausedByOwner, .outsideHours, .powerLost,
+      .batteryLow,
+      .lowPowerMode, .thermal, .networkLost, .hostBusy, .labelLost, .gpuLost, .allowanceSpent, .preempted, .simulated:
       return window
     }
   }
@@ -102,8 +114,9 @@ public indirect enum ExpiryReason: Hashable, Sendable {
   package var isStrike: Bool {
     switch self {
     case .budgetSpent, .stalled: true
-    case .cancelled, .leaseLost, .superseded, .draining, .evicted, .paused, .pausedByOwner, .powerLost, .batteryLow,
-      .lowPowerMode, .thermal, .networkLost, .hostBusy, .allowanceSpent, .preempted, .simulated:
+    case .cancelled, .leaseLost, .superseded, .draining, .evicted, .paused, .pausedByOwner, .outsideHours, .powerLost,
+      .batteryLow,
+      .lowPowerMode, .thermal, .networkLost, .hostBusy, .labelLost, .gpuLost, .allowanceSpent, .preempted, .simulated:
       false
     }
   }

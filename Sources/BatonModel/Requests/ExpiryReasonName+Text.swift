@@ -1,8 +1,9 @@
 /// The reasons to expire by name, without what they carry. The page `Documentation/reasons.md` is made of these; a new
 /// case of `ExpiryReason` does not compile without a name and its texts.
 package enum ExpiryReasonName: String, Hashable, Sendable, CaseIterable {
-  case cancelled, budgetSpent, stalled, leaseLost, superseded, draining, evicted, paused, pausedByOwner, powerLost
-  case batteryLow, lowPowerMode, thermal, networkLost, hostBusy, allowanceSpent, preempted, simulated
+  case cancelled, budgetSpent, stalled, leaseLost, superseded, draining, evicted, paused, pausedByOwner, outsideHours
+  case powerLost, batteryLow, lowPowerMode, thermal, networkLost, hostBusy, labelLost, gpuLost, allowanceSpent
+  case preempted, simulated
 }
 
 extension ExpiryReason {
@@ -17,12 +18,15 @@ extension ExpiryReason {
     case .evicted: .evicted
     case .paused: .paused
     case .pausedByOwner: .pausedByOwner
+    case .outsideHours: .outsideHours
     case .powerLost: .powerLost
     case .batteryLow: .batteryLow
     case .lowPowerMode: .lowPowerMode
     case .thermal: .thermal
     case .networkLost: .networkLost
     case .hostBusy: .hostBusy
+    case .labelLost: .labelLost
+    case .gpuLost: .gpuLost
     case .allowanceSpent: .allowanceSpent
     case .preempted: .preempted
     case .simulated: .simulated
@@ -47,12 +51,15 @@ extension ExpiryReasonName {
     case .evicted: "An operator moved the job away from this host."
     case .paused: "An operator paused the fleet."
     case .pausedByOwner: "The host's owner paused it."
+    case .outsideHours: "The hours of the day at which the host's owner lends it are over."
     case .powerLost: "The job requires external power, and the host was unplugged."
     case .batteryLow: "The host's battery fell below \(Policy.lowBatteryPercent) %. `continued` jobs go on."
     case .lowPowerMode: "The host went into low power mode. `continued` jobs go on."
     case .thermal: "The host's thermal state became `serious`; for a `continued` job `critical`."
     case .networkLost: "The job requires a network, or an unmetered one, and the host has had none for 10 s."
     case .hostBusy: "The job requires an idle host, and somebody is back."
+    case .labelLost: "The job has `requiredLabels`, and the host's labels say something else now."
+    case .gpuLost: "The job requires GPUs, and the host no longer has them."
     case .allowanceSpent: "The launch time of the day is used up, the definition's or the host's."
     case .preempted:
       "A request of a higher priority, which a person waits for, needed the place, and this launch had least to lose."
@@ -74,12 +81,15 @@ extension ExpiryReasonName {
     case .evicted: "nothing; to take it back: baton evict IDENTIFIER --host HOST --allow"
     case .paused: "baton resume"
     case .pausedByOwner: "nothing; its owner goes on with: baton-worker resume"
+    case .outsideHours: "nothing, or ask its owner for more 'hours'"
     case .powerLost: "nothing, or plug the host in"
     case .batteryLow: "nothing, or charge the host"
     case .lowPowerMode: "nothing, or switch low power mode off"
     case .thermal: "nothing, or let the host cool"
     case .networkLost: "nothing, or connect the host"
     case .hostBusy: "nothing; declare 'requiresIdle: false' if it disturbs nobody"
+    case .labelLost: "nothing, or look at the command of 'facts' in the host's worker.yaml"
+    case .gpuLost: "look after the host's GPU and its driver"
     case .allowanceSpent: "nothing: it goes on tomorrow or elsewhere; or raise 'dailyAllowance'"
     case .preempted: "nothing; more hosts or slots if it happens often"
     case .simulated: "nothing"

@@ -534,11 +534,22 @@ package nonisolated struct Baton_V1_Reading: Sendable {
 
   package var raw: String = String()
 
+  /// How long it had been so when it was sent, in nanoseconds.
+  package var age: Int64 {
+    get {_age ?? 0}
+    set {_age = newValue}
+  }
+  /// Returns true if `age` has been explicitly set.
+  package var hasAge: Bool {self._age != nil}
+  /// Clears the value of `age`. Subsequent reads from it will return its default value.
+  package mutating func clearAge() {self._age = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _value: String? = nil
+  fileprivate var _age: Int64? = nil
 }
 
 package nonisolated struct Baton_V1_GPU: Sendable {
@@ -550,9 +561,50 @@ package nonisolated struct Baton_V1_GPU: Sendable {
 
   package var memoryBytes: Int64 = 0
 
+  package var id: String = String()
+
+  /// It is no longer there, and keeps its place in the list.
+  package var isGone: Bool = false
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
+}
+
+/// What the host's owner lets it do.
+package nonisolated struct Baton_V1_OwnersWord: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// Set if they paused it: who did.
+  package var pausedBy: String {
+    get {_pausedBy ?? String()}
+    set {_pausedBy = newValue}
+  }
+  /// Returns true if `pausedBy` has been explicitly set.
+  package var hasPausedBy: Bool {self._pausedBy != nil}
+  /// Clears the value of `pausedBy`. Subsequent reads from it will return its default value.
+  package mutating func clearPausedBy() {self._pausedBy = nil}
+
+  package var isOutsideHours: Bool = false
+
+  /// On the host's wall clock, in nanoseconds since 1970.
+  package var until: Int64 {
+    get {_until ?? 0}
+    set {_until = newValue}
+  }
+  /// Returns true if `until` has been explicitly set.
+  package var hasUntil: Bool {self._until != nil}
+  /// Clears the value of `until`. Subsequent reads from it will return its default value.
+  package mutating func clearUntil() {self._until = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _pausedBy: String? = nil
+  fileprivate var _until: Int64? = nil
 }
 
 package nonisolated struct Baton_V1_Conditions: @unchecked Sendable {
@@ -629,10 +681,35 @@ package nonisolated struct Baton_V1_Conditions: @unchecked Sendable {
     set {_uniqueStorage()._gpuList = newValue}
   }
 
+  /// What a coordinator of an older version reads of `owner`.
   package var isPausedByOwner: Bool {
     get {_storage._isPausedByOwner}
     set {_uniqueStorage()._isPausedByOwner = newValue}
   }
+
+  /// Its value only says whether the labels are known.
+  package var labels: Baton_V1_Reading {
+    get {_storage._labels ?? Baton_V1_Reading()}
+    set {_uniqueStorage()._labels = newValue}
+  }
+  /// Returns true if `labels` has been explicitly set.
+  package var hasLabels: Bool {_storage._labels != nil}
+  /// Clears the value of `labels`. Subsequent reads from it will return its default value.
+  package mutating func clearLabels() {_uniqueStorage()._labels = nil}
+
+  package var labelValues: Dictionary<String,String> {
+    get {_storage._labelValues}
+    set {_uniqueStorage()._labelValues = newValue}
+  }
+
+  package var owner: Baton_V1_OwnersWord {
+    get {_storage._owner ?? Baton_V1_OwnersWord()}
+    set {_uniqueStorage()._owner = newValue}
+  }
+  /// Returns true if `owner` has been explicitly set.
+  package var hasOwner: Bool {_storage._owner != nil}
+  /// Clears the value of `owner`. Subsequent reads from it will return its default value.
+  package mutating func clearOwner() {_uniqueStorage()._owner = nil}
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -2254,6 +2331,16 @@ package nonisolated struct Baton_V1_Obstacle: Sendable {
   /// Clears the value of `clearsAt`. Subsequent reads from it will return its default value.
   package mutating func clearClearsAt() {self._clearsAt = nil}
 
+  /// For how long the host has been so, in nanoseconds.
+  package var age: Int64 {
+    get {_age ?? 0}
+    set {_age = newValue}
+  }
+  /// Returns true if `age` has been explicitly set.
+  package var hasAge: Bool {self._age != nil}
+  /// Clears the value of `age`. Subsequent reads from it will return its default value.
+  package mutating func clearAge() {self._age = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -2263,6 +2350,7 @@ package nonisolated struct Baton_V1_Obstacle: Sendable {
   fileprivate var _raw: String? = nil
   fileprivate var _reportedAt: Int64? = nil
   fileprivate var _clearsAt: Int64? = nil
+  fileprivate var _age: Int64? = nil
 }
 
 package nonisolated struct Baton_V1_EvictRequest: Sendable {
@@ -3246,7 +3334,7 @@ nonisolated extension Baton_V1_RunningLaunch: SwiftProtobuf.Message, SwiftProtob
 
 nonisolated extension Baton_V1_Reading: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Reading"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}value\0\u{1}source\0\u{1}raw\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}value\0\u{1}source\0\u{1}raw\0\u{1}age\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3257,6 +3345,7 @@ nonisolated extension Baton_V1_Reading: SwiftProtobuf.Message, SwiftProtobuf._Me
       case 1: try { try decoder.decodeSingularStringField(value: &self._value) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.source) }()
       case 3: try { try decoder.decodeSingularStringField(value: &self.raw) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self._age) }()
       default: break
       }
     }
@@ -3276,6 +3365,9 @@ nonisolated extension Baton_V1_Reading: SwiftProtobuf.Message, SwiftProtobuf._Me
     if !self.raw.isEmpty {
       try visitor.visitSingularStringField(value: self.raw, fieldNumber: 3)
     }
+    try { if let v = self._age {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 4)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -3283,6 +3375,7 @@ nonisolated extension Baton_V1_Reading: SwiftProtobuf.Message, SwiftProtobuf._Me
     if lhs._value != rhs._value {return false}
     if lhs.source != rhs.source {return false}
     if lhs.raw != rhs.raw {return false}
+    if lhs._age != rhs._age {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3290,7 +3383,7 @@ nonisolated extension Baton_V1_Reading: SwiftProtobuf.Message, SwiftProtobuf._Me
 
 nonisolated extension Baton_V1_GPU: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".GPU"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{3}memory_bytes\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{3}memory_bytes\0\u{1}id\0\u{3}is_gone\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3300,6 +3393,8 @@ nonisolated extension Baton_V1_GPU: SwiftProtobuf.Message, SwiftProtobuf._Messag
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularStringField(value: &self.name) }()
       case 2: try { try decoder.decodeSingularInt64Field(value: &self.memoryBytes) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.id) }()
+      case 4: try { try decoder.decodeSingularBoolField(value: &self.isGone) }()
       default: break
       }
     }
@@ -3312,12 +3407,64 @@ nonisolated extension Baton_V1_GPU: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if self.memoryBytes != 0 {
       try visitor.visitSingularInt64Field(value: self.memoryBytes, fieldNumber: 2)
     }
+    if !self.id.isEmpty {
+      try visitor.visitSingularStringField(value: self.id, fieldNumber: 3)
+    }
+    if self.isGone != false {
+      try visitor.visitSingularBoolField(value: self.isGone, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Baton_V1_GPU, rhs: Baton_V1_GPU) -> Bool {
     if lhs.name != rhs.name {return false}
     if lhs.memoryBytes != rhs.memoryBytes {return false}
+    if lhs.id != rhs.id {return false}
+    if lhs.isGone != rhs.isGone {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_OwnersWord: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".OwnersWord"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}paused_by\0\u{3}is_outside_hours\0\u{1}until\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self._pausedBy) }()
+      case 2: try { try decoder.decodeSingularBoolField(value: &self.isOutsideHours) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self._until) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._pausedBy {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 1)
+    } }()
+    if self.isOutsideHours != false {
+      try visitor.visitSingularBoolField(value: self.isOutsideHours, fieldNumber: 2)
+    }
+    try { if let v = self._until {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 3)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_OwnersWord, rhs: Baton_V1_OwnersWord) -> Bool {
+    if lhs._pausedBy != rhs._pausedBy {return false}
+    if lhs.isOutsideHours != rhs.isOutsideHours {return false}
+    if lhs._until != rhs._until {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3325,7 +3472,7 @@ nonisolated extension Baton_V1_GPU: SwiftProtobuf.Message, SwiftProtobuf._Messag
 
 nonisolated extension Baton_V1_Conditions: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Conditions"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}power\0\u{1}battery\0\u{3}low_power_mode\0\u{1}thermal\0\u{1}network\0\u{3}is_idle\0\u{1}gpus\0\u{3}gpu_list\0\u{3}is_paused_by_owner\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}power\0\u{1}battery\0\u{3}low_power_mode\0\u{1}thermal\0\u{1}network\0\u{3}is_idle\0\u{1}gpus\0\u{3}gpu_list\0\u{3}is_paused_by_owner\0\u{1}labels\0\u{3}label_values\0\u{1}owner\0")
 
   fileprivate class _StorageClass {
     var _power: Baton_V1_Reading? = nil
@@ -3337,6 +3484,9 @@ nonisolated extension Baton_V1_Conditions: SwiftProtobuf.Message, SwiftProtobuf.
     var _gpus: Baton_V1_Reading? = nil
     var _gpuList: [Baton_V1_GPU] = []
     var _isPausedByOwner: Bool = false
+    var _labels: Baton_V1_Reading? = nil
+    var _labelValues: Dictionary<String,String> = [:]
+    var _owner: Baton_V1_OwnersWord? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -3356,6 +3506,9 @@ nonisolated extension Baton_V1_Conditions: SwiftProtobuf.Message, SwiftProtobuf.
       _gpus = source._gpus
       _gpuList = source._gpuList
       _isPausedByOwner = source._isPausedByOwner
+      _labels = source._labels
+      _labelValues = source._labelValues
+      _owner = source._owner
     }
   }
 
@@ -3383,6 +3536,9 @@ nonisolated extension Baton_V1_Conditions: SwiftProtobuf.Message, SwiftProtobuf.
         case 7: try { try decoder.decodeSingularMessageField(value: &_storage._gpus) }()
         case 8: try { try decoder.decodeRepeatedMessageField(value: &_storage._gpuList) }()
         case 9: try { try decoder.decodeSingularBoolField(value: &_storage._isPausedByOwner) }()
+        case 10: try { try decoder.decodeSingularMessageField(value: &_storage._labels) }()
+        case 11: try { try decoder.decodeMapField(fieldType: SwiftProtobuf._ProtobufMap<SwiftProtobuf.ProtobufString,SwiftProtobuf.ProtobufString>.self, value: &_storage._labelValues) }()
+        case 12: try { try decoder.decodeSingularMessageField(value: &_storage._owner) }()
         default: break
         }
       }
@@ -3422,6 +3578,15 @@ nonisolated extension Baton_V1_Conditions: SwiftProtobuf.Message, SwiftProtobuf.
       if _storage._isPausedByOwner != false {
         try visitor.visitSingularBoolField(value: _storage._isPausedByOwner, fieldNumber: 9)
       }
+      try { if let v = _storage._labels {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 10)
+      } }()
+      if !_storage._labelValues.isEmpty {
+        try visitor.visitMapField(fieldType: SwiftProtobuf._ProtobufMap<SwiftProtobuf.ProtobufString,SwiftProtobuf.ProtobufString>.self, value: _storage._labelValues, fieldNumber: 11)
+      }
+      try { if let v = _storage._owner {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 12)
+      } }()
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -3440,6 +3605,9 @@ nonisolated extension Baton_V1_Conditions: SwiftProtobuf.Message, SwiftProtobuf.
         if _storage._gpus != rhs_storage._gpus {return false}
         if _storage._gpuList != rhs_storage._gpuList {return false}
         if _storage._isPausedByOwner != rhs_storage._isPausedByOwner {return false}
+        if _storage._labels != rhs_storage._labels {return false}
+        if _storage._labelValues != rhs_storage._labelValues {return false}
+        if _storage._owner != rhs_storage._owner {return false}
         return true
       }
       if !storagesAreEqual {return false}
@@ -5828,7 +5996,7 @@ nonisolated extension Baton_V1_ExplainReply: SwiftProtobuf.Message, SwiftProtobu
 
 nonisolated extension Baton_V1_Obstacle: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Obstacle"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0\u{1}code\0\u{1}text\0\u{1}remedy\0\u{3}is_permanent\0\u{1}source\0\u{1}raw\0\u{3}reported_at\0\u{3}clears_at\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0\u{1}code\0\u{1}text\0\u{1}remedy\0\u{3}is_permanent\0\u{1}source\0\u{1}raw\0\u{3}reported_at\0\u{3}clears_at\0\u{1}age\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -5845,6 +6013,7 @@ nonisolated extension Baton_V1_Obstacle: SwiftProtobuf.Message, SwiftProtobuf._M
       case 7: try { try decoder.decodeSingularStringField(value: &self._raw) }()
       case 8: try { try decoder.decodeSingularInt64Field(value: &self._reportedAt) }()
       case 9: try { try decoder.decodeSingularInt64Field(value: &self._clearsAt) }()
+      case 10: try { try decoder.decodeSingularInt64Field(value: &self._age) }()
       default: break
       }
     }
@@ -5882,6 +6051,9 @@ nonisolated extension Baton_V1_Obstacle: SwiftProtobuf.Message, SwiftProtobuf._M
     try { if let v = self._clearsAt {
       try visitor.visitSingularInt64Field(value: v, fieldNumber: 9)
     } }()
+    try { if let v = self._age {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 10)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -5895,6 +6067,7 @@ nonisolated extension Baton_V1_Obstacle: SwiftProtobuf.Message, SwiftProtobuf._M
     if lhs._raw != rhs._raw {return false}
     if lhs._reportedAt != rhs._reportedAt {return false}
     if lhs._clearsAt != rhs._clearsAt {return false}
+    if lhs._age != rhs._age {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

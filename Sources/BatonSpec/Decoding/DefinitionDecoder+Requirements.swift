@@ -7,6 +7,7 @@ extension DefinitionDecoder {
     definition.requirements.gpu = gpu(fields)
     if let requiresIdle = flag(fields["requiresIdle"]) { definition.requirements.requiresIdle = requiresIdle }
     if let slots = integer(fields["slots"], in: Limits.slots) { definition.requirements.slots = slots }
+    definition.requirements.labels = labels(fields["requiredLabels"])
   }
 
   private mutating func network(_ fields: Fields) -> NetworkRequirement? {
@@ -17,6 +18,31 @@ extension DefinitionDecoder {
         "'requiresNetworkConnectivity: false' contradicts 'network'; remove one of them", at: field.keyPosition)
     }
     return network ?? (isRequired == true ? .any : nil)
+  }
+
+  /// Nil if there are none.
+  private mutating func labels(_ field: Field?) -> [String: String]? {
+    guard let field else { return nil }
+    guard case .mapping(let entries) = field.value.content, entries.count <= Label.maximumCount else {
+      refuse(field, "a mapping of at most \(Label.maximumCount) labels, such as {zone: garage}")
+      return nil
+    }
+    var labels: [String: String] = [:]
+    for entry in entries {
+      if !Label.isName(entry.key) {
+        report.error(
+          "\(quoted(entry.key)) cannot be a label: letters, digits, '-', '_' and '.', at most \(Label.maximumNameBytes)",
+          at: entry.keyPosition)
+      }
+      let label = "'requiredLabels.\(quoted(entry.key).dropFirst())"
+      guard let value = literal(entry.value, label: label) else { continue }
+      if !Label.isValue(value) {
+        report.error(
+          "\(label) must be one line of at most \(Label.maximumValueBytes) bytes", at: entry.value.position)
+      }
+      labels[entry.key] = value
+    }
+    return labels.isEmpty ? nil : labels
   }
 
   private mutating func gpu(_ fields: Fields) -> GPURequirement? {

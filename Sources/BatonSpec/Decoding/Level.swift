@@ -12,7 +12,8 @@ enum Level: String, CaseIterable {
     case .definition:
       [
         "identifier", "kind", "title", "subtitle", "requiresExternalPower", "requiresNetworkConnectivity", "network",
-        "requiredResources", "gpu", "requiresIdle", "slots", "strategy", "priority", "budget", "closingWindow",
+        "requiredResources", "gpu", "requiredLabels", "requiresIdle", "slots", "strategy", "priority", "budget",
+        "closingWindow",
         "stallAfter", "dailyAllowance", "retry", "maxRunning", "pendingLimit", "allowFrequent", "earliestBeginDate",
         "repeat", "pokeSpacing", "work",
       ]
@@ -45,7 +46,8 @@ enum Level: String, CaseIterable {
     "interval": "repeat.every", "env": "work.environment", "args": "work.command", "cmd": "work.command",
     "run": "work.command",
     "cwd": "work.directory", "workingdirectory": "work.directory", "resources": "requiredResources", "cpus": "slots",
-    "retries": "retry.limit", "concurrency": "maxRunning", "delay": "earliestBeginDate",
+    "labels": "requiredLabels", "nodeselector": "requiredLabels", "retries": "retry.limit", "concurrency": "maxRunning",
+    "delay": "earliestBeginDate",
     "graceperiod": "closingWindow", "terminationgraceperiodseconds": "closingWindow", "quota": "dailyAllowance",
   ]
 }

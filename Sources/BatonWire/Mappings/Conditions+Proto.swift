@@ -12,25 +12,67 @@ extension Conditions {
       $0.network = network.proto(\.rawValue)
       $0.isIdle = isIdle.proto { String($0) }
       $0.gpus = gpus.proto { String($0.count) }
-      $0.gpuList = (gpus.value ?? []).map { gpu in
-        .with {
-          $0.name = gpu.name
-          $0.memoryBytes = gpu.memoryBytes
-        }
-      }
-      $0.isPausedByOwner = isPausedByOwner
+      $0.gpuList = (gpus.value ?? []).map(\.proto)
+      $0.labels = labels.proto { String($0.count) }
+      $0.labelValues = labels.value ?? [:]
+      $0.owner = owner.proto
+      $0.isPausedByOwner = $0.owner.hasPausedBy
     }
   }
 
   /// A value that this version does not know is unknown, not an error: a newer worker may report more.
   package init(_ proto: Baton_V1_Conditions) {
-    let list = proto.gpuList.map { GPU(name: $0.name, memoryBytes: $0.memoryBytes) }
+    let (gpus, labels) = (proto.gpuList.map(GPU.init), proto.labelValues)
     self.init(
       power: Reading(proto.power, PowerSource.init), battery: Reading(proto.battery) { Int($0) },
       lowPowerMode: Reading(proto.lowPowerMode) { Bool($0) },
       thermal: Reading(proto.thermal) { name in ThermalState.allCases.first { $0.name == name } },
       network: Reading(proto.network, NetworkState.init), isIdle: Reading(proto.isIdle) { Bool($0) },
-      gpus: Reading(proto.gpus) { _ in list }, isPausedByOwner: proto.isPausedByOwner)
+      gpus: Reading(proto.gpus) { _ in gpus }, labels: Reading(proto.labels) { _ in labels },
+      owner: proto.hasOwner ? OwnersWord(proto.owner) : proto.isPausedByOwner ? .paused(by: "", until: nil) : .accepting
+    )
+  }
+}
+
+extension GPU {
+  fileprivate var proto: Baton_V1_GPU {
+    .with {
+      $0.id = id
+      $0.name = name
+      $0.memoryBytes = memoryBytes
+      $0.isGone = !isPresent
+    }
+  }
+
+  fileprivate init(_ proto: Baton_V1_GPU) {
+    self.init(id: proto.id, name: proto.name, memoryBytes: proto.memoryBytes, isPresent: !proto.isGone)
+  }
+}
+
+extension OwnersWord {
+  fileprivate var proto: Baton_V1_OwnersWord {
+    .with {
+      switch self {
+      case .accepting: break
+      case .paused(let by, let until):
+        $0.pausedBy = by
+        if let until { $0.until = until.nanoseconds }
+      case .outsideHours(let until):
+        $0.isOutsideHours = true
+        $0.until = until.nanoseconds
+      }
+    }
+  }
+
+  fileprivate init(_ proto: Baton_V1_OwnersWord) {
+    let until = proto.hasUntil ? Timestamp(nanoseconds: proto.until) : nil
+    if proto.hasPausedBy {
+      self = .paused(by: proto.pausedBy, until: until)
+    } else if proto.isOutsideHours {
+      self = .outsideHours(until: until ?? Timestamp(nanoseconds: 0))
+    } else {
+      self = .accepting
+    }
   }
 }
 
@@ -75,10 +117,13 @@ extension Reading {
       if let value { $0.value = text(value) }
       $0.source = source
       $0.raw = raw
+      if let age { $0.age = age.nanoseconds }
     }
   }
 
   init(_ proto: Baton_V1_Reading, _ parse: (String) -> Value?) {
-    self.init(proto.hasValue ? parse(proto.value) : nil, source: proto.source, raw: proto.raw)
+    self.init(
+      proto.hasValue ? parse(proto.value) : nil, source: proto.source, raw: proto.raw,
+      age: proto.hasAge ? .nanoseconds(proto.age) : nil)
   }
 }

@@ -39,8 +39,8 @@ struct CommandLaunch: Sendable {
     try SystemCall.write(runtime.progress.cursor ?? [], to: folder.checkpointFile)
     let text = CommandText(wildcard: runner.definition.pattern.wildcardValue(in: assignment.identifier))
     environment = CommandEnvironment(
-      worker: ProcessInfo.processInfo.environment, work: work, assignment: assignment, host: runner.host,
-      folder: folder, text: text)
+      worker: ProcessInfo.processInfo.environment, work: work, assignment: assignment, gpus: runner.gpus,
+      host: runner.host, folder: folder, text: text)
     command = work.command.map(text.expand)
     executable = try CommandExecutable(
       command.first ?? "", directory: Self.absolute(work.directory.map(text.expand) ?? folder.empty),
@@ -81,7 +81,7 @@ struct CommandLaunch: Sendable {
     let process = ProcessLaunch(
       executable: invocation.executable ?? executable.path, arguments: invocation.arguments,
       environment: environment.variables(batch: runtime.progress.batches, adding: invocation.environment),
-      directory: directory, standardInput: invocation.standardInput)
+      directory: directory, standardInput: invocation.standardInput, limit: runner.limit)
     do {
       return try await process.run(in: runner.processes, folder: folder.path) { process in
         async let enforcement: Void = stop.enforce(on: process)

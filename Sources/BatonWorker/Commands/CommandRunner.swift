@@ -10,30 +10,38 @@ package struct CommandRunner: Sendable {
   let definition: Definition
   let work: Work
   let assignment: Assignment
+  /// Ids of the GPUs that the launch holds.
+  let gpus: [String]
   let folders: WorkerFolders
   let host: HostName
   let processes: ProcessRegistry
   let margin: Duration
   let time: CommandTime
+  /// Nil for a definition that requires external power: then nothing is held back (contract, row 18).
+  let limit: CPULimit?
 
   /// - Parameters:
   ///   - definition: must have `work`: a worker gets no other definition for a command.
   ///   - terminationMargin: how long before the deadline SIGTERM comes; nil means the work's own
   ///     `terminateBefore`, else `terminationMargin(for:)`.
   ///   - time: the clock that deadlines are waited on.
+  ///   - limit: of the host, for all commands that may be held back.
   package init(
-    definition: Definition, assignment: Assignment, folders: WorkerFolders, host: HostName, processes: ProcessRegistry,
-    terminationMargin: Duration? = nil, time: CommandTime = .continuous
+    definition: Definition, assignment: Assignment, gpus: [String] = [], folders: WorkerFolders, host: HostName,
+    processes: ProcessRegistry,
+    terminationMargin: Duration? = nil, time: CommandTime = .continuous, limit: CPULimit? = nil
   ) {
     guard let work = definition.work else { preconditionFailure("\(definition.pattern) has no command to run") }
     self.definition = definition
     self.work = work
     self.assignment = assignment
+    self.gpus = gpus
     self.folders = folders
     self.host = host
     self.processes = processes
     margin = terminationMargin ?? work.terminateBefore ?? Self.terminationMargin(for: definition.kind)
     self.time = time
+    self.limit = definition.requirements.externalPower ? nil : limit
   }
 
   /// 5 s*, for refresh 2 s* (design, section 2).

@@ -23,5 +23,9 @@ struct FolderLock: ~Copyable {
     }
   }
 
-  deinit { close(file) }
+  deinit {
+    // Closing is not enough: a child that is just being started has a copy until it runs its program.
+    flock(file, LOCK_UN)
+    close(file)
+  }
 }

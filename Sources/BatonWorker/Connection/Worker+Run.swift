@@ -30,6 +30,10 @@ extension Worker {
     let killed = processes.killLeftovers()
     if killed > 0 { logger.warning("killed what an earlier worker left", metadata: ["processes": "\(killed)"]) }
     folders.removeLeftovers()
+    let host = makeHost(folders, processes)
+    let limit = try await cpuLimit()
+    state.withLock { ($0.host, $0.limit) = (host, limit) }
+    if let host { await lookAtHost(host) }
     let connector = try self.connector ?? GRPCConnector(configuration)
     let why = try await withThrowingTaskGroup(of: String?.self) { group in
       group.addTask { try await self.connectionLoop(connector) }
@@ -43,6 +47,12 @@ extension Worker {
         }
         return nil
       }
+      if let host {
+        group.addTask {
+          await self.serveHost(host, processes)
+          return nil
+        }
+      }
       group.addTask { await self.waitForEnd() }
       defer { group.cancelAll() }
       while let ended = try await group.next() {
@@ -51,6 +61,15 @@ extension Worker {
       return ""
     }
     if !why.isEmpty { throw WorkerError(why) }
+  }
+
+  /// Made once, before the first command is started.
+  private func cpuLimit() async throws -> CPULimit? {
+    guard let quota = configuration.cpuLimit else { return nil }
+    let supervisor = SupervisedProcess.isSupervised ? getppid() : nil
+    let limit = try await onOwnThread { CPULimit.prepare(quota, supervisor: supervisor) }
+    logger.notice("\(limit.notice)")
+    return limit
   }
 
   /// Waits for a shutdown to be complete, or for the coordinator's final word.

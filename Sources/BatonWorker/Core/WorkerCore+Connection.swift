@@ -10,7 +10,8 @@ extension WorkerCore {
     }
     let ended = launches.values.filter(\.hasEnded).map { RunningLaunch(launch: $0.assignment.launch) }
     let hello = Hello(
-      host: host, incarnation: incarnation, version: version, capabilities: capabilities, conditions: conditions,
+      host: host, incarnation: incarnation, version: version, capabilities: capabilities,
+      conditions: conditions.aged(by: now - conditionsReadAt),
       running: (running + ended).sorted { $0.launch < $1.launch })
     return [.send(.hello(hello))]
   }

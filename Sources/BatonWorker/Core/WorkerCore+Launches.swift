@@ -63,6 +63,7 @@ extension WorkerCore {
   /// The host's conditions changed: the coordinator hears of it, and what they forbid expires at once.
   package mutating func conditionsChanged(_ conditions: Conditions, at now: Instant) -> [Effect] {
     measured = conditions
+    conditionsReadAt = now
     return weighConditions(at: now)
   }
 

@@ -30,6 +30,8 @@ package struct WorkerCore: Sendable {
   package private(set) var capabilities: Capabilities
   /// What counts: the host's own conditions, with what is simulated in their place.
   package internal(set) var conditions: Conditions
+  /// When they were read: a hello may come later.
+  var conditionsReadAt = Instant(nanoseconds: 0)
   /// What the host's probes say.
   var measured: Conditions
   /// What `baton simulate conditions` puts in their place, and until when.

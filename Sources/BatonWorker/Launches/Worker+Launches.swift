@@ -38,6 +38,7 @@ extension Worker {
       return result ?? (.lost, true)
     }
     if let chunk = order.launch.takeOutput() { say(.output(chunk)) }
+    countLast(order.assignment.launch, processes)
     let result = order.launch.result
     decide { $0.handlerEnded(order.assignment.launch, outcome, isGraceful: isGraceful, result: result) }
   }
@@ -60,8 +61,9 @@ extension Worker {
     let (assignment, definition) = (order.assignment, order.definition)
     if definition.work != nil {
       let runner = CommandRunner(
-        definition: definition, assignment: assignment, folders: folders, host: HostName(configuration.name),
-        processes: processes)
+        definition: definition, assignment: assignment, gpus: gpus(of: assignment), folders: folders,
+        host: HostName(configuration.name),
+        processes: processes, limit: state.withLock { $0.limit })
       return try await runner.run(order.launch)
     }
     guard let handler = handler(for: definition.pattern) else {
@@ -71,7 +73,14 @@ extension Worker {
       JobTask(
         identifier: assignment.identifier, request: assignment.requestNumber, launch: assignment.launch.number,
         kind: definition.kind, wildcard: definition.pattern.wildcardValue(in: assignment.identifier),
-        principal: assignment.principal, payload: assignment.payload, runtime: order.launch))
+        principal: assignment.principal, payload: assignment.payload, gpus: gpus(of: assignment), runtime: order.launch)
+    )
+  }
+
+  /// What the drivers call the GPUs that the launch holds.
+  private func gpus(of assignment: Assignment) -> [String] {
+    let all = state.withLock { $0.core.conditions.gpus.value ?? [] }
+    return assignment.gpus.filter(all.indices.contains).map { all[$0].id }
   }
 
   /// A Swift handler ignored its deadline. Its host must be free, and only the end of the process can do that; a

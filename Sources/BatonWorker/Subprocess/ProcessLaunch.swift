@@ -17,6 +17,8 @@ struct ProcessLaunch: Sendable {
   var directory: String
   /// A regular file or `/dev/null`: never a pipe, so that a command that does not read it blocks and breaks nothing.
   var standardInput = "/dev/null"
+  /// What its process group may use of the host's processors; nil means whatever they have.
+  var limit: CPULimit?
 
   /// Bytes that are still read of what a process outside the group goes on writing after the command has ended.
   private static let drainLimit = 1 << 20
@@ -50,10 +52,13 @@ struct ProcessLaunch: Sendable {
       error: .combinedWithOutput
     ) { execution in
       let process = registry.register(pid: execution.processIdentifier.value, at: place)
+      if let limit { _ = try? await onOwnThread { limit.apply(to: process.pid) } }
       await withTaskGroup(of: Void.self) { group in
         group.addTask { await during(process) }
         await Self.read(execution.standardOutput, of: process, output)
         await process.exit()
+        // Once it is reaped nobody knows what it used.
+        registry.noteUse(at: place)
         process.finish()
         group.cancelAll()
       }

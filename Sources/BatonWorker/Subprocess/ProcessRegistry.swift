@@ -26,12 +26,16 @@ package final class ProcessRegistry: Sendable {
     /// Groups of commands that were reaped and had other members then.
     var endedGroups: Set<Int32> = []
     var removals = 0
+    /// Launch folders with what their ended commands used, and the most that was ever seen of all.
+    var uses: [String: LaunchUse] = [:]
   }
 
   struct Place {
     var folder: String
     /// Nil while it is being started.
     var process: RunningProcess?
+    /// Its use is among that of the ended ones.
+    var isCounted = false
   }
 
   /// - Parameter adoptsOrphans: makes this process the parent of what its commands leave behind (Linux), so that a
@@ -62,7 +66,11 @@ package final class ProcessRegistry: Sendable {
   }
 
   /// From now on processes that carry the launch's marker may live.
-  func begin(_ launch: LaunchKey) { ChildTable.begin(folders.folder(of: launch)) }
+  func begin(_ launch: LaunchKey) {
+    let folder = folders.folder(of: launch)
+    ChildTable.begin(folder)
+    state.withLock { $0.uses[folder] = LaunchUse() }
+  }
 }
 
 /// One process after the other.

@@ -46,18 +46,47 @@ enum ProcessTable {
   /// Every process that this one may see.
   static func all() -> [ProcessEntry] { pids(in: "/proc").compactMap(entry) }
 
-  /// The children of this process, orphans that it adopted among them. `/proc/PID/task/TID/children` lists them per
-  /// thread; a kernel built without it costs a look at every process.
-  static func children() -> [ProcessEntry] {
-    let own = getpid()
-    guard SystemCall.contents(of: "/proc/self/task/\(own)/children") != nil else {
-      return all().filter { $0.parent == own }
-    }
-    return pids(in: "/proc/self/task").flatMap { thread in
-      let list = SystemCall.contents(of: "/proc/self/task/\(thread)/children") ?? []
+  /// The children of this process, orphans that it adopted among them.
+  static func children() -> [ProcessEntry] { children(of: getpid()).compactMap(entry) }
+
+  /// The children of a process. `/proc/PID/task/TID/children` lists them per thread; a kernel built without it costs a
+  /// look at every process.
+  static func children(of pid: Int32) -> [Int32] {
+    guard hasChildrenFiles else { return all().filter { $0.parent == pid }.map(\.pid) }
+    return pids(in: "/proc/\(pid)/task").flatMap { thread in
+      let list = SystemCall.contents(of: "/proc/\(pid)/task/\(thread)/children") ?? []
       return list.split(separator: UInt8(ascii: " ")).compactMap { Int32(String(decoding: $0, as: UTF8.self)) }
-    }.compactMap(entry)
+    }
   }
+
+  private static let hasChildrenFiles = SystemCall.contents(of: "/proc/self/task/\(getpid())/children") != nil
+
+  /// The children of a process, theirs, and so on: each before its own children.
+  static func descendants(of pid: Int32) -> [Int32] {
+    if hasChildrenFiles { return descendants(of: pid, childrenOf: children) }
+    let byParent = Dictionary(grouping: all(), by: \.parent)
+    return descendants(of: pid) { byParent[$0]?.map(\.pid) ?? [] }
+  }
+
+  static func descendants(of pid: Int32, childrenOf: (Int32) -> [Int32]) -> [Int32] {
+    var found = childrenOf(pid)
+    var next = 0
+    while next < found.count, found.count < limit {
+      found += childrenOf(found[next])
+      next += 1
+    }
+    return found
+  }
+
+  /// The leader of a process group, its descendants, and what else is in its group: orphans that this process adopted,
+  /// with theirs. The leader is first.
+  static func family(of leader: Int32) -> [Int32] {
+    let adopted = children().filter { $0.group == leader && $0.pid != leader }.map(\.pid)
+    return [leader] + descendants(of: leader) + adopted.flatMap { [$0] + descendants(of: $0) }
+  }
+
+  /// A tree that grows as fast as it is read must end somewhere.
+  private static let limit = 100_000
 
   /// A variable of the environment that the process was started with; nil if it has none or it cannot be read, as of
   /// a zombie.

@@ -17,4 +17,31 @@ int baton_file_kind(const char *path);
 /// st_mode of what a path leads to, or -1.
 int baton_path_mode(const char *path);
 
+/// Who is at the other end of a connected Unix socket, as the system says: SO_PEERCRED (unix(7)), elsewhere
+/// getpeereid(3). Returns 0, or an errno. Here in C, because Swift does not see `struct ucred` with every C library.
+int baton_peer(int socket, unsigned int *user, unsigned int *group);
+
+/// What tells one file from another, of the path itself: not of what a symbolic link there leads to.
+typedef struct {
+  unsigned long long device;
+  unsigned long long inode;
+  unsigned int user;
+  /// st_mode.
+  unsigned int mode;
+} baton_identity;
+
+/// Returns 0, or an errno.
+int baton_identify(const char *path, baton_identity *identity);
+
+/// A socket that becomes readable when a link, an address or a route of the calling thread's network namespace changes:
+/// non-blocking, closed on exec. -1 with errno if there is none, ENOSYS on a system without rtnetlink (macOS).
+int baton_open_route_events(void);
+
+/// When `path` was last read (st_atim), in nanoseconds since 1970 UTC, and its inode. Returns 0, or an errno.
+int baton_last_access(const char *path, unsigned long long *inode, long long *nanoseconds);
+
+/// Whether a network interface of the calling thread's network namespace is up and can carry packets (IFF_UP and
+/// IFF_RUNNING, netdevice(7)): 1 or 0, -1 with errno if there is no such interface.
+int baton_interface_is_running(const char *name);
+
 #endif

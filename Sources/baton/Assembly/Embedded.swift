@@ -3,6 +3,7 @@ import BatonModel
 import BatonStore
 import BatonWire
 import BatonWorker
+import BatonWorkerSettings
 import Logging
 
 #if canImport(FoundationEssentials)
@@ -17,19 +18,35 @@ struct Embedded {
   let coordinator: Coordinator
   let worker: Worker
 
+  /// How the worker in this process is set up.
+  struct Host {
+    var slots: Int?
+    /// A worker.yaml.
+    var settings: String?
+    /// The person asked now: it does not wait until nobody is there.
+    var isIdle = false
+    /// Obeys `baton-worker pause` as a worker of its own does.
+    var answersOwner = false
+  }
+
   init(
-    dataFolder: String, slots: Int?, logger: Logger, settings: CoordinatorSettings = CoordinatorSettings(),
+    dataFolder: String, host: Host, environment: [String: String], logger: Logger,
+    settings: CoordinatorSettings = CoordinatorSettings(),
     limits: StoreLimits = StoreLimits()
-  ) throws {
+  ) async throws {
     var settings = settings
     let name = ProcessInfo.processInfo.hostName
     settings.embeddedHost = HostName(name)
+    var configuration = WorkerConfiguration(
+      name: name, dataFolder: dataFolder + "/worker", slots: ProcessInfo.processInfo.activeProcessorCount)
+    try await WorkerSettings.read(
+      file: host.settings ?? environment["BATON_WORKER_CONFIG"], environment: environment, into: &configuration)
+    configuration.slots = host.slots ?? configuration.slots
+    configuration.ownsProcess = true
+    configuration.answersOwner = host.answersOwner
+    if host.isIdle { configuration.conditions.assumesIdle() }
     store = try SQLiteStore.open(folder: dataFolder, limits: limits)
     coordinator = Coordinator(store: store, settings: settings, logger: logger)
-    var configuration = WorkerConfiguration(
-      name: name, dataFolder: dataFolder + "/worker",
-      slots: slots ?? ProcessInfo.processInfo.activeProcessorCount)
-    configuration.ownsProcess = true
     worker = Worker(
       configuration, incarnation: Incarnation(.randomIncarnation()), logger: logger,
       connector: EmbeddedConnector { [coordinator] in try await coordinator.serve($0, from: "this process") })

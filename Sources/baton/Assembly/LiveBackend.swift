@@ -44,8 +44,11 @@ struct LiveBackend: Backend {
   ) async throws -> Result {
     var settings = CoordinatorSettings()
     settings.endsOnFullDisk = true
-    let embedded = try Embedded(
-      dataFolder: options.dataFolder, slots: options.slots, logger: Self.logger(.critical), settings: settings)
+    let embedded = try await asUsage { [settings] in
+      try await Embedded(
+        dataFolder: options.dataFolder, host: Embedded.Host(slots: options.slots, isIdle: true),
+        environment: environment, logger: Self.logger(.critical), settings: settings)
+    }
     return try await embedded.run(removing: options.removesDataFolder ? options.dataFolder : nil, body)
   }
 
@@ -55,9 +58,12 @@ struct LiveBackend: Backend {
     let setup = try await asUsage {
       try await CoordinatorSetup(options.coordinator, environment: environment, defaultFolder: "up")
     }
-    let embedded = try Embedded(
-      dataFolder: setup.dataFolder, slots: options.slots, logger: Self.logger(setup.logLevel), settings: setup.settings,
-      limits: setup.limits)
+    let embedded = try await asUsage {
+      try await Embedded(
+        dataFolder: setup.dataFolder,
+        host: Embedded.Host(slots: options.slots, settings: options.workerSettings, answersOwner: true),
+        environment: environment, logger: Self.logger(setup.logLevel), settings: setup.settings, limits: setup.limits)
+    }
     let server = try setup.server(for: embedded.coordinator, logger: Self.logger(setup.logLevel))
     // Before the worker can say hello.
     try await embedded.coordinator.restore()

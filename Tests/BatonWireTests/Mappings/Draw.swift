@@ -48,7 +48,8 @@ extension Draw {
     let by = text()
     return one(of: [
       .cancelled(by: by), .budgetSpent, .stalled, .leaseLost, .superseded, .draining, .evicted, .paused, .pausedByOwner,
-      .powerLost, .batteryLow, .lowPowerMode, .thermal, .networkLost, .hostBusy, .allowanceSpent, .preempted,
+      .outsideHours, .labelLost, .gpuLost, .powerLost, .batteryLow, .lowPowerMode, .thermal, .networkLost, .hostBusy,
+      .allowanceSpent, .preempted,
       .simulated(as: nil), .simulated(as: .thermal),
     ])
   }
@@ -57,14 +58,23 @@ extension Draw {
     return one(of: [.finished, .failed(text), .expired(reason), .lost])
   }
   mutating func reading<Value>(_ draw: (inout Draw) -> Value) -> Reading<Value> {
-    Reading(maybe(draw), source: text(), raw: text())
+    Reading(maybe(draw), source: text(), raw: text(), age: maybe { $0.seconds() })
   }
+  mutating func ownersWord() -> OwnersWord {
+    let (by, until) = (text(), Timestamp(nanoseconds: wide()))
+    return one(of: [
+      .accepting, .paused(by: by, until: nil), .paused(by: by, until: until), .outsideHours(until: until),
+    ])
+  }
+  mutating func gpu() -> GPU { GPU(id: text(), name: text(), memoryBytes: wide(), isPresent: flag()) }
   mutating func conditions() -> Conditions {
     Conditions(
       power: reading { $0.one(of: PowerSource.allCases) }, battery: reading { $0.number(0...100) },
       lowPowerMode: reading { $0.flag() }, thermal: reading { $0.one(of: ThermalState.allCases) },
       network: reading { $0.one(of: NetworkState.allCases) }, isIdle: reading { $0.flag() },
-      gpus: reading { draw in draw.some { GPU(name: $0.text(), memoryBytes: $0.wide()) } }, isPausedByOwner: flag())
+      gpus: reading { draw in draw.some { $0.gpu() } },
+      labels: reading { draw in Dictionary(draw.some { ($0.text(), $0.text()) }) { first, _ in first } },
+      owner: ownersWord())
   }
   mutating func capabilities() -> Capabilities {
     Capabilities(

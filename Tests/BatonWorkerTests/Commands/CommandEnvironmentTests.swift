@@ -48,12 +48,12 @@ import Testing
 
   @Test func `the GPUs of a launch are the ones it sees`() throws {
     let folder = try LaunchFolder(fixture.root + "/launch")
-    var assignment = fixture.runner(fixture.shell("")).assignment
-    assignment.gpus = [1, 3]
     let environment = CommandEnvironment(
-      worker: [:], work: Work(command: ["x"]), assignment: assignment, host: HostName("box"), folder: folder,
+      worker: [:], work: Work(command: ["x"]), assignment: fixture.runner(fixture.shell("")).assignment,
+      gpus: ["GPU-8f", "/dev/dri/renderD129", "GPU-11"], host: HostName("box"), folder: folder,
       text: CommandText(wildcard: nil))
-    #expect(environment.variables(batch: 0)["CUDA_VISIBLE_DEVICES"] == "1,3")
+    #expect(environment.variables(batch: 0)["CUDA_VISIBLE_DEVICES"] == "GPU-8f,GPU-11")
+    #expect(environment.variables(batch: 0)["BATON_GPUS"] == "GPU-8f,/dev/dri/renderD129,GPU-11")
     #expect(environment.path == CommandEnvironment.standardPath)
   }
 }

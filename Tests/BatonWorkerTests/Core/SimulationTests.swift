@@ -46,7 +46,7 @@ import Testing
     var conditions = Bench.onBattery
     conditions.thermal.value = .critical
     #expect(bench.core.conditionsChanged(conditions, at: bench.now) == [.send(.conditions(conditions))])
-    conditions.isPausedByOwner = true
+    conditions.owner = .paused(by: "alex", until: nil)
     #expect(
       bench.core.conditionsChanged(conditions, at: bench.now) == [.send(.conditions(conditions))]
         + WorkerCore.Effect.expiry(key(1), .pausedByOwner, bench.now + .seconds(30)))

@@ -1,0 +1,60 @@
+package import BatonModel
+
+/// Keeps a flapping condition from thrashing: it takes a permission away at once, and gives it back only when it has
+/// been there for a while. Where a loss is to be bridged (the network), that has a time of its own.
+package struct Hysteresis<Value: Hashable & Sendable & Codable>: Sendable {
+  /// How much a value permits: more for a higher number.
+  package typealias Permission = @Sendable (Value?) -> Int
+
+  private let permission: Permission
+  /// How long more must have been permitted before it counts; zero is at once.
+  private let returnAfter: Duration
+  /// How long less must have been permitted before it counts; zero is at once.
+  private let lossAfter: Duration
+  /// What counts, and since when it says what it says.
+  private var held: (reading: Reading<Value>, since: Instant)?
+  /// What was read last, if it permits more or less than what counts, and since when it does.
+  private var waiting: (isReturn: Bool, since: Instant)?
+
+  package init(returnAfter: Duration, lossAfter: Duration = .zero, permission: @escaping Permission) {
+    self.returnAfter = returnAfter
+    self.lossAfter = lossAfter
+    self.permission = permission
+  }
+
+  /// What counts now that this was read. The first reading counts as it is.
+  package mutating func read(_ reading: Reading<Value>, at now: Instant) -> Reading<Value> {
+    guard let current = held?.reading else { return hold(reading, at: now) }
+    let difference = permission(reading.value) - permission(current.value)
+    guard difference != 0 else { return hold(reading, at: now) }
+    let isReturn = difference > 0
+    let since = waiting.flatMap { $0.isReturn == isReturn ? $0.since : nil } ?? now
+    let patience = isReturn ? returnAfter : lossAfter
+    if now - since >= patience { return hold(reading, at: now) }
+    waiting = (isReturn, since)
+    return delayed(current, by: reading, for: patience - (now - since), at: now)
+  }
+
+  private mutating func hold(_ reading: Reading<Value>, at now: Instant) -> Reading<Value> {
+    waiting = nil
+    let since = held.flatMap { $0.reading.value == reading.value ? $0.since : nil } ?? now
+    held = (reading, since)
+    return aged(reading, since: since, at: now)
+  }
+
+  /// What counts still, with what was read instead and for how long it has to last.
+  private func delayed(
+    _ current: Reading<Value>, by reading: Reading<Value>, for rest: Duration, at now: Instant
+  ) -> Reading<Value> {
+    var delayed = aged(current, since: held?.since ?? now, at: now)
+    let seconds = rest.components.seconds + (rest.components.attoseconds > 0 ? 1 : 0)
+    delayed.raw = "\(reading.raw.isEmpty ? "changed" : reading.raw); counts in \(seconds) s if it lasts"
+    return delayed
+  }
+
+  private func aged(_ reading: Reading<Value>, since: Instant, at now: Instant) -> Reading<Value> {
+    var aged = reading
+    aged.age = now - since
+    return aged
+  }
+}

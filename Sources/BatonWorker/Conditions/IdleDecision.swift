@@ -1,0 +1,94 @@
+import BatonModel
+
+/// What the sources say at one moment, and what it means.
+struct IdleDecision: Sendable {
+  var logind: LogindSessions.State
+  var input: InputDevices.State
+  var terminals: Terminals.Use
+  var load: OtherLoad.State
+
+  /// A source that knows of nobody: since when, and what it looks at.
+  private struct Witness {
+    var source: IdleSettings.Source
+    var since: Instant?
+    var what: String
+  }
+
+  func verdict(at now: Instant, after: Duration) -> IdleVerdict {
+    if let busy = somebody(at: now, after: after) { return .known(busy) }
+    if case .high(let source, let why) = load { return .known(Self.busy(source, why)) }
+    if let gap = gap(at: now, after: after) { return .unknown(raw: gap, looksUnused: false) }
+    let witnesses = witnesses(at: now, after: after)
+    switch load {
+    case .high(let source, let why): return .known(Self.busy(source, why))
+    case .unknown(let why): return .unknown(raw: why, looksUnused: false)
+    case .low(let load):
+      // The one that saw somebody last.
+      guard let last = witnesses.max(by: { ($0.since?.nanoseconds ?? .min) < ($1.since?.nanoseconds ?? .min) }) else {
+        return .unknown(raw: "no seat, no terminal, \(load)", looksUnused: true)
+      }
+      let age = last.since.map { " for \((now - $0).roughly)" } ?? ""
+      return .known(Reading(true, source: last.source.rawValue, raw: "\(last.what)\(age), \(load)"))
+    }
+  }
+
+  private static func busy(_ source: IdleSettings.Source, _ why: String) -> Reading<Bool> {
+    Reading(false, source: source.rawValue, raw: why)
+  }
+
+  /// Somebody who was seen lately, or of whom a desktop says that he is there.
+  private func somebody(at now: Instant, after: Duration) -> Reading<Bool>? {
+    func recent(_ source: IdleSettings.Source, _ seen: Sighting?) -> Reading<Bool>? {
+      guard let seen, now - seen.at < after else { return nil }
+      return Self.busy(source, "\(seen.what) \((now - seen.at).roughly) ago")
+    }
+    return recent(.input, input.lastTouch) ?? recent(.terminal, terminals.last) ?? recent(.logind, logind.change)
+      ?? logind.desktops.lazy.compactMap { busyDesktop($0, at: now, after: after) }.first
+      ?? (logind.isInhibited ? Self.busy(.logind, "a program asks not to be idle") : nil)
+  }
+
+  private func busyDesktop(_ desktop: LogindSessions.Desktop, at now: Instant, after: Duration) -> Reading<Bool>? {
+    switch desktop.word {
+    case .busy: return Self.busy(.logind, "\(desktop.what) is not idle")
+    case .silent: return nil
+    case .quiet(let since):
+      // Its input devices may know better since when nobody was there.
+      if now - since >= after || (desktop.hasSeat && inputIsQuiet(at: now, after: after)) { return nil }
+      return Self.busy(.logind, "\(desktop.what) idle for \((now - since).roughly) only")
+    }
+  }
+
+  private func inputIsQuiet(at now: Instant, after: Duration) -> Bool {
+    guard input.hasDevices, let since = input.quietSince else { return false }
+    return now - since >= after
+  }
+
+  /// Why nobody can say whether somebody is there; nil if everybody who may be there would be seen.
+  private func gap(at now: Instant, after: Duration) -> String? {
+    let silent = logind.desktops.filter { $0.word == .silent }
+    if let remote = silent.first(where: { !$0.hasSeat }) { return "\(remote.what) does not say whether it is idle" }
+    let needsInput = !silent.isEmpty || (!logind.isKnown && logind.desktops.isEmpty && input.hasDevices)
+    if !needsInput || inputIsQuiet(at: now, after: after) { return nil }
+    if !input.hasDevices { return "\(silent[0].what) does not say whether it is idle" }
+    guard let since = input.quietSince else { return "input devices cannot be read" }
+    return "input devices watched for \((now - since).roughly) only"
+  }
+
+  private func witnesses(at now: Instant, after: Duration) -> [Witness] {
+    var witnesses = logind.desktops.compactMap { desktop -> Witness? in
+      guard case .quiet(let since) = desktop.word else { return nil }
+      return Witness(source: .logind, since: since, what: "\(desktop.what) idle")
+    }
+    if inputIsQuiet(at: now, after: after) {
+      witnesses.append(Witness(source: .input, since: input.quietSince, what: "no input"))
+    }
+    if terminals.count > 0 {
+      let last = terminals.last
+      witnesses.append(Witness(source: .terminal, since: last?.at, what: "no terminal used"))
+    }
+    if logind.isKnown && logind.desktops.isEmpty {
+      witnesses.append(Witness(source: .logind, since: logind.change?.at, what: "no desktop in use"))
+    }
+    return witnesses
+  }
+}

@@ -1,0 +1,70 @@
+package import BatonModel
+
+/// What macOS says of itself by its own commands, in place of the files of Linux. Tested on what such commands print;
+/// nobody has run it on a Mac yet.
+package struct MacSystem: Sendable {
+  package struct Seen: Sendable {
+    package var power: PowerReadings?
+    package var lowPowerModes: [Reading<Bool>] = []
+    package var thermal: Reading<ThermalState>?
+    package var network: Reading<NetworkState>?
+    package var idle: IdleVerdict?
+  }
+
+  private let settings: ConditionSettings
+  private let command: SystemCommand
+
+  package init(_ settings: ConditionSettings, command: SystemCommand = .system) {
+    self.settings = settings
+    self.command = command
+  }
+
+  /// Each command in its turn; together they take some tens of milliseconds.
+  package func look() async -> Seen {
+    var seen = Seen()
+    let probes = settings.probes
+    if probes.contains(.power), let text = await output(["pmset", "-g", "batt"]) {
+      seen.power = MacProbes.power(fromBatteryListing: text)
+    }
+    if probes.contains(.lowPowerMode), let text = await output(["pmset", "-g"]) {
+      seen.lowPowerModes = [MacProbes.lowPowerMode(fromSettings: text)].compactMap { $0 }
+    }
+    if probes.contains(.thermal), let text = await output(["pmset", "-g", "therm"]) {
+      seen.thermal = MacProbes.thermal(fromWarnings: text)
+    }
+    if probes.contains(.network) { seen.network = await network() }
+    if probes.contains(.idle) { seen.idle = await idle() }
+    return seen
+  }
+
+  /// It takes seconds.
+  package func gpus() async -> Reading<[GPU]> {
+    guard let text = await output(["system_profiler", "SPDisplaysDataType", "-json"], patience: .seconds(30)) else {
+      return Reading(nil, source: "system_profiler", raw: "no answer")
+    }
+    return MacProbes.gpus(fromProfile: text)
+  }
+
+  /// A Mac without a default route makes `route` fail.
+  private func network() async -> Reading<NetworkState> {
+    switch await command.run(["route", "-n", "get", "default"], Self.patience) {
+    case .output(let text): MacProbes.network(fromRoute: text)
+    case .failed(let why): Reading(.unavailable, source: "route", raw: why)
+    case .missing: Reading(nil, source: "route", raw: "there is no such program")
+    }
+  }
+
+  private func idle() async -> IdleVerdict {
+    guard let text = await output(["ioreg", "-c", "IOHIDSystem"]),
+      let idle = MacProbes.inputIdleTime(fromRegistry: text)
+    else { return .unknown(raw: "ioreg says nothing of input devices", looksUnused: false) }
+    let raw = "input devices used \(idle.roughly) ago"
+    return .known(Reading(idle >= settings.idle.after, source: "input", raw: raw))
+  }
+
+  private static let patience = Duration.seconds(5)
+
+  private func output(_ arguments: [String], patience: Duration = patience) async -> String? {
+    if case .output(let text) = await command.run(arguments, patience) { text } else { nil }
+  }
+}

@@ -1,0 +1,68 @@
+package import BatonModel
+
+/// Whether a host has a network, and whether it costs money: a default route through an interface that is up.
+///
+/// The kernel's files are read at every call; nothing is remembered, and a reading is not smoothed.
+package struct NetworkProbe: Sendable {
+  package static let source = "kernel"
+
+  private let root: SystemRoot
+  private let settings: NetworkSettings
+
+  package init(root: SystemRoot, settings: NetworkSettings = NetworkSettings()) {
+    self.root = root
+    self.settings = settings
+  }
+
+  /// Unknown if the routes cannot be read.
+  /// - Parameter cost: what NetworkManager says, nil where it is not there. The owner's word and the kind of the
+  ///   interface beat it.
+  package func read(cost: NetworkCost? = nil) -> Reading<NetworkState> {
+    let routes = NetworkRoutes(root: root, folder: folder)
+    let found = routes.defaults.map { NetworkInterface($0.interface, in: root) }
+    if let first = found.first(where: \.isUp) { return connected("default by", first, found, cost) }
+    if !settings.requireDefaultRoute, let any = addressed(routes) {
+      return connected("no default, but", any, [any], cost)
+    }
+    if let gap = routes.gaps.first { return Reading(nil, source: Self.source, raw: gap) }
+    let down = found.map { "\($0.name) (\($0.state))" }.joined(separator: ", ")
+    return Reading(.unavailable, source: Self.source, raw: down.isEmpty ? "no default route" : "default by \(down)")
+  }
+
+  /// `proc/net` is that of the process that reads it. Below another root it would still be this process's, so there the
+  /// first process of that system is asked.
+  private var folder: String { !root.isOwn && root.exists("proc/1/net/route") ? "proc/1/net" : "proc/net" }
+
+  /// An interface that is up and has an address: IPv4 has a route to its own subnet, IPv6 one beyond the link.
+  private func addressed(_ routes: NetworkRoutes) -> NetworkInterface? {
+    var names = routes.routes.map(\.interface)
+    names += (root.string("\(folder)/if_inet6") ?? "").split(separator: "\n").compactMap { line in
+      let columns = line.split(separator: " ")
+      return columns.count == 6 && columns[3] == "00" ? String(columns[5]) : nil
+    }
+    var seen: Set<String> = ["lo"]
+    return names.lazy.filter { seen.insert($0).inserted }.map { NetworkInterface($0, in: root) }.first(where: \.isUp)
+  }
+
+  private func connected(
+    _ how: String, _ interface: NetworkInterface, _ all: [NetworkInterface], _ cost: NetworkCost?
+  ) -> Reading<NetworkState> {
+    let (isMetered, why) = isMetered(interface, all, cost)
+    let raw = "\(how) \(interface.name) (\(interface.state)), \(isMetered ? "metered" : "unmetered")\(why)"
+    return Reading(isMetered ? .metered : .unmetered, source: Self.source, raw: raw)
+  }
+
+  private func isMetered(
+    _ interface: NetworkInterface, _ all: [NetworkInterface], _ cost: NetworkCost?
+  ) -> (Bool, String) {
+    if let said = settings.isMetered(interface.name) { return (said, " by worker.yaml") }
+    if interface.isMobile { return (true, ": mobile") }
+    // A tunnel costs what its way out costs: the next default route that is none.
+    if interface.isTunnel, let beneath = all.first(where: { $0.isUp && !$0.isTunnel }) {
+      let (isMetered, why) = isMetered(beneath, [], cost)
+      return (isMetered, " through \(beneath.name)\(why)")
+    }
+    if let said = cost?.isMetered { return (said, " by NetworkManager") }
+    return (false, "")
+  }
+}

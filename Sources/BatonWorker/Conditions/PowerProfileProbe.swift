@@ -1,0 +1,37 @@
+package import BatonModel
+
+/// Whether the owner chose the power saver, as power-profiles-daemon (or what takes its place, such as tuned-ppd) says:
+/// the switch that GNOME and Plasma show.
+package struct PowerProfileProbe: Sendable {
+  package static let source = "power-profiles-daemon"
+
+  /// Its name since version 0.20, and the one before.
+  private static let objects = [
+    BusObject(
+      service: "org.freedesktop.UPower.PowerProfiles", path: "/org/freedesktop/UPower/PowerProfiles",
+      interface: "org.freedesktop.UPower.PowerProfiles"),
+    BusObject(
+      service: "net.hadess.PowerProfiles", path: "/net/hadess/PowerProfiles", interface: "net.hadess.PowerProfiles"),
+  ]
+
+  private let bus: SystemBus
+
+  package init(bus: SystemBus) { self.bus = bus }
+
+  /// True for the profile `power-saver`; nil if there is no such service. Without a value where it is there and says
+  /// nothing that is understood.
+  package func read(at now: Instant) async -> Reading<Bool>? {
+    for object in Self.objects {
+      switch await bus.properties(["ActiveProfile"], of: object, at: now) {
+      case .missing: continue
+      case .failed(let why): return Reading(nil, source: Self.source, raw: why)
+      case .values(let values): return Self.reading(values[0].text ?? "")
+      }
+    }
+    return nil
+  }
+
+  private static func reading(_ profile: String) -> Reading<Bool> {
+    Reading(profile.isEmpty ? nil : profile == "power-saver", source: source, raw: profile)
+  }
+}

@@ -1,0 +1,139 @@
+/// One folder of `sys/class/power_supply` as it was read: what it says, and for people what could not be understood.
+struct PowerSupply {
+  enum Kind {
+    /// An adapter.
+    case mains
+    /// A USB port, USB-C with or without Power Delivery, or a charging pad.
+    case otherLine
+    /// Feeds the host; a UPS that the kernel drives is one.
+    case battery
+    /// Neither its type nor its files say what it is.
+    case unclear
+  }
+
+  /// As the kernel spells it; `Unknown` is no status.
+  enum Status: String {
+    case charging = "Charging"
+    case discharging = "Discharging"
+    case notCharging = "Not charging"
+    case full = "Full"
+  }
+
+  let name: String
+  let kind: Kind
+  private(set) var isOnline: Bool?
+  private(set) var status: Status?
+  /// In per cent, 0 to 100.
+  private(set) var charge: Double?
+  /// In µWh.
+  private(set) var energyWhenFull: Double?
+  /// In µAh.
+  private(set) var chargeWhenFull: Double?
+  /// To what it is charged at most, in per cent.
+  private var chargeLimit = 100
+  private var statusComplaint = ""
+  private var chargeComplaint = ""
+
+  /// Nil for what does not feed the host: a peripheral's battery, a bay without a battery, a supply that has vanished.
+  init?(named name: String, in folder: String, of root: SystemRoot) {
+    guard root.string("\(folder)/scope") != "Device", root.exists(folder) else { return nil }
+    self.name = name
+    let files = Files(root: root, folder: folder, supply: name)
+    kind = Self.kind(files)
+    switch kind {
+    case .mains, .otherLine: readLine(files)
+    case .battery:
+      if files.number("present") == 0 { return nil }
+      readBattery(files)
+    case .unclear: statusComplaint = files.complaint(about: "type")
+    }
+    // What could not be read because it was taken away meanwhile says nothing.
+    if !root.exists(folder) { return nil }
+  }
+
+  /// By its type (older kernels have `USB_C`, `USB_PD` and the like), or by its files where the type is of no use.
+  private static func kind(_ files: Files) -> Kind {
+    let type = files.text("type") ?? ""
+    if type == "Mains" { return .mains }
+    if type == "Battery" || type == "UPS" { return .battery }
+    if type == "Wireless" || type == "BrickID" || type.hasPrefix("USB") { return .otherLine }
+    if files.text("status") != nil || files.text("capacity") != nil { return .battery }
+    return files.text("online") != nil ? .otherLine : .unclear
+  }
+
+  /// `online` is 0, 1 or 2: offline, at a fixed voltage, at a programmable one.
+  private mutating func readLine(_ files: Files) {
+    switch files.number("online") {
+    case 0: isOnline = false
+    case 1, 2: isOnline = true
+    default: statusComplaint = files.complaint(about: "online")
+    }
+  }
+
+  private mutating func readBattery(_ files: Files) {
+    let status = files.text("status")
+    self.status = status.flatMap(Status.init)
+    if self.status == nil {
+      statusComplaint = status == "Unknown" ? "\(name) Unknown" : files.complaint(about: "status")
+    }
+    energyWhenFull = files.amount("energy_full")
+    chargeWhenFull = files.amount("charge_full")
+    charge =
+      capacity(files) ?? files.ratio("energy_now", of: energyWhenFull) ?? files.ratio("charge_now", of: chargeWhenFull)
+    if charge == nil { chargeComplaint = files.complaint(about: "capacity") }
+    guard self.status == .discharging, let limit = files.number("charge_control_end_threshold") else { return }
+    if (1...100).contains(limit) { chargeLimit = limit }
+  }
+
+  /// A little above 100 is full: what the battery held when new is out of date. Anything else is not a charge.
+  private func capacity(_ files: Files) -> Double? {
+    guard let percent = files.number("capacity"), (0...150).contains(percent) else { return nil }
+    return Double(min(percent, 100))
+  }
+
+  func isFull(within margin: Int) -> Bool { charge.map { $0 >= Double(chargeLimit - margin) } ?? false }
+
+  /// Such as `AC online=1` and `BAT0 Charging 83 %`.
+  var summary: String {
+    if kind != .battery { return isOnline.map { "\(name) online=\($0 ? 1 : 0)" } ?? statusComplaint }
+    let percent = charge.map { " \(Int($0)) %" } ?? ""
+    return status.map { "\(name) \($0.rawValue)\(percent)" } ?? "\(statusComplaint)\(percent)"
+  }
+
+  var chargeSummary: String { charge.map { "\(name) \(Int($0)) %" } ?? chargeComplaint }
+}
+
+extension PowerSupply {
+  /// The files of one supply.
+  fileprivate struct Files {
+    let root: SystemRoot
+    let folder: String
+    let supply: String
+
+    func text(_ file: String) -> String? { root.string("\(folder)/\(file)") }
+    func number(_ file: String) -> Int? { root.number("\(folder)/\(file)") }
+    /// Above zero, nil for anything else.
+    func amount(_ file: String) -> Double? { number(file).flatMap { $0 > 0 ? Double($0) : nil } }
+
+    /// In per cent.
+    func ratio(_ file: String, of full: Double?) -> Double? {
+      guard let full, let now = number(file), now >= 0 else { return nil }
+      return min(Double(now) / full * 100, 100)
+    }
+
+    /// Such as `AC/online: 'banana'`.
+    func complaint(about file: String) -> String { "\(supply)/\(file): \(root.complaint(about: "\(folder)/\(file)"))" }
+  }
+}
+
+extension SystemRoot {
+  /// What a file says that makes no sense, for people: in quotes, at most 40 characters, without control characters.
+  func complaint(about file: String) -> String {
+    switch text(file) {
+    case .text(let text):
+      "'" + String(String.UnicodeScalarView(text.unicodeScalars.prefix(40).filter { $0.value >= 0x20 })) + "'"
+    case .missing: "missing"
+    case .unreadable(let why): why
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import BatonModel
+import Dispatch
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// Connects to a target by TCP and hangs up: over IPv4 or IPv6, whatever its name stands for.
+package final class TargetCheck: Sendable {
+  private let settings: ReachabilitySettings
+  private let isBusy = Mutex(false)
+
+  package init(settings: ReachabilitySettings) { self.settings = settings }
+
+  /// Answers within the patience, even where the look-up of the name takes longer: that goes on by itself, and no other
+  /// begins before it ends. A target that refuses the connection has been reached: the network leads there.
+  package func ask() async -> ReachabilityAnswer {
+    guard let (host, port) = ReachabilitySettings.parse(settings.target) else { return .failed("no HOST:PORT") }
+    guard
+      isBusy.withLock({ isBusy in
+        defer { isBusy = true }
+        return !isBusy
+      })
+    else {
+      return .failed("the look-up before it has not ended")
+    }
+    let end = DispatchTime.now() + .nanoseconds(Int(clamping: settings.patience.nanoseconds))
+    return await withCheckedContinuation { continuation in
+      let answer = FirstAnswer(continuation)
+      DispatchQueue(label: "baton.reachability").async { [self] in
+        let found = Self.connect(host, port, until: end)
+        isBusy.withLock { $0 = false }
+        answer.give(found)
+      }
+      DispatchQueue.global().asyncAfter(deadline: end + .milliseconds(100)) {
+        answer.give(.failed("no answer in time"))
+      }
+    }
+  }
+
+  private static func connect(_ host: String, _ port: UInt16, until end: DispatchTime) -> ReachabilityAnswer {
+    var hints = addrinfo()
+    hints.ai_family = AF_UNSPEC
+    hints.ai_flags = AI_NUMERICSERV
+    #if canImport(Glibc)
+      hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    #else
+      hints.ai_socktype = SOCK_STREAM
+    #endif
+    var first: UnsafeMutablePointer<addrinfo>?
+    let code = getaddrinfo(host, String(port), &hints, &first)
+    guard code == 0 else { return .failed("\(host): \(String(cString: gai_strerror(code)))") }
+    defer { freeaddrinfo(first) }
+    var answer = ReachabilityAnswer.failed("no address")
+    for address in sequence(first: first, next: { $0?.pointee.ai_next }) {
+      guard let address, answer != .reached else { break }
+      // The time that is left is halved, so that an address that swallows everything leaves some to the next.
+      let (now, isLast) = (DispatchTime.now(), address.pointee.ai_next == nil)
+      let left = end.uptimeNanoseconds - min(end.uptimeNanoseconds, now.uptimeNanoseconds)
+      answer = connect(address.pointee, until: isLast ? end : now + .nanoseconds(Int(left / 2)))
+    }
+    return answer
+  }
+
+  private static func connect(_ address: addrinfo, until end: DispatchTime) -> ReachabilityAnswer {
+    let descriptor = socket(address.ai_family, address.ai_socktype | closedOnExec, address.ai_protocol)
+    guard descriptor >= 0 else { return failure(errno) }
+    defer { close(descriptor) }
+    _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+    if connectSocket(descriptor, address.ai_addr, address.ai_addrlen) == 0 { return .reached }
+    guard errno == EINPROGRESS else { return failure(errno) }
+    return wait(descriptor, until: end)
+  }
+
+  #if canImport(Glibc)
+    private static let closedOnExec = Int32(SOCK_CLOEXEC.rawValue)
+  #elseif canImport(Musl)
+    private static let closedOnExec = SOCK_CLOEXEC
+  #else
+    private static let closedOnExec: Int32 = 0
+  #endif
+
+  private static func wait(_ descriptor: Int32, until end: DispatchTime) -> ReachabilityAnswer {
+    var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    while true {
+      let now = DispatchTime.now()
+      guard now < end else { return .failed("no answer in time") }
+      let milliseconds = Int32(clamping: (end.uptimeNanoseconds - now.uptimeNanoseconds) / 1_000_000 + 1)
+      let count = poll(&entry, 1, milliseconds)
+      if count < 0 && errno != EINTR { return failure(errno) }
+      if count > 0 { return outcome(of: descriptor) }
+    }
+  }
+
+  private static func outcome(of descriptor: Int32) -> ReachabilityAnswer {
+    var code: Int32 = 0
+    var length = socklen_t(MemoryLayout<Int32>.size)
+    guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length) == 0 else { return failure(errno) }
+    return code == 0 ? .reached : failure(code)
+  }
+
+  private static func failure(_ code: Int32) -> ReachabilityAnswer {
+    code == ECONNREFUSED ? .reached : .failed(SystemCall.explanation(of: code))
+  }
+}
+
+/// The member above shadows it.
+private func connectSocket(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>?, _ length: socklen_t) -> Int32 {
+  connect(descriptor, address, length)
+}
+
+/// Takes the first of several answers.
+private final class FirstAnswer: Sendable {
+  private let continuation: Mutex<CheckedContinuation<ReachabilityAnswer, Never>?>
+
+  init(_ continuation: CheckedContinuation<ReachabilityAnswer, Never>) { self.continuation = Mutex(continuation) }
+
+  func give(_ answer: ReachabilityAnswer) {
+    continuation.withLock { continuation in
+      defer { continuation = nil }
+      return continuation
+    }?.resume(returning: answer)
+  }
+}

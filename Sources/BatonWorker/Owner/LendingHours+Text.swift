@@ -1,0 +1,90 @@
+/// `hours` as worker.yaml has them: `22:00-07:00`, `Mon-Fri 12:00-13:00`, `Sat,Sun 00:00-24:00`.
+extension LendingHours {
+  /// - Parameter texts: entries with days only belong to the next one: a list in an environment variable is split at
+  ///   every comma.
+  package init(parsing texts: [String], calendar: LocalCalendar = .system) throws(LendingHoursError) {
+    guard texts.count <= Self.mostEntries else { throw LendingHoursError("more than \(Self.mostEntries) entries") }
+    var spans: [Span] = []
+    var days = ""
+    for text in texts {
+      guard text.contains(":") || text.isEmpty else {
+        days += text + ","
+        continue
+      }
+      spans.append(try Self.span(days + text))
+      days = ""
+    }
+    guard days.isEmpty else { throw LendingHoursError("'\(days.dropLast())' says days and no times; \(Self.form)") }
+    self.init(spans, calendar: calendar)
+  }
+
+  private static let form =
+    "write [DAYS ]HH:MM-HH:MM, such as 22:00-07:00, Mon-Fri 12:00-13:00 or Sat,Sun 00:00-24:00"
+  private static let mostEntries = 64
+
+  private static func span(_ text: String) throws(LendingHoursError) -> Span {
+    do throws(Mistake) {
+      let words = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+      guard let hours = words.last, (1...2).contains(words.count) else { throw Mistake("") }
+      var span = try times(hours)
+      if words.count == 2 { span.days = try days(words[0]) }
+      return span
+    } catch {
+      throw LendingHoursError("'\(text)' is no time of the week" + error.text + "; " + form)
+    }
+  }
+
+  private static func times(_ text: String) throws(Mistake) -> Span {
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 2 else { throw Mistake("") }
+    let (start, end) = (try time(parts[0]), try time(parts[1]))
+    guard start < 86_400 else { throw Mistake("nothing starts at 24:00, the next day starts at 00:00") }
+    guard start != end else { throw Mistake("it starts and ends at once, and a whole day is 00:00-24:00") }
+    guard end > 0 else { throw Mistake("an end at midnight is 24:00") }
+    return Span(start: start, end: end)
+  }
+
+  private static func time(_ text: String) throws(Mistake) -> Int {
+    let bytes = Array(text.utf8)
+    guard bytes.count == 5, bytes[2] == UInt8(ascii: ":"), let hour = number(bytes[..<2]),
+      let minute = number(bytes[3...])
+    else { throw Mistake("'\(text)' is no time as HH:MM") }
+    guard minute < 60, hour * 60 + minute <= 24 * 60 else {
+      throw Mistake("'\(text)' is no time from 00:00 to 24:00")
+    }
+    return (hour * 60 + minute) * 60
+  }
+
+  private static func number(_ digits: ArraySlice<UInt8>) -> Int? {
+    digits.allSatisfy { (0x30...0x39).contains($0) } ? Int(String(decoding: digits, as: UTF8.self)) : nil
+  }
+
+  private static func days(_ text: String) throws(Mistake) -> Set<Weekday> {
+    var days: Set<Weekday> = []
+    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+      let ends = part.split(separator: "-", omittingEmptySubsequences: false).map(String.init)
+      guard ends.count <= 2 else { throw Mistake("'\(part)' are no days") }
+      let (first, last) = (try day(ends[0]), try day(ends[ends.count - 1]))
+      let count = (last.rawValue - first.rawValue + 7) % 7
+      for offset in 0...count { days.insert(first.advanced(by: offset)) }
+    }
+    return days
+  }
+
+  private static func day(_ name: String) throws(Mistake) -> Weekday {
+    if let day = Weekday.allCases.first(where: { $0.name == name }) { return day }
+    throw Mistake("'\(name)' is no day: " + Weekday.allCases.map(\.name).joined(separator: ", "))
+  }
+
+  /// What is wrong with one entry; empty if nothing more can be said than what one looks like.
+  private struct Mistake: Error {
+    let text: String
+    init(_ text: String) { self.text = text.isEmpty ? "" : ": " + text }
+  }
+}
+
+/// Why `hours` cannot be understood, and what they look like.
+package struct LendingHoursError: Error, Hashable, Sendable, CustomStringConvertible {
+  package var description: String
+  init(_ description: String) { self.description = description }
+}

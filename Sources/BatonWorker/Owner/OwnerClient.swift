@@ -1,0 +1,107 @@
+import BatonModel
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// Asks a worker on this host, as its owner.
+package struct OwnerClient: Hashable, Sendable {
+  package let path: String
+  /// To get an answer.
+  private let patience: Duration
+
+  package init(path: String, patience: Duration = .seconds(5)) {
+    self.path = path
+    self.patience = patience
+  }
+
+  /// The worker's answer, without an error in it.
+  package func ask(_ request: OwnerRequest) async throws(OwnerClientError) -> (HostStatus, warning: String?) {
+    let answer = try await exchange(request)
+    if let error = answer.error {
+      throw OwnerClientError(error.code == "notPermitted" ? .notPermitted : .refused, error.message)
+    }
+    guard let status = answer.status else {
+      throw OwnerClientError(.refused, "the worker at \(path) answered with nothing: is it of another version?")
+    }
+    return (status, answer.warning)
+  }
+
+  private func exchange(_ request: OwnerRequest) async throws(OwnerClientError) -> OwnerAnswer {
+    do {
+      return try await onOwnThread { try exchangeNow(request) }
+    } catch let error as OwnerClientError {
+      throw error
+    } catch {
+      throw OwnerClientError(.refused, "\(error)")
+    }
+  }
+
+  private func exchangeNow(_ request: OwnerRequest) throws -> OwnerAnswer {
+    let socket = try connected()
+    let deadline = ContinuousClock.now + patience
+    // A worker that refuses does not read first: its answer is there all the same.
+    _ = socket.send(Array(try JSONEncoder().encode(request)) + [UInt8(ascii: "\n")], until: deadline)
+    guard case .line(let line) = socket.line(atMost: Self.longestAnswer, until: deadline) else {
+      throw OwnerClientError(.unreachable, "the worker at \(path) did not answer within \(patience.inWords)")
+    }
+    do {
+      return try JSONDecoder().decode(OwnerAnswer.self, from: Data(line))
+    } catch {
+      throw OwnerClientError(
+        .refused, "the worker at \(path) answered what nobody understands: is it of another version?")
+    }
+  }
+
+  private static let longestAnswer = 64 << 20
+
+  private func connected() throws(OwnerClientError) -> UnixSocket {
+    guard path.utf8.count <= UnixSocket.longestPath else {
+      throw OwnerClientError(.unreachable, "no socket has a path of \(path.utf8.count) bytes: \(path)")
+    }
+    guard let socket = UnixSocket.make() else {
+      throw OwnerClientError(.unreachable, "cannot make a socket: \(SystemCall.explanation(of: errno))")
+    }
+    switch socket.connect(to: path) {
+    case 0: return socket
+    case EACCES, EPERM:
+      throw OwnerClientError(
+        .notPermitted,
+        "this user may not ask the worker at \(path): only root, the worker's user and members of the "
+          + "group '\(OwnerAccess.groupName)' may")
+    case let code:
+      throw OwnerClientError(.unreachable, "no worker answers at \(path): \(SystemCall.explanation(of: code))")
+    }
+  }
+}
+
+/// Why an owner's command could not be done.
+package struct OwnerClientError: Error, Hashable, Sendable, CustomStringConvertible {
+  package enum Code: Hashable, Sendable {
+    /// Nobody is there, or nobody answers.
+    case unreachable
+    case notPermitted
+    /// The worker does not do that.
+    case refused
+  }
+
+  package let code: Code
+  package let message: String
+
+  package init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  package var description: String { message }
+}

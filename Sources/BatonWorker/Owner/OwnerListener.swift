@@ -1,0 +1,124 @@
+import CBatonProcess
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// The socket file that a worker listens on: made for its user, and for the members of the group where there is one.
+struct OwnerListener: Sendable {
+  let socket: UnixSocket
+  let path: String
+  /// Why the group's members cannot ask, and what to do; nil if they can, or there is no such group.
+  let warning: String?
+  private let file: FileIdentity
+
+  /// Waits for the disk. A file that a dead worker left is replaced.
+  /// - Parameter group: the owners' group, nil if the host has none.
+  /// - Throws: `CommandError` with code `.host` if there is no place to listen, or another worker listens there.
+  init(_ place: OwnerSocketPath, group: UInt32?) throws {
+    let path = place.path
+    guard path.utf8.count <= UnixSocket.longestPath else {
+      throw CommandError(
+        .host,
+        "the owner's socket \(path) has \(path.utf8.count) bytes and the system takes \(UnixSocket.longestPath): "
+          + "set 'ownerSocket' to a shorter path")
+    }
+    if place.makesFolder { try Self.makeOwnFolder(FileIdentity.folder(of: path)) }
+    guard let socket = UnixSocket.make() else { throw SystemCall.failure("cannot make a socket for", path) }
+    try Self.bind(socket, path)
+    // Nobody can connect before `listen`: until then the mode may be anybody's.
+    warning = try Self.protect(path, group: group)
+    guard listen(socket.descriptor, Self.backlog) == 0, let file = FileIdentity(of: path) else {
+      throw SystemCall.failure("cannot listen on", path)
+    }
+    self.socket = socket
+    self.path = path
+    self.file = file
+  }
+
+  private static let backlog: Int32 = 64
+
+  /// Removes the file, unless another worker has put its own there since.
+  func remove() {
+    if FileIdentity(of: path) == file { unlink(path) }
+  }
+
+  private static func bind(_ socket: UnixSocket, _ path: String) throws {
+    var failure = socket.bind(to: path)
+    if failure == EADDRINUSE {
+      try removeStale(path)
+      failure = socket.bind(to: path)
+    }
+    guard failure == 0 else {
+      throw CommandError(
+        .host,
+        "cannot listen for the host's owner on \(path): \(SystemCall.explanation(of: failure)); "
+          + "set 'ownerSocket' to another path")
+    }
+  }
+
+  private static func removeStale(_ path: String) throws {
+    guard let found = FileIdentity(of: path) else { return }
+    guard found.isSocket else {
+      throw CommandError(.host, "\(path) is no socket: remove it, or set 'ownerSocket' to another path")
+    }
+    guard let socket = UnixSocket.make() else { throw SystemCall.failure("cannot make a socket for", path) }
+    guard socket.connect(to: path) == ECONNREFUSED else {
+      throw CommandError(
+        .host, "another worker listens on \(path): give this one another 'name', or another 'ownerSocket'")
+    }
+    if FileIdentity(of: path) == found { unlink(path) }
+  }
+
+  private static func protect(_ path: String, group: UInt32?) throws -> String? {
+    guard chmod(path, 0o600) == 0 else { throw SystemCall.failure("cannot protect", path) }
+    guard let group else { return nil }
+    if chown(path, uid_t.max, group) == 0, chmod(path, 0o660) == 0 { return nil }
+    return "members of the group '\(OwnerAccess.groupName)' cannot pause this host: \(path) cannot be given to the "
+      + "group (\(SystemCall.explanation(of: errno))); make the worker's user a member of it"
+  }
+
+  private static func makeOwnFolder(_ folder: String) throws {
+    guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
+      throw CommandError(
+        .host,
+        "the folder \(folder) for the owner's socket cannot be made: \(SystemCall.explanation(of: errno)); "
+          + "check XDG_RUNTIME_DIR, or set 'ownerSocket'")
+    }
+    guard FileIdentity(of: folder)?.isOwnFolder == true else {
+      throw CommandError(.host, "\(folder) is not this user's own folder: set 'ownerSocket' to a path elsewhere")
+    }
+    guard chmod(folder, 0o700) == 0 else { throw SystemCall.failure("cannot protect", folder) }
+  }
+}
+
+/// What tells one file from another that has its name later. A symbolic link is a file of its own.
+struct FileIdentity: Hashable, Sendable {
+  let device: UInt64
+  let inode: UInt64
+  let user: UInt32
+  private let mode: mode_t
+
+  /// Nil if there is nothing, or it cannot be seen.
+  init?(of path: String) {
+    var identity = baton_identity()
+    guard baton_identify(path, &identity) == 0 else { return nil }
+    (device, inode, user, mode) = (identity.device, identity.inode, identity.user, mode_t(identity.mode))
+  }
+
+  var isSocket: Bool { mode & S_IFMT == S_IFSOCK }
+  var isOwnFolder: Bool { mode & S_IFMT == S_IFDIR && user == geteuid() }
+  var permissions: mode_t { mode & 0o7777 }
+
+  static func == (left: Self, right: Self) -> Bool { left.device == right.device && left.inode == right.inode }
+  func hash(into hasher: inout Hasher) { hasher.combine(inode) }
+
+  /// The folder that `path` is in.
+  static func folder(of path: String) -> String {
+    path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+  }
+}

@@ -1,0 +1,42 @@
+package import BatonModel
+
+/// A date as JSON of the worker has it: RFC 3339 in UTC with milliseconds.
+package struct StatusDate: Hashable, Sendable, Codable {
+  package var date: Timestamp
+
+  package init(_ date: Timestamp) { self.date = date }
+
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    guard let date = Timestamp(rfc3339: try container.decode(String.self)) else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a date of RFC 3339 in UTC")
+    }
+    self.date = date
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(date.rfc3339)
+  }
+}
+
+/// A duration as JSON of the worker has it: a number of seconds, with three decimals at most.
+package struct StatusSeconds: Hashable, Sendable, Codable {
+  package var duration: Duration
+
+  package init(_ duration: Duration) { self.duration = duration }
+
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    let seconds = try container.decode(Double.self)
+    guard abs(seconds) < 1e12 else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a number of seconds")
+    }
+    duration = .milliseconds(Int64((seconds * 1000).rounded()))
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(Double(duration.nanoseconds / 1_000_000) / 1000)
+  }
+}

@@ -1,0 +1,159 @@
+import BatonModel
+import Logging
+import Synchronization
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// What a worker has of its host: the probes, the owner's word, and what was used.
+struct WorkerHost: Sendable {
+  let monitor: ConditionMonitor
+  let desk: OwnerDesk
+  let use: UseFile
+  /// Nil if nobody is to be answered here.
+  let socket: OwnerSocketPath?
+}
+
+/// The host's side of a worker.
+extension Worker {
+  /// Nil if the host is not to be looked at.
+  func makeHost(_ folders: WorkerFolders, _ processes: ProcessRegistry) -> WorkerHost? {
+    guard configuration.probesHost else { return nil }
+    let monitor = ConditionMonitor(configuration.conditions, clocks: clocks, own: ownWork())
+    let clocks = clocks
+    let desk = OwnerDesk(
+      hours: configuration.hours, folder: folders.data,
+      clock: { Now(instant: clocks.instant(), date: clocks.date(), steady: clocks.date()) },
+      listener: { monitor.ownerSays($0) })
+    let use = UseFile(folder: folders.data)
+    for warning in [desk.warning, use.warning].compactMap({ $0 }) { logger.warning("\(warning)") }
+    let socket =
+      configuration.answersOwner
+      ? OwnerSocketPath(
+        setting: configuration.ownerSocket, name: configuration.name,
+        environment: ProcessInfo.processInfo.environment, user: geteuid()) : nil
+    return WorkerHost(monitor: monitor, desk: desk, use: use, socket: socket)
+  }
+
+  /// The worker's process with its supervisor, and all that descends from them.
+  private func ownWork() -> ConditionMonitor.OwnWork {
+    let root = SupervisedProcess.isSupervised ? getppid() : getpid()
+    return ConditionMonitor.OwnWork(
+      cpuTime: { ProcessUse.cpuTime(ofTree: root) },
+      isWorking: { [self] in state.withLock { !$0.active.isEmpty } })
+  }
+
+  /// Known before anything can be assigned here.
+  func lookAtHost(_ host: WorkerHost) async {
+    host.monitor.ownerSays(host.desk.word())
+    let conditions = await host.monitor.look()
+    decide { $0.conditionsChanged(conditions, at: clocks.instant()) }
+  }
+
+  /// Reads the host, answers its owner and counts what is used, until its task is cancelled.
+  func serveHost(_ host: WorkerHost, _ processes: ProcessRegistry) async {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await host.monitor.run { self.conditionsChanged($0) } }
+      group.addTask { await self.answerOwner(host, processes) }
+      group.addTask { await self.watchUse(host, processes) }
+    }
+  }
+
+  /// Without the socket the host's owner has only signals left, so this is worth a warning, and no end.
+  private func answerOwner(_ host: WorkerHost, _ processes: ProcessRegistry) async {
+    guard let place = host.socket else { return }
+    let logger = logger
+    let socket = OwnerSocket(at: place, desk: host.desk) {
+      self.status(host, processes)
+    } warn: {
+      logger.warning("\($0)")
+    }
+    do {
+      try await socket.run { logger.debug("the host's owner is answered", metadata: ["socket": "\(place.path)"]) }
+    } catch {
+      logger.warning("the host's owner cannot pause this worker: \(error)")
+    }
+  }
+
+  /// How often the running launches' use is counted.
+  private static let useInterval = 10
+
+  private func watchUse(_ host: WorkerHost, _ processes: ProcessRegistry) async {
+    var seconds = 0
+    while (try? await clocks.sleep(.seconds(1))) != nil {
+      host.desk.check()
+      seconds += 1
+      guard seconds.isMultiple(of: Self.useInterval) else { continue }
+      for launch in state.withLock({ $0.core.launches.values.filter { !$0.hasEnded } }) {
+        count(launch, processes.use(of: launch.assignment.launch), host, isOver: false)
+      }
+      await save(host) { try await host.use.saveIfDue(at: clocks.instant()) }
+    }
+    await save(host) { try await host.use.save() }
+  }
+
+  private func save(_ host: WorkerHost, _ body: () async throws -> Void) async {
+    do {
+      try await body()
+    } catch {
+      logger.warning("what was used today cannot be written: \(error)")
+    }
+  }
+
+  private func count(_ launch: WorkerLaunch, _ use: ProcessUse, _ host: WorkerHost, isOver: Bool) {
+    host.use.count(
+      launch.assignment.launch, launchTime: clocks.instant() - launch.startedAt,
+      cpuTime: launch.definition.work == nil ? nil : use.cpuTime, on: clocks.date(), isOver: isOver)
+  }
+
+  /// The last count of a launch whose handler is through.
+  func countLast(_ key: LaunchKey, _ processes: ProcessRegistry) {
+    let use = processes.endUse(of: key)
+    guard
+      let (host, launch) = state.withLock({ state in
+        state.host.flatMap { host in state.core.launches[key].map { (host, $0) } }
+      })
+    else { return }
+    count(launch, use, host, isOver: true)
+  }
+
+  // MARK: Status
+
+  /// What the host's owner is shown.
+  func status(_ host: WorkerHost, _ processes: ProcessRegistry) -> HostStatus {
+    let (now, date) = (clocks.instant(), clocks.date())
+    let (running, isConnected) = state.withLock { state in
+      (state.core.launches.values.filter { !$0.hasEnded }, state.connection != nil)
+    }
+    let launches = running.sorted { $0.assignment.launch < $1.assignment.launch }
+    return HostStatus(
+      at: date, name: configuration.name, version: BatonVersion.current,
+      coordinator: .init(address: configuration.coordinator, isConnected: isConnected),
+      owner: host.desk.word(at: now, date: date), slots: configuration.slots,
+      usedSlots: launches.map(\.definition.requirements.slots).reduce(0, +), conditions: host.monitor.current,
+      launches: launches.map { status(of: $0, processes, at: now, date: date) },
+      today: .init(host.use.today(date), dailyAllowance: configuration.dailyAllowance))
+  }
+
+  private func status(
+    of launch: WorkerLaunch, _ processes: ProcessRegistry, at now: Instant, date: Timestamp
+  ) -> HostStatus.Launch {
+    let assignment = launch.assignment
+    return HostStatus.Launch(
+      identifier: assignment.identifier, request: assignment.requestNumber, launch: assignment.launch.number,
+      kind: launch.definition.kind, since: date + (launch.startedAt - now), progress: assignment.progress,
+      expiring: launch.expiry.map { .init($0.reason, deadline: date + ($0.deadline - now)) },
+      use: launch.definition.work == nil ? nil : processes.use(of: assignment.launch))
+  }
+}

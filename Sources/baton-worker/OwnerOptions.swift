@@ -1,0 +1,70 @@
+import ArgumentParser
+import BatonWire
+import BatonWorker
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// What the commands of a host's owner take to find the worker.
+struct OwnerOptions: ParsableArguments, Sendable {
+  @Option(help: "The worker's name, where several run on this host.")
+  var name: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The worker's socket, its setting 'ownerSocket' (default: BATON_OWNER_SOCKET, else the one that is found).",
+      valueName: "path"))
+  var socket: String?
+
+  /// Asks the worker; what goes wrong is told, and ends the command.
+  func ask(_ request: OwnerRequest) async throws -> OwnerReply {
+    try await OwnerFailure.told {
+      let client = OwnerClient(path: try await path())
+      let (status, warning) = try await client.ask(request)
+      return OwnerReply(client: client, status: status, warning: warning)
+    }
+  }
+
+  private func path() async throws -> String {
+    let environment = ProcessInfo.processInfo.environment
+    if let path = socket ?? environment["BATON_OWNER_SOCKET"], !path.isEmpty { return path }
+    return try await OwnerSocketSearch(environment: environment).path(name: name)
+  }
+}
+
+/// What a worker answered, and the way to ask it again.
+struct OwnerReply: Sendable {
+  var client: OwnerClient
+  var status: HostStatus
+  var warning: String?
+
+  /// "until 2026-03-01T08:30:00Z (2h)", or how it is ended.
+  var words: String { status.owner.words(at: status.at.date) }
+
+  func tellWarning() {
+    if let warning { StandardError.say("warning: \(warning)") }
+  }
+}
+
+/// How an owner's command ends when it cannot be done: the numbers of sysexits(3).
+enum OwnerFailure {
+  static func told<Result>(_ body: () async throws -> Result) async throws -> Result {
+    do {
+      return try await body()
+    } catch let error as OwnerClientError {
+      StandardError.say("baton-worker: \(error)")
+      throw ExitCode(status(of: error.code))
+    }
+  }
+
+  private static func status(of code: OwnerClientError.Code) -> Int32 {
+    switch code {
+    case .unreachable: 69
+    case .notPermitted: 77
+    case .refused: 1
+    }
+  }
+}

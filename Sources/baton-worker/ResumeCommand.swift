@@ -1,0 +1,24 @@
+import ArgumentParser
+import BatonWire
+import BatonWorker
+
+/// `baton-worker resume`: the host's owner lends it again.
+struct ResumeCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "resume",
+    abstract: "Lend this host again: the end of 'baton-worker pause'.",
+    discussion: """
+      The hours in its worker.yaml hold on. For root, the worker's user, and members of the group 'baton-owner'.
+
+      EXAMPLES
+        baton-worker resume
+      """)
+
+  @OptionGroup var options: OwnerOptions
+
+  func run() async throws {
+    let reply = try await options.ask(.resume)
+    reply.tellWarning()
+    StandardError.say("\(reply.status.name) is \(reply.words)")
+  }
+}

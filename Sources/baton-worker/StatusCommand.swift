@@ -1,0 +1,50 @@
+import ArgumentParser
+import BatonWorker
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// `baton-worker status`: what a host's owner sees of it.
+struct StatusCommand: AsyncParsableCommand, Sendable {
+  enum Format: String, CaseIterable, ExpressibleByArgument, Sendable { case table, json }
+
+  static let configuration = CommandConfiguration(
+    commandName: "status",
+    abstract: "Show what runs on this host, what it has used, and what its conditions are.",
+    discussion: """
+      CPU time and memory are of commands; a handler shares them with its worker. For root, the worker's user, and \
+      members of the group 'baton-owner'.
+
+      EXAMPLES
+        baton-worker status
+        baton-worker status -o json | jq -r '.launches[].identifier'
+      """)
+
+  @Option(
+    name: .shortAndLong, help: ArgumentHelp("table for people, json for scripts.", valueName: "format"))
+  var output: Format = .table
+
+  @OptionGroup var options: OwnerOptions
+
+  func run() async throws {
+    let status = try await options.ask(.status).status
+    switch output {
+    case .table: print(status.text, terminator: "")
+    case .json: print(try status.json)
+    }
+  }
+}
+
+extension HostStatus {
+  /// One object, indented.
+  fileprivate var json: String {
+    get throws {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+      return String(decoding: try encoder.encode(self), as: UTF8.self)
+    }
+  }
+}

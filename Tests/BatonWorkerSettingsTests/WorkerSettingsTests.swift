@@ -1,0 +1,99 @@
+import BatonModel
+import BatonSettings
+import BatonWorker
+import BatonWorkerSettings
+import ContractRows
+import Foundation
+import Testing
+
+@Suite("worker.yaml")
+struct WorkerSettingsTests {
+  static func read(_ yaml: String, environment: [String: String] = [:]) async throws -> WorkerConfiguration {
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("worker-\(UUID()).yaml").path
+    try Data(yaml.utf8).write(to: URL(fileURLWithPath: file))
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    var flags = WorkerSettings.Flags()
+    flags.config = file
+    return try await WorkerSettings(flags, environment: environment, hostName: "desk", cores: 4) { "/data/\($0)" }
+      .configuration
+  }
+
+  /// `Config/worker.yaml` with every key that it explains put in force.
+  static func everyKey() throws -> String {
+    let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
+      "../../Config/worker.yaml")
+    return try String(contentsOf: file, encoding: .utf8).split(separator: "\n").compactMap { line in
+      line.firstMatch(of: /^# ((?:  )?[a-zA-Z]+:(?: .*)?)$/).map { String($0.1) }
+    }.joined(separator: "\n")
+  }
+
+  @Test("the shipped file explains every key there is, with a value that is taken")
+  func shipped() async throws {
+    let yaml = try Self.everyKey()
+    let configuration = try await Self.read(yaml)
+    #expect(configuration.labels == ["zone": "garage", "disk": "fast"])
+    #expect(configuration.conditions.facts?.command == ["/usr/local/bin/host-facts"])
+    for key in WorkerSettings.keys {
+      let name = key.split(separator: ".").last!
+      #expect(
+        yaml.contains(/(^|[\n {,])(?<name>\w+):/) && yaml.contains("\(name):"), "\(key) is not in Config/worker.yaml")
+    }
+  }
+
+  @Test("the defaults that the shipped file names are the ones that hold")
+  func defaults() async throws {
+    let (written, plain) = (try await Self.read(Self.everyKey()).conditions, ConditionSettings())
+    #expect(written.probes == plain.probes && written.root == plain.root)
+    #expect(written.treatUnknownAs == plain.treatUnknownAs && written.returnAfter == plain.returnAfter)
+    #expect(written.thermal == plain.thermal && written.idle == plain.idle && written.gpu == plain.gpu)
+    #expect(written.networkLostAfter == plain.networkLostAfter)
+    #expect(written.facts?.every == FactsSettings(command: []).every)
+    #expect(written.network.requireDefaultRoute == plain.network.requireDefaultRoute)
+    #expect(written.network.reachability == ReachabilitySettings(target: "10.0.0.1:443"))
+  }
+
+  @Test(
+    "a wrong value says which key it is and what it may be", .contract(21, 26),
+    arguments: [
+      ("probes: [power, gravity]", "probes", "gravity"),
+      ("treatUnknownAs: {idle: maybe}", "treatUnknownAs.idle", "automatic"),
+      ("treatUnknownAs: {thermal: warm}", "treatUnknownAs.thermal", "serious"),
+      ("hours: [\"25:00-26:00\"]", "hours", "25:00"), ("cpuLimit: fast", "cpuLimit", "150%"),
+      ("returnAfter: {power: soon}", "returnAfter.power", "soon"), ("idle: {otherLoad: 200}", "idle.otherLoad", "200"),
+      ("labels: {\"a b\": c}", "labels", "a b"), ("labels: {zone: [1]}", "labels", "plain"),
+      ("network: {reachability: {target: nowhere}}", "network.reachability.target", "HOST:PORT"),
+      ("facts: {every: 5s}", "facts.every", "facts.command"),
+      ("facts: {command: [x], every: 1ms}", "facts.every", "1s"),
+      ("ups: [\"--help\"]", "ups", "NAME@HOST"), ("idel: {after: 3m}", "idel", "idle"),
+      ("idle: {afte: 3m}", "idle.afte", "idle.after"), ("idle: {ignore: [dogs]}", "idle.ignore", "terminal"),
+      ("network: {requireDefaultRoute: 3}", "network.requireDefaultRoute", "true or false"),
+    ])
+  func mistakes(yaml: String, key: String, says: String) async throws {
+    let error = try await #require(throws: SettingsError.self) { _ = try await Self.read(yaml) }
+    #expect(error.message.contains(key))
+    #expect(error.message.contains(says))
+  }
+
+  @Test("the environment says the same, and beats the file")
+  func environment() async throws {
+    let configuration = try await Self.read(
+      "idle: {after: 3m}\nlabels: {zone: attic}\nups: none",
+      environment: [
+        "BATON_IDLE_AFTER": "1m", "BATON_LABELS": "zone=garage,disk=fast", "BATON_PROBES": "power,gpu",
+        "BATON_NETWORK_METERED": "wwan0,usb*", "BATON_CPU_LIMIT": "50%", "BATON_HOURS": "22:00-07:00",
+      ])
+    #expect(configuration.conditions.idle.after == .seconds(60))
+    #expect(configuration.labels == ["zone": "garage", "disk": "fast"])
+    #expect(configuration.conditions.probes == [.power, .gpu])
+    #expect(configuration.conditions.network.metered == ["wwan0", "usb*"])
+    #expect(configuration.conditions.ups.watched == .none)
+    #expect(configuration.cpuLimit == CPUQuota(percent: 50))
+    let dates = (0..<24).map { Timestamp(nanoseconds: Int64($0) * 3_600_000_000_000) }
+    #expect(dates.contains { configuration.hours.word(at: $0) != nil })
+    #expect(try await Self.read("", environment: ["BATON_PROBES": "none"]).conditions.probes.isEmpty)
+  }
+}
+
+extension WorkerConfiguration {
+  fileprivate var labels: [String: String] { conditions.labels }
+}

@@ -1,0 +1,63 @@
+import BatonModel
+import BatonWorker
+import ContractRows
+import Testing
+
+@Suite("A flapping supply thrashes nothing", .contract(18, 19))
+struct HysteresisTests {
+  static func second(_ number: Int) -> Instant { Instant(nanoseconds: Int64(number) * 1_000_000_000) }
+
+  /// `E` external, `B` battery, `?` unknown, one a second; what counts, in the same letters.
+  static func power(_ read: String) -> String {
+    var hysteresis = Hysteresis<PowerSource>(returnAfter: .seconds(3)) { $0 == .battery ? 0 : 1 }
+    return String(
+      read.enumerated().map { index, letter in
+        let value: PowerSource? = letter == "E" ? .external : letter == "B" ? .battery : nil
+        return hysteresis.read(Reading(value, source: "test", raw: "\(letter)"), at: second(index)).value.letter
+      })
+  }
+
+  @Test(
+    "a loss counts at once, a return after it has lasted",
+    arguments: [
+      ("EEBBEEEEE", "EEBBBBBEE"), ("BEEEE", "BBBBE"), ("EBEBEBEEEE", "EBBBBBBBBE"), ("BEEBEEEE", "BBBBBBBE"),
+      ("E?BB???", "E?BBBBB"), ("B????", "BBBB?"), ("EEEE", "EEEE"),
+    ])
+  func returns(read: String, counts: String) {
+    #expect(Self.power(read) == counts)
+  }
+
+  @Test("what is held back says what was read and how long it has to last, and how old the value that counts is")
+  func words() {
+    var hysteresis = Hysteresis<PowerSource>(returnAfter: .seconds(3)) { $0 == .battery ? 0 : 1 }
+    _ = hysteresis.read(Reading(.battery, source: "sysfs", raw: "AC online=0"), at: Self.second(0))
+    _ = hysteresis.read(Reading(.external, source: "sysfs", raw: "AC online=1"), at: Self.second(5))
+    let held = hysteresis.read(Reading(.external, source: "sysfs", raw: "AC online=1"), at: Self.second(6))
+    #expect(held.raw == "AC online=1; counts in 2 s if it lasts")
+    #expect(held.age == .seconds(6) && held.value == .battery)
+    let back = hysteresis.read(Reading(.external, source: "sysfs", raw: "AC online=1"), at: Self.second(8))
+    #expect(back.age == .zero && back.raw == "AC online=1")
+  }
+
+  @Test("a loss that is bridged counts once it has lasted, and its return at once if it did not")
+  func bridged() {
+    var network = Hysteresis<NetworkState>(returnAfter: .zero, lossAfter: .seconds(10)) {
+      $0 == .unavailable ? 0 : $0 == .metered ? 1 : 2
+    }
+    func read(_ state: NetworkState, _ second: Int) -> NetworkState? {
+      network.read(Reading(state, source: "test"), at: Self.second(second)).value
+    }
+    #expect(read(.unmetered, 0) == .unmetered)
+    #expect(read(.unavailable, 1) == .unmetered)
+    #expect(read(.unavailable, 10) == .unmetered)
+    #expect(read(.unmetered, 10) == .unmetered)
+    #expect(read(.unavailable, 12) == .unmetered)
+    #expect(read(.unavailable, 21) == .unmetered)
+    #expect(read(.unavailable, 22) == .unavailable)
+    #expect(read(.metered, 23) == .metered)
+  }
+}
+
+extension PowerSource? {
+  fileprivate var letter: Character { self == .external ? "E" : self == .battery ? "B" : "?" }
+}

@@ -1,0 +1,43 @@
+import BatonModel
+import BatonWorker
+import ContractRows
+import Testing
+
+@Suite("What macOS prints, by recorded output")
+struct MacProbesTests {
+  @Test(
+    "pmset -g batt says what feeds the Mac and how full its battery is", .contract(18, 22),
+    arguments: MacOutputs.batteries)
+  func power(output: String, power: PowerSource?, battery: Int?) {
+    let readings = MacProbes.power(fromBatteryListing: output)
+    #expect(readings.power.value == power)
+    #expect(readings.battery.value == battery)
+    #expect(readings.power.source == "pmset")
+  }
+
+  @Test("pmset -g says whether Low Power Mode is on, if there is one", .contract(23), arguments: MacOutputs.settings)
+  func lowPowerMode(output: String, isLow: Bool?) {
+    #expect(MacProbes.lowPowerMode(fromSettings: output)?.value == isLow)
+  }
+
+  @Test("pmset -g therm says how far the Mac is slowed down", .contract(24), arguments: MacOutputs.warnings)
+  func thermal(output: String, state: ThermalState?) {
+    #expect(MacProbes.thermal(fromWarnings: output).value == state)
+  }
+
+  @Test("ioreg says how long keyboard and pointer have been still", .contract(21), arguments: MacOutputs.registries)
+  func idle(output: String, idle: Duration?) { #expect(MacProbes.inputIdleTime(fromRegistry: output) == idle) }
+
+  @Test("route says whether there is a way out", .contract(19), arguments: MacOutputs.routes)
+  func route(output: String, network: NetworkState) {
+    #expect(MacProbes.network(fromRoute: output).value == network)
+  }
+
+  @Test("scutil says whether the network is reachable", .contract(19), arguments: MacOutputs.information)
+  func information(output: String, network: NetworkState?, raw: String) {
+    #expect(MacProbes.network(fromInformation: output) == Reading(network, source: "scutil", raw: raw))
+  }
+
+  @Test("system_profiler lists the GPUs", .contract(20), arguments: MacOutputs.profiles)
+  func gpus(output: String, gpus: [GPU]?) { #expect(MacProbes.gpus(fromProfile: output).value == gpus) }
+}

@@ -1,0 +1,228 @@
+#if os(Linux)
+  import BatonModel
+  import BatonWorker
+  import ContractRows
+  import Testing
+
+  #if canImport(FoundationEssentials)
+    import FoundationEssentials
+  #else
+    import Foundation
+  #endif
+
+  #if canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #endif
+
+  /// The real probe on the real files of the kernel, in a network namespace of the test's own.
+  @Suite(
+    "A real network", .contract(19),
+    .enabled("no right to make a network namespace, or no ip") { await TestNetwork.isAvailable },
+    .timeLimit(.minutes(1)))
+  struct NamespaceTests {
+    @Test("carrier, routes and links are noticed when they change, and read as they are")
+    func changes() async throws {
+      try await TestNetwork.with { network in
+        let watch = try #require(try network.run { NetlinkWatch() })
+        let events = watch.makeAsyncIterator()
+        var settings = NetworkSettings()
+        let read = { [network] (settings: NetworkSettings) in
+          try network.run { NetworkProbe(root: network.root, settings: settings).read() }
+        }
+        /// Does something, and waits for as many events as it takes to read what is expected.
+        func expect(_ raw: String, after commands: [String]...) async throws {
+          for command in commands { try await network.ip(command) }
+          var reading = try read(settings)
+          repeat {
+            try #require(await events.next() != nil)
+            reading = try read(settings)
+          } while reading.raw != raw
+        }
+        let raw = try read(settings).raw
+        #expect(raw == "no default route")
+        try await expect(
+          "default by inner (up), unmetered", after: ["link", "set", "lo", "up"], ["link", "set", "inner", "up"],
+          ["addr", "add", "192.0.2.2/24", "dev", "inner"], ["route", "add", "default", "via", "192.0.2.1"])
+        try await network.ip(["link", "set", "outer", "down"], inside: false)
+        try await expect("default by inner (down)")
+        try await network.ip(["link", "set", "outer", "up"], inside: false)
+        try await expect("default by inner (up), unmetered")
+        try await expect("no default route", after: ["route", "del", "default"])
+        settings.requireDefaultRoute = false
+        #expect(try read(settings).raw == "no default, but inner (up), unmetered")
+        settings = NetworkSettings()
+        settings.metered = ["inn*"]
+        try await expect(
+          "default by inner (up), metered by worker.yaml",
+          after: ["-6", "addr", "add", "2001:db8::2/64", "dev", "inner", "nodad"],
+          ["-6", "route", "add", "default", "via", "2001:db8::1", "dev", "inner"])
+        try await expect("no default route", after: ["link", "del", "inner"])
+      }
+    }
+
+    @Test("the reader of events ends with its task, and hears nothing where nothing changes")
+    func cancellation() async throws {
+      try await TestNetwork.with { network in
+        let watch = try #require(try network.run { NetlinkWatch() })
+        let task = Task {
+          var count = 0
+          for await _ in watch { count += 1 }
+          return count
+        }
+        task.cancel()
+        #expect(await task.value == 0)
+      }
+    }
+
+    @Test(
+      "where the process's routes are not of the namespace that sysfs shows, the routes are right",
+      arguments: [true, false])
+    func otherSysfs(hasNamesake: Bool) async throws {
+      try await TestNetwork.with { network in
+        // As in a container with the host's `/sys`: an interface is not in there, or another with the same name is.
+        let namesake = SystemRoot().names(in: "sys/class/net").first { $0 != "lo" }
+        let name = hasNamesake ? namesake ?? "inner" : "inner"
+        if name != "inner" { try await network.ip(["link", "set", "inner", "name", name]) }
+        try await network.ip(["link", "set", name, "up"])
+        try await network.ip(["addr", "add", "192.0.2.2/24", "dev", name])
+        try await network.ip(["route", "add", "default", "via", "192.0.2.1"])
+        let watch = try #require(try network.run { NetlinkWatch() })
+        let events = watch.makeAsyncIterator()
+        for (state, raw) in [("up", "default by \(name) (up), unmetered"), ("down", "default by \(name) (down)")] {
+          try await network.ip(["link", "set", "outer", state], inside: false)
+          // The kernel takes its time to tell the other end.
+          while try network.run(own: true, { NetworkProbe(root: SystemRoot()).read().raw }) != raw {
+            try #require(await events.next() != nil)
+          }
+        }
+      }
+    }
+  }
+
+  /// A network namespace with one end of a pair of interfaces, `inner`; the other, `outer`, is in the host's.
+  struct TestNetwork: Sendable {
+    let name: String
+    let folder: String
+    /// `proc` of the thread that reads, and `sys` as it is mounted for it.
+    var root: SystemRoot { SystemRoot(folder + "/root") }
+
+    private var outer: String { "o" + name.suffix(12) }
+
+    static var isAvailable: Bool {
+      get async { (try? await with { _ in true }) ?? false }
+    }
+
+    static func with<Value>(_ body: (TestNetwork) async throws -> Value) async throws -> Value {
+      let name = "baton" + UUID().uuidString.prefix(8).lowercased()
+      let network = TestNetwork(name: name, folder: FileManager.default.temporaryDirectory.path + "/" + name)
+      let result: Result<Value, any Error>
+      do {
+        try await network.make()
+        result = .success(try await body(network))
+      } catch {
+        result = .failure(error)
+      }
+      await network.remove()
+      return try result.get()
+    }
+
+    private func make() async throws {
+      try await Self.ip(["netns", "add", name])
+      try await Self.ip(["link", "add", outer, "up", "type", "veth", "peer", "name", "inner", "netns", name])
+      try FileManager.default.createDirectory(atPath: folder + "/root/sys", withIntermediateDirectories: true)
+      try FileManager.default.createSymbolicLink(
+        atPath: folder + "/root/proc", withDestinationPath: "/proc/thread-self")
+    }
+
+    /// In a task of its own: that of a test that ran out of time is cancelled, and would start no command.
+    private func remove() async {
+      await Task {
+        try? await Self.ip(["netns", "del", name])
+        try? await Self.ip(["link", "del", outer])
+        try? FileManager.default.removeItem(atPath: folder)
+      }.value
+    }
+
+    func ip(_ arguments: [String], inside: Bool = true) async throws {
+      try await Self.ip((inside ? ["-n", name] : []) + arguments.map { $0 == "outer" ? outer : $0 })
+    }
+
+    private struct Refused: Error, CustomStringConvertible { var description: String }
+
+    private static func ip(_ arguments: [String]) async throws {
+      let answer = await SystemCommand.system.run(["ip"] + arguments, .seconds(30))
+      guard case .output = answer else {
+        throw Refused(description: "ip \(arguments.joined(separator: " ")): \(answer)")
+      }
+    }
+
+    /// Runs `body` on a thread of its own that is in the namespace, with a `sys` that shows it; the mount ends with the
+    /// thread.
+    /// - Parameter own: `/proc/net` shows the namespace, too, and `/sys` the host's.
+    func run<Value: Sendable>(own: Bool = false, _ body: @escaping @Sendable () throws -> Value) throws -> Value {
+      let box = Box<Value>()
+      let thread = Thread.start {
+        box.value = Result {
+          try enter(own: own)
+          return try body()
+        }
+      }
+      pthread_join(thread, nil)
+      return try box.value!.get()
+    }
+
+    private func enter(own: Bool) throws {
+      let descriptor = open("/run/netns/" + name, O_RDONLY | O_CLOEXEC)
+      defer { close(descriptor) }
+      guard Namespaces.join(descriptor, Namespaces.network) == 0, Namespaces.leave(Namespaces.mounts) == 0,
+        mount(nil, "/", nil, UInt(MS_REC) | UInt(MS_PRIVATE), nil) == 0,
+        mount("sysfs", folder + "/root/sys", "sysfs", 0, nil) == 0,
+        !own || mount("/proc/thread-self/net", "/proc/self/net", nil, UInt(MS_BIND), nil) == 0
+      else { throw Refused(description: String(cString: strerror(errno))) }
+    }
+  }
+
+  /// setns(2) and unshare(2), which Swift does not see: they are the C library's own additions. Looked up by name.
+  private enum Namespaces {
+    static let (network, mounts): (Int32, Int32) = (0x4000_0000, 0x0002_0000)
+
+    static func join(_ descriptor: Int32, _ kind: Int32) -> Int32 {
+      typealias Function = @convention(c) (Int32, Int32) -> Int32
+      return function("setns", as: Function.self)?(descriptor, kind) ?? -1
+    }
+
+    static func leave(_ kind: Int32) -> Int32 {
+      typealias Function = @convention(c) (Int32) -> Int32
+      return function("unshare", as: Function.self)?(kind) ?? -1
+    }
+
+    private static func function<Function>(_ name: String, as type: Function.Type) -> Function? {
+      dlsym(nil, name).map { unsafeBitCast($0, to: type) }
+    }
+  }
+
+  /// `@unchecked Sendable`: written by one thread, and read after that has ended.
+  private final class Box<Value>: @unchecked Sendable { var value: Result<Value, any Error>? }
+
+  private enum Thread {
+    private final class Work {
+      let body: () -> Void
+      init(_ body: @escaping () -> Void) { self.body = body }
+    }
+
+    static func start(_ body: @escaping @Sendable () -> Void) -> pthread_t {
+      var thread = pthread_t()
+      let work = Unmanaged.passRetained(Work(body))
+      let code = pthread_create(
+        &thread, nil,
+        { pointer in
+          Unmanaged<Work>.fromOpaque(pointer!).takeRetainedValue().body()
+          return nil
+        }, work.toOpaque())
+      precondition(code == 0, "no thread")
+      return thread
+    }
+  }
+#endif

@@ -1,0 +1,30 @@
+import BatonWorker
+import Testing
+
+@Suite("Files of the system")
+struct SystemRootTests {
+  @Test("what is not there is missing, and a folder is no text")
+  func missing() {
+    let root = SystemRoot("/proc")
+    #expect(root.text("no such file") == .missing)
+    guard case .unreadable = root.text("self") else {
+      Issue.record("a folder was read as text")
+      return
+    }
+    #expect(root.string("self/comm")?.isEmpty == false)
+    #expect(root.names(in: "self").contains("status"))
+  }
+
+  @Test("a program that is not there is missing, one that fails says how, one that hangs is ended")
+  func commands() async {
+    #expect(await SystemCommand.system.run(["no-such-program"], .seconds(1)) == .missing)
+    #expect(await SystemCommand.system.run(["printf", "%s", "on line"], .seconds(60)) == .output("on line"))
+    guard case .failed(let why) = await SystemCommand.system.run(["cat", "/no/such/file"], .seconds(60)) else {
+      Issue.record("cat succeeded")
+      return
+    }
+    #expect(why.contains("/no/such/file"))
+    let hung = await SystemCommand.system.run(["sleep", "3600"], .milliseconds(20))
+    #expect(hung == .failed("sleep did not end within 0.02 seconds"))
+  }
+}
