@@ -127,6 +127,8 @@ let package = Package(
         logging, .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], path: "Benchmarks", swiftSettings: [.swiftLanguageMode(.v6)]),
     .target(name: "ContractRows", path: "Tests/ContractRows", exclude: ["rows.tsv"], swiftSettings: strict),
+    .target(
+      name: "HostFixtures", dependencies: ["BatonWorker"], path: "Tests/HostFixtures", swiftSettings: strict),
     .testTarget(
       name: "BatonSpecTests",
       dependencies: ["ContractRows", "BatonSpec", "BatonModel", .product(name: "Yams", package: "Yams")],
@@ -152,7 +154,7 @@ let package = Package(
     .testTarget(
       name: "BatonWorkerTests",
       dependencies: [
-        "ContractRows", "BatonModel", "BatonHandler", "BatonWire", "BatonWorker", logging,
+        "ContractRows", "HostFixtures", "BatonModel", "BatonHandler", "BatonWire", "BatonWorker", logging,
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
@@ -183,8 +185,8 @@ let package = Package(
     .testTarget(
       name: "EmbeddedTests",
       dependencies: [
-        "ContractRows", "BatonModel", "BatonHandler", "BatonStore", "BatonWire", "BatonCoordinator", "BatonWorker",
-        logging,
+        "ContractRows", "HostFixtures", "BatonModel", "BatonHandler", "BatonStore", "BatonWire", "BatonCoordinator",
+        "BatonWorker", logging,
       ], swiftSettings: strict),
   ]
 )

@@ -93,6 +93,8 @@ final class Child: Sendable {
     }
   }
 
+  var pid: Int32 { process.processIdentifier }
+
   func stop() {
     process.terminate()
     process.waitUntilExit()

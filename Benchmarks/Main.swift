@@ -9,6 +9,7 @@ enum Benchmarks {
     switch arguments.first {
     case "coordinator": try await Role.coordinator(data: arguments[1])
     case "worker": try await Role.worker(port: arguments[1], data: arguments[2], slots: Int(arguments[3]) ?? 1)
+    case "idle": try await Role.idle(port: arguments[1], data: arguments[2], probes: arguments[3])
     case let name?:
       guard let figure = Figure.all.first(where: { $0.name == name }) else {
         print("there is no figure \(name): " + Figure.all.map(\.name).joined(separator: ", "))
@@ -32,6 +33,8 @@ struct Figure: Sendable {
     Figure(name: "B1", measure: Throughput.measure),
     Figure(name: "B3", measure: Latency.measure),
     Figure(name: "B4", measure: Checkpoints.measure),
+    Figure(name: "B7", measure: Flips.measure),
+    Figure(name: "B8", measure: IdleWorker.measure),
   ]
 }
 

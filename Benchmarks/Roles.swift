@@ -28,10 +28,20 @@ enum Role {
     try await run(server)
   }
 
+  /// A worker with nothing to do.
+  static func idle(port: String, data: String, probes: String) async throws {
+    var configuration = WorkerConfiguration(
+      coordinator: "127.0.0.1:\(port)", name: "idle-\(probes)", dataFolder: data, slots: 1)
+    if probes == "none" { configuration.conditions.probes = [] }
+    try await run(Worker(configuration, logger: logger()))
+  }
+
   static func worker(port: String, data: String, slots: Int) async throws {
-    let worker = Worker(
-      WorkerConfiguration(coordinator: "127.0.0.1:\(port)", name: "bench", dataFolder: data, slots: slots),
-      logger: logger())
+    var configuration = WorkerConfiguration(
+      coordinator: "127.0.0.1:\(port)", name: "bench", dataFolder: data, slots: slots)
+    // The load of the benchmark itself would make the host busy.
+    configuration.probesHost = false
+    let worker = Worker(configuration, logger: logger())
     worker.register("com.example.bench.noop.*") { _ in }
     worker.register("com.example.bench.start") { task in
       say("start \(task.request) \(SystemClocks.instant().nanoseconds)")
@@ -52,7 +62,7 @@ enum Role {
     ).run()
   }
 
-  private static func logger() -> Logger {
+  static func logger() -> Logger {
     var logger = Logger(label: "bench") { StreamLogHandler.standardError(label: $0) }
     logger.logLevel = .error
     return logger

@@ -36,10 +36,12 @@ package final class ConditionMonitor: Sendable {
     var facts: FactsProbe?
     var reachability: Reachability?
     var busFacts = BusFacts()
+    /// What logind said last.
+    var logind: (answer: LogindAnswer, at: Instant)?
     /// Nothing tells of changes on the bus.
     var isBusBlind = true
     /// What the listener was told last, and when.
-    var told: (conditions: Conditions, at: Instant)?
+    var told: (conditions: Conditions, isWaiting: Bool, at: Instant)?
     var listener: Listener?
   }
 
@@ -217,13 +219,21 @@ package final class ConditionMonitor: Sendable {
     var facts = BusFacts()
     if settings.probes.contains(.network) { facts.networkCost = await bus.networkCost(at: now) }
     if settings.probes.contains(.lowPowerMode) { facts.powerProfile = await PowerProfileProbe(bus: bus).read(at: now) }
-    if settings.probes.contains(.idle) {
-      let sessions = glances.withLock { $0.desktops }
-      facts.logind = await bus.logind(sessions: sessions, at: now)
-    }
+    if settings.probes.contains(.idle) { facts.logind = await logind(at: now) }
     state.withLock { $0.busFacts = facts }
     await glance()
   }
+
+  /// On a host under load `busctl` may be too late: the last answer holds for a while, or a desktop would fall silent.
+  private func logind(at now: Instant) async -> LogindAnswer? {
+    let answer = await bus.logind(sessions: glances.withLock { $0.desktops }, at: now)
+    return state.withLock { state in
+      if let answer { state.logind = (answer, now) }
+      return state.logind.flatMap { now - $0.at < Self.logindPatience ? $0.answer : nil }
+    }
+  }
+
+  private static let logindPatience = Duration.seconds(60)
 
   private func readUPS() async {
     var probe = state.withLock { $0.ups }
@@ -279,7 +289,7 @@ package final class ConditionMonitor: Sendable {
     state.withLock { state in
       let conditions = state.core.conditions(at: now)
       guard let listener = state.listener, state.isNews(conditions, at: now) else { return }
-      state.told = (conditions, now)
+      state.told = (conditions, state.core.isWaiting, now)
       listener(conditions)
     }
   }
@@ -288,7 +298,7 @@ package final class ConditionMonitor: Sendable {
 extension ConditionMonitor.State {
   fileprivate func isNews(_ conditions: Conditions, at now: Instant) -> Bool {
     guard let told else { return true }
-    if !conditions.agrees(with: told.conditions) { return true }
+    if !conditions.agrees(with: told.conditions) || core.isWaiting != told.isWaiting { return true }
     return now - told.at >= ConditionMonitor.tellInterval
       && conditions.aged(by: nil) != told.conditions.aged(by: nil)
   }

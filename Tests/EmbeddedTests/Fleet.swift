@@ -49,12 +49,15 @@ struct Fleet {
   }
 
   func worker(
-    _ name: String, folder: String, slots: Int = 4, _ handlers: [(String, Handler)] = []
+    _ name: String, folder: String, slots: Int = 4, _ handlers: [(String, Handler)] = [],
+    configured: (inout WorkerConfiguration) -> Void = { _ in }
   ) -> Worker {
     var logger = Logger(label: "test")
     logger.logLevel = .critical
+    var configuration = configuration(name, folder: folder, slots: slots)
+    configured(&configuration)
     let worker = Worker(
-      configuration(name, folder: folder, slots: slots),
+      configuration,
       incarnation: Incarnation(.randomIncarnation()), logger: logger,
       connector: EmbeddedConnector { [coordinator] in try await coordinator.serve($0, from: "test") })
     for (identifier, handler) in handlers { worker.register(identifier, handler: handler) }

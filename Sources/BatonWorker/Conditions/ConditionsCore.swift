@@ -46,6 +46,12 @@ package struct ConditionsCore: Sendable {
     observations.labels = Reading(settings.labels, source: "worker.yaml")
   }
 
+  /// Something was read that does not count yet.
+  package var isWaiting: Bool {
+    power.isWaiting || battery.isWaiting || lowPowerMode.isWaiting || thermal.isWaiting || network.isWaiting
+      || gpus.isWaiting
+  }
+
   /// What counts now.
   package mutating func conditions(at now: Instant) -> Conditions {
     let (source, charge) = mergedPower

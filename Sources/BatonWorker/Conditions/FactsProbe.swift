@@ -41,7 +41,7 @@ package struct FactsProbe: Sendable {
     switch Self.facts(in: await command.run(settings.command, min(settings.every, .seconds(10)))) {
     case .success(let found):
       (facts, failures) = (found, 0)
-      return reading("\(found.count) facts")
+      return reading(found.count == 1 ? "1 fact" : "\(found.count) facts")
     case .failure(let mistake):
       failures += 1
       if failures > 1 { facts = [:] }

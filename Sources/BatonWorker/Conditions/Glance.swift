@@ -35,6 +35,9 @@ struct Glance: Sendable {
     if probes.contains(.power) { seen.power = power.read() }
     if probes.contains(.lowPowerMode) {
       seen.lowPowerModes = [bus.powerProfile, platformProfile.read()].compactMap { $0 }
+      if seen.lowPowerModes.isEmpty {
+        seen.lowPowerModes = [Reading(nil, source: "", raw: "neither a platform profile nor a power daemon")]
+      }
     }
     if probes.contains(.thermal) { seen.thermal = thermal.read(at: now) }
     if probes.contains(.network) { seen.network = network.read(cost: bus.networkCost) }

@@ -22,6 +22,9 @@ package struct Hysteresis<Value: Hashable & Sendable & Codable>: Sendable {
     self.permission = permission
   }
 
+  /// Something else was read than what counts, and has to last before it does.
+  package var isWaiting: Bool { waiting != nil }
+
   /// What counts now that this was read. The first reading counts as it is.
   package mutating func read(_ reading: Reading<Value>, at now: Instant) -> Reading<Value> {
     guard let current = held?.reading else { return hold(reading, at: now) }

@@ -7,18 +7,7 @@ package import BatonModel
 #endif
 
 extension MacProbes {
-  /// `route -n get default`: whether there is a way out of the local network, and by which interface. It says nothing
-  /// of what it costs. One that fails ("not in table") is unavailable.
-  package static func network(fromRoute output: String) -> Reading<NetworkState> {
-    let lines = output.split(whereSeparator: \.isNewline).map(\.trimmed)
-    let interface = lines.first { $0.hasPrefix("interface:") }?.dropFirst(10).trimmed
-    guard let interface, !interface.isEmpty else {
-      return Reading(.unavailable, source: "route", raw: lines.first.map(String.init) ?? "no default route")
-    }
-    return Reading(.unmetered, source: "route", raw: "default route by \(interface)")
-  }
-
-  /// `scutil --nwi`: "Network information". The first interface that is `Reachable` carries the traffic.
+  /// `scutil --nwi`: "Network information". It says nothing of what a network costs. The first interface that is `Reachable` carries the traffic.
   package static func network(fromInformation output: String) -> Reading<NetworkState> {
     let lines = output.split(whereSeparator: \.isNewline).map(\.trimmed)
     guard lines.contains(where: { $0.hasPrefix("Network information") }) else {

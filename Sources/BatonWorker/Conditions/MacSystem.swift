@@ -45,13 +45,12 @@ package struct MacSystem: Sendable {
     return MacProbes.gpus(fromProfile: text)
   }
 
-  /// A Mac without a default route makes `route` fail.
+  /// It says nothing of what a network costs.
   private func network() async -> Reading<NetworkState> {
-    switch await command.run(["route", "-n", "get", "default"], Self.patience) {
-    case .output(let text): MacProbes.network(fromRoute: text)
-    case .failed(let why): Reading(.unavailable, source: "route", raw: why)
-    case .missing: Reading(nil, source: "route", raw: "there is no such program")
+    guard let text = await output(["scutil", "--nwi"]) else {
+      return Reading(nil, source: "scutil", raw: "no answer")
     }
+    return MacProbes.network(fromInformation: text)
   }
 
   private func idle() async -> IdleVerdict {

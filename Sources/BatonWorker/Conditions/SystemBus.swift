@@ -42,16 +42,19 @@ package final class SystemBus: Sendable {
     case failed(String)
   }
 
-  /// How long one question may take.
-  package static let patience = Duration.seconds(3)
   /// A service that is not there is asked for again after this long.
   package static let retry = Duration.seconds(60)
 
   private let command: SystemCommand
+  private let patience: Duration
   /// Until when a service is not asked for.
   private let absent = Mutex<[BusObject: Instant]>([:])
 
-  package init(command: SystemCommand = .system) { self.command = command }
+  /// - Parameter patience: how long one question may take.
+  package init(command: SystemCommand = .system, patience: Duration = .seconds(3)) {
+    self.command = command
+    self.patience = patience
+  }
 
   /// All properties at once, or none of them.
   package func properties(_ names: [String], of object: BusObject, at now: Instant) async -> Answer {
@@ -59,7 +62,7 @@ package final class SystemBus: Sendable {
     let arguments = [
       "busctl", "--system", "--json=short", "get-property", object.service, object.path, object.interface,
     ]
-    let answer = Self.answer(await command.run(arguments + names, Self.patience), count: names.count)
+    let answer = Self.answer(await command.run(arguments + names, patience), count: names.count)
     absent.withLock { absent in
       // Sessions come and go: what was not there an hour ago is not remembered.
       absent = absent.filter { now < $0.value }

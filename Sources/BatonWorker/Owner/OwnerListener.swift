@@ -83,16 +83,18 @@ struct OwnerListener: Sendable {
   }
 
   private static func makeOwnFolder(_ folder: String) throws {
-    guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
+    if mkdir(folder, 0o700) == 0 { return }
+    guard errno == EEXIST else {
       throw CommandError(
         .host,
         "the folder \(folder) for the owner's socket cannot be made: \(SystemCall.explanation(of: errno)); "
           + "check XDG_RUNTIME_DIR, or set 'ownerSocket'")
     }
-    guard FileIdentity(of: folder)?.isOwnFolder == true else {
-      throw CommandError(.host, "\(folder) is not this user's own folder: set 'ownerSocket' to a path elsewhere")
+    // One that others may write to is left as it is: whoever made it so may need it so.
+    guard let found = FileIdentity(of: folder), found.isOwnFolder, found.permissions & 0o022 == 0 else {
+      throw CommandError(
+        .host, "\(folder) is not a folder that only this user may write to: set 'ownerSocket' to a path elsewhere")
     }
-    guard chmod(folder, 0o700) == 0 else { throw SystemCall.failure("cannot protect", folder) }
   }
 }
 

@@ -20,7 +20,7 @@
     @Test("properties are read, and read again after they changed", .contract(19, 21, 23))
     func properties() async throws {
       try await MockBus.with { mock in
-        let bus = SystemBus(command: mock.command)
+        let bus = SystemBus(command: mock.command, patience: .seconds(60))
         try await mock.start("power_profiles_daemon", as: "net.hadess.PowerProfiles")
         let probe = PowerProfileProbe(bus: bus)
         #expect(await probe.read(at: .second(0))?.value == false)
@@ -51,7 +51,8 @@
         try await mock.start("logind", as: "org.freedesktop.login1")
         try await mock.add("BlockInhibited", "<'idle:sleep'>", to: .logind)
         try await mock.addSession("/org/freedesktop/login1/session/_32")
-        let answer = await SystemBus(command: mock.command).logind(sessions: ["2", "9"], at: .second(0))
+        let answer = await SystemBus(command: mock.command, patience: .seconds(60)).logind(
+          sessions: ["2", "9"], at: .second(0))
         let hint = LogindAnswer.Hint(isIdle: true, since: Timestamp(nanoseconds: 5_000_000_000), isLocked: true)
         #expect(answer?.sessions == ["2": hint])
         #expect(answer?.isInhibited == true)
@@ -103,7 +104,7 @@
     @Test("without a bus everything is missing, and nothing watches")
     func noBus() async {
       let variables = ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/no/such/socket"]
-      let bus = SystemBus(command: .system(with: variables))
+      let bus = SystemBus(command: .system(with: variables), patience: .seconds(60))
       #expect(await PowerProfileProbe(bus: bus).read(at: .second(0)) == nil)
       #expect(await bus.logind(sessions: [], at: .second(0)) == nil)
       let watch = BusWatch(variables: variables) { _ in throw CancellationError() }

@@ -1,4 +1,5 @@
 import BatonModel
+import HostFixtures
 import Synchronization
 import Testing
 

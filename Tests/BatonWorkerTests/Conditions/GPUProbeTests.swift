@@ -1,6 +1,7 @@
 import BatonModel
 import BatonWorker
 import ContractRows
+import HostFixtures
 import Testing
 
 private let query = "nvidia-smi --query-gpu=index,uuid,name,memory.total --format=csv,noheader,nounits"

@@ -1,5 +1,6 @@
 import BatonModel
 import BatonWorker
+import HostFixtures
 import Synchronization
 import Testing
 

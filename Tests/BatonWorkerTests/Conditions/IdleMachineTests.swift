@@ -1,6 +1,7 @@
 import BatonModel
 import BatonWorker
 import ContractRows
+import HostFixtures
 import Testing
 
 /// What comes of a host after some time in which nothing happens but what is said here.

@@ -87,19 +87,6 @@ enum MacOutputs {
     ("  \"HIDIdleTime\" = 18446744073709551615\n", nil), ("", nil),
   ]
 
-  static let routes: [(output: String, network: NetworkState)] = [
-    (
-      """
-         route to: default
-      destination: default
-             mask: default
-          gateway: 192.168.1.1
-        interface: en0
-            flags: <UP,GATEWAY,DONE,STATIC,PRCLONING,GLOBAL>
-      """, .unmetered
-    ), ("route: writing to routing socket: not in table\n", .unavailable), ("", .unavailable),
-  ]
-
   static let information: [(output: String, network: NetworkState?, raw: String)] = [
     (
       """

@@ -28,11 +28,6 @@ struct MacProbesTests {
   @Test("ioreg says how long keyboard and pointer have been still", .contract(21), arguments: MacOutputs.registries)
   func idle(output: String, idle: Duration?) { #expect(MacProbes.inputIdleTime(fromRegistry: output) == idle) }
 
-  @Test("route says whether there is a way out", .contract(19), arguments: MacOutputs.routes)
-  func route(output: String, network: NetworkState) {
-    #expect(MacProbes.network(fromRoute: output).value == network)
-  }
-
   @Test("scutil says whether the network is reachable", .contract(19), arguments: MacOutputs.information)
   func information(output: String, network: NetworkState?, raw: String) {
     #expect(MacProbes.network(fromInformation: output) == Reading(network, source: "scutil", raw: raw))

@@ -1,4 +1,5 @@
 import BatonModel
+import HostFixtures
 import Testing
 
 /// A machine as its kernel describes its supplies, and what is to be read off it.

@@ -1,4 +1,5 @@
 import BatonWorker
+import HostFixtures
 import Testing
 
 /// A host with its interfaces and routes, and what its network is to be called.

@@ -1,6 +1,7 @@
 import BatonModel
 import BatonWorker
 import ContractRows
+import HostFixtures
 import Testing
 
 @Suite("Whether a host has a network, and what it costs", .contract(19))

@@ -1,6 +1,7 @@
 import BatonModel
 import BatonWorker
 import ContractRows
+import HostFixtures
 import Testing
 
 @Suite("How load makes a host busy, and idle again", .contract(21))

@@ -1,6 +1,7 @@
 import BatonModel
 import BatonWorker
 import ContractRows
+import HostFixtures
 import Testing
 
 @Suite("Low power mode by the platform profile", .contract(23))

@@ -1,6 +1,7 @@
 import BatonModel
 import BatonWorker
 import ContractRows
+import HostFixtures
 import Testing
 
 /// One zone of `sys/class/thermal`; temperatures in °C.

@@ -1,4 +1,4 @@
-import BatonWorker
+package import BatonWorker
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -7,28 +7,28 @@ import BatonWorker
 #endif
 
 /// The small files of a simulated machine, in a folder of the test's own: what `/sys` and `/proc` would say there.
-struct MachineFolder: Sendable {
+package struct MachineFolder: Sendable {
   /// Paths below the root, such as `sys/class/power_supply/AC/online`, and what the files contain.
-  typealias Files = [String: String]
+  package typealias Files = [String: String]
 
   /// In place of contents: the file is there and cannot be read, not even by root (a symbolic link to itself).
-  static let unreadable = "\u{0}unreadable"
+  package static let unreadable = "\u{0}unreadable"
   /// In place of contents: an empty folder.
-  static let folder = "\u{0}folder"
+  package static let folder = "\u{0}folder"
   /// What the system says of such a file.
-  static let refusal = "Too many levels of symbolic links"
+  package static let refusal = "Too many levels of symbolic links"
 
-  let path: String
-  var root: SystemRoot { SystemRoot(path) }
+  package let path: String
+  package var root: SystemRoot { SystemRoot(path) }
 
   /// Makes the machine, hands it to `body`, and removes it afterwards.
-  static func with<Result>(_ files: Files = [:], _ body: (MachineFolder) throws -> Result) throws -> Result {
+  package static func with<Result>(_ files: Files = [:], _ body: (MachineFolder) throws -> Result) throws -> Result {
     let folder = try MachineFolder(files)
     defer { folder.removeAll() }
     return try body(folder)
   }
 
-  static func with<Result>(
+  package static func with<Result>(
     _ files: Files = [:], isolation: isolated (any Actor)? = #isolation,
     _ body: (MachineFolder) async throws -> Result
   ) async throws -> Result {
@@ -44,7 +44,7 @@ struct MachineFolder: Sendable {
   }
 
   /// Makes or replaces a file, with the folders above it. A line break is added at its end, as the kernel does.
-  func write(_ contents: String, to file: String) throws {
+  package func write(_ contents: String, to file: String) throws {
     let place = path + "/" + file
     try? FileManager.default.removeItem(atPath: place)
     let above = place.split(separator: "/").dropLast().joined(separator: "/")
@@ -57,7 +57,7 @@ struct MachineFolder: Sendable {
   }
 
   /// Takes a file, or a folder with everything in it, away.
-  func remove(_ file: String) { try? FileManager.default.removeItem(atPath: path + "/" + file) }
+  package func remove(_ file: String) { try? FileManager.default.removeItem(atPath: path + "/" + file) }
 
   private func removeAll() { try? FileManager.default.removeItem(atPath: path) }
 }

@@ -1,4 +1,3 @@
-import BatonWorker
 import Foundation
 
 #if canImport(Glibc)
@@ -15,7 +14,7 @@ import Foundation
 /// The driver reads its file again when it has changed (`mode = dummy-loop`). The programs are started directly, not by
 /// Debian's script at `/usr/sbin/upsd`, which does nothing unless `/etc/nut/nut.conf` allows it; and as root, because
 /// the user `nut` could not read the folder. Both are ended by `timeout` should this process die.
-final class NUTServer: @unchecked Sendable {
+package final class NUTServer: @unchecked Sendable {
   private static let programs = ["/lib/nut", "/usr/lib/nut", "/usr/libexec/nut"]
 
   private static func find(_ name: String, in folders: [String]) -> String? {
@@ -26,20 +25,20 @@ final class NUTServer: @unchecked Sendable {
   private static let server = find("upsd", in: programs)
 
   /// False where it is not installed (Debian: `nut-server`, `nut-client`), or where this is not root.
-  static var isInstalled: Bool {
+  package static var isInstalled: Bool {
     driver != nil && server != nil && find("upsc", in: ["/usr/bin", "/bin", "/usr/local/bin"]) != nil && getuid() == 0
   }
 
-  let port: Int
-  var address: String { "127.0.0.1:\(port)" }
-  var name: String { "demo@\(address)" }
+  package let port: Int
+  package var address: String { "127.0.0.1:\(port)" }
+  package var name: String { "demo@\(address)" }
 
   private let folder: MachineFolder
   // Written by the test's own task only.
   private var running: [String: Process] = [:]
 
   /// Starts both programs, hands them to `body` when `upsc` shows the UPS, and ends them afterwards.
-  static func with(_ body: (NUTServer) async throws -> Void) async throws {
+  package static func with(_ body: (NUTServer) async throws -> Void) async throws {
     try await MachineFolder.with { folder in
       let server = try NUTServer(folder)
       defer { for program in Array(server.running.keys) { server.kill(program) } }
@@ -60,16 +59,16 @@ final class NUTServer: @unchecked Sendable {
   }
 
   /// What the UPS says from the driver's next look at its file on, within about a second.
-  func set(_ status: String, charge: Int) throws {
+  package func set(_ status: String, charge: Int) throws {
     // In one step: the driver must not read half of it.
     try folder.write("ups.status: \(status)\nbattery.charge: \(charge)", to: "next.dev")
     guard rename(folder.path + "/next.dev", folder.path + "/demo.dev") == 0 else { throw Failure("cannot rename") }
   }
 
-  func startDriver() throws { try launch("driver", Self.driver, ["-a", "demo", "-F", "-u", "root"]) }
-  func startServer() throws { try launch("server", Self.server, ["-F", "-u", "root"]) }
-  func killDriver() { kill("driver") }
-  func killServer() { kill("server") }
+  package func startDriver() throws { try launch("driver", Self.driver, ["-a", "demo", "-F", "-u", "root"]) }
+  package func startServer() throws { try launch("server", Self.server, ["-F", "-u", "root"]) }
+  package func killDriver() { kill("driver") }
+  package func killServer() { kill("server") }
 
   private func start() throws {
     try startDriver()

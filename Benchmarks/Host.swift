@@ -1,0 +1,193 @@
+import BatonCoordinator
+import BatonHandler
+import BatonModel
+import BatonStore
+import BatonWire
+import BatonWorker
+import Foundation
+import Logging
+import Synchronization
+
+/// B7: from a condition that flips to the handler's cancellation, in one process.
+enum Flips {
+  static func measure() async throws -> [Measurement] {
+    let inWorker = try await times(launches: 200, rounds: 10, hasProbes: false)
+    let fromFile = try await times(launches: 1, rounds: 10, hasProbes: true)
+    return [
+      Measurement(
+        "B7 conditions changed to handler cancelled, 200 launches, p99 (against 50 ms)",
+        value: inWorker.percentile(0.99) * 1000, unit: "ms", limit: 50, target: 1, isAtMost: true),
+      Measurement(
+        "B7 supply unplugged in sysfs to handler cancelled, p99 (against a look each second, and the 2 s of row 18)",
+        value: fromFile.percentile(0.99) * 1000, unit: "ms", limit: 2000, target: 1, isAtMost: true),
+    ]
+  }
+
+  /// Seconds from each flip to each cancellation.
+  /// - Parameter hasProbes: true unplugs a supply in a folder that stands for the system's, false changes the conditions
+  ///   in the worker.
+  private static func times(launches: Int, rounds: Int, hasProbes: Bool) async throws -> [Double] {
+    let host = try FlippingHost(launches: launches, hasProbes: hasProbes)
+    defer { host.remove() }
+    return try await host.run {
+      var times: [Double] = []
+      for _ in 0..<rounds {
+        await host.untilRunning(launches)
+        let start = SystemClocks.instant()
+        try host.unplug()
+        times += await host.cancellations(launches).map { ($0 - start).inSeconds }
+        try host.plugIn()
+      }
+      return times
+    }
+  }
+}
+
+/// A coordinator and a worker in this process, with launches that wait to be cancelled.
+private final class FlippingHost: Sendable {
+  private let folder: String
+  private let launches: Int
+  private let hasProbes: Bool
+  private let worker: Worker
+  private let coordinator: Coordinator
+  private let store: SQLiteStore
+  private let started = Mailbox<Void>(capacity: 1 << 16)
+  private let cancelled = Mailbox<Instant>(capacity: 1 << 16)
+
+  init(launches: Int, hasProbes: Bool) throws {
+    let folder = NSTemporaryDirectory() + "baton-bench-\(UUID().uuidString)"
+    (self.folder, self.launches, self.hasProbes) = (folder, launches, hasProbes)
+    store = try SQLiteStore.open(folder: folder + "/store")
+    coordinator = Coordinator(store: store, settings: CoordinatorSettings(), logger: Role.logger())
+    var configuration = WorkerConfiguration(name: "bench", dataFolder: folder + "/worker", slots: launches)
+    configuration.probesHost = hasProbes
+    configuration.conditions.root = SystemRoot(folder + "/root")
+    configuration.conditions.probes = [.power]
+    configuration.conditions.returnAfter.power = .zero
+    worker = Worker(
+      configuration, incarnation: Incarnation("bench"), logger: Role.logger(),
+      connector: EmbeddedConnector { [coordinator] in try await coordinator.serve($0, from: "bench") })
+    worker.register("com.example.bench.flip.*") { [started, cancelled] _ in
+      started.send(())
+      do {
+        try await Task.sleep(for: .seconds(3600))
+      } catch {
+        cancelled.send(SystemClocks.instant())
+        throw error
+      }
+    }
+    try FileManager.default.createDirectory(atPath: supply, withIntermediateDirectories: true)
+    try write("Mains", "type")
+    try write("1", "online")
+  }
+
+  private var supply: String { folder + "/root/sys/class/power_supply/AC" }
+
+  private func write(_ text: String, _ file: String) throws {
+    try Data((text + "\n").utf8).write(to: URL(fileURLWithPath: supply + "/" + file))
+  }
+
+  func remove() { try? FileManager.default.removeItem(atPath: folder) }
+
+  func unplug() throws {
+    guard !hasProbes else { return try write("0", "online") }
+    worker.conditionsChanged(conditions(.battery))
+  }
+
+  func plugIn() throws {
+    guard !hasProbes else { return try write("1", "online") }
+    worker.conditionsChanged(conditions(.external))
+  }
+
+  private func conditions(_ power: PowerSource) -> Conditions {
+    var conditions = Conditions.assumed
+    conditions.power = Reading(power, source: "bench")
+    return conditions
+  }
+
+  func untilRunning(_ count: Int) async {
+    var seen = 0
+    while seen < count { seen += await started.receive()?.count ?? count }
+  }
+
+  func cancellations(_ count: Int) async -> [Instant] {
+    var all: [Instant] = []
+    while all.count < count { all += await cancelled.receive() ?? [] }
+    return all
+  }
+
+  func run<Result: Sendable>(
+    _ body: @escaping @Sendable () async throws -> Result
+  ) async throws -> Result {
+    try await coordinator.restore()
+    let result = try await withThrowingTaskGroup(of: Result?.self) { group in
+      group.addTask { [coordinator] in
+        try await coordinator.run()
+        return nil
+      }
+      group.addTask { [worker] in
+        try await worker.run()
+        return nil
+      }
+      group.addTask { [self] in
+        try await submit()
+        return try await body()
+      }
+      defer { group.cancelAll() }
+      while let ended = try await group.next() {
+        if let ended { return ended }
+      }
+      throw CancellationError()
+    }
+    try await store.close()
+    return result
+  }
+
+  private func submit() async throws {
+    var definition = Definition(pattern: IdentifierPattern("com.example.bench.flip.*")!, kind: .continued)
+    definition.title = "Flip"
+    definition.requirements.externalPower = true
+    definition.stallAfter = .seconds(86_400)
+    _ = try await coordinator.apply([definition])
+    let orders = (0..<launches).map {
+      SubmissionOrder(id: "flip-\($0)", identifier: JobIdentifier("com.example.bench.flip.\($0)")!)
+    }
+    _ = try await coordinator.submit(orders, by: "bench")
+  }
+}
+
+/// B8, of the processor: a worker that is connected and has nothing to do, with all its probes and without any.
+enum IdleWorker {
+  private static let length = 60.0
+
+  static func measure() async throws -> [Measurement] {
+    let folder = NSTemporaryDirectory() + "baton-bench-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let coordinator = try Child(["coordinator", folder + "/coordinator"])
+    defer { coordinator.stop() }
+    let port = String(await coordinator.line { $0.hasPrefix("port ") }.dropFirst(5))
+    let workers = try ["probes", "none"].map { try Child(["idle", port, folder + "/\($0)", $0]) }
+    defer { for worker in workers { worker.stop() } }
+    // The first looks at everything, and programs that are not there, cost more than the later ones.
+    try await Task.sleep(for: .seconds(20))
+    let before = workers.map { Self.seconds(of: $0.pid) }
+    try await Task.sleep(for: .seconds(Self.length))
+    let used = zip(workers, before).map { (Self.seconds(of: $0.pid) - $1) / Self.length * 100 }
+    return [
+      Measurement(
+        "B8 idle worker with all probes (against 0.2 % of a core)", value: used[0], unit: "% of a core", limit: 0.2,
+        target: 1, isAtMost: true),
+      Measurement(
+        "B8 its probes alone (against 0.5 % of a core)", value: max(0.001, used[0] - used[1]), unit: "% of a core",
+        limit: 0.5, target: 1, isAtMost: true),
+    ]
+  }
+
+  /// Processor time of a process and of the children it has reaped.
+  private static func seconds(of pid: Int32) -> Double {
+    let stat = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ""
+    let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
+    return fields.count > 14
+      ? fields[11...14].compactMap { Double($0) }.reduce(0, +) / Double(sysconf(Int32(_SC_CLK_TCK))) : 0
+  }
+}
