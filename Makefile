@@ -4,13 +4,15 @@ SWIFT ?= swift
 RELEASE := .build/release
 # Chooses the moments of the fault scripts: the same seed makes the same choices.
 SEED ?= 1
+# Tests that start real servers and binaries: others in the same process kill every child that they do not know.
+APART := EndToEndTests|NUTTests|BusMockTests|NamespaceTests|HostTests
 ROUNDS ?=
 
 # Everything of ours that swift-format looks at: generated code is taken as the generators write it.
 SOURCES = find Package.swift Sources Tests Benchmarks Examples -name '*.swift' -not -path '*/Generated/*' -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint imports tree contract format build release faults bench proto
+.PHONY: help demo test interop check lint imports tree contract format build release faults bench proto
 
 ## help: says what there is to make
 help:
@@ -23,8 +25,13 @@ demo: release
 ## test: sets the machine up if need be, builds, and runs every test
 test:
 	Scripts/setup
-	$(SWIFT) test --skip EndToEndTests
-	$(SWIFT) test --skip-build --filter EndToEndTests
+	$(SWIFT) test --skip '$(APART)'
+	$(SWIFT) test --skip-build --filter '$(APART)'
+
+## interop: the tests against real servers (NUT, D-Bus, network namespaces), none of them left out; needs root
+interop:
+	Scripts/setup interop
+	Scripts/interop
 
 ## check: what CI runs: format, import direction, the tree, the contract's rows, and the tests (with warnings as errors)
 check: lint imports tree contract test

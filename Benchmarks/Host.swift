@@ -61,7 +61,7 @@ private final class FlippingHost: Sendable {
     coordinator = Coordinator(store: store, settings: CoordinatorSettings(), logger: Role.logger())
     var configuration = WorkerConfiguration(name: "bench", dataFolder: folder + "/worker", slots: launches)
     configuration.probesHost = hasProbes
-    configuration.conditions.root = SystemRoot(folder + "/root")
+    configuration.conditions.root = SystemRoot(folder + "/machine")
     configuration.conditions.probes = [.power]
     configuration.conditions.returnAfter.power = .zero
     worker = Worker(
@@ -76,26 +76,34 @@ private final class FlippingHost: Sendable {
         throw error
       }
     }
-    try FileManager.default.createDirectory(atPath: supply, withIntermediateDirectories: true)
-    try write("Mains", "type")
-    try write("1", "online")
+    for (supply, type) in [("AC", "Mains"), ("BAT0", "Battery")] {
+      try FileManager.default.createDirectory(atPath: "\(supplies)/\(supply)", withIntermediateDirectories: true)
+      try write(type, "\(supply)/type")
+    }
+    try write("80", "BAT0/capacity")
+    try supply(isPlugged: true)
   }
 
-  private var supply: String { folder + "/root/sys/class/power_supply/AC" }
+  private var supplies: String { folder + "/machine/sys/class/power_supply" }
+
+  private func supply(isPlugged: Bool) throws {
+    try write(isPlugged ? "1" : "0", "AC/online")
+    try write(isPlugged ? "Charging" : "Discharging", "BAT0/status")
+  }
 
   private func write(_ text: String, _ file: String) throws {
-    try Data((text + "\n").utf8).write(to: URL(fileURLWithPath: supply + "/" + file))
+    try Data((text + "\n").utf8).write(to: URL(fileURLWithPath: supplies + "/" + file))
   }
 
   func remove() { try? FileManager.default.removeItem(atPath: folder) }
 
   func unplug() throws {
-    guard !hasProbes else { return try write("0", "online") }
+    guard !hasProbes else { return try supply(isPlugged: false) }
     worker.conditionsChanged(conditions(.battery))
   }
 
   func plugIn() throws {
-    guard !hasProbes else { return try write("1", "online") }
+    guard !hasProbes else { return try supply(isPlugged: true) }
     worker.conditionsChanged(conditions(.external))
   }
 

@@ -36,6 +36,10 @@ package final class ConditionMonitor: Sendable {
     var facts: FactsProbe?
     var reachability: Reachability?
     var busFacts = BusFacts()
+    /// Sessions at a screen, which logind may be asked about.
+    var desktops: [String] = []
+    /// When the look at the small files began that is under way.
+    var glanceBegan: Instant?
     /// What logind said last.
     var logind: (answer: LogindAnswer, at: Instant)?
     /// Nothing tells of changes on the bus.
@@ -92,7 +96,8 @@ package final class ConditionMonitor: Sendable {
       let (moments, now) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
       group.addTask { await self.tick(every: Self.glanceInterval, now) }
       group.addTask { await self.watchNetwork(now) }
-      group.addTask { for await _ in moments { await self.glance() } }
+      group.addTask { await self.watchSupplies(now) }
+      group.addTask { await self.glance(at: moments) }
       group.addTask { await self.watchBus() }
       for read in expensive { group.addTask { await self.repeating(read.interval, read.body) } }
     }
@@ -137,6 +142,13 @@ package final class ConditionMonitor: Sendable {
     while (try? await clocks.sleep(interval)) != nil { await body() }
   }
 
+  /// A look that hangs keeps none from asking whether it does.
+  private func glance(at moments: AsyncStream<Void>) async {
+    await withDiscardingTaskGroup { group in
+      for await _ in moments { group.addTask { await self.glance() } }
+    }
+  }
+
   private func tick(every interval: Duration, _ now: AsyncStream<Void>.Continuation) async {
     await repeating(interval) { now.yield() }
     now.finish()
@@ -149,6 +161,12 @@ package final class ConditionMonitor: Sendable {
       state.withLock { $0.reachability?.networkChanged() }
       now.yield()
     }
+  }
+
+  /// Supplies that are plugged in and out, as far as their drivers say so.
+  private func watchSupplies(_ now: AsyncStream<Void>.Continuation) async {
+    guard settings.root.isOwn, settings.probes.contains(.power), let watch = NetlinkWatch(.devices) else { return }
+    for await _ in watch { now.yield() }
   }
 
   /// Sessions, the power profile and the network's cost.
@@ -181,16 +199,23 @@ package final class ConditionMonitor: Sendable {
 
   // MARK: Reading
 
-  /// The small files. A driver may take its time to answer, so this has a thread of its own.
+  /// The small files. A driver may take its time to answer, so this has a thread of its own, and no more than one: who
+  /// comes meanwhile is served by the next look, a second later.
   private func glance() async {
-    if Self.isMac { return await glanceAtMac() }
-    let facts = state.withLock { $0.busFacts }
     let now = clocks.instant()
-    guard
-      let seen = try? await onOwnThread({ [self] in
-        glances.withLock { $0.look(at: now, date: clocks.date(), facts, isWorking: own.isWorking()) }
-      })
-    else { return }
+    guard let facts = state.withLock({ $0.beginGlance(at: now) }) else { return weighSilence(at: now) }
+    if Self.isMac {
+      take(await mac.look())
+    } else if let seen = try? await onOwnThread({ [self] in
+      glances.withLock { $0.look(at: now, date: clocks.date(), facts, isWorking: own.isWorking()) }
+    }) {
+      take(seen)
+    }
+    state.withLock { $0.glanceBegan = nil }
+  }
+
+  private func take(_ seen: Glance.Seen) {
+    state.withLock { $0.desktops = seen.desktops }
     observe { observations in
       observations.power = seen.power
       observations.thermal = seen.thermal
@@ -201,16 +226,12 @@ package final class ConditionMonitor: Sendable {
     }
   }
 
-  private func glanceAtMac() async {
-    let seen = await mac.look()
-    observe { observations in
-      observations.power = seen.power
-      observations.thermal = seen.thermal
-      observations.idle = seen.idle
-      observations.lowPowerModes = seen.lowPowerModes
-    } network: {
-      seen.network
-    }
+  /// What was read counts no longer when a driver has not answered for so long.
+  package static let patience = Duration.seconds(10)
+
+  private func weighSilence(at now: Instant) {
+    guard state.withLock({ $0.glanceBegan.map { now - $0 >= Self.patience } ?? false }) else { return }
+    take(.silence(settings.probes))
   }
 
   private func readBus() async {
@@ -226,7 +247,7 @@ package final class ConditionMonitor: Sendable {
 
   /// On a host under load `busctl` may be too late: the last answer holds for a while, or a desktop would fall silent.
   private func logind(at now: Instant) async -> LogindAnswer? {
-    let answer = await bus.logind(sessions: glances.withLock { $0.desktops }, at: now)
+    let answer = await bus.logind(sessions: state.withLock { $0.desktops }, at: now)
     return state.withLock { state in
       if let answer { state.logind = (answer, now) }
       return state.logind.flatMap { now - $0.at < Self.logindPatience ? $0.answer : nil }
@@ -296,6 +317,13 @@ package final class ConditionMonitor: Sendable {
 }
 
 extension ConditionMonitor.State {
+  /// What the look needs to know; nil if one is under way.
+  fileprivate mutating func beginGlance(at now: Instant) -> BusFacts? {
+    guard glanceBegan == nil else { return nil }
+    glanceBegan = now
+    return busFacts
+  }
+
   fileprivate func isNews(_ conditions: Conditions, at now: Instant) -> Bool {
     guard let told else { return true }
     if !conditions.agrees(with: told.conditions) || core.isWaiting != told.isWaiting { return true }

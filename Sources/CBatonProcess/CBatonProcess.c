@@ -67,20 +67,33 @@ int baton_identify(const char *path, baton_identity *identity) {
 #include <sys/socket.h>
 #include <unistd.h>
 
-int baton_open_route_events(void) {
-  int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+static int open_events(int protocol, unsigned groups) {
+  int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
   if (descriptor < 0) return -1;
   struct sockaddr_nl address;
   memset(&address, 0, sizeof address);
   address.nl_family = AF_NETLINK;
-  address.nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE;
+  address.nl_groups = groups;
   if (bind(descriptor, (struct sockaddr *)&address, sizeof address) == 0) return descriptor;
   int error = errno;
   close(descriptor);
   errno = error;
   return -1;
 }
+
+int baton_open_route_events(void) {
+  return open_events(
+    NETLINK_ROUTE, RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE);
+}
+
+// Group 1 is the kernel's own; 2 is what udev makes of it.
+int baton_open_device_events(void) { return open_events(NETLINK_KOBJECT_UEVENT, 1); }
 #else
+int baton_open_device_events(void) {
+  errno = ENOSYS;
+  return -1;
+}
+
 int baton_open_route_events(void) {
   errno = ENOSYS;
   return -1;

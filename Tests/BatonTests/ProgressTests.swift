@@ -43,7 +43,7 @@ import Testing
     var board = ProgressBoard(style: .plain)
     #expect(
       board.update(Self.record(1, 10), at: now, size: Self.size)
-        == "com.example.n1  [#.........]  10/100 10%  0ms  running on alpha, launch 1\n")
+        == "com.example.n1  [#.........]  10/100 10%  0s  running on alpha, launch 1\n")
     #expect(board.update(Self.record(1, 20), at: now + .milliseconds(99), size: Self.size) == nil)
     #expect(
       board.update(Self.record(1, 50), at: now + .milliseconds(100), size: Self.size)
@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (Duration.milliseconds(0), "0ms"), (.milliseconds(340), "340ms"), (.seconds(1), "1s"), (.seconds(192), "3m 12s"),
+    (Duration.milliseconds(0), "0s"), (.milliseconds(340), "340ms"), (.seconds(1), "1s"), (.seconds(192), "3m 12s"),
     (.seconds(180), "3m"), (.seconds(7_500), "2h 5m"), (.seconds(357_000), "4d 3h"), (.seconds(60), "1m"),
   ])
   func `durations are said as people do`(duration: Duration, words: String) {

@@ -1,3 +1,5 @@
+import BatonModel
+
 /// How a race between some work and impatience ended.
 private enum Finish<Result: Sendable>: Sendable {
   case done(Result)

@@ -45,17 +45,4 @@ extension Timestamp {
 
 extension Duration {
   var magnitude: Duration { self < .zero ? .zero - self : self }
-
-  /// The two largest units, as people say it: `340ms`, `12s`, `3m 12s`, `2h 5m`, `4d 3h`.
-  var inWords: String {
-    let milliseconds = max(0, nanoseconds / 1_000_000)
-    if milliseconds < 1_000 { return "\(milliseconds)ms" }
-    let units: [(name: String, size: Int64)] = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)]
-    let seconds = milliseconds / 1_000
-    let first = units.firstIndex { $0.size <= seconds } ?? units.count - 1
-    let large = "\(seconds / units[first].size)\(units[first].name)"
-    guard first + 1 < units.count else { return large }
-    let small = seconds % units[first].size / units[first + 1].size
-    return small == 0 ? large : "\(large) \(small)\(units[first + 1].name)"
-  }
 }

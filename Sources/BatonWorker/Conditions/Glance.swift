@@ -1,13 +1,30 @@
-import BatonModel
+package import BatonModel
 
 /// The probes that read small files, all at one moment.
-struct Glance: Sendable {
-  struct Seen: Sendable {
-    var power: PowerReadings?
-    var lowPowerModes: [Reading<Bool>] = []
-    var thermal: Reading<ThermalState>?
-    var network: Reading<NetworkState>?
-    var idle: IdleVerdict?
+package struct Glance: Sendable {
+  package struct Seen: Sendable {
+    package var power: PowerReadings?
+    package var lowPowerModes: [Reading<Bool>] = []
+    package var thermal: Reading<ThermalState>?
+    package var network: Reading<NetworkState>?
+    package var idle: IdleVerdict?
+    /// Sessions at a screen.
+    var desktops: [String] = []
+
+    /// What is known while the system does not answer: nothing.
+    static func silence(_ probes: Set<ConditionSettings.Probe>) -> Seen {
+      var seen = Seen()
+      let raw = "the system does not answer"
+      if probes.contains(.power) {
+        seen.power = PowerReadings(
+          power: Reading(nil, source: PowerProbe.source, raw: raw),
+          battery: Reading(nil, source: PowerProbe.source, raw: raw))
+      }
+      if probes.contains(.thermal) { seen.thermal = Reading(nil, source: ThermalProbe.source, raw: raw) }
+      if probes.contains(.network) { seen.network = Reading(nil, source: NetworkProbe.source, raw: raw) }
+      if probes.contains(.idle) { seen.idle = .unknown(raw: raw, looksUnused: false) }
+      return seen
+    }
   }
 
   private let probes: Set<ConditionSettings.Probe>
@@ -26,9 +43,6 @@ struct Glance: Sendable {
     idle = IdleProbe(root: settings.root, settings: settings.idle, ownTime: ownTime)
   }
 
-  /// Desktops whose hints the bus may be asked for.
-  var desktops: [String] { idle.desktops }
-
   /// - Parameter isWorking: a launch runs here.
   mutating func look(at now: Instant, date: Timestamp, _ bus: BusFacts, isWorking: Bool) -> Seen {
     var seen = Seen()
@@ -41,7 +55,10 @@ struct Glance: Sendable {
     }
     if probes.contains(.thermal) { seen.thermal = thermal.read(at: now) }
     if probes.contains(.network) { seen.network = network.read(cost: bus.networkCost) }
-    if probes.contains(.idle) { seen.idle = idle.read(at: now, date: date, logind: bus.logind, isWorking: isWorking) }
+    if probes.contains(.idle) {
+      seen.idle = idle.read(at: now, date: date, logind: bus.logind, isWorking: isWorking)
+      seen.desktops = idle.desktops
+    }
     return seen
   }
 }

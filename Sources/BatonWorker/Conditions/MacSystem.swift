@@ -3,14 +3,6 @@ package import BatonModel
 /// What macOS says of itself by its own commands, in place of the files of Linux. Tested on what such commands print;
 /// nobody has run it on a Mac yet.
 package struct MacSystem: Sendable {
-  package struct Seen: Sendable {
-    package var power: PowerReadings?
-    package var lowPowerModes: [Reading<Bool>] = []
-    package var thermal: Reading<ThermalState>?
-    package var network: Reading<NetworkState>?
-    package var idle: IdleVerdict?
-  }
-
   private let settings: ConditionSettings
   private let command: SystemCommand
 
@@ -20,8 +12,8 @@ package struct MacSystem: Sendable {
   }
 
   /// Each command in its turn; together they take some tens of milliseconds.
-  package func look() async -> Seen {
-    var seen = Seen()
+  package func look() async -> Glance.Seen {
+    var seen = Glance.Seen()
     let probes = settings.probes
     if probes.contains(.power), let text = await output(["pmset", "-g", "batt"]) {
       seen.power = MacProbes.power(fromBatteryListing: text)

@@ -8,19 +8,26 @@ import CBatonProcess
   import Darwin
 #endif
 
-/// Says when links, addresses or routes change, without polling (rtnetlink(7)). What changed is not interpreted: read
-/// the network again. A sequence for one reader, which ends when the task is cancelled.
+/// Says when links, addresses or routes change (rtnetlink(7)), or when a driver says something of a device (uevents),
+/// without polling. What changed is not interpreted: read it again. A sequence for one reader, which ends when the task
+/// is cancelled.
 ///
 /// It watches the network namespace of the thread that makes it.
 package final class NetlinkWatch: AsyncSequence, Sendable {
   package typealias Element = Void
   package typealias Failure = Never
 
+  package enum Subject: Hashable, Sendable { case network, devices }
+
   private let socket: Int32
 
   /// Nil where there is no such thing (macOS), or a sandbox forbids it: then poll.
-  package init?() {
-    socket = baton_open_route_events()
+  package init?(_ subject: Subject = .network) {
+    socket =
+      switch subject {
+      case .network: baton_open_route_events()
+      case .devices: baton_open_device_events()
+      }
     if socket < 0 { return nil }
   }
 

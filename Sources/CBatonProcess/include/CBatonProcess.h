@@ -37,6 +37,9 @@ int baton_identify(const char *path, baton_identity *identity);
 /// non-blocking, closed on exec. -1 with errno if there is none, ENOSYS on a system without rtnetlink (macOS).
 int baton_open_route_events(void);
 
+/// The same for what drivers say of their devices (kobject uevents), such as a power supply that went off-line.
+int baton_open_device_events(void);
+
 /// When `path` was last read (st_atim), in nanoseconds since 1970 UTC, and its inode. Returns 0, or an errno.
 int baton_last_access(const char *path, unsigned long long *inode, long long *nanoseconds);
 

@@ -207,19 +207,23 @@ struct OwnerListenerTests {
     #expect(try String(contentsOfFile: place.path, encoding: .utf8) == "mine")
   }
 
-  @Test("the runtime folder is made for the user alone, and one that is a link is not trusted")
+  @Test("the runtime folder is made for the user alone; one that others may write to, or a link, is not trusted")
   func runtimeFolder() throws {
     let environment = ["XDG_RUNTIME_DIR": folder.path]
     let place = OwnerSocketPath(setting: nil, name: "desk", environment: environment, user: geteuid())
-    try FileManager.default.createDirectory(atPath: folder.path + "/baton", withIntermediateDirectories: false)
-    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.path + "/baton")
     try OwnerListener(place, group: nil).remove()
     #expect(FileIdentity(of: folder.path + "/baton")?.permissions == 0o700)
 
+    try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder.path + "/baton")
+    let open = #expect(throws: CommandError.self) { try OwnerListener(place, group: nil) }
+    #expect(open?.message.contains("only this user may write to") == true)
+    #expect(FileIdentity(of: folder.path + "/baton")?.permissions == 0o777)
+
     try FileManager.default.removeItem(atPath: folder.path + "/baton")
-    try FileManager.default.createSymbolicLink(atPath: folder.path + "/baton", withDestinationPath: "/tmp")
-    let error = #expect(throws: CommandError.self) { try OwnerListener(place, group: nil) }
-    #expect(error?.message.contains("not this user's own folder") == true)
+    try FileManager.default.createSymbolicLink(
+      atPath: folder.path + "/baton", withDestinationPath: folder.path + "/elsewhere")
+    let link = #expect(throws: CommandError.self) { try OwnerListener(place, group: nil) }
+    #expect(link?.message.contains("only this user may write to") == true)
   }
 
   @Test("members of the group may write to it; where that cannot be, a warning says what to do")

@@ -1,0 +1,119 @@
+import BatonModel
+import BatonWire
+import BatonWorker
+import ContractRows
+import Dispatch
+import HostFixtures
+import Synchronization
+import Testing
+
+@Suite("What a worker is told of its host", .contract(18, 21), .timeLimit(.minutes(1)))
+struct ConditionMonitorTests {
+  /// A clock that goes on by what is slept.
+  static func clocks(_ now: MovingClock) -> WorkerClocks {
+    WorkerClocks(
+      instant: { now.instant },
+      sleep: { duration in
+        try Task.checkCancellation()
+        now.pass(duration)
+        await Task.yield()
+      }, date: { Timestamp(nanoseconds: 0) })
+  }
+
+  final class MovingClock: Sendable {
+    private let state = Mutex(Instant(nanoseconds: 0))
+    var instant: Instant { state.withLock { $0 } }
+    func pass(_ duration: Duration) { state.withLock { $0 = $0 + duration } }
+  }
+
+  static func settings(_ machine: MachineFolder, _ probes: Set<ConditionSettings.Probe>) -> ConditionSettings {
+    var settings = ConditionSettings()
+    settings.root = machine.root
+    settings.probes = probes
+    return settings
+  }
+
+  /// What the monitor tells, one after the other, until `isEnough`.
+  static func told(
+    by monitor: ConditionMonitor, until isEnough: @escaping @Sendable (Conditions) -> Bool
+  ) async -> [Conditions] {
+    let news = Mailbox<Conditions>(capacity: 10_000)
+    return await withTaskGroup(of: Void.self) { group in
+      group.addTask { await monitor.run { news.send($0) } }
+      var told: [Conditions] = []
+      while let some = await news.receive() {
+        told += some
+        if told.contains(where: isEnough) { break }
+      }
+      group.cancelAll()
+      return told
+    }
+  }
+
+  static let idleOwn = ConditionMonitor.OwnWork(cpuTime: { .zero }, isWorking: { false })
+
+  @Test("an unplugged supply is told at once, and that it is back as soon as it waits to count, and then that it does")
+  func changes() async throws {
+    try await MachineFolder.with(["sys/class/power_supply/AC/type": "Mains", "sys/class/power_supply/AC/online": "1"]) {
+      machine in
+      try machine.write("Battery", to: "sys/class/power_supply/BAT0/type")
+      try machine.write("Discharging", to: "sys/class/power_supply/BAT0/status")
+      try machine.write("0", to: "sys/class/power_supply/AC/online")
+      let clock = MovingClock()
+      let monitor = ConditionMonitor(
+        Self.settings(machine, [.power]), clocks: Self.clocks(clock), own: Self.idleOwn)
+      let first = await monitor.look()
+      #expect(first.power.value == .battery)
+      try machine.write("1", to: "sys/class/power_supply/AC/online")
+      try machine.write("Charging", to: "sys/class/power_supply/BAT0/status")
+      let told = await Self.told(by: monitor) { $0.power.value == .external }
+      #expect(told.map(\.power.value) == [.battery, .battery, .external])
+      #expect(told[1].power.raw.contains("if it lasts"))
+    }
+  }
+
+  @Test("a driver that does not answer makes what it says unknown, and nothing else waits for it")
+  func hanging() async throws {
+    try await MachineFolder.with(["sys/class/power_supply/AC/type": "Mains", "sys/class/power_supply/AC/online": "1"]) {
+      machine in
+      let (clock, gate) = (MovingClock(), DispatchSemaphore(value: 0))
+      let isHanging = Mutex(false)
+      let monitor = ConditionMonitor(
+        Self.settings(machine, [.power, .idle]), clocks: Self.clocks(clock),
+        own: ConditionMonitor.OwnWork(
+          cpuTime: {
+            if isHanging.withLock({ $0 }) { gate.wait() }
+            return .zero
+          }, isWorking: { false }))
+      _ = await monitor.look()
+      isHanging.withLock { $0 = true }
+      let told = await Self.told(by: monitor) {
+        guard $0.power.source == "assumed" else { return false }
+        gate.signal()
+        isHanging.withLock { $0 = false }
+        return true
+      }
+      #expect(told.first?.power.source == "sysfs")
+      #expect(told.last?.power.raw == "unknown: sysfs: the system does not answer")
+      #expect(told.last?.isIdle.value == false)
+    }
+  }
+
+  @Test("the owner's word is told at once")
+  func owner() async throws {
+    try await MachineFolder.with { machine in
+      let monitor = ConditionMonitor(
+        Self.settings(machine, []), clocks: Self.clocks(MovingClock()), own: Self.idleOwn)
+      let told = await Self.told(by: monitor) {
+        if $0.owner == .accepting { monitor.saysLater(.paused(by: "alex", until: nil)) }
+        return $0.owner != .accepting
+      }
+      #expect(told.map(\.owner) == [.accepting, .paused(by: "alex", until: nil)])
+    }
+  }
+}
+
+extension ConditionMonitor {
+  /// Not from within the listener, which must not speak to the monitor.
+  fileprivate func saysLater(_ word: OwnersWord) { DispatchQueue.global().async { self.ownerSays(word) } }
+}

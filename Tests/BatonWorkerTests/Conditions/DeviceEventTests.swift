@@ -1,0 +1,21 @@
+import BatonWorker
+import ContractRows
+import Foundation
+import Testing
+
+@Suite("What drivers say of their devices", .contract(18), .timeLimit(.minutes(1)))
+struct DeviceEventTests {
+  /// The loopback interface is a device everywhere, and whoever writes to its `uevent` asks the kernel to announce it
+  /// again.
+  private static let device = "/sys/class/net/lo/uevent"
+
+  @Test(
+    "is noticed without polling",
+    .enabled(if: access(Self.device, W_OK) == 0 && NetlinkWatch(.devices) != nil, "no device can be announced here"))
+  func announced() async throws {
+    let watch = try #require(NetlinkWatch(.devices))
+    try Data("change".utf8).write(to: URL(fileURLWithPath: Self.device))
+    let events = watch.makeAsyncIterator()
+    #expect(await events.next() != nil)
+  }
+}
