@@ -155,7 +155,10 @@ package struct Settings: Sendable {
       }, uniquingKeysWith: { $1 })
   }
 
-  package func list(_ key: String) -> [String]? { reader.stringArray(forKey: ConfigKey(key)) }
+  /// One plain value is a list of one.
+  package func list(_ key: String) -> [String]? {
+    reader.stringArray(forKey: ConfigKey(key)) ?? written(key).map { [$0] }
+  }
 
   /// A plain number in YAML is a number to the reader, and text in the environment.
   private func written(_ key: String) -> String? {

@@ -40,13 +40,16 @@ package final class ConditionMonitor: Sendable {
     var desktops: [String] = []
     /// When the look at the small files began that is under way.
     var glanceBegan: Instant?
-    /// What logind said last.
-    var logind: (answer: LogindAnswer, at: Instant)?
+    var lastCost = LastWord<NetworkCost>()
+    var lastProfile = LastWord<Reading<Bool>>()
+    var lastLogind = LastWord<LogindAnswer>()
     /// Nothing tells of changes on the bus.
     var isBusBlind = true
     /// What the listener was told last, and when.
     var told: (conditions: Conditions, isWaiting: Bool, at: Instant)?
     var listener: Listener?
+    /// Makes the next look at the small files come at once.
+    var nextGlance: AsyncStream<Void>.Continuation?
   }
 
   /// - Parameter own: what Baton itself does on this host.
@@ -71,15 +74,31 @@ package final class ConditionMonitor: Sendable {
 
   // MARK: For the worker
 
-  /// Asks every probe once, which takes a few seconds at most, and returns what counts then.
+  /// Asks every probe once, and returns what counts then. What has not answered within a few seconds is unknown.
   package func look() async -> Conditions {
+    let isDone = FirstAnswer<Void>()
+    // On its own: a driver that hangs must not keep the worker from its coordinator and its owner.
+    Task {
+      await lookAtAll()
+      isDone.give(())
+    }
+    Task {
+      try? await Task.sleep(for: Self.patience, clock: .continuous)
+      if isDone.give(()) { take(.silence(settings.probes)) }
+    }
+    await isDone.value
+    return current
+  }
+
+  private func lookAtAll() async {
     await readBus()
     await glance()
     await withTaskGroup(of: Void.self) { group in
       for read in expensive { group.addTask { await read.body() } }
     }
-    return current
   }
+
+  private func glanceSoon() { state.withLock { $0.nextGlance }?.yield() }
 
   /// What counts now.
   package var current: Conditions { state.withLock { $0.core.conditions(at: clocks.instant()) } }
@@ -90,10 +109,11 @@ package final class ConditionMonitor: Sendable {
   /// Reads until its task is cancelled. The listener is called in the order of what was read, and never twice at once;
   /// it must not wait.
   package func run(_ listener: @escaping Listener) async {
-    state.withLock { $0.listener = listener }
+    let (moments, now) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    state.withLock { ($0.listener, $0.nextGlance) = (listener, now) }
+    defer { state.withLock { ($0.listener, $0.nextGlance) = (nil, nil) } }
     publish()
     await withTaskGroup(of: Void.self) { group in
-      let (moments, now) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
       group.addTask { await self.tick(every: Self.glanceInterval, now) }
       group.addTask { await self.watchNetwork(now) }
       group.addTask { await self.watchSupplies(now) }
@@ -142,11 +162,9 @@ package final class ConditionMonitor: Sendable {
     while (try? await clocks.sleep(interval)) != nil { await body() }
   }
 
-  /// A look that hangs keeps none from asking whether it does.
+  /// Nobody waits for a look: one that hangs must keep neither the next moment nor the end of the worker.
   private func glance(at moments: AsyncStream<Void>) async {
-    await withDiscardingTaskGroup { group in
-      for await _ in moments { group.addTask { await self.glance() } }
-    }
+    for await _ in moments { Task { await self.glance() } }
   }
 
   private func tick(every interval: Duration, _ now: AsyncStream<Void>.Continuation) async {
@@ -192,7 +210,10 @@ package final class ConditionMonitor: Sendable {
         }
         now.finish()
       }
-      for await _ in moments { await readBus() }
+      for await _ in moments {
+        await readBus()
+        glanceSoon()
+      }
       group.cancelAll()
     }
   }
@@ -237,24 +258,20 @@ package final class ConditionMonitor: Sendable {
   private func readBus() async {
     guard settings.root.isOwn, !Self.isMac else { return }
     let now = clocks.instant()
-    var facts = BusFacts()
-    if settings.probes.contains(.network) { facts.networkCost = await bus.networkCost(at: now) }
-    if settings.probes.contains(.lowPowerMode) { facts.powerProfile = await PowerProfileProbe(bus: bus).read(at: now) }
-    if settings.probes.contains(.idle) { facts.logind = await logind(at: now) }
-    state.withLock { $0.busFacts = facts }
-    await glance()
-  }
-
-  /// On a host under load `busctl` may be too late: the last answer holds for a while, or a desktop would fall silent.
-  private func logind(at now: Instant) async -> LogindAnswer? {
-    let answer = await bus.logind(sessions: state.withLock { $0.desktops }, at: now)
-    return state.withLock { state in
-      if let answer { state.logind = (answer, now) }
-      return state.logind.flatMap { now - $0.at < Self.logindPatience ? $0.answer : nil }
+    if settings.probes.contains(.network) {
+      let word = await bus.networkCost(at: now)
+      state.withLock { $0.busFacts.networkCost = $0.lastCost.take(word, at: now) }
+    }
+    if settings.probes.contains(.lowPowerMode) {
+      let word = await PowerProfileProbe(bus: bus).read(at: now)
+      state.withLock { $0.busFacts.powerProfile = $0.lastProfile.take(word, at: now) }
+    }
+    if settings.probes.contains(.idle) {
+      let (desktops, before) = state.withLock { ($0.desktops, $0.busFacts.logind) }
+      let word = await bus.logind(sessions: desktops, before: before, at: now)
+      state.withLock { $0.busFacts.logind = $0.lastLogind.take(word, at: now) }
     }
   }
-
-  private static let logindPatience = Duration.seconds(60)
 
   private func readUPS() async {
     var probe = state.withLock { $0.ups }
@@ -286,7 +303,7 @@ package final class ConditionMonitor: Sendable {
     guard let target, state.withLock({ $0.reachability?.shouldAsk(at: now) ?? false }) else { return }
     let answer = await target.ask()
     state.withLock { $0.reachability?.take(answer) }
-    await glance()
+    glanceSoon()
   }
 
   // MARK: Saying
@@ -308,8 +325,10 @@ package final class ConditionMonitor: Sendable {
   private func publish() {
     let now = clocks.instant()
     state.withLock { state in
+      // Nothing counts before every probe has been asked: the first reading does as it is.
+      guard let listener = state.listener else { return }
       let conditions = state.core.conditions(at: now)
-      guard let listener = state.listener, state.isNews(conditions, at: now) else { return }
+      guard state.isNews(conditions, at: now) else { return }
       state.told = (conditions, state.core.isWaiting, now)
       listener(conditions)
     }

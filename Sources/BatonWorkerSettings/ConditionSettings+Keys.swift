@@ -39,7 +39,7 @@ extension WorkerSettings {
   }
 
   private static func probes(_ settings: Settings) throws -> Set<ConditionSettings.Probe>? {
-    guard let names = settings.list("probes") ?? settings.text("probes").map({ [$0] }) else { return nil }
+    guard let names = settings.list("probes") else { return nil }
     if names == ["none"] { return [] }
     return Set(
       try names.map { name in
@@ -78,7 +78,7 @@ extension WorkerSettings {
   }
 
   private static func ups(_ settings: Settings) throws -> UPSSettings {
-    switch settings.list("ups") ?? settings.text("ups").map({ [$0] }) {
+    switch settings.list("ups") {
     case nil, ["auto"]?: return UPSSettings()
     case ["none"]?, []?: return UPSSettings(watched: .none)
     case let names?:
@@ -110,7 +110,13 @@ extension WorkerSettings {
     set(&network.metered, settings.list("network.metered"))
     set(&network.unmetered, settings.list("network.unmetered"))
     set(&network.requireDefaultRoute, try settings.flag("network.requireDefaultRoute"))
-    guard let target = settings.text("network.reachability.target") else { return network }
+    guard let target = settings.text("network.reachability.target") else {
+      for key in ["every", "failures", "patience"].map({ "network.reachability.\($0)" }) where settings.list(key) != nil
+      {
+        throw settings.mistake(key, "is of no use without 'network.reachability.target'")
+      }
+      return network
+    }
     guard ReachabilitySettings.parse(target) != nil else {
       throw settings.mistake("network.reachability.target", "must be HOST:PORT, not '\(target)'")
     }
@@ -127,6 +133,7 @@ extension WorkerSettings {
     set(&idle.after, try settings.duration("idle.after"))
     set(&idle.otherLoad, try settings.number("idle.otherLoad", in: 1...100))
     set(&idle.loadWindow, try settings.duration("idle.loadWindow"))
+    guard idle.loadWindow >= .seconds(1) else { throw settings.mistake("idle.loadWindow", "must be 1s or more") }
     set(&idle.loadCalm, try settings.duration("idle.loadCalm"))
     set(&idle.memoryPressure, try settings.number("idle.memoryPressure", in: 1...100))
     set(&idle.ioPressure, try settings.number("idle.ioPressure", in: 1...100))
@@ -137,7 +144,7 @@ extension WorkerSettings {
   }
 
   private static func ignored(_ settings: Settings) throws -> Set<IdleSettings.Source>? {
-    guard let names = settings.list("idle.ignore") ?? settings.text("idle.ignore").map({ [$0] }) else { return nil }
+    guard let names = settings.list("idle.ignore") else { return nil }
     return Set(
       try names.map { name in
         guard let source = IdleSettings.Source(rawValue: name) else {

@@ -106,7 +106,7 @@ package struct WorkerSettings: Sendable {
   }
 
   private static func hours(_ settings: Settings) throws -> LendingHours {
-    guard let texts = settings.list("hours") ?? settings.text("hours").map({ [$0] }) else { return .always }
+    guard let texts = settings.list("hours") else { return .always }
     do {
       return try LendingHours(parsing: texts)
     } catch {

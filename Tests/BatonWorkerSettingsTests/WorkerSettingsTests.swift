@@ -66,12 +66,26 @@ struct WorkerSettingsTests {
       ("facts: {command: [x], every: 1ms}", "facts.every", "1s"),
       ("ups: [\"--help\"]", "ups", "NAME@HOST"), ("idel: {after: 3m}", "idel", "idle"),
       ("idle: {afte: 3m}", "idle.afte", "idle.after"), ("idle: {ignore: [dogs]}", "idle.ignore", "terminal"),
+      ("labels: zone", "labels", "NAME=VALUE"),
+      ("network: {reachability: {every: 5s}}", "network.reachability.every", "target"),
+      ("idle: {loadWindow: 0s}", "idle.loadWindow", "1s"), ("accepts: everything", "accepts", "everything"),
       ("network: {requireDefaultRoute: 3}", "network.requireDefaultRoute", "true or false"),
     ])
   func mistakes(yaml: String, key: String, says: String) async throws {
     let error = try await #require(throws: SettingsError.self) { _ = try await Self.read(yaml) }
     #expect(error.message.contains(key))
     #expect(error.message.contains(says))
+  }
+
+  @Test("one plain value is a list of one: what the owner permits is never ignored", .contract(4, 26))
+  func single() async throws {
+    let configuration = try await Self.read(
+      "accepts: processing\npermittedIdentifiers: com.example.photos.*\nnetwork: {metered: \"wwan*\"}\nfacts: {command: /bin/facts}"
+    )
+    #expect(configuration.accepts == [.processing])
+    #expect(configuration.permittedIdentifiers.map(\.rawValue) == ["com.example.photos.*"])
+    #expect(configuration.conditions.network.metered == ["wwan*"])
+    #expect(configuration.conditions.facts?.command == ["/bin/facts"])
   }
 
   @Test("the environment says the same, and beats the file")

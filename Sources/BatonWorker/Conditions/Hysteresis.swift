@@ -13,8 +13,8 @@ package struct Hysteresis<Value: Hashable & Sendable & Codable>: Sendable {
   private let lossAfter: Duration
   /// What counts, and since when it says what it says.
   private var held: (reading: Reading<Value>, since: Instant)?
-  /// What was read last, if it permits more or less than what counts, and since when it does.
-  private var waiting: (isReturn: Bool, since: Instant)?
+  /// What is to count instead, if it lasts: the least step away from what counts that was read since then.
+  private var waiting: (reading: Reading<Value>, since: Instant)?
 
   package init(returnAfter: Duration, lossAfter: Duration = .zero, permission: @escaping Permission) {
     self.returnAfter = returnAfter
@@ -30,12 +30,26 @@ package struct Hysteresis<Value: Hashable & Sendable & Codable>: Sendable {
     guard let current = held?.reading else { return hold(reading, at: now) }
     let difference = permission(reading.value) - permission(current.value)
     guard difference != 0 else { return hold(reading, at: now) }
-    let isReturn = difference > 0
-    let since = waiting.flatMap { $0.isReturn == isReturn ? $0.since : nil } ?? now
-    let patience = isReturn ? returnAfter : lossAfter
-    if now - since >= patience { return hold(reading, at: now) }
-    waiting = (isReturn, since)
-    return delayed(current, by: reading, for: patience - (now - since), at: now)
+    let step = leastStep(from: current, to: reading, at: now)
+    let patience = difference > 0 ? returnAfter : lossAfter
+    if now - step.since >= patience {
+      // What goes further than what has lasted has to last by itself.
+      let counts = hold(step.reading, at: now)
+      return step.reading == reading ? counts : read(reading, at: now)
+    }
+    waiting = step
+    return delayed(current, by: reading, for: patience - (now - step.since), at: now)
+  }
+
+  private func leastStep(
+    from current: Reading<Value>, to reading: Reading<Value>, at now: Instant
+  ) -> (reading: Reading<Value>, since: Instant) {
+    let from = permission(current.value)
+    let new = permission(reading.value) - from
+    guard let waiting else { return (reading, now) }
+    let old = permission(waiting.reading.value) - from
+    if old.signum() != new.signum() { return (reading, now) }
+    return (abs(new) <= abs(old) ? reading : waiting.reading, waiting.since)
   }
 
   private mutating func hold(_ reading: Reading<Value>, at now: Instant) -> Reading<Value> {

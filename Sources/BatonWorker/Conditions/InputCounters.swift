@@ -41,8 +41,8 @@ struct InputCounters: Sendable {
       let end = line.lastIndex(of: UInt8(ascii: " ")).map { line.index(after: $0) } ?? line.startIndex
       guard let name = String(line[end...]), inventory.interrupts.contains(name) else { continue }
       let columns = line.split(separator: UInt8(ascii: " ")).dropFirst()
-      found[name, default: 0] += columns.lazy.map { Int(Substring($0)) }.prefix { $0 != nil }.reduce(0) {
-        $0 + ($1 ?? 0)
+      found[name, default: 0] &+= columns.lazy.map { Int(Substring($0)) }.prefix { $0 != nil }.reduce(0) {
+        $0 &+ ($1 ?? 0)
       }
       readable.insert(name == "i8042" ? .ps2 : .i2c)
     }

@@ -111,7 +111,9 @@ struct ProcessorTimes: Hashable, Sendable {
     let line = text[..<(text.utf8.firstIndex(of: UInt8(ascii: "\n")) ?? text.endIndex)]
     let columns = line.utf8.split(separator: UInt8(ascii: " ")).map { Substring($0) }
     let values = columns.dropFirst().prefix(8).compactMap { Int($0) }
-    guard columns.first == "cpu", values.count >= 4, values.allSatisfy({ $0 >= 0 }) else { return nil }
+    guard columns.first == "cpu", values.count >= 4, values.allSatisfy({ (0..<1 << 53).contains($0) }) else {
+      return nil
+    }
     func value(_ place: Int) -> Int { place < values.count ? values[place] : 0 }
     busy = value(0) + value(1) + value(2) + value(5) + value(6)
     total = busy + value(3) + value(4) + value(7)

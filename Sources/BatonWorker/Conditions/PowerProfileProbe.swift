@@ -18,17 +18,14 @@ package struct PowerProfileProbe: Sendable {
 
   package init(bus: SystemBus) { self.bus = bus }
 
-  /// True for the profile `power-saver`; nil if there is no such service. Without a value where it is there and says
-  /// nothing that is understood.
-  package func read(at now: Instant) async -> Reading<Bool>? {
+  /// True for the profile `power-saver`.
+  package func read(at now: Instant) async -> BusWord<Reading<Bool>> {
     for object in Self.objects {
-      switch await bus.properties(["ActiveProfile"], of: object, at: now) {
-      case .missing: continue
-      case .failed(let why): return Reading(nil, source: Self.source, raw: why)
-      case .values(let values): return Self.reading(values[0].text ?? "")
-      }
+      let answer = await bus.properties(["ActiveProfile"], of: object, at: now)
+      if answer == .missing { continue }
+      return BusWord(answer) { Self.reading($0[0].text ?? "") }
     }
-    return nil
+    return .absent
   }
 
   private static func reading(_ profile: String) -> Reading<Bool> {

@@ -69,7 +69,9 @@ struct Pressure: Hashable, Sendable {
     guard text.hasPrefix("some avg10=") else { return nil }
     let number = text.utf8.dropFirst("some avg10=".count).prefix { $0 != UInt8(ascii: " ") }
     let parts = number.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map { Substring($0) }
-    guard parts.count == 2, parts[1].utf8.count == 2, let whole = Int(parts[0]), let part = Int(parts[1]) else {
+    guard parts.count == 2, parts[1].utf8.count == 2, let whole = Int(parts[0]), let part = Int(parts[1]),
+      (0...100).contains(whole), (0...99).contains(part)
+    else {
       return nil
     }
     return whole * 100 + part
@@ -78,7 +80,12 @@ struct Pressure: Hashable, Sendable {
   /// The folder of the control group that Baton runs in, with all that it started (cgroup version 2).
   private static func ownGroup(_ root: SystemRoot) -> String? {
     let lines = root.string("proc/self/cgroup")?.split(separator: "\n") ?? []
-    return lines.first { $0.hasPrefix("0::/") }.map { "sys/fs/cgroup" + $0.dropFirst(3) }
+    guard let group = lines.first(where: { $0.hasPrefix("0::/") }).map({ "sys/fs/cgroup" + $0.dropFirst(3) }) else {
+      return nil
+    }
+    // A worker with a `cpuLimit` has moved to a leaf, beside its commands.
+    let above = String(group.dropLast("/worker".count))
+    return group.hasSuffix("/worker") && root.exists(above + "/limited") ? above : group
   }
 }
 

@@ -45,31 +45,82 @@ package struct LogindAnswer: Hashable, Sendable {
   }
 }
 
+/// What came of a question to a service.
+package enum BusWord<Value: Sendable>: Sendable {
+  case said(Value)
+  /// There is no such service.
+  case absent
+  /// It is there and did not answer: on a host under load it may just have been late.
+  case silent
+
+  package var value: Value? { if case .said(let value) = self { value } else { nil } }
+
+  /// - Parameter value: nil if what was said is not understood.
+  init(_ answer: SystemBus.Answer, _ value: ([BusValue]) -> Value?) {
+    switch answer {
+    case .missing: self = .absent
+    case .failed: self = .silent
+    case .values(let values): self = value(values).map { .said($0) } ?? .silent
+    }
+  }
+}
+
+/// What a service said last. Silence changes nothing for a while, or a host under load would forget what its owner chose.
+package struct LastWord<Value: Sendable>: Sendable {
+  private var last: (value: Value, at: Instant)?
+
+  package init() {}
+
+  /// Longer than two rounds of questions while something watches the bus.
+  package static var patience: Duration { .seconds(150) }
+
+  /// What counts now that this came of asking.
+  package mutating func take(_ word: BusWord<Value>, at now: Instant) -> Value? {
+    switch word {
+    case .said(let value): last = (value, now)
+    case .absent: last = nil
+    case .silent: if let last, now - last.at >= Self.patience { self.last = nil }
+    }
+    return last?.value
+  }
+}
+
 extension SystemBus {
-  /// Nil where there is no NetworkManager, or it does not answer.
-  package func networkCost(at now: Instant) async -> NetworkCost? {
+  package func networkCost(at now: Instant) async -> BusWord<NetworkCost> {
     let name = "org.freedesktop.NetworkManager"
     let object = BusObject(service: name, path: "/org/freedesktop/NetworkManager", interface: name)
-    guard case .values(let values) = await properties(["Metered"], of: object, at: now) else { return nil }
-    return values[0].number.flatMap { NetworkCost(rawValue: $0) }
+    return BusWord(await properties(["Metered"], of: object, at: now)) {
+      $0[0].number.flatMap { NetworkCost(rawValue: $0) }
+    }
   }
 
-  /// Nil where there is no logind (or elogind), or it does not answer.
-  /// - Parameter sessions: names as in `run/systemd/sessions`; at most 16 are asked for.
-  package func logind(sessions: [String], at now: Instant) async -> LogindAnswer? {
+  /// Of logind, or elogind.
+  /// - Parameters:
+  ///   - sessions: names as in `run/systemd/sessions`; at most 16 are asked for.
+  ///   - before: what was said last: a session that is silent now keeps what it said.
+  package func logind(
+    sessions: [String], before: LogindAnswer? = nil, at now: Instant
+  ) async -> BusWord<LogindAnswer> {
     let names = ["IdleHint", "IdleSinceHint", "BlockInhibited"]
-    guard case .values(let values) = await properties(names, of: Self.logind(), at: now) else { return nil }
-    let inhibited = values[2].text?.split(separator: ":").contains("idle") ?? false
-    var answer = LogindAnswer(host: LogindAnswer.Hint(values), isInhibited: inhibited)
-    for session in sessions.prefix(16) { answer.sessions[session] = await hint(ofSession: session, at: now) }
-    return answer
+    let word = BusWord(await properties(names, of: Self.logind(), at: now)) { values in
+      let inhibited = values[2].text?.split(separator: ":").contains("idle") ?? false
+      return LogindAnswer(host: LogindAnswer.Hint(values), isInhibited: inhibited)
+    }
+    guard case .said(var answer) = word else { return word }
+    for session in sessions.prefix(16) {
+      switch await hint(ofSession: session, at: now) {
+      case .said(let hint): answer.sessions[session] = hint
+      case .silent: answer.sessions[session] = before?.sessions[session]
+      case .absent: break
+      }
+    }
+    return .said(answer)
   }
 
-  private func hint(ofSession session: String, at now: Instant) async -> LogindAnswer.Hint? {
+  private func hint(ofSession session: String, at now: Instant) async -> BusWord<LogindAnswer.Hint> {
     let names = ["IdleHint", "IdleSinceHint", "LockedHint"]
     let object = Self.logind(object: "/session/" + Self.label(session), interface: "Session")
-    guard case .values(let values) = await properties(names, of: object, at: now) else { return nil }
-    return LogindAnswer.Hint(values)
+    return BusWord(await properties(names, of: object, at: now)) { LogindAnswer.Hint($0) }
   }
 
   private static func logind(object: String = "", interface: String = "Manager") -> BusObject {

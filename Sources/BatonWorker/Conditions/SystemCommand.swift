@@ -1,4 +1,5 @@
 import Subprocess
+import Synchronization
 
 #if canImport(System)
   import System
@@ -38,22 +39,40 @@ package struct SystemCommand: Sendable {
     }
   }
 
+  /// A program that outlives SIGKILL, such as one that waits for a dead driver, is left to itself: nobody waits for it.
   private static func answer(
     _ name: String, within patience: Duration, _ start: @escaping @Sendable () async -> Answer
   ) async -> Answer {
-    await withTaskGroup(of: Answer?.self) { group in
-      group.addTask { await start() }
-      group.addTask {
-        try? await Task.sleep(for: patience, clock: .continuous)
-        return nil
-      }
-      // The library kills the process when its task is cancelled; it is reaped before this returns.
-      let first = await group.next() ?? nil
-      group.cancelAll()
-      await group.waitForAll()
-      return first ?? .failed("\(name) did not end within \(patience)")
+    guard !stuck.withLock({ $0.contains(name) }) else { return .failed("an earlier \(name) cannot be ended") }
+    let (first, late) = (FirstAnswer<Answer>(), Answer.failed("\(name) did not end within \(patience)"))
+    let isLate = Flag()
+    let command = Task {
+      let answer = await start()
+      first.give(isLate.isSet ? late : answer)
+      stuck.withLock { _ = $0.remove(name) }
+    }
+    let watch = Task {
+      try? await Task.sleep(for: patience, clock: .continuous)
+      isLate.set()
+      // The library kills the process when its task is cancelled.
+      command.cancel()
+      await Task.detached { try? await Task.sleep(for: lastPatience, clock: .continuous) }.value
+      stuck.withLock { _ = $0.insert(name) }
+      if !first.give(late) { stuck.withLock { _ = $0.remove(name) } }
+    }
+    return await withTaskCancellationHandler {
+      defer { watch.cancel() }
+      return await first.value
+    } onCancel: {
+      watch.cancel()
     }
   }
+
+  /// How long a killed program may take to be gone.
+  private static let lastPatience = Duration.seconds(1)
+
+  /// Programs of which one cannot be ended: no second one is started.
+  private static let stuck = Mutex<Set<String>>([])
 
   /// Where the program is on the standard path, nil if it is not there.
   static func find(_ name: String) -> String? {
@@ -70,7 +89,13 @@ package struct SystemCommand: Sendable {
     do {
       let result = try await Subprocess.run(
         configuration, input: .none, output: .string(limit: 256 << 10), error: .string(limit: 16 << 10)
-      ) { ChildTable.remember($0.processIdentifier.value, at: place) }
+      ) { execution in
+        let process = RunningProcess(pid: execution.processIdentifier.value)
+        ChildTable.remember(process.pid, at: place)
+        await process.exit()
+        // What it left in its group would be nobody's.
+        process.finish()
+      }
       if result.terminationStatus.isSuccess { return .output(result.standardOutput) }
       let said = result.standardError.split(separator: "\n").last.map { ": \($0)" } ?? ""
       return .failed("\(executable) ended with \(result.terminationStatus)\(said)")
@@ -91,4 +116,11 @@ package struct SystemCommand: Sendable {
       environment: .custom(Dictionary(uniqueKeysWithValues: environment.map { (.init(rawValue: $0)!, $1) })),
       platformOptions: options)
   }
+}
+
+/// True once it is set.
+private final class Flag: Sendable {
+  private let state = Mutex(false)
+  var isSet: Bool { state.withLock { $0 } }
+  func set() { state.withLock { $0 = true } }
 }

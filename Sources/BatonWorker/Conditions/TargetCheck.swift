@@ -30,17 +30,14 @@ package final class TargetCheck: Sendable {
       return .failed("the look-up before it has not ended")
     }
     let end = DispatchTime.now() + .nanoseconds(Int(clamping: settings.patience.nanoseconds))
-    return await withCheckedContinuation { continuation in
-      let answer = FirstAnswer(continuation)
-      DispatchQueue(label: "baton.reachability").async { [self] in
-        let found = Self.connect(host, port, until: end)
-        isBusy.withLock { $0 = false }
-        answer.give(found)
-      }
-      DispatchQueue.global().asyncAfter(deadline: end + .milliseconds(100)) {
-        answer.give(.failed("no answer in time"))
-      }
+    let answer = FirstAnswer<ReachabilityAnswer>()
+    DispatchQueue(label: "baton.reachability").async { [self] in
+      let found = Self.connect(host, port, until: end)
+      isBusy.withLock { $0 = false }
+      answer.give(found)
     }
+    DispatchQueue.global().asyncAfter(deadline: end + .milliseconds(100)) { answer.give(.failed("no answer in time")) }
+    return await answer.value
   }
 
   private static func connect(_ host: String, _ port: UInt16, until end: DispatchTime) -> ReachabilityAnswer {
@@ -112,18 +109,4 @@ package final class TargetCheck: Sendable {
 /// The member above shadows it.
 private func connectSocket(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>?, _ length: socklen_t) -> Int32 {
   connect(descriptor, address, length)
-}
-
-/// Takes the first of several answers.
-private final class FirstAnswer: Sendable {
-  private let continuation: Mutex<CheckedContinuation<ReachabilityAnswer, Never>?>
-
-  init(_ continuation: CheckedContinuation<ReachabilityAnswer, Never>) { self.continuation = Mutex(continuation) }
-
-  func give(_ answer: ReachabilityAnswer) {
-    continuation.withLock { continuation in
-      defer { continuation = nil }
-      return continuation
-    }?.resume(returning: answer)
-  }
 }

@@ -44,6 +44,8 @@ package struct UPSProbe: Sendable {
   package init(_ settings: UPSSettings = UPSSettings(), command: SystemCommand = .system) {
     self.settings = settings
     self.command = command
+    // One that the owner named is there.
+    if case .named(let names) = settings.watched { seen = Set(names) }
   }
 
   /// Nil if there is no UPS: none is to be watched, this host has no `upsc`, or no `upsd` that lists any. A UPS that was

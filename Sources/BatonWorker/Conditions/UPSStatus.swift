@@ -20,9 +20,9 @@ package struct UPSStatus: Hashable, Sendable {
     }
   }
 
-  /// `OB` is on battery, whatever else it says; `OL` on line. Neither (`OFF`, `BYPASS` alone) says nothing of the power.
+  /// `OB` is on battery, whatever else it says, and so is `FSD`: the host is about to be switched off. `OL` is on line. Neither (`OFF`, `BYPASS` alone) says nothing of the power.
   package var power: PowerSource? {
-    if words.contains("OB") { return .battery }
+    if words.contains("OB") || words.contains("FSD") { return .battery }
     return words.contains("OL") ? .external : nil
   }
 

@@ -54,21 +54,20 @@ package struct LendingHours: Sendable {
     guard !isOpen(time.weekday, second: time.second),
       let opening = nextOpening(after: time.weekday, second: time.second)
     else { return nil }
-    return .outsideHours(until: settled(LocalTime(day: time.day + opening.days, second: opening.second)))
+    return .outsideHours(
+      until: settled(LocalTime(day: time.day + opening.days, second: opening.second), after: date))
   }
 
   /// When the host is open first around `time`, which does not exist where clocks go forward over it.
-  private func settled(_ time: LocalTime) -> Timestamp {
-    var date = calendar.date(time)
-    guard calendar.time(date) != time else { return date }
-    var steps = Self.longestChange
-    while !isOpen(at: date), steps > 0 { (date, steps) = (date + .seconds(60), steps - 1) }
-    while isOpen(at: date + .seconds(-60)), steps > 0 { (date, steps) = (date + .seconds(-60), steps - 1) }
+  private func settled(_ time: LocalTime, after now: Timestamp) -> Timestamp {
+    let nearest = calendar.date(time)
+    guard calendar.time(nearest) != time else { return nearest }
+    // The clock is changed by up to two hours, and by a day where a country moves over the date line.
+    var date = max(nearest + .seconds(-7200), now)
+    let end = nearest + .seconds(25 * 3600)
+    while !isOpen(at: date), date < end { date = date + .seconds(60) }
     return date
   }
-
-  /// Minutes. Clocks have been changed by up to two hours, and by a day where a country moved over the date line.
-  private static let longestChange = 25 * 60
 
   private func isOpen(at date: Timestamp) -> Bool {
     let time = calendar.time(date)

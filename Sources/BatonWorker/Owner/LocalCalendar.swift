@@ -61,7 +61,9 @@ package struct LocalCalendar: Sendable {
       var seconds = time_t(time.day * 86_400)
       var fields = tm()
       gmtime_r(&seconds, &fields)
-      fields.tm_sec = Int32(time.second)
+      // Hour and minute as the clock shows them: seconds since midnight are others on a day when it is changed.
+      (fields.tm_hour, fields.tm_min) = (Int32(time.second / 3600), Int32(time.second / 60 % 60))
+      fields.tm_sec = Int32(time.second % 60)
       fields.tm_isdst = -1
       return Timestamp(nanoseconds: Int64(mktime(&fields)) * 1_000_000_000)
     })

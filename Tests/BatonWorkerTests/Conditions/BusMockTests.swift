@@ -23,25 +23,25 @@
         let bus = SystemBus(command: mock.command, patience: .seconds(60))
         try await mock.start("power_profiles_daemon", as: "net.hadess.PowerProfiles")
         let probe = PowerProfileProbe(bus: bus)
-        #expect(await probe.read(at: .second(0))?.value == false)
+        #expect(await probe.read(at: .second(0)).value?.value == false)
         try await mock.set("ActiveProfile", "<'power-saver'>", of: .profiles)
-        #expect(await probe.read(at: .second(1))?.value == true)
+        #expect(await probe.read(at: .second(1)).value?.value == true)
 
-        #expect(await bus.logind(sessions: [], at: .second(0)) == nil, "not started")
+        #expect(await bus.logind(sessions: [], at: .second(0)).value == nil, "not started")
         try await mock.start("logind", as: "org.freedesktop.login1")
         try await mock.add("BlockInhibited", "<'sleep'>", to: .logind)
-        #expect(await bus.logind(sessions: [], at: .second(59)) == nil, "not asked again within a minute")
+        #expect(await bus.logind(sessions: [], at: .second(59)).value == nil, "not asked again within a minute")
         let awake = LogindAnswer.Hint(isIdle: false, since: nil)
-        #expect(await bus.logind(sessions: [], at: .second(60)) == LogindAnswer(host: awake))
+        #expect(await bus.logind(sessions: [], at: .second(60)).value == LogindAnswer(host: awake))
         try await mock.set("IdleHint", "<true>", of: .logind)
         try await mock.set("IdleSinceHint", "<uint64 1790000000000000>", of: .logind)
         let idle = LogindAnswer.Hint(isIdle: true, since: Timestamp(nanoseconds: 1_790_000_000_000_000_000))
-        #expect(await bus.logind(sessions: ["2"], at: .second(61)) == LogindAnswer(host: idle))
+        #expect(await bus.logind(sessions: ["2"], at: .second(61)).value == LogindAnswer(host: idle))
 
         try await mock.start("networkmanager", as: "org.freedesktop.NetworkManager")
-        #expect(await bus.networkCost(at: .second(0)) == nil, "this mock has no such property")
+        #expect(await bus.networkCost(at: .second(0)).value == nil, "this mock has no such property")
         try await mock.add("Metered", "<uint32 1>", to: .network)
-        #expect(await bus.networkCost(at: .second(60)) == .yes)
+        #expect(await bus.networkCost(at: .second(60)).value == .yes)
       }
     }
 
@@ -54,8 +54,8 @@
         let answer = await SystemBus(command: mock.command, patience: .seconds(60)).logind(
           sessions: ["2", "9"], at: .second(0))
         let hint = LogindAnswer.Hint(isIdle: true, since: Timestamp(nanoseconds: 5_000_000_000), isLocked: true)
-        #expect(answer?.sessions == ["2": hint])
-        #expect(answer?.isInhibited == true)
+        #expect(answer.value?.sessions == ["2": hint])
+        #expect(answer.value?.isInhibited == true)
       }
     }
 
@@ -105,8 +105,8 @@
     func noBus() async {
       let variables = ["DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/no/such/socket"]
       let bus = SystemBus(command: .system(with: variables), patience: .seconds(60))
-      #expect(await PowerProfileProbe(bus: bus).read(at: .second(0)) == nil)
-      #expect(await bus.logind(sessions: [], at: .second(0)) == nil)
+      #expect(await PowerProfileProbe(bus: bus).read(at: .second(0)).value == nil)
+      #expect(await bus.logind(sessions: [], at: .second(0)).value == nil)
       let watch = BusWatch(variables: variables) { _ in throw CancellationError() }
       let (events, inbox) = AsyncStream<BusWatch.Event>.makeStream()
       await watch.run { inbox.yield($0) }

@@ -72,6 +72,19 @@ struct ConditionMonitorTests {
     }
   }
 
+  @Test("what is read first counts as it is: nothing is assumed meanwhile")
+  func first() async throws {
+    try await MachineFolder.with(["proc/net/route": "Iface\tDestination", "proc/net/ipv6_route": ""]) { machine in
+      var settings = Self.settings(machine, [.network, .power])
+      settings.treatUnknownAs.power = .battery
+      let monitor = ConditionMonitor(settings, clocks: Self.clocks(MovingClock()), own: Self.idleOwn)
+      monitor.ownerSays(.accepting)
+      let conditions = await monitor.look()
+      #expect(conditions.network.value == .unavailable)
+      #expect(conditions.power.value == .external)
+    }
+  }
+
   @Test("a driver that does not answer makes what it says unknown, and nothing else waits for it")
   func hanging() async throws {
     try await MachineFolder.with(["sys/class/power_supply/AC/type": "Mains", "sys/class/power_supply/AC/online": "1"]) {

@@ -39,6 +39,19 @@ struct HysteresisTests {
     #expect(back.age == .zero && back.raw == "AC online=1")
   }
 
+  @Test("what goes further than what has lasted has to last by itself")
+  func steps() {
+    var thermal = Hysteresis<ThermalState>(returnAfter: .seconds(30)) { -($0 ?? .nominal).rawValue }
+    func read(_ state: ThermalState, _ second: Int) -> ThermalState? {
+      thermal.read(Reading(state, source: "test"), at: Self.second(second)).value
+    }
+    #expect(read(.critical, 0) == .critical)
+    for second in 1...30 { #expect(read(.serious, second) == .critical) }
+    #expect(read(.nominal, 31) == .serious)
+    #expect(read(.nominal, 60) == .serious)
+    #expect(read(.nominal, 61) == .nominal)
+  }
+
   @Test("a loss that is bridged counts once it has lasted, and its return at once if it did not")
   func bridged() {
     var network = Hysteresis<NetworkState>(returnAfter: .zero, lossAfter: .seconds(10)) {

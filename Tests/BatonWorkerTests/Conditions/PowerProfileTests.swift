@@ -10,7 +10,7 @@ struct PowerProfileTests {
     arguments: [("power-saver", true), ("balanced", false), ("performance", false), ("", nil)] as [(String, Bool?)])
   func profiles(name: String, isSaver: Bool?) async {
     let bus = SystemBus(command: SystemCommand { _, _ in .output("{\"type\":\"s\",\"data\":\"\(name)\"}") })
-    let reading = await PowerProfileProbe(bus: bus).read(at: .second(0))
+    let reading = await PowerProfileProbe(bus: bus).read(at: .second(0)).value
     #expect(reading == Reading(isSaver, source: "power-profiles-daemon", raw: name))
   }
 
@@ -20,17 +20,22 @@ struct PowerProfileTests {
     questions.respond = { arguments in
       arguments.contains("\(vendor).PowerProfiles") ? .output(#"{"type":"s","data":"power-saver"}"#) : .missing
     }
-    let reading = await PowerProfileProbe(bus: SystemBus(command: questions.command)).read(at: .second(0))
+    let reading = await PowerProfileProbe(bus: SystemBus(command: questions.command)).read(at: .second(0)).value
     #expect(reading?.value == true)
   }
 
-  @Test("without the service nobody says anything; with one that fails it is unknown")
+  @Test("without the service nobody says anything; one that is late is silent, and what it said holds for a while")
   func absence() async {
     func read(_ answer: SystemCommand.Answer) async -> Reading<Bool>? {
-      await PowerProfileProbe(bus: SystemBus(command: Questions(answer).command)).read(at: .second(0))
+      await PowerProfileProbe(bus: SystemBus(command: Questions(answer).command)).read(at: .second(0)).value
     }
     #expect(await read(.missing) == nil)
-    #expect(await read(.failed("no time"))?.raw == "no time")
-    #expect(await read(.failed("no time"))?.value == .some(nil))
+    #expect(await read(.failed("no time")) == nil)
+    var last = LastWord<Bool>()
+    #expect(last.take(.said(true), at: .second(0)) == true)
+    #expect(last.take(.silent, at: .second(149)) == true)
+    #expect(last.take(.silent, at: .second(150)) == nil)
+    #expect(last.take(.said(true), at: .second(200)) == true)
+    #expect(last.take(.absent, at: .second(201)) == nil)
   }
 }

@@ -80,7 +80,7 @@ struct SystemBusTests {
     arguments: [(0, nil), (1, true), (2, false), (3, true), (4, false)] as [(Int, Bool?)])
   func cost(number: Int, isMetered: Bool?) async {
     let bus = SystemBus(command: SystemCommand { _, _ in .output("{\"type\":\"u\",\"data\":\(number)}") })
-    let cost = await bus.networkCost(at: .second(0))
+    let cost = await bus.networkCost(at: .second(0)).value
     #expect(cost != nil)
     #expect(cost?.isMetered == isMetered)
   }
@@ -97,7 +97,7 @@ struct SystemBusTests {
       return .output(
         "{\"type\":\"b\",\"data\":true}\n{\"type\":\"t\",\"data\":7000000}\n{\"type\":\"b\",\"data\":true}")
     }
-    let answer = await SystemBus(command: questions.command).logind(sessions: ["2", "c1"], at: .second(0))
+    let answer = await SystemBus(command: questions.command).logind(sessions: ["2", "c1"], at: .second(0)).value
     let hint = LogindAnswer.Hint(isIdle: true, since: Timestamp(nanoseconds: 7_000_000_000), isLocked: true)
     let host = LogindAnswer.Hint(isIdle: false, since: nil)
     #expect(answer == LogindAnswer(host: host, isInhibited: true, sessions: ["2": hint]))
@@ -106,8 +106,8 @@ struct SystemBusTests {
 
   @Test("without logind there is no answer")
   func noLogind() async {
-    #expect(await SystemBus(command: Questions(.missing).command).logind(sessions: ["2"], at: .second(0)) == nil)
-    #expect(await SystemBus(command: Questions(.failed("x")).command).logind(sessions: [], at: .second(0)) == nil)
+    #expect(await SystemBus(command: Questions(.missing).command).logind(sessions: ["2"], at: .second(0)).value == nil)
+    #expect(await SystemBus(command: Questions(.failed("x")).command).logind(sessions: [], at: .second(0)).value == nil)
   }
 }
 

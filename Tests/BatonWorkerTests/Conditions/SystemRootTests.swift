@@ -1,4 +1,5 @@
 import BatonWorker
+import Foundation
 import Testing
 
 @Suite("Files of the system")
@@ -24,6 +25,11 @@ struct SystemRootTests {
       return
     }
     #expect(why.contains("/no/such/file"))
+    let folder = FileManager.default.temporaryDirectory.path + "/baton-\(UUID())"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    // What it leaves in its group is ended with it: the file would be there otherwise, and its pipe open.
+    let left = await SystemCommand.system.run(["sh", "-c", "(sleep 3600; touch \(folder)) & echo done"], .seconds(60))
+    #expect(left == .output("done\n"))
     let hung = await SystemCommand.system.run(["sleep", "3600"], .milliseconds(20))
     #expect(hung == .failed("sleep did not end within 0.02 seconds"))
   }

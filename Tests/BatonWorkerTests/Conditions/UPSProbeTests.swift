@@ -58,7 +58,7 @@ struct UPSPrint: Sendable {
     UPSPrint(status: "OB LB", charge: "12", power: .battery, battery: 12),
     UPSPrint(status: "OB LB", charge: nil, power: .battery, battery: 19),
     UPSPrint(status: "FSD OB LB", charge: "30", power: .battery, battery: 19),
-    UPSPrint(status: "FSD OL", charge: "100", power: .external, battery: 19),
+    UPSPrint(status: "FSD OL", charge: "100", power: .battery, battery: 19),
     UPSPrint(status: "OL OB", charge: "50", power: .battery, battery: 50),
     UPSPrint(status: "OL CAL DISCHRG", charge: "70", power: .external, battery: 70),
     UPSPrint(status: "BYPASS", charge: "70", power: nil, battery: 70),
@@ -177,10 +177,10 @@ struct UPSProbeTests {
     #expect(Set(script.takeAsked()) == ["upsc a@rack:3493", "upsc b@shed"])
   }
 
-  @Test("without upsc a named UPS is none as well")
+  @Test("without upsc a UPS that the owner named is unknown")
   func namedWithoutProgram() async {
     var probe = UPSProbe(UPSSettings(watched: .named(["a@rack"])), command: ScriptedCommand().command)
-    #expect(await probe.read(at: start) == nil)
+    #expect(await probe.read(at: start)?.power.raw.hasSuffix("upsc is gone") == true)
   }
 
   @Test("one of several on battery is battery, even beside one that does not answer; the lowest charge counts")
