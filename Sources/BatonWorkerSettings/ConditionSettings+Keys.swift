@@ -9,7 +9,7 @@ extension WorkerSettings {
     "idle.ioPressure", "idle.loadCalm", "idle.loadWindow", "idle.memoryPressure", "idle.otherLoad",
     "idle.readInputDevices", "labels", "network.lostAfter", "network.metered",
     "network.reachability.every", "network.reachability.failures", "network.reachability.patience",
-    "network.reachability.target", "network.requireDefaultRoute", "network.unmetered", "probes", "returnAfter.battery",
+    "network.reachability.target", "network.requireDefaultRoute", "network.unmetered", "power.fullMargin", "probes", "returnAfter.battery",
     "returnAfter.gpu", "returnAfter.lowPowerMode", "returnAfter.network", "returnAfter.power", "returnAfter.thermal",
     "systemRoot", "thermal.activeFloor", "thermal.assumedCritical", "thermal.criticalMargin", "thermal.fairMargin",
     "thermal.hysteresis", "thermal.seriousMargin", "thermal.throttleWindow", "treatUnknownAs.idle",
@@ -21,6 +21,7 @@ extension WorkerSettings {
     var conditions = ConditionSettings()
     if let probes = try probes(settings) { conditions.probes = probes }
     if let root = settings.text("systemRoot") { conditions.root = SystemRoot(root) }
+    try set(&conditions.fullMargin, settings.number("power.fullMargin", in: 0...100))
     conditions.treatUnknownAs = try unknown(settings)
     conditions.returnAfter = try delays(settings)
     conditions.ups = try ups(settings)

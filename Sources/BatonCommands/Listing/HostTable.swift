@@ -31,12 +31,20 @@ private func row(_ host: HostReport, _ now: Timestamp) -> [Cell] {
   let conditions = host.conditions
   return [
     Cell(host.name.rawValue), Cell(host.state.rawValue, host.state.colour),
-    Cell("\(host.usedSlots)/\(host.capabilities.slots)"), Cell(conditions.power.words { $0.rawValue }),
+    Cell("\(host.usedSlots)/\(host.capabilities.slots)"), Cell(conditions.powerWords),
     Cell(conditions.thermal.words { $0.name }), Cell(conditions.network.words { $0.rawValue }),
     Cell(conditions.isIdle.words { $0 ? "yes" : "no" }), Cell(conditions.gpus.words { String($0.count) }),
     Cell(host.version), Cell(host.lastSeenAt?.relative(to: now) ?? "-"),
     Cell(host.running.isEmpty ? "-" : host.running.map(\.rawValue).joined(separator: ", ")),
   ]
+}
+
+extension Conditions {
+  /// `external`, or `battery 62 %`.
+  fileprivate var powerWords: String {
+    let charge = power.value == .battery ? battery.value.map { " \($0) %" } : nil
+    return power.words { $0.rawValue } + (charge ?? "")
+  }
 }
 
 /// `baton hosts NAME`: everything that is known of one.

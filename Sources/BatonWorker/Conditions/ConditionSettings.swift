@@ -7,6 +7,9 @@ package struct ConditionSettings: Sendable {
   package var probes = Set(Probe.allCases)
   /// Where the system's files are found. Key `systemRoot`.
   package var root = SystemRoot()
+  /// So close to full, in per cent, a battery that drains beside a charger is how the machine works. Key
+  /// `power.fullMargin`.
+  package var fullMargin = 5
   package var treatUnknownAs = UnknownTreatment()
   package var returnAfter = ReturnDelays()
   package var ups = UPSSettings()

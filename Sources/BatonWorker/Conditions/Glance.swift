@@ -36,7 +36,7 @@ package struct Glance: Sendable {
 
   init(_ settings: ConditionSettings, ownTime: @escaping @Sendable () -> Duration?) {
     probes = settings.probes
-    power = PowerProbe(root: settings.root)
+    power = PowerProbe(root: settings.root, fullMargin: settings.fullMargin)
     platformProfile = PlatformProfileProbe(root: settings.root)
     thermal = ThermalProbe(root: settings.root, settings: settings.thermal)
     network = NetworkProbe(root: settings.root, settings: settings.network)
