@@ -78,6 +78,7 @@ let package = Package(
         "BatonModel", "BatonProtobuf", grpc, grpcTransport, protobuf,
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: strict),
+    .target(name: "BatonTelemetry", dependencies: ["BatonModel"], swiftSettings: strict),
     .target(
       name: "BatonCoordinator",
       dependencies: [
@@ -158,6 +159,8 @@ let package = Package(
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
+    .testTarget(
+      name: "BatonTelemetryTests", dependencies: ["BatonModel", "BatonTelemetry"], swiftSettings: strict),
     .testTarget(
       name: "BatonWorkerSettingsTests",
       dependencies: ["ContractRows", "BatonModel", "BatonSettings", "BatonWorker", "BatonWorkerSettings"],

@@ -56,6 +56,9 @@ extension EndToEnd {
       let port = try await fleet.baton("coordinator", "--data", data + "2", "--listen", fleet.address, "--http", "off")
       #expect(port.status == 75)
       #expect(port.errors.contains("\(fleet.address) is in use"), "\(port.errors)")
+      let up = try await fleet.baton("up", "--data", fleet.folder + "/up", "--listen", fleet.address, "--http", "off")
+      #expect(up.status == 75, "\(up)")
+      #expect(up.errors.contains("is in use"))
     }
 
     @Test("Nothing is listened on beyond loopback")

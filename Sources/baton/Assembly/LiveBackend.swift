@@ -74,7 +74,8 @@ struct LiveBackend: Backend {
         await embedded.coordinator.waitForAttachment()
         try await started(embedded.coordinator)
       }
-      try await group.waitForAll()
+      // Not `waitForAll`: it would wait for ever for a server that cannot listen to be ready.
+      for try await _ in group {}
     }
     try await embedded.store.close()
   }

@@ -1,0 +1,115 @@
+/// Writes protobuf fields in one pass into one array.
+///
+/// A nested message is written in place and its length put before it afterwards, in as few bytes as it takes: what comes
+/// out is what every other canonical encoder writes. Field numbers and types are those of
+/// https://github.com/open-telemetry/opentelemetry-proto/tree/v1.3.2, the wire format is
+/// https://protobuf.dev/programming-guides/encoding.
+package struct ProtobufWriter {
+  package private(set) var bytes: [UInt8] = []
+
+  /// The wire types that OTLP uses.
+  enum WireType: UInt64 {
+    case varint = 0
+    case fixed64 = 1
+    case delimited = 2
+    case fixed32 = 5
+  }
+
+  /// A field that is not written at its default, which is how proto3 writes a plain field.
+  mutating func field(_ number: Int, unlessZero value: UInt64) {
+    if value != 0 { member(number, varint: value) }
+  }
+
+  mutating func field(_ number: Int, unlessEmpty value: String) {
+    if !value.utf8.isEmpty { member(number, string: value) }
+  }
+
+  mutating func field(_ number: Int, unlessZeroFixed32 value: UInt32) {
+    guard value != 0 else { return }
+    tag(number, .fixed32)
+    little(value)
+  }
+
+  mutating func field(_ number: Int, unlessZeroFixed64 value: UInt64) {
+    if value != 0 { member(number, fixed64: value) }
+  }
+
+  /// A member of a `oneof`, or of an array: written even at its default, or it would not be there at all.
+  mutating func member(_ number: Int, varint value: UInt64) {
+    tag(number, .varint)
+    varint(value)
+  }
+
+  mutating func member(_ number: Int, fixed64 value: UInt64) {
+    tag(number, .fixed64)
+    little(value)
+  }
+
+  mutating func member(_ number: Int, string value: String) {
+    tag(number, .delimited)
+    var value = value
+    value.withUTF8 {
+      varint(UInt64($0.count))
+      bytes.append(contentsOf: $0)
+    }
+  }
+
+  mutating func member(_ number: Int, bytes value: [UInt8]) {
+    tag(number, .delimited)
+    varint(UInt64(value.count))
+    bytes.append(contentsOf: value)
+  }
+
+  /// A nested message: present even when `body` writes nothing.
+  mutating func message(_ number: Int, _ body: (inout Self) -> Void) {
+    tag(number, .delimited)
+    let start = bytes.count
+    bytes.append(0)
+    body(&self)
+    setLength(bytes.count - start - 1, at: start)
+  }
+
+  private mutating func setLength(_ length: Int, at start: Int) {
+    guard length > 0x7f else {
+      bytes[start] = UInt8(length)
+      return
+    }
+    var prefix = ProtobufWriter()
+    prefix.varint(UInt64(length))
+    bytes.replaceSubrange(start...start, with: prefix.bytes)
+  }
+
+  private mutating func tag(_ number: Int, _ type: WireType) { varint(UInt64(number) << 3 | type.rawValue) }
+
+  private mutating func varint(_ value: UInt64) {
+    var rest = value
+    while rest > 0x7f {
+      bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    bytes.append(UInt8(rest))
+  }
+
+  private mutating func little<Value: FixedWidthInteger>(_ value: Value) {
+    withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
+  }
+}
+
+/// A value that is one OTLP message. Two are equal when their bytes are: Swift's own `==` takes `é` for `e` with an
+/// accent, and 0.0 for -0.0, which are other bytes.
+package protocol OTLPMessage: Hashable, Sendable {
+  /// Writes the fields after whatever `writer` has already.
+  func write(to writer: inout ProtobufWriter)
+}
+
+extension OTLPMessage {
+  /// The message as protobuf, without a length before it.
+  package var protobuf: [UInt8] {
+    var writer = ProtobufWriter()
+    write(to: &writer)
+    return writer.bytes
+  }
+
+  package static func == (left: Self, right: Self) -> Bool { left.protobuf == right.protobuf }
+  package func hash(into hasher: inout Hasher) { hasher.combine(protobuf) }
+}

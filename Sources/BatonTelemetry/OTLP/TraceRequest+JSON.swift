@@ -1,0 +1,78 @@
+internal import BatonModel
+
+// https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding: lowerCamelCase, ids in hex, enums as integers, and,
+// as in every protobuf JSON, 64-bit integers as strings and what is at its default left out.
+
+extension TraceRequest {
+  /// The request as OTLP JSON on one line, for files and the console.
+  package var json: String {
+    var writer = JSONWriter()
+    writer.object {
+      $0.array("resourceSpans", [self]) { request, json in
+        json.field("resource") { $0.array("attributes", request.resource.attributes, Self.attribute) }
+        json.array("scopeSpans", [request]) { request, json in
+          json.field("scope") {
+            $0.field("name", unlessEmpty: Names.scope)
+            $0.field("version", unlessEmpty: request.version)
+          }
+          json.array("spans", request.spans, Self.span)
+        }
+      }
+    }
+    return writer.text
+  }
+
+  private static func span(_ span: SpanRecord, to json: inout JSONWriter) {
+    json.field("traceId", unlessEmpty: span.trace.description)
+    json.field("spanId", unlessEmpty: span.id.description)
+    json.field("traceState", unlessEmpty: span.traceState)
+    json.field("parentSpanId", unlessEmpty: span.parent?.description ?? "")
+    json.field("name", unlessEmpty: span.name)
+    json.field("kind", unlessZero: span.kind.rawValue)
+    json.field("startTimeUnixNano", unlessZero64: span.start.sinceEpoch)
+    json.field("endTimeUnixNano", unlessZero64: span.end.sinceEpoch)
+    json.array("attributes", span.attributes, attribute)
+    json.array("events", span.events, event)
+    json.array("links", span.links, link)
+    status(span.status, to: &json)
+    json.field("flags", unlessZero: UInt64(span.flags.rawValue))
+  }
+
+  private static func status(_ status: SpanStatus, to json: inout JSONWriter) {
+    guard status.code != 0 else { return }
+    json.field("status") {
+      $0.field("message", unlessEmpty: status.message)
+      $0.field("code", unlessZero: status.code)
+    }
+  }
+
+  private static func event(_ event: SpanEvent, to json: inout JSONWriter) {
+    json.field("timeUnixNano", unlessZero64: event.time.sinceEpoch)
+    json.field("name", unlessEmpty: event.name)
+    json.array("attributes", event.attributes, attribute)
+  }
+
+  private static func link(_ link: SpanLink, to json: inout JSONWriter) {
+    json.field("traceId", unlessEmpty: link.trace.description)
+    json.field("spanId", unlessEmpty: link.span.description)
+    json.field("traceState", unlessEmpty: link.traceState)
+    json.array("attributes", link.attributes, attribute)
+    json.field("flags", unlessZero: UInt64(link.flags.rawValue))
+  }
+
+  private static func attribute(_ attribute: Attribute, to json: inout JSONWriter) {
+    json.field("key", unlessEmpty: attribute.key)
+    json.field("value") { value(attribute.value, to: &$0) }
+  }
+
+  private static func value(_ value: AttributeValue, to json: inout JSONWriter) {
+    switch value {
+    case .string(let value): json.member("stringValue", JSONWriter.quoted(value))
+    case .bool(let value): json.member("boolValue", value ? "true" : "false")
+    case .int(let value): json.member("intValue", "\"\(value)\"")
+    case .double(let value): json.member("doubleValue", JSONWriter.number(value))
+    case .strings, .bools, .ints, .doubles:
+      json.field("arrayValue") { $0.array("values", value.elements ?? [], Self.value) }
+    }
+  }
+}

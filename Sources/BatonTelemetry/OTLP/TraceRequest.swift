@@ -1,0 +1,68 @@
+internal import BatonModel
+
+/// An `ExportTraceServiceRequest`: many spans of one resource and of the scope `baton`.
+package struct TraceRequest: OTLPMessage {
+  package var resource: Resource
+  package var spans: [SpanRecord]
+  /// The version of the scope.
+  package var version: String
+
+  package init(resource: Resource, spans: [SpanRecord], version: String = BatonVersion.current) {
+    (self.resource, self.spans, self.version) = (resource, spans, version)
+  }
+}
+
+extension TraceRequest {
+  package func write(to writer: inout ProtobufWriter) {
+    writer.message(1) {
+      $0.message(1) { resource.write(to: &$0) }
+      $0.message(2) {
+        $0.message(1) {
+          $0.field(1, unlessEmpty: Names.scope)
+          $0.field(2, unlessEmpty: version)
+        }
+        $0.messages(2, spans)
+      }
+    }
+  }
+}
+
+/// An `ExportTraceServiceResponse`, or the one for metrics, which has the same fields.
+package struct ExportResponse: Hashable, Sendable {
+  /// What the backend did not take of an accepted request.
+  package struct PartialSuccess: Hashable, Sendable {
+    package var rejected: Int64
+    package var message: String
+
+    package init(rejected: Int64 = 0, message: String = "") { (self.rejected, self.message) = (rejected, message) }
+  }
+
+  /// Nil when everything was taken.
+  package var partialSuccess: PartialSuccess?
+
+  /// Skips fields that it does not know; of a field that comes twice the last one counts, and messages are merged, as
+  /// protobuf wants it. Throws if the bytes are not protobuf.
+  package init(protobuf bytes: [UInt8]) throws(ProtobufError) {
+    var reader = ProtobufReader(bytes[...])
+    while let (number, value) = try reader.next() {
+      guard number == 1, case .delimited(let body) = value else { continue }
+      var partial = partialSuccess ?? PartialSuccess()
+      try partial.merge(body)
+      partialSuccess = partial
+    }
+  }
+}
+
+extension ExportResponse.PartialSuccess {
+  /// Fields 1 (a number) and 2 (a text); `google.rpc.Status`, the body of a refusal, has the same two.
+  mutating func merge(_ body: ArraySlice<UInt8>) throws(ProtobufError) {
+    var reader = ProtobufReader(body)
+    while let (number, value) = try reader.next() {
+      switch (number, value) {
+      case (1, .varint(let value)): rejected = Int64(bitPattern: value)
+      case (2, .delimited(let bytes)): message = try reader.text(bytes)
+      default: continue
+      }
+    }
+  }
+}

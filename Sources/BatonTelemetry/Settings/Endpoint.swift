@@ -1,0 +1,29 @@
+/// The URLs of an OTLP backend; https://opentelemetry.io/docs/specs/otel/protocol/exporter/#endpoint-urls-for-otlphttp.
+enum Endpoint {
+  /// Whether `text` is an http or https URL with a host, and nothing that no URL has.
+  static func isValid(_ text: String) -> Bool {
+    let lowered = text.lowercased()
+    guard let scheme = ["http://", "https://"].first(where: lowered.hasPrefix) else { return false }
+    let rest = lowered.dropFirst(scheme.count)
+    let authority = rest.prefix { !"/?#".contains($0) }
+    let address = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+    return isHostAndPort(address) && rest.utf8.allSatisfy { (0x21...0x7e).contains($0) }
+  }
+
+  /// A name or an address, an IPv6 one in brackets, and perhaps a port.
+  private static func isHostAndPort(_ text: Substring) -> Bool {
+    let hostEnd =
+      text.hasPrefix("[") ? text.firstIndex(of: "]").map { text.index(after: $0) } : text.firstIndex(of: ":")
+    let port = hostEnd.map { text[$0...] } ?? ""
+    guard !text.isEmpty, hostEnd != text.startIndex, !text.hasPrefix("[") || hostEnd != nil else { return false }
+    return port.isEmpty || port.first == ":" && UInt16(port.dropFirst()) != nil
+  }
+
+  /// `path` after the path of `base`, with one slash between, before a query if there is one.
+  static func appending(_ path: String, to base: String) -> String {
+    let end = base.firstIndex { "?#".contains($0) } ?? base.endIndex
+    var front = base[..<end]
+    while front.hasSuffix("/") { front.removeLast() }
+    return "\(front)/\(path)\(base[end...])"
+  }
+}

@@ -1,0 +1,72 @@
+internal import BatonModel
+
+extension SignalSettings {
+  /// Each variable of the signal's own goes before the general one, and replaces it whole.
+  init(_ signal: Signal, from reader: inout EnvironmentReader) {
+    self.init(signal: signal)
+    let found = Self.endpoint(of: signal, from: &reader)
+    endpoint = found ?? endpoint
+    exporters = Self.exporters(of: signal, from: &reader) ?? (found == nil ? [] : [.otlp])
+    headers = Self.headers(reader.name("HEADERS", of: signal), from: &reader)
+    compression = reader.choice(reader.name("COMPRESSION", of: signal), otherwise: compression)
+    timeout = reader.timeout(reader.name("TIMEOUT", of: signal), otherwise: timeout)
+    certificate = reader.text(reader.name("CERTIFICATE", of: signal))
+    Self.checkProtocol(reader.name("PROTOCOL", of: signal), from: &reader)
+  }
+
+  /// Nil if none is set that can be read.
+  private static func endpoint(of signal: Signal, from reader: inout EnvironmentReader) -> String? {
+    if let own = url("OTEL_EXPORTER_OTLP_\(signal.rawValue)_ENDPOINT", from: &reader) { return own }
+    return url("OTEL_EXPORTER_OTLP_ENDPOINT", from: &reader).map { Endpoint.appending(signal.path, to: $0) }
+  }
+
+  private static func url(_ name: String, from reader: inout EnvironmentReader) -> String? {
+    guard let text = reader.text(name) else { return nil }
+    if Endpoint.isValid(text) { return text }
+    reader.warn(name, "not an http or https URL with a host; it counts as unset")
+    return nil
+  }
+
+  /// Nil if none is named that there is; empty for `none`.
+  private static func exporters(of signal: Signal, from reader: inout EnvironmentReader) -> [Exporter]? {
+    let name = "OTEL_\(signal.rawValue)_EXPORTER"
+    let words = (reader.text(name) ?? "").split(separator: ",").map(\.trimmed).filter { !$0.isEmpty }
+    var exporters: [Exporter] = []
+    for word in words where word != "none" {
+      if let exporter = signal.exporters.first(where: { $0.rawValue == word }) {
+        if !exporters.contains(exporter) { exporters.append(exporter) }
+      } else {
+        let known = signal.exporters.map(\.rawValue).joined(separator: ", ")
+        reader.warn(name, "\(reader.quote(word)) is not one of \(known), none; it is left out")
+      }
+    }
+    guard words.contains("none") else { return exporters.isEmpty ? nil : exporters }
+    if words.contains(where: { $0 != "none" }) { reader.warn(name, "`none` beside others; nothing is exported") }
+    return []
+  }
+
+  private static func headers(_ name: String, from reader: inout EnvironmentReader) -> [Header] {
+    var headers: [Header] = []
+    for (index, pair) in KeyValueList.pairs(reader.text(name) ?? "").enumerated() {
+      if let pair, KeyValueList.isToken(pair.key), KeyValueList.isFieldValue(pair.value) {
+        headers.append(Header(pair.key, pair.value))
+      } else {
+        reader.warn(name, "entry \(index + 1) is not a header as `name=value` with percent-encoding; it is left out")
+      }
+    }
+    return headers
+  }
+
+  private static func checkProtocol(_ name: String, from reader: inout EnvironmentReader) {
+    guard let text = reader.text(name), text != "http/protobuf" else { return }
+    reader.warn(name, "\(reader.quote(text)) is not supported, only http/protobuf, which is used")
+  }
+}
+
+extension EnvironmentReader {
+  /// The signal's own variable if it is set, else the general one.
+  fileprivate func name(_ option: String, of signal: SignalSettings.Signal) -> String {
+    let own = "OTEL_EXPORTER_OTLP_\(signal.rawValue)_\(option)"
+    return text(own) == nil ? "OTEL_EXPORTER_OTLP_\(option)" : own
+  }
+}

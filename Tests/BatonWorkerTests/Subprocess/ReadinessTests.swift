@@ -1,0 +1,30 @@
+import BatonModel
+import BatonWorker
+import Foundation
+import Testing
+
+@Suite("Waiting for a descriptor", .timeLimit(.minutes(1)))
+struct ReadinessTests {
+  @Test("a wait that begins in a cancelled task ends at once")
+  func cancelledBefore() async throws {
+    let place = FileManager.default.temporaryDirectory.path + "/baton-\(UUID().uuidString.prefix(8)).sock"
+    let desk = OwnerDesk(
+      hours: .always, folder: FileManager.default.temporaryDirectory.path, clock: { Self.now }, listener: { _ in })
+    for _ in 0..<20 {
+      let task = Task {
+        while !Task.isCancelled { await Task.yield() }
+        // It waits for connections, which never come.
+        try await OwnerSocket(
+          at: OwnerSocketPath(setting: place, name: "desk", environment: [:], user: geteuid()), desk: desk,
+          status: { preconditionFailure("nobody asks") }, warn: { _ in }
+        ).run()
+      }
+      task.cancel()
+      try await task.value
+    }
+    #expect(!FileManager.default.fileExists(atPath: place))
+  }
+
+  private static let now = Now(
+    instant: Instant(nanoseconds: 0), date: Timestamp(nanoseconds: 0), steady: Timestamp(nanoseconds: 0))
+}
