@@ -78,6 +78,37 @@ struct OtherLoadTests {
     }
   }
 
+  @Test("a worker that a cpuLimit moved to a leaf counts its commands beside it as its own")
+  func pressureBesideLimitedWork() throws {
+    let own = "sys/fs/cgroup/system.slice/baton.service"
+    let files = [
+      "proc/self/cgroup": "0::/system.slice/baton.service/worker", "\(own)/io.pressure": IdleFiles.pressure(70),
+      "\(own)/worker/io.pressure": IdleFiles.pressure(0), "\(own)/limited": MachineFolder.folder,
+      "proc/pressure/io": IdleFiles.pressure(70),
+    ]
+    try IdleBench.with(IdleFiles.bare + IdleFiles.seat + files) { bench in
+      bench.isWorking = true
+      try bench.pass(15)
+      #expect(bench.isIdle == true, "\(bench.raw)")
+    }
+  }
+
+  @Test("numbers that no machine has are not understood")
+  func absurd() throws {
+    try MachineFolder.with(["proc/stat": "cpu  9223372036854775807 9223372036854775807 1 1 1 1 1 1"]) { machine in
+      var probe = IdleProbe(root: machine.root, ownTime: { .zero })
+      for second in 0..<15 {
+        guard
+          case .unknown = probe.read(
+            at: Instant(nanoseconds: Int64(second) * 1_000_000_000), date: Timestamp(nanoseconds: 0))
+        else {
+          Issue.record("it was understood")
+          return
+        }
+      }
+    }
+  }
+
   @Test("of pressure beside own work, only what the own control group did not wait for counts")
   func pressureBesideOwnWork() throws {
     let own = "sys/fs/cgroup/system.slice/baton.service"
