@@ -20,6 +20,9 @@ let protobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swif
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
+let context: Target.Dependency = .product(name: "ServiceContextModule", package: "swift-service-context")
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 
 let package = Package(
   name: "baton",
@@ -35,9 +38,14 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(
       url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
+    .package(url: "https://github.com/apple/swift-service-context", from: "1.5.1"),
     .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
@@ -45,6 +53,7 @@ let package = Package(
     .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
   ],
@@ -78,22 +87,38 @@ let package = Package(
         "BatonModel", "BatonProtobuf", grpc, grpcTransport, protobuf,
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: strict),
-    .target(name: "BatonTelemetry", dependencies: ["BatonModel"], swiftSettings: strict),
+    .target(
+      name: "BatonTelemetry", dependencies: ["BatonModel", tracing, context, metrics, logging], swiftSettings: strict),
+    .systemLibrary(
+      name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+    .target(
+      name: "BatonExporter",
+      dependencies: [
+        "BatonModel", "BatonTelemetry", "CZlib", lifecycle, logging,
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ], swiftSettings: strict),
     .target(
       name: "BatonCoordinator",
       dependencies: [
-        "BatonModel", "BatonSpec", "BatonStore", "BatonProtobuf", "BatonWire", grpc, grpcTransport, protobuf, lifecycle,
-        logging,
+        "BatonModel", "BatonSpec", "BatonStore", "BatonProtobuf", "BatonWire", "BatonTelemetry", "BatonHTTP", grpc,
+        grpcTransport, protobuf, lifecycle, logging, metrics,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
+      ], swiftSettings: strict),
+    .target(
+      name: "BatonHTTP",
+      dependencies: [
+        "BatonWire", lifecycle, logging, .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HTTPTypes", package: "swift-http-types"), .product(name: "NIOCore", package: "swift-nio"),
       ], swiftSettings: strict),
     .target(name: "CBatonProcess"),
     .target(
       name: "BatonWorker",
       dependencies: [
-        "BatonModel", "BatonHandler", "BatonProtobuf", "BatonWire", "CBatonProcess", grpc, grpcTransport, protobuf,
-        lifecycle,
-        signals, logging,
+        "BatonModel", "BatonHandler", "BatonProtobuf", "BatonWire", "BatonTelemetry", "CBatonProcess", grpc,
+        grpcTransport, protobuf, lifecycle, signals, logging, tracing, context, metrics,
         .product(name: "Subprocess", package: "swift-subprocess"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: strict),
@@ -104,21 +129,21 @@ let package = Package(
     .target(
       name: "BatonCommands",
       dependencies: [
-        "BatonModel", "BatonSpec", "BatonStore", "BatonCoordinator",
+        "BatonModel", "BatonSpec", "BatonStore", "BatonTelemetry", "BatonCoordinator",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),
     .executableTarget(
       name: "baton",
       dependencies: [
         "BatonModel", "BatonSettings", "BatonStore", "BatonWire", "BatonCoordinator", "BatonWorker",
-        "BatonWorkerSettings", "BatonCommands", lifecycle, signals, logging,
-        .product(name: "SystemPackage", package: "swift-system"),
+        "BatonWorkerSettings", "BatonCommands", "BatonTelemetry", "BatonExporter", lifecycle, signals, logging, tracing,
+        metrics, .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: strict),
     .executableTarget(
       name: "baton-worker",
       dependencies: [
-        "BatonModel", "BatonSpec", "BatonSettings", "BatonWire", "BatonWorker", "BatonWorkerSettings", lifecycle,
-        signals, logging,
+        "BatonModel", "BatonSpec", "BatonSettings", "BatonWire", "BatonWorker", "BatonWorkerSettings", "BatonTelemetry",
+        "BatonExporter", "BatonHTTP", lifecycle, signals, logging, tracing, metrics,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),
     .executableTarget(
@@ -137,14 +162,18 @@ let package = Package(
     .testTarget(name: "BatonModelTests", dependencies: ["ContractRows", "BatonModel"], swiftSettings: strict),
     .testTarget(
       name: "BatonCoordinatorTests",
-      dependencies: ["ContractRows", "BatonModel", "BatonSpec", "BatonStore", "BatonCoordinator"],
+      dependencies: [
+        "ContractRows", "BatonModel", "BatonSpec", "BatonStore", "BatonTelemetry", "BatonCoordinator", logging, metrics,
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "BatonWireTests", dependencies: ["BatonModel", "BatonProtobuf", "BatonWire", protobuf],
       swiftSettings: strict),
     .testTarget(
       name: "BatonTests",
-      dependencies: ["ContractRows", "BatonModel", "BatonSpec", "BatonStore", "BatonCoordinator", "BatonCommands"],
+      dependencies: [
+        "ContractRows", "BatonModel", "BatonSpec", "BatonStore", "BatonTelemetry", "BatonCoordinator", "BatonCommands",
+      ],
       exclude: ["Golden"], swiftSettings: strict),
     .testTarget(
       name: "BatonStoreTests",
@@ -160,7 +189,16 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "BatonTelemetryTests", dependencies: ["BatonModel", "BatonTelemetry"], swiftSettings: strict),
+      name: "BatonTelemetryTests",
+      dependencies: ["ContractRows", "BatonModel", "BatonTelemetry", tracing, context, metrics, logging],
+      swiftSettings: strict),
+    .testTarget(
+      name: "BatonExporterTests",
+      dependencies: [
+        "BatonModel", "BatonTelemetry", "BatonExporter", tracing, logging,
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ], swiftSettings: strict),
     .testTarget(
       name: "BatonWorkerSettingsTests",
       dependencies: ["ContractRows", "BatonModel", "BatonSettings", "BatonWorker", "BatonWorkerSettings"],

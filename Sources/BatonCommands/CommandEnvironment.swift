@@ -64,6 +64,9 @@ package struct CommandEnvironment: Sendable {
 
   @TaskLocal static var injected: CommandEnvironment?
 
+  /// The span that the command was started in, as `TRACEPARENT` says; one that cannot be read counts as none.
+  var submitterSpan: TraceContext? { variable("TRACEPARENT").flatMap(TraceContext.init(traceparent:)) }
+
   /// The variable's value; nil also if it is empty, as the XDG base directory specification and NO_COLOR have it.
   func variable(_ name: String) -> String? { variables[name].flatMap { $0.isEmpty ? nil : $0 } }
 }

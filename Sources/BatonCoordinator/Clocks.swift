@@ -1,5 +1,6 @@
 package import BatonModel
 package import BatonStore
+package import BatonTelemetry
 
 /// Where time comes from; tests bring their own.
 package struct Clocks: Sendable {
@@ -31,11 +32,18 @@ package struct CoordinatorSettings: Sendable {
   package var permittedIdentifiers: [IdentifierPattern]
   package var retention: RetentionLimits
   package var version: String
+  /// Which requests are traced.
+  package var sampler: Sampler
+  /// Where their spans go; nil if they go nowhere.
+  package var spans: SpanDelivery?
 
   package init(
     leaseTerm: Duration = .seconds(15), embeddedHost: HostName? = nil, permittedIdentifiers: [IdentifierPattern] = [],
-    retention: RetentionLimits = RetentionLimits(), version: String = BatonVersion.current
+    retention: RetentionLimits = RetentionLimits(), version: String = BatonVersion.current,
+    sampler: Sampler = Sampler(), spans: SpanDelivery? = nil
   ) {
+    self.sampler = sampler
+    self.spans = spans
     self.leaseTerm = leaseTerm
     self.embeddedHost = embeddedHost
     self.permittedIdentifiers = permittedIdentifiers

@@ -19,12 +19,15 @@ extension Coordinator {
   /// Starts what can be started now; false if nothing could.
   private func dispatchOnce() async throws -> Bool {
     try await learnDefinitions()
-    let reservations = state.withLock { $0.dispatcher.reserveReady(limit: Self.claimLimit) }
+    let (reservations, waits) = state.withLock { state in
+      (state.dispatcher.reserveReady(limit: Self.claimLimit), state.dispatcher.waits)
+    }
     guard !reservations.isEmpty else { return false }
     let claims = reservations.map { reservation in
       Claim(
         requirementClass: reservation.requirementClass, host: reservation.host, incarnation: reservation.incarnation,
-        places: reservation.places.map { Claim.Place(gpus: $0, spanID: .randomSpanID()) })
+        places: reservation.places.map { Claim.Place(gpus: $0, spanID: .randomSpanID()) },
+        history: waits[reservation.requirementClass])
     }
     let answers: [ClaimAnswer]
     do {
@@ -162,6 +165,7 @@ extension Coordinator {
       do {
         try await saveClock()
         try await keepPace(&keptPace)
+        if let spans = settings.spans { try await dropOldSpans(spans) }
         while try await store.prune(settings.retention, at: now().moment) {
           try await clocks.sleep(.milliseconds(50))
         }

@@ -15,7 +15,7 @@ extension Coordinator {
     }
     let applied = try await translating {
       try await self.store.apply(
-        definitions, seeds: definitions.map { _ in .new() }, at: self.now().moment)
+        definitions, seeds: definitions.map { _ in .new(under: nil, settings.sampler) }, at: self.now().moment)
     }
     let stored = try await store.definitions()
     state.withLock { state in
@@ -97,7 +97,8 @@ extension Coordinator {
 
   package func cancel(_ selection: RequestSelection, by principal: String) async throws -> [Cancellation] {
     let cancellations = try await translating {
-      try await self.store.cancel(selection, by: principal, at: self.now().moment)
+      try await self.store.cancel(
+        selection, by: principal, histories: self.state.withLock { $0.dispatcher.waits }, at: self.now().moment)
     }
     decide { state in
       cancellations.flatMap { cancellation -> [Dispatcher.Effect] in

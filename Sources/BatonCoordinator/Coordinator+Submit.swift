@@ -86,7 +86,10 @@ extension Coordinator.State {
     let offer = SubmissionOffer.Offer(
       host: reservation.host, incarnation: reservation.incarnation, gpus: reservation.places[0],
       spanID: .randomSpanID())
-    return .offered(SubmissionOffer(submission: submission, definition: stored.id, host: offer), reservation)
+    return .offered(
+      SubmissionOffer(
+        submission: submission, definition: stored.id, host: offer, history: dispatcher.waits[requirementClass]),
+      reservation)
   }
 
   /// Every obstacle of the fleet and its hosts, with times on the wall clock.

@@ -105,6 +105,7 @@ package final class Coordinator: Sendable {
       }
       group.addTask { try await self.promotionLoop() }
       group.addTask { try await self.housekeepingLoop() }
+      if let spans = settings.spans { group.addTask { try await self.deliverSpans(spans) } }
       dispatchSignal.raise()
       try await group.next()
       group.cancelAll()

@@ -1,3 +1,4 @@
+import BatonHTTP
 package import BatonWire
 import GRPCCore
 import GRPCNIOTransportHTTP2Posix
@@ -47,7 +48,7 @@ package struct CoordinatorServer: Service {
     let server = GRPCServer(
       transport: .http2NIOPosix(address: Self.address(grpc), transportSecurity: .plaintext, config: Self.config),
       services: [WorkersService(coordinator: coordinator), OperatorsService(api: coordinator)],
-      interceptors: [TokenInterceptor(token: token)])
+      interceptors: [TokenInterceptor(token: token), SubmitterInterceptor()])
     // Each task says whether the service is over when it is.
     try await withThrowingTaskGroup(of: Bool.self) { group in
       group.addTask { try await serve(server) }
@@ -65,6 +66,7 @@ package struct CoordinatorServer: Service {
       defer { group.cancelAll() }
       while let isOver = try await group.next(), !isOver {}
     }
+    await coordinator.deliverRest()
   }
 
   private func serve(_ server: GRPCServer<HTTP2ServerTransport.Posix>) async throws -> Bool {

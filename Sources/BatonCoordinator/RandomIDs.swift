@@ -1,4 +1,5 @@
 package import BatonModel
+package import BatonTelemetry
 
 extension [UInt8] {
   /// Eight random bytes, not all zero, as W3C Trace Context asks for.
@@ -14,9 +15,11 @@ extension [UInt8] {
 }
 
 extension TraceContext {
-  /// A new trace, or a new span in the submitter's.
-  package static func new(under parent: TraceContext? = nil) -> TraceContext {
-    TraceContext(
-      traceID: parent?.traceID ?? .random(count: 16), spanID: .randomSpanID(), isSampled: parent?.isSampled ?? true)
+  /// A new trace, or a new span in the submitter's. Whether it is sampled is drawn here, once for the whole request.
+  package static func new(under parent: TraceContext? = nil, _ sampler: Sampler = Sampler()) -> TraceContext {
+    var trace = TraceContext(
+      traceID: parent?.traceID ?? .random(count: 16), spanID: .randomSpanID(), isSampled: true)
+    trace.isSampled = sampler.samples(TraceID(of: trace), parentIsSampled: parent?.isSampled)
+    return trace
   }
 }

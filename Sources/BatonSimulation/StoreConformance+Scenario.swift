@@ -90,12 +90,12 @@ package struct StoreScenario {
 
   mutating func claim(
     _ definition: DefinitionID, _ priority: Priority = .background, places: Int = 1, on host: HostName = host,
-    _ process: Incarnation = process
+    _ process: Incarnation = process, history: WaitHistory? = nil
   ) async throws -> ClaimAnswer {
     let wanted = (0..<places).map { _ in Claim.Place(gpus: [], spanID: drawSpan()) }
     let claim = Claim(
       requirementClass: RequirementClass(definition: definition, priority: priority), host: host, incarnation: process,
-      places: wanted)
+      places: wanted, history: history)
     return try require(try await store.claim([claim], at: now).first, "claim's answer")
   }
 

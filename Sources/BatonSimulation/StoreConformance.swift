@@ -4,7 +4,7 @@ package import BatonStore
 /// throws names what was broken.
 ///
 /// ```
-/// for promise in StoreConformance.cases { try await promise.run { try SQLiteStore.inMemory() } }
+/// for promise in StoreConformance.cases { try await promise.run { try SQLiteStore.inMemory(queuesSpans: $0) } }
 /// ```
 package struct StoreConformance {
   package struct Case: Sendable, CustomStringConvertible {
@@ -12,21 +12,25 @@ package struct StoreConformance {
     package let name: String
     /// The rows of the contract that it proves for a store.
     package let rows: [Int]
+    /// Its store was opened to queue spans.
+    let queuesSpans: Bool
     private let body: @Sendable (inout StoreScenario) async throws -> Void
 
     init(
-      _ name: String, rows: [Int] = [], _ body: @escaping @Sendable (inout StoreScenario) async throws -> Void
+      _ name: String, rows: [Int] = [], queuesSpans: Bool = false,
+      _ body: @escaping @Sendable (inout StoreScenario) async throws -> Void
     ) {
       self.name = name
       self.rows = rows
+      self.queuesSpans = queuesSpans
       self.body = body
     }
 
     package var description: String { name }
 
-    /// `makeStore` makes a new, empty store with the default limits.
-    package func run(_ makeStore: () async throws -> any Store) async throws {
-      var scenario = StoreScenario(try await makeStore())
+    /// `makeStore` makes a new, empty store with the default limits, which queues spans if it is told to.
+    package func run(_ makeStore: (_ queuesSpans: Bool) async throws -> any Store) async throws {
+      var scenario = StoreScenario(try await makeStore(queuesSpans))
       do { try await body(&scenario) } catch let error as Violation { throw error } catch {
         throw Violation(description: "\(name): the store threw \(error)")
       }
@@ -41,7 +45,7 @@ package struct StoreConformance {
   package static let cases: [Case] =
     definitions + submitting + waiting + failing + clocks + dates + repeating + chains + pokes + pokeSpacing
     + refreshing + dispatching + evictions + simulating + checkpoints + endings + allowances + items + hosts
-    + cancelling + retrying + reading + explaining + retention
+    + cancelling + retrying + reading + explaining + retention + spans
 }
 
 /// Throws unless both are equal.

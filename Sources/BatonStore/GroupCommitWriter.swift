@@ -15,9 +15,9 @@ final class GroupCommitWriter: Sendable {
   let failures: AsyncStream<StoreError>
   private let reportFailure: AsyncStream<StoreError>.Continuation
 
-  init(_ database: any DatabaseWriter, limits: StoreLimits, cache: DefinitionCache) {
+  init(_ database: any DatabaseWriter, limits: StoreLimits, cache: DefinitionCache, queuesSpans: Bool) {
     self.database = database
-    connection = WriterConnection(limits: limits, cache: cache)
+    connection = WriterConnection(limits: limits, cache: cache, queuesSpans: queuesSpans)
     limit = limits.waitingWrites
     queue = Mutex(WriteQueue(limit: limits.waitingWrites))
     (failures, reportFailure) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))

@@ -85,15 +85,16 @@ extension SQLiteStore: Store {
 
   /// `.all` goes in steps of a thousand requests, each a transaction, so that checkpoints are not kept waiting.
   package func cancel(
-    _ selection: RequestSelection, by principal: String, at now: Moment
+    _ selection: RequestSelection, by principal: String, histories: [RequirementClass: WaitHistory], at now: Moment
   ) async throws -> [Cancellation] {
     guard selection == .all else {
-      return try await write(.urgent) { try $0.cancel(selection, by: principal, at: now) }
+      return try await write(.urgent) { try $0.cancel(selection, by: principal, histories: histories, at: now) }
     }
+    let order = CancelOrder(principal: principal, histories: histories)
     var cancelled: [Cancellation] = []
     var position: CancelPosition? = try await write(.urgent) { try $0.cancelPosition() }
     while let current = position {
-      let step = try await write(.urgent) { try $0.cancelStep(current, by: principal, limit: 1000, at: now) }
+      let step = try await write(.urgent) { try $0.cancelStep(current, order, limit: 1000, at: now) }
       cancelled += step.cancelled
       position = step.next
     }
@@ -122,6 +123,23 @@ extension SQLiteStore: Store {
   package func position(of request: RequestID) async throws -> Int? { try await read { try $0.position(of: request) } }
   package func output(of launch: LaunchKey) async throws -> [UInt8] { try await read { try $0.output(of: launch) } }
   package func counts() async throws -> [DefinitionCount] { try await read { try $0.counts() } }
+
+  package func unsentSpans(limit: Int) async throws -> [SpanSource] {
+    try await read { try $0.unsentSpans(limit: limit) }
+  }
+  package func confirmSpans(_ keys: [SpanKey]) async throws {
+    try await write(.ordinary) { try $0.confirmSpans(keys) }
+  }
+  package func rejectSpans(_ keys: [SpanKey], because message: String, at now: Moment) async throws {
+    try await write(.ordinary) { try $0.rejectSpans(keys, because: message, at: now) }
+  }
+  package func dropUnsentSpans(endedBefore date: Timestamp, beyond count: Int, limit: Int) async throws -> Int {
+    try await write(.ordinary) { try $0.dropUnsentSpans(endedBefore: date, beyond: count, limit: limit) }
+  }
+  package func spanQueue() async throws -> SpanQueueRecord { try await read { try $0.spanQueue() } }
+  package func spans(of request: RequestID) async throws -> [SpanSource] {
+    try await read { try $0.spans(of: request) }
+  }
 
   package func prune(_ limits: RetentionLimits, at now: Moment) async throws -> Bool {
     try await write(.ordinary) { try $0.prune(limits, at: now) }

@@ -16,31 +16,38 @@ package final class SQLiteStore: Sendable {
 
   /// Opens or makes the store in `folder`. Throws `.locked` if a process holds it, `.newerVersion`, `.corrupt`,
   /// `.cannotWrite`, or `.refused` on a network file system.
-  package static func open(folder: String, limits: StoreLimits = StoreLimits()) throws -> SQLiteStore {
+  /// - Parameter queuesSpans: true if spans are sent from here: those that a backend has to confirm are then kept.
+  package static func open(
+    folder: String, limits: StoreLimits = StoreLimits(), queuesSpans: Bool = false
+  ) throws -> SQLiteStore {
     let folder = try StoreFolder(folder)
     do {
       let pool = try DatabasePool(path: folder.databasePath, configuration: configuration)
       try pool.writeWithoutTransaction(Durability.demand)
-      return try SQLiteStore(pool, folder, limits, incarnation: nil)
+      return try SQLiteStore(pool, folder, limits, incarnation: nil, queuesSpans: queuesSpans)
     } catch {
       throw StoreError(opening: folder.databasePath, error)
     }
   }
 
   /// A store that is gone with this value. `incarnation` is what it calls itself; drawn if nil.
-  package static func inMemory(limits: StoreLimits = StoreLimits(), incarnation: String? = nil) throws -> SQLiteStore {
-    try SQLiteStore(DatabaseQueue(configuration: configuration), nil, limits, incarnation: incarnation)
+  package static func inMemory(
+    limits: StoreLimits = StoreLimits(), incarnation: String? = nil, queuesSpans: Bool = false
+  ) throws -> SQLiteStore {
+    try SQLiteStore(
+      DatabaseQueue(configuration: configuration), nil, limits, incarnation: incarnation, queuesSpans: queuesSpans)
   }
 
   private init(
-    _ database: any DatabaseWriter, _ folder: StoreFolder?, _ limits: StoreLimits, incarnation: String?
+    _ database: any DatabaseWriter, _ folder: StoreFolder?, _ limits: StoreLimits, incarnation: String?,
+    queuesSpans: Bool
   ) throws {
     try Migrations.run(on: database, incarnation: incarnation)
     self.database = database
     self.folder = folder
     self.limits = limits
     cache = DefinitionCache()
-    writer = GroupCommitWriter(database, limits: limits, cache: cache)
+    writer = GroupCommitWriter(database, limits: limits, cache: cache, queuesSpans: queuesSpans)
   }
 
   private static var configuration: Configuration {
@@ -78,7 +85,9 @@ package final class SQLiteStore: Sendable {
 
   func read<Value: Sendable>(_ body: @escaping @Sendable (Verbs) throws -> Value) async throws -> Value {
     do {
-      return try await database.read { [limits, cache] db in try body(Verbs(db, limits: limits, cache: cache)) }
+      return try await database.read { [limits, cache] db in
+        try body(Verbs(db, limits: limits, cache: cache, queuesSpans: false))
+      }
     } catch is CancellationError {
       throw CancellationError()
     } catch {

@@ -86,7 +86,10 @@ package protocol Store: Sendable {
   // MARK: Operators
 
   /// Cancels what waits at once; what runs is noted as to be cancelled and answered with the launch to stop.
-  func cancel(_ selection: RequestSelection, by principal: String, at now: Moment) async throws -> [Cancellation]
+  /// - Parameter histories: what kept each class waiting, for the waits that end here.
+  func cancel(
+    _ selection: RequestSelection, by principal: String, histories: [RequirementClass: WaitHistory], at now: Moment
+  ) async throws -> [Cancellation]
   /// Lets a failed request go on from its checkpoint; `skippingBatch` records one batch as skipped.
   func retry(_ request: RequestID, skippingBatch: Bool, at now: Moment) async throws -> RequestRecord
 
@@ -105,8 +108,33 @@ package protocol Store: Sendable {
   func output(of launch: LaunchKey) async throws -> [UInt8]
   func counts() async throws -> [DefinitionCount]
 
+  // MARK: Spans
+
+  /// What was not confirmed yet, the oldest requests first, at most `limit` occasions. Only a store that was opened to
+  /// queue spans has any, and only of requests that are sampled.
+  func unsentSpans(limit: Int) async throws -> [SpanSource]
+  /// A backend has them: they are not answered again.
+  func confirmSpans(_ keys: [SpanKey]) async throws
+  /// A backend will not have them: they are not answered again, and counted as long as their request is kept.
+  func rejectSpans(_ keys: [SpanKey], because message: String, at now: Moment) async throws
+  /// Forgets those of requests that ended before `date`, and the oldest beyond `count`, in one small step; answers how
+  /// many, at most `limit`.
+  func dropUnsentSpans(endedBefore date: Timestamp, beyond count: Int, limit: Int) async throws -> Int
+  func spanQueue() async throws -> SpanQueueRecord
+  /// Everything that there is to say of a request, in order of time; empty if it is not kept.
+  func spans(of request: RequestID) async throws -> [SpanSource]
+
   // MARK: Keeping house
 
-  /// Deletes ended requests beyond what is kept, and old submission ids, in one small step; true if more is left.
+  /// Deletes ended requests beyond what is kept, and old submission ids, in one small step; true if more is left. A
+  /// request whose spans were not sent yet stays.
   func prune(_ limits: RetentionLimits, at now: Moment) async throws -> Bool
+}
+
+extension Store {
+  package func cancel(
+    _ selection: RequestSelection, by principal: String, at now: Moment
+  ) async throws -> [Cancellation] {
+    try await cancel(selection, by: principal, histories: [:], at: now)
+  }
 }

@@ -170,6 +170,8 @@ package struct SubmissionOffer: Hashable, Sendable {
   package var host: Offer?
   /// Set for strategy `fail` when no host is free: why; the store then answers the refusal unless the id is known.
   package var refusal: Refusal?
+  /// Of its class: for a request that waited before this submission took its place.
+  package var history: WaitHistory?
 
   package struct Offer: Hashable, Sendable {
     package var host: HostName
@@ -185,7 +187,11 @@ package struct SubmissionOffer: Hashable, Sendable {
     }
   }
 
-  package init(submission: Submission, definition: DefinitionID, host: Offer? = nil, refusal: Refusal? = nil) {
+  package init(
+    submission: Submission, definition: DefinitionID, host: Offer? = nil, refusal: Refusal? = nil,
+    history: WaitHistory? = nil
+  ) {
+    self.history = history
     self.submission = submission
     self.definition = definition
     self.host = host
@@ -242,6 +248,8 @@ package struct Claim: Hashable, Sendable {
   package var incarnation: Incarnation
   /// One entry per launch wanted: the GPUs and the span id it gets.
   package var places: [Place]
+  /// What kept the class waiting.
+  package var history: WaitHistory?
 
   package struct Place: Hashable, Sendable {
     package var gpus: [Int]
@@ -252,7 +260,11 @@ package struct Claim: Hashable, Sendable {
     }
   }
 
-  package init(requirementClass: RequirementClass, host: HostName, incarnation: Incarnation, places: [Place]) {
+  package init(
+    requirementClass: RequirementClass, host: HostName, incarnation: Incarnation, places: [Place],
+    history: WaitHistory? = nil
+  ) {
+    self.history = history
     self.requirementClass = requirementClass
     self.host = host
     self.incarnation = incarnation

@@ -7,18 +7,20 @@ internal import GRDB
 final class WriterConnection: @unchecked Sendable {
   private let limits: StoreLimits
   private let cache: DefinitionCache
+  private let queuesSpans: Bool
   private var opened: Verbs?
   /// Set when the disk failed: the answer to every later write.
   private var failure: StoreError?
 
-  init(limits: StoreLimits, cache: DefinitionCache) {
+  init(limits: StoreLimits, cache: DefinitionCache, queuesSpans: Bool) {
     self.limits = limits
     self.cache = cache
+    self.queuesSpans = queuesSpans
   }
 
   func verbs(of db: Database) -> Verbs {
     if let opened { return opened }
-    let verbs = Verbs(db, limits: limits, cache: cache)
+    let verbs = Verbs(db, limits: limits, cache: cache, queuesSpans: queuesSpans)
     opened = verbs
     return verbs
   }

@@ -5,13 +5,13 @@ import Testing
 @Suite struct StoreConformanceTests {
   @Test(arguments: StoreConformance.cases)
   func inMemory(promise: StoreConformance.Case) async throws {
-    try await promise.run { try SQLiteStore.inMemory() }
+    try await promise.run { try SQLiteStore.inMemory(queuesSpans: $0) }
   }
 
   @Test(arguments: StoreConformance.cases)
   func inAFolder(promise: StoreConformance.Case) async throws {
     try await TemporaryFolder.with { folder in
-      try await promise.run { try SQLiteStore.open(folder: folder) }
+      try await promise.run { try SQLiteStore.open(folder: folder, queuesSpans: $0) }
     }
   }
 

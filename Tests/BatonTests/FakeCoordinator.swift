@@ -1,6 +1,7 @@
 import BatonCoordinator
 import BatonModel
 import BatonStore
+import BatonTelemetry
 import Synchronization
 
 /// A coordinator that answers what a test put into it, and remembers what it was asked.
@@ -10,6 +11,7 @@ final class FakeCoordinator: OperatorAPI {
     var details: [RequestDetails] = []
     var hosts: [HostReport] = []
     var explanation = Explanation.waiting
+    var trace = RequestTrace(spans: [], asOf: Timestamp(nanoseconds: 0))
     var applied: [AppliedDefinition]?
     /// Taken one by one; then everything is accepted.
     var submissions: [SubmissionResult] = []
@@ -143,6 +145,11 @@ final class FakeCoordinator: OperatorAPI {
   func hostReports() async throws -> [HostReport] {
     try call("hosts")
     return state.withLock { $0.hosts }
+  }
+
+  func trace(_ identifier: JobIdentifier, number: Int?) async throws -> RequestTrace {
+    try call("trace \(identifier)\(number.map { " \($0)" } ?? "")")
+    return state.withLock { $0.trace }
   }
 
   func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation {

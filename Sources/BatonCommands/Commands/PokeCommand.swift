@@ -36,9 +36,10 @@ struct PokeCommand: AsyncParsableCommand, Sendable {
   @OptionGroup var submission: SubmissionOptions
 
   func run() async throws {
+    let environment = CommandEnvironment.current
     let order = SubmissionOrder(
-      id: id ?? CommandEnvironment.current.drawSubmissionID(), identifier: identifier, payload: submission.payload,
-      poke: priority ?? .considerate)
+      id: id ?? environment.drawSubmissionID(), identifier: identifier, payload: submission.payload,
+      poke: priority ?? .considerate, parent: environment.submitterSpan)
     try await submission.submit([order])
   }
 }

@@ -62,7 +62,7 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
   private func order(_ identifier: JobIdentifier, _ environment: CommandEnvironment) -> SubmissionOrder {
     SubmissionOrder(
       id: environment.drawSubmissionID(), identifier: identifier, payload: submission.payload,
-      earliestBeginDate: earliest?.value, priority: priority)
+      earliestBeginDate: earliest?.value, priority: priority, parent: environment.submitterSpan)
   }
 
   /// The one that was named, or those of the file, which is applied.

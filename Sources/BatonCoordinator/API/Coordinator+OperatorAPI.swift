@@ -1,14 +1,16 @@
 package import BatonModel
 package import BatonStore
+package import BatonTelemetry
 import Logging
+import Synchronization
 
 extension Coordinator: OperatorAPI {
   package func submit(_ orders: [SubmissionOrder], by principal: String) async throws -> [SubmissionResult] {
     let submissions = orders.map { order in
       Submission(
         id: order.id, identifier: order.identifier, payload: order.payload,
-        earliestBeginDate: order.earliestBeginDate, priority: order.priority, principal: principal, trace: .new(),
-        poke: order.poke)
+        earliestBeginDate: order.earliestBeginDate, priority: order.priority, principal: principal,
+        trace: .new(under: order.parent, settings.sampler), parentSpanID: order.parent?.spanID, poke: order.poke)
     }
     audit(submissions)
     let answers = try await translating { try await self.submit(submissions) }
@@ -105,6 +107,28 @@ extension Coordinator: OperatorAPI {
     return Explaining(
       record: record, obstacles: obstacles, hosts: hosts, position: try await store.position(of: record.id)
     ).explanation
+  }
+}
+
+extension Coordinator {
+  package func trace(_ identifier: JobIdentifier, number: Int?) async throws -> RequestTrace {
+    let record = try await request(identifier, number: number)
+    let now = now().date
+    let requirementClass = RequirementClass(definition: record.definition, priority: record.priority)
+    let history = state.withLock { $0.dispatcher.waits[requirementClass] }
+    let sources = try await store.spans(of: record.id).map { $0.goingOn(history, at: now) }
+    return RequestTrace(
+      spans: sources.flatMap { $0.spans(asOf: now) }, open: Set(sources.flatMap(\.openSpans)), asOf: now)
+  }
+}
+
+extension SpanSource {
+  /// With what keeps the request waiting at the moment, which no row has yet.
+  fileprivate func goingOn(_ history: WaitHistory?, at now: Timestamp) -> SpanSource {
+    guard key.parts == .vainWait, let readyAt = wait?.readyAt else { return self }
+    var source = self
+    source.wait?.obstacles = history?.wait(from: readyAt, to: now) ?? WaitObstacles(isIncomplete: true)
+    return source
   }
 }
 

@@ -1,5 +1,6 @@
 package import BatonModel
 package import BatonStore
+package import BatonTelemetry
 
 /// What operators can ask of a coordinator: the one in this process, or one reached over gRPC. Errors are
 /// `OperatorError`, or `CoordinatorUnreachable`.
@@ -27,6 +28,8 @@ package protocol OperatorAPI: Sendable {
   func setPaused(_ isPaused: Bool) async throws
   func hostReports() async throws -> [HostReport]
   func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation
+  /// The trace of a request, from the store alone, whether or not it is sampled or exported.
+  func trace(_ identifier: JobIdentifier, number: Int?) async throws -> RequestTrace
   /// Moves launches of a definition, or of one instance of a wildcard, away from a host and keeps them away, or takes
   /// that back. Answers the hosts.
   /// - Parameter host: nil means where something of it runs now; or, to take it back, every host.
@@ -66,11 +69,14 @@ package struct SubmissionOrder: Hashable, Sendable {
   package var priority: Priority?
   /// Set if this is a poke.
   package var poke: PokePriority?
+  /// The submitter's span: the request's trace becomes a part of its trace.
+  package var parent: TraceContext?
 
   package init(
     id: String, identifier: JobIdentifier, payload: [UInt8]? = nil, earliestBeginDate: EarliestBeginDate? = nil,
-    priority: Priority? = nil, poke: PokePriority? = nil
+    priority: Priority? = nil, poke: PokePriority? = nil, parent: TraceContext? = nil
   ) {
+    self.parent = parent
     self.id = id
     self.identifier = identifier
     self.payload = payload

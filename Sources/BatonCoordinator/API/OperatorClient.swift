@@ -1,6 +1,7 @@
 package import BatonModel
 import BatonProtobuf
 package import BatonStore
+package import BatonTelemetry
 package import BatonWire
 package import GRPCCore
 import SwiftProtobuf
@@ -54,6 +55,8 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
     let request = Baton_V1_SubmitRequest.with {
       $0.items = orders.map(\.proto)
       $0.principal = principal
+      // One submitter, one span.
+      if let parent = orders.first?.parent { $0.traceparent = parent.traceparent }
     }
     return try await call { try await operators.submit(request, metadata: metadata, options: options) }
       .answers.map(SubmissionResult.init)
@@ -155,6 +158,16 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
       try await call {
         try await operators.explain(showRequest(identifier, number), metadata: metadata, options: options)
       })
+  }
+
+  package func trace(_ identifier: JobIdentifier, number: Int?) async throws -> RequestTrace {
+    let reply = try await call {
+      try await operators.trace(showRequest(identifier, number), metadata: metadata, options: options)
+    }
+    let request = try TraceRequest(protobuf: Array(reply.otlp))
+    return RequestTrace(
+      spans: request.spans, open: Set(reply.open.compactMap { SpanID(bytes: $0) }),
+      asOf: Timestamp(nanoseconds: reply.asOf))
   }
 
   package func setEvicted(

@@ -1,6 +1,7 @@
 import BatonModel
 import BatonProtobuf
 import BatonStore
+import BatonTelemetry
 import BatonWire
 import GRPCCore
 import SwiftProtobuf
@@ -34,7 +35,15 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
       guard request.items.count <= Self.maximumSubmissions else {
         throw OperatorError.invalid("one call submits at most \(Self.maximumSubmissions) requests: send several calls")
       }
-      let results = try await api.submit(try request.items.map(SubmissionOrder.init), by: request.principal)
+      // One that cannot be read counts as none (https://www.w3.org/TR/trace-context/#traceparent-header).
+      let parent =
+        request.hasTraceparent ? TraceContext(traceparent: request.traceparent) : SubmitterInterceptor.span
+      let orders = try request.items.map { item in
+        var order = try SubmissionOrder(item)
+        order.parent = parent
+        return order
+      }
+      let results = try await api.submit(orders, by: request.principal)
       return .with { $0.answers = results.map(\.proto) }
     }
   }
@@ -140,6 +149,17 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
 }
 
 extension OperatorsService {
+  func trace(request: Baton_V1_ShowRequest, context: ServerContext) async throws -> Baton_V1_TraceReply {
+    try await answering {
+      let trace = try await api.trace(try JobIdentifier(wire: request.identifier), number: request.optionalNumber)
+      return .with {
+        $0.otlp = Data(TraceRequest(resource: Resource([]), spans: trace.spans).protobuf)
+        $0.open = trace.open.map { Data($0.bytes) }
+        $0.asOf = trace.asOf.nanoseconds
+      }
+    }
+  }
+
   func evict(request: Baton_V1_EvictRequest, context: ServerContext) async throws -> Baton_V1_EvictReply {
     try await answering {
       let hosts = try await api.setEvicted(

@@ -127,6 +127,7 @@ extension Dispatcher {
     self.now = now
     defer { lastTickAt = now.instant }
     if let lastTickAt, now.instant - lastTickAt > pauseNoticed { renewAll(at: now.instant) }
+    watchWaits()
     return endLeases(at: now.instant) + enforceAllowances() + findStalls()
   }
 

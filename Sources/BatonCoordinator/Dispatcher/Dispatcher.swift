@@ -39,6 +39,7 @@ package struct Dispatcher: Sendable {
   var use: [IdentifierPattern: DailyUse] = [:]
   /// What is known of how long batches take.
   var paces: [IdentifierPattern: Pace] = [:]
+  var waitWatch = WaitWatch()
 
   package struct ReadyClass: Hashable, Sendable {
     /// The turn in which it was served last: the one that waited longest is next.

@@ -75,7 +75,9 @@ struct PokeRoute: Sendable {
     guard (1...64).contains(id.utf8.count) else {
       throw PokeAnswer(.badRequest, "invalid", "an Idempotency-Key has 1 to 64 bytes")
     }
-    return SubmissionOrder(id: id, identifier: identifier, payload: try await payload(request), poke: poke)
+    let parent = HTTPField.Name("traceparent").flatMap { request.headers[$0] }.flatMap(TraceContext.init(traceparent:))
+    return SubmissionOrder(
+      id: id, identifier: identifier, payload: try await payload(request), poke: poke, parent: parent)
   }
 
   private func payload(_ request: Request) async throws -> [UInt8]? {

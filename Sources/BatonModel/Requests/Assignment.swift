@@ -87,10 +87,14 @@ package struct Ending: Hashable, Sendable {
   package var isGraceful: Bool
   /// What a refresh said that it found; nil if it said nothing.
   package var result: RefreshResult?
+  /// What kind of error a failure was, of few values: the type of what was thrown, or `exit 3`. At most 255 bytes.
+  package var errorType: String?
 
   package init(
-    launch: LaunchKey, outcome: LaunchOutcome, isGraceful: Bool = true, result: RefreshResult? = nil
+    launch: LaunchKey, outcome: LaunchOutcome, isGraceful: Bool = true, result: RefreshResult? = nil,
+    errorType: String? = nil
   ) {
+    self.errorType = errorType
     self.launch = launch
     self.outcome = outcome
     self.isGraceful = isGraceful

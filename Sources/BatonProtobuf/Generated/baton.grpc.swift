@@ -722,6 +722,19 @@ package enum Baton_V1_Operators: Sendable {
                 type: .unary
             )
         }
+        /// Namespace for "Trace" metadata.
+        package enum Trace: Sendable {
+            /// Request type for "Trace".
+            package typealias Input = Baton_V1_ShowRequest
+            /// Response type for "Trace".
+            package typealias Output = Baton_V1_TraceReply
+            /// Descriptor for "Trace".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "Trace",
+                type: .unary
+            )
+        }
         /// Namespace for "Evict" metadata.
         package enum Evict: Sendable {
             /// Request type for "Evict".
@@ -789,6 +802,7 @@ package enum Baton_V1_Operators: Sendable {
             Hosts.descriptor,
             Pause.descriptor,
             Explain.descriptor,
+            Trace.descriptor,
             Evict.descriptor,
             SimulateLaunch.descriptor,
             SimulateExpiry.descriptor,
@@ -1008,6 +1022,24 @@ extension Baton_V1_Operators {
             request: GRPCCore.StreamingServerRequest<Baton_V1_ShowRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ExplainReply>
+
+        /// Handle the "Trace" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The trace of a request, from the store alone.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_ShowRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_TraceReply` messages.
+        func trace(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_ShowRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_TraceReply>
 
         /// Handle the "Evict" method.
         ///
@@ -1272,6 +1304,24 @@ extension Baton_V1_Operators {
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.ServerResponse<Baton_V1_ExplainReply>
 
+        /// Handle the "Trace" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The trace of a request, from the store alone.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_TraceReply` message.
+        func trace(
+            request: GRPCCore.ServerRequest<Baton_V1_ShowRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_TraceReply>
+
         /// Handle the "Evict" method.
         ///
         /// > Source IDL Documentation:
@@ -1535,6 +1585,24 @@ extension Baton_V1_Operators {
             context: GRPCCore.ServerContext
         ) async throws -> Baton_V1_ExplainReply
 
+        /// Handle the "Trace" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The trace of a request, from the store alone.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_ShowRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_TraceReply` to respond with.
+        func trace(
+            request: Baton_V1_ShowRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_TraceReply
+
         /// Handle the "Evict" method.
         ///
         /// > Source IDL Documentation:
@@ -1749,6 +1817,17 @@ extension Baton_V1_Operators.StreamingServiceProtocol {
             }
         )
         router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.Trace.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ShowRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_TraceReply>(),
+            handler: { request, context in
+                try await self.trace(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
             forMethod: Baton_V1_Operators.Method.Evict.descriptor,
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_EvictRequest>(),
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_EvictReply>(),
@@ -1935,6 +2014,17 @@ extension Baton_V1_Operators.ServiceProtocol {
         context: GRPCCore.ServerContext
     ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ExplainReply> {
         let response = try await self.explain(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func trace(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_ShowRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_TraceReply> {
+        let response = try await self.trace(
             request: GRPCCore.ServerRequest(stream: request),
             context: context
         )
@@ -2159,6 +2249,19 @@ extension Baton_V1_Operators.SimpleServiceProtocol {
     ) async throws -> GRPCCore.ServerResponse<Baton_V1_ExplainReply> {
         return GRPCCore.ServerResponse<Baton_V1_ExplainReply>(
             message: try await self.explain(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func trace(
+        request: GRPCCore.ServerRequest<Baton_V1_ShowRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_TraceReply> {
+        return GRPCCore.ServerResponse<Baton_V1_TraceReply>(
+            message: try await self.trace(
                 request: request.message,
                 context: context
             ),
@@ -2481,6 +2584,29 @@ extension Baton_V1_Operators {
             deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ExplainReply>,
             options: GRPCCore.CallOptions,
             onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ExplainReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "Trace" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The trace of a request, from the store alone.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_ShowRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_TraceReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func trace<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_ShowRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_ShowRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_TraceReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_TraceReply>) async throws -> Result
         ) async throws -> Result where Result: Sendable
 
         /// Call the "Evict" method.
@@ -2978,6 +3104,40 @@ extension Baton_V1_Operators {
             )
         }
 
+        /// Call the "Trace" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The trace of a request, from the store alone.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_ShowRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_TraceReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func trace<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_ShowRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_ShowRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_TraceReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_TraceReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.Trace.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
         /// Call the "Evict" method.
         ///
         /// > Source IDL Documentation:
@@ -3431,6 +3591,35 @@ extension Baton_V1_Operators.ClientProtocol {
             request: request,
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ShowRequest>(),
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ExplainReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Trace" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The trace of a request, from the store alone.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func trace<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_ShowRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_TraceReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.trace(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ShowRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_TraceReply>(),
             options: options,
             onResponse: handleResponse
         )
@@ -3919,6 +4108,39 @@ extension Baton_V1_Operators.ClientProtocol {
             metadata: metadata
         )
         return try await self.explain(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Trace" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The trace of a request, from the store alone.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func trace<Result>(
+        _ message: Baton_V1_ShowRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_TraceReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_ShowRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.trace(
             request: request,
             options: options,
             onResponse: handleResponse

@@ -1055,6 +1055,16 @@ package nonisolated struct Baton_V1_Ending: Sendable {
   /// Clears the value of `result`. Subsequent reads from it will return its default value.
   package mutating func clearResult() {self._result = nil}
 
+  /// What kind of error a failure was: the type of what was thrown, or `exit 3`.
+  package var errorType: String {
+    get {_errorType ?? String()}
+    set {_errorType = newValue}
+  }
+  /// Returns true if `errorType` has been explicitly set.
+  package var hasErrorType: Bool {self._errorType != nil}
+  /// Clears the value of `errorType`. Subsequent reads from it will return its default value.
+  package mutating func clearErrorType() {self._errorType = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -1062,6 +1072,7 @@ package nonisolated struct Baton_V1_Ending: Sendable {
   fileprivate var _launch: Baton_V1_LaunchKey? = nil
   fileprivate var _detail: String? = nil
   fileprivate var _result: String? = nil
+  fileprivate var _errorType: String? = nil
 }
 
 package nonisolated struct Baton_V1_Refused: Sendable {
@@ -1319,6 +1330,7 @@ package nonisolated struct Baton_V1_SubmitRequest: Sendable {
 
   package var principal: String = String()
 
+  /// The submitter's span (W3C Trace Context); the header of that name says the same.
   package var traceparent: String {
     get {_traceparent ?? String()}
     set {_traceparent = newValue}
@@ -2498,6 +2510,25 @@ package nonisolated struct Baton_V1_SimulateConditionsRequest: Sendable {
   package init() {}
 
   fileprivate var _conditions: Baton_V1_SimulatedConditions? = nil
+}
+
+package nonisolated struct Baton_V1_TraceReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// An ExportTraceServiceRequest of OTLP.
+  package var otlp: Data = Data()
+
+  /// Ids of the spans that go on; they end at `as_of`.
+  package var `open`: [Data] = []
+
+  /// Nanoseconds since 1970.
+  package var asOf: Int64 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
 }
 
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
@@ -4035,7 +4066,7 @@ nonisolated extension Baton_V1_LaunchText: SwiftProtobuf.Message, SwiftProtobuf.
 
 nonisolated extension Baton_V1_Ending: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Ending"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}outcome\0\u{1}text\0\u{1}detail\0\u{3}is_graceful\0\u{1}result\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}outcome\0\u{1}text\0\u{1}detail\0\u{3}is_graceful\0\u{1}result\0\u{3}error_type\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -4049,6 +4080,7 @@ nonisolated extension Baton_V1_Ending: SwiftProtobuf.Message, SwiftProtobuf._Mes
       case 4: try { try decoder.decodeSingularStringField(value: &self._detail) }()
       case 5: try { try decoder.decodeSingularBoolField(value: &self.isGraceful) }()
       case 6: try { try decoder.decodeSingularStringField(value: &self._result) }()
+      case 7: try { try decoder.decodeSingularStringField(value: &self._errorType) }()
       default: break
       }
     }
@@ -4077,6 +4109,9 @@ nonisolated extension Baton_V1_Ending: SwiftProtobuf.Message, SwiftProtobuf._Mes
     try { if let v = self._result {
       try visitor.visitSingularStringField(value: v, fieldNumber: 6)
     } }()
+    try { if let v = self._errorType {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 7)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -4087,6 +4122,7 @@ nonisolated extension Baton_V1_Ending: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if lhs._detail != rhs._detail {return false}
     if lhs.isGraceful != rhs.isGraceful {return false}
     if lhs._result != rhs._result {return false}
+    if lhs._errorType != rhs._errorType {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -6314,6 +6350,46 @@ nonisolated extension Baton_V1_SimulateConditionsRequest: SwiftProtobuf.Message,
   package static func ==(lhs: Baton_V1_SimulateConditionsRequest, rhs: Baton_V1_SimulateConditionsRequest) -> Bool {
     if lhs.host != rhs.host {return false}
     if lhs._conditions != rhs._conditions {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_TraceReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".TraceReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}otlp\0\u{1}open\0\u{3}as_of\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBytesField(value: &self.otlp) }()
+      case 2: try { try decoder.decodeRepeatedBytesField(value: &self.`open`) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.asOf) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.otlp.isEmpty {
+      try visitor.visitSingularBytesField(value: self.otlp, fieldNumber: 1)
+    }
+    if !self.`open`.isEmpty {
+      try visitor.visitRepeatedBytesField(value: self.`open`, fieldNumber: 2)
+    }
+    if self.asOf != 0 {
+      try visitor.visitSingularInt64Field(value: self.asOf, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_TraceReply, rhs: Baton_V1_TraceReply) -> Bool {
+    if lhs.otlp != rhs.otlp {return false}
+    if lhs.`open` != rhs.`open` {return false}
+    if lhs.asOf != rhs.asOf {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -11,6 +11,7 @@ enum Migrations {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("1 initial schema") { try InitialSchema.create($0, incarnation: incarnation) }
     migrator.registerMigration("2 contract") { try ContractSchema.extend($0) }
+    migrator.registerMigration("3 traces") { try TraceSchema.extend($0) }
     return migrator
   }
 

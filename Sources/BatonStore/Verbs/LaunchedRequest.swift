@@ -15,6 +15,7 @@ struct LaunchedRequest {
   var reachesEnd: Bool
   var noDataInRow: Int
   var hasWaitingRequest: Bool
+  var isSampled: Bool
   // Of the last launch.
   var firstBatch: Int
   var host: Int64
@@ -34,7 +35,7 @@ extension Verbs {
         ledger: Ledger(
           failures: row.int(8), losses: row.int(9), strikes: row.int(10), cancelledBy: row.optionalText(11)),
         batches: row.int(12), reachesEnd: row.bool(13), noDataInRow: row.int(14), hasWaitingRequest: row.bool(15),
-        firstBatch: row.int(16), host: row.int64(17), startedSteady: row.time(18), isExpiring: row.bool(19),
+        isSampled: row.bool(21), firstBatch: row.int(16), host: row.int64(17), startedSteady: row.time(18), isExpiring: row.bool(19),
         isSimulated: row.bool(20))
     }
   }
@@ -70,6 +71,18 @@ extension Ending {
   func outcomeKept(reachedEnd: Bool) -> LaunchOutcome { reachedEnd && outcome != .lost ? .finished : outcome }
 }
 
+extension Ending {
+  /// What the launch is said to have failed with, if it failed: `_OTHER` where nobody knows, as the semantic conventions
+  /// have it (https://opentelemetry.io/docs/specs/semconv/registry/attributes/error/).
+  func storedErrorType(_ outcome: LaunchOutcome) -> String? {
+    switch outcome {
+    case .failed: errorType?.bounded(toBytes: 255) ?? (result == .failed ? "refreshFailed" : "_OTHER")
+    case .lost: "lost"
+    case .finished, .expired: nil
+    }
+  }
+}
+
 extension Query {
   /// Where there is no progress or no launch, 0 is read.
   static let launchedRequest = Query(
@@ -78,7 +91,8 @@ extension Query {
       r.failures, r.losses, r.strikes, r.cancelled_by, p.batches, p.reaches_end,
       i.no_data_in_row,
       (SELECT w.id FROM request w WHERE w.identifier = r.identifier AND w.launches = 0 AND w.state <= 1) IS NOT NULL,
-      l.first_batch, r.host, l.started_steady, l.expiring_reason IS NOT NULL, l.is_simulated
+      l.first_batch, r.host, l.started_steady, l.expiring_reason IS NOT NULL, l.is_simulated,
+      r.is_sampled
     FROM request r JOIN identifier i ON i.id = r.identifier LEFT JOIN progress p ON p.request = r.id
       LEFT JOIN launch l ON l.request = r.id AND l.number = r.launches
     WHERE r.id = ?

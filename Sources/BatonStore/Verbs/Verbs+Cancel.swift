@@ -11,6 +11,20 @@ private struct Unfinished {
   var launches: Int
   /// Where it runs.
   var host: String?
+  var requirementClass: RequirementClass
+  /// Since when it is ready.
+  var readyAt: Timestamp?
+  var isSampled: Bool
+}
+
+/// Who cancels, and what is known of the waits that this ends.
+struct CancelOrder {
+  var principal: String
+  var histories: [RequirementClass: WaitHistory] = [:]
+
+  func obstacles(to requirementClass: RequirementClass, from start: Timestamp, to end: Timestamp) -> WaitObstacles {
+    histories[requirementClass]?.wait(from: start, to: end) ?? WaitObstacles(isIncomplete: true)
+  }
 }
 
 /// How far cancelling everything has come.
@@ -23,24 +37,27 @@ struct CancelPosition: Hashable {
 
 extension Verbs {
   /// `.all` is one long transaction here; `SQLiteStore` takes it in steps.
+  /// - Parameter histories: what kept each class waiting, for the waits that end here.
   package func cancel(
-    _ selection: RequestSelection, by principal: String, at now: Moment
+    _ selection: RequestSelection, by principal: String, histories: [RequirementClass: WaitHistory] = [:],
+    at now: Moment
   ) throws -> [Cancellation] {
+    let order = CancelOrder(principal: principal, histories: histories)
     switch selection {
     case .request(let id):
-      try cancel(prepare(.unfinishedRequest).all(id.rawValue, row: Self.unfinished), principal, now)
+      return try cancel(prepare(.unfinishedRequest).all(id.rawValue, row: Self.unfinished), order, now)
     case .identifier(let name):
       // The waiting one first, or the end of the live one would release it.
-      try cancel(prepare(.unfinishedOfIdentifier).all(name.rawValue, row: Self.unfinished), principal, now)
-    case .all: try cancelAll(by: principal, at: now)
+      return try cancel(prepare(.unfinishedOfIdentifier).all(name.rawValue, row: Self.unfinished), order, now)
+    case .all: return try cancelAll(order, at: now)
     }
   }
 
-  private func cancelAll(by principal: String, at now: Moment) throws -> [Cancellation] {
+  private func cancelAll(_ order: CancelOrder, at now: Moment) throws -> [Cancellation] {
     var all: [Cancellation] = []
     var position: CancelPosition? = try cancelPosition()
     while let current = position {
-      let step = try cancelStep(current, by: principal, limit: 1000, at: now)
+      let step = try cancelStep(current, order, limit: 1000, at: now)
       all += step.cancelled
       position = step.next
     }
@@ -56,29 +73,33 @@ extension Verbs {
   /// One step of cancelling everything, at most `limit` requests: those that wait for their first launch, then those
   /// between launches, then those that run. `next` is nil when nothing is left.
   func cancelStep(
-    _ position: CancelPosition, by principal: String, limit: Int, at now: Moment
+    _ position: CancelPosition, _ order: CancelOrder, limit: Int, at now: Moment
   ) throws -> (cancelled: [Cancellation], next: CancelPosition?) {
     for query in [Query.scheduledBelow, .readyBelow] {
       let pending = try prepare(query).all(position.end, limit, row: Self.unfinished)
       // Those that wait go before those they wait for, or they would be released first.
       let ordered = pending.sorted { ($0.launches > 0 ? 1 : 0, $0.id) < ($1.launches > 0 ? 1 : 0, $1.id) }
-      if !ordered.isEmpty { return (try cancel(ordered, principal, now), position) }
+      if !ordered.isEmpty { return (try cancel(ordered, order, now), position) }
     }
     let running = try prepare(.runningBelow).all(position.running, position.end, limit, row: Self.unfinished)
-    let stopped = try cancel(running, principal, now)
+    let stopped = try cancel(running, order, now)
     guard running.count == limit, let last = running.last else { return (stopped, nil) }
     return (stopped, CancelPosition(end: position.end, running: last.id))
   }
 
-  private func cancel(_ requests: [Unfinished], _ principal: String, _ now: Moment) throws -> [Cancellation] {
+  private func cancel(_ requests: [Unfinished], _ order: CancelOrder, _ now: Moment) throws -> [Cancellation] {
     try requests.map { request in
-      if request.state == .running { return try stop(request, by: principal, at: now) }
-      return try cancelPending(request, by: principal, at: now)
+      if request.state == .running { return try stop(request, by: order.principal, at: now) }
+      return try cancelPending(request, order, at: now)
     }
   }
 
-  private func cancelPending(_ request: Unfinished, by principal: String, at now: Moment) throws -> Cancellation {
-    try prepare(.cancelRequest).run(principal, now.date, principal, request.id)
+  private func cancelPending(_ request: Unfinished, _ order: CancelOrder, at now: Moment) throws -> Cancellation {
+    let obstacles = request.readyAt.map { order.obstacles(to: request.requirementClass, from: $0, to: now.date) }
+    try prepare(.cancelRequest).run(order.principal, now.date, order.principal, obstacles?.text, request.id)
+    try queueSpans(
+      request.readyAt == nil ? [.complete] : [.complete, .vainWait], of: request.id, launch: request.launches,
+      isSampled: request.isSampled)
     try count(pattern: try knownDefinition(request.definition).pattern, from: request.state, to: .cancelled)
     if request.launches > 0 { _ = try release(request.identifierID, at: now) }
     return .ended(RequestID(request.id), request.identifier, number: request.number)
@@ -95,14 +116,18 @@ extension Verbs {
     Unfinished(
       id: row.int64(0), identifierID: row.int64(1), identifier: JobIdentifier(trusted: row.text(2)),
       number: row.int(3), definition: DefinitionID(row.int64(4)), state: RequestState(code: row.int(5)),
-      launches: row.int(6), host: row.optionalText(7))
+      launches: row.int(6), host: row.optionalText(7),
+      requirementClass: RequirementClass(
+        definition: DefinitionID(row.int64(3)), priority: Priority(code: row.int(8))),
+      readyAt: row.optionalTime(9), isSampled: row.bool(10))
   }
 }
 
 extension Query {
   private static func unfinishedColumns(of requests: String) -> String {
     """
-    SELECT r.id, r.identifier, i.name, r.number, r.definition, r.state, r.launches, h.name
+    SELECT r.id, r.identifier, i.name, r.number, r.definition, r.state, r.launches, h.name, r.priority, r.ready_at,
+      r.is_sampled
     FROM \(requests) JOIN identifier i ON i.id = r.identifier LEFT JOIN host h ON h.id = r.host
     """
   }
@@ -125,7 +150,8 @@ extension Query {
       + " WHERE l.ended_at IS NULL AND l.request > ? AND l.request < ? ORDER BY l.request LIMIT ?")
   static let cancelRequest = Query(
     """
-    UPDATE request SET state = 5, cause = NULL, cancelled_by = ?, ended_at = ?, outcome = 'cancelled', reason = ?
+    UPDATE request SET state = 5, cause = NULL, cancelled_by = ?, ended_at = ?, outcome = 'cancelled', reason = ?,
+      obstacles = ?
     WHERE id = ?
     """)
   static let noteCancellation = Query("UPDATE request SET cancelled_by = coalesce(cancelled_by, ?) WHERE id = ?")

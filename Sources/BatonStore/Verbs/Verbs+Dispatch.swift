@@ -16,6 +16,10 @@ struct Candidate {
   var trace: TraceContext
   var progress: Progress
   var payload: [UInt8]?
+  /// Since when it waits for a host; nil if it was submitted just now.
+  var readyAt: Timestamp?
+  /// Code of the cause that it waited for before.
+  var heldBy: Int64?
 
   /// Its date had come, and then the wall clock was set back.
   func isEarly(at now: Moment) -> Bool { launches == 0 && earliest.isDated && !earliest.hasCome(at: now) }
@@ -34,7 +38,7 @@ extension Verbs {
     var answer = ClaimAnswer(assignments: [], hasMore: false)
     let ready = try ready(for: claim, on: host, putBack: &answer.nextDue, at: now)
     answer.assignments = try zip(ready, claim.places).map { candidate, place in
-      try start(candidate, on: host, claim.incarnation, place, at: now)
+      try start(candidate, on: host, claim.incarnation, place, history: claim.history, at: now)
     }
     let mayHaveLeft = try !evictions(from: host).isEmpty || answer.nextDue != NextDue()
     answer.hasFitting = ready.count > claim.places.count
@@ -91,7 +95,8 @@ extension Verbs {
       number: row.int(3), definition: DefinitionID(row.int64(4)), priority: Priority(code: row.int(5)),
       launches: row.int(6), principal: row.text(7), earliest: Earliest(at: row.time(8), isDated: row.bool(18)),
       poke: row.poke(19), frozenItems: row.optionalInt64(9).map(Int.init), trace: row.trace(10),
-      progress: progress(row, from: 13), payload: row.optionalBlob(17))
+      progress: progress(row, from: 13), payload: row.optionalBlob(17), readyAt: row.optionalTime(20),
+      heldBy: row.optionalInt64(21))
   }
 
   /// Four columns: batches, cursor, completed and total units.
@@ -113,10 +118,10 @@ extension Query {
     SELECT \(candidateList) FROM request r JOIN identifier i ON i.id = r.identifier
       LEFT JOIN progress p ON p.request = r.id LEFT JOIN payload y ON y.request = r.id
     """
-  /// What `Verbs.candidate` reads: 20 columns. Where there is no progress, 0 is read.
+  /// What `Verbs.candidate` reads: 22 columns. Where there is no progress, 0 is read.
   static let candidateList = """
     r.id, r.identifier, i.name, r.number, r.definition, r.priority, r.launches, r.principal, r.earliest_at,
       r.frozen_items, r.trace_id, r.span_id, r.is_sampled,
-      p.batches, p.cursor, p.completed_units, p.total_units, y.bytes, r.is_dated, r.poke
+      p.batches, p.cursor, p.completed_units, p.total_units, y.bytes, r.is_dated, r.poke, r.ready_at, r.held_by
     """
 }

@@ -26,7 +26,7 @@ extension Verbs {
     let reason = if case .expired(let reason) = ending.outcome { reason as ExpiryReason? } else { nil as ExpiryReason? }
     try prepare(.closeLaunch).run(
       now.date, kept.code, kept.storedReason, ending.isGraceful, request.committedBatches, reason?.code, reason?.detail,
-      reason.map { _ in now.date }, ending.launch.request.rawValue, ending.launch.number)
+      reason.map { _ in now.date }, ending.launch.request.rawValue, ending.launch.number, ending.storedErrorType(kept))
     // A lost launch had no handler left that could have ignored anything.
     if request.isExpiring || reason != nil, !ending.isGraceful, ending.outcome != .lost {
       let host = try prepare(.hostName).first(request.host) { $0.text(0) }
@@ -41,7 +41,10 @@ extension Verbs {
     try prepare(.settleRequest).run(
       fate.state.code, fate.readiness?.cause?.rawValue, fate.readiness?.eligibleAt ?? request.eligibleAt, fate.endedAt,
       fate.outcome, fate.reason, request.ledger.failures, request.ledger.losses, request.ledger.strikes,
-      request.id.rawValue)
+      request.id.rawValue, now.date)
+    try queueSpans(
+      fate.state.isEnded ? [.launch, .complete] : [.launch], of: request.id.rawValue, launch: request.launches,
+      isSampled: request.isSampled)
     try count(pattern: pattern, from: .running, to: fate.state)
     request.state = fate.state
     var answer = EndingAnswer(ending.launch, request, wasLive: true)
@@ -83,14 +86,15 @@ extension Query {
     """
     UPDATE launch SET ended_at = ?1, outcome = ?2, reason = ?3, is_graceful = ?4, batches = ?5,
       expiring_detail = CASE WHEN expiring_reason IS NULL THEN ?7 ELSE expiring_detail END,
-      expiring_reason = coalesce(expiring_reason, ?6), expiring_since = coalesce(expiring_since, ?8)
+      expiring_reason = coalesce(expiring_reason, ?6), expiring_since = coalesce(expiring_since, ?8),
+      error_type = ?11
     WHERE request = ?9 AND number = ?10
     """)
   static let settleRequest = Query(
     """
-    UPDATE request SET state = ?, cause = ?, eligible_at = ?, ended_at = ?, outcome = ?, reason = ?, failures = ?,
-      losses = ?, strikes = ?
-    WHERE id = ?
+    UPDATE request SET state = ?1, cause = ?2, eligible_at = ?3, ended_at = ?4, outcome = ?5, reason = ?6,
+      failures = ?7, losses = ?8, strikes = ?9, held_by = NULL, ready_at = CASE WHEN ?1 = 1 THEN ?11 END
+    WHERE id = ?10
     """)
   static let hostName = Query("SELECT name FROM host WHERE id = ?")
 }

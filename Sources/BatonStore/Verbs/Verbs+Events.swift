@@ -3,7 +3,7 @@ package import BatonModel
 extension Verbs {
   /// Adds to the history that `events(of:)` answers.
   func note(_ name: String, detail: String?, of request: Int64, at now: Moment) throws {
-    try prepare(.insertEvent).run(request, request, now.date, name, detail)
+    try prepare(.insertEvent).run(request, now.date, name, detail)
   }
 
   package func note(_ event: String, detail: String?, of request: RequestID, at now: Moment) throws {
@@ -25,7 +25,9 @@ extension Query {
   static let events = Query("SELECT at, name, detail FROM event WHERE request = ? ORDER BY position")
   static let insertEvent = Query(
     """
-    INSERT INTO event (request, position, at, name, detail)
-    VALUES (?, (SELECT coalesce(max(position), 0) + 1 FROM event WHERE request = ?), ?, ?, ?)
+    INSERT INTO event (request, position, at, name, detail, phase)
+    VALUES (?1, (SELECT coalesce(max(position), 0) + 1 FROM event WHERE request = ?1), ?2, ?3, ?4,
+      (SELECT CASE WHEN state >= 3 THEN NULL WHEN state = 2 THEN 2 * launches ELSE 2 * launches + 1 END
+        FROM request WHERE id = ?1))
     """)
 }

@@ -38,12 +38,12 @@ extension Verbs {
     try prepare(.assignments).all(host.rawValue) { row in
       let candidate = Self.candidate(row)
       var assignment = Assignment(
-        candidate, Claim.Place(gpus: GPUList.indices(row.text(20)), spanID: row.blob(21)), startedAt: row.time(22),
-        isSimulated: row.bool(25))
+        candidate, Claim.Place(gpus: GPUList.indices(row.text(22)), spanID: row.blob(23)), startedAt: row.time(24),
+        isSimulated: row.bool(27))
       // The candidate's columns are of the running request, which counts this launch already.
       assignment.launch.number = candidate.launches
       assignment.isResumption = candidate.launches > 1
-      assignment.pendingExpiry = row.optionalText(23).flatMap { ExpiryReason(code: $0, detail: row.optionalText(24)) }
+      assignment.pendingExpiry = row.optionalText(25).flatMap { ExpiryReason(code: $0, detail: row.optionalText(26)) }
       return assignment
     }
   }

@@ -35,7 +35,8 @@ extension Verbs {
         earliest: request.earliest,
         spacedUntil: request.history.spacedUntil(definition.definition, poke: request.poke),
         hasLiveRequest: request.hasLiveRequest, at: now)
-    try prepare(.setReadiness).run(readiness.state.code, readiness.cause?.rawValue, readiness.eligibleAt, request.id)
+    try prepare(.setReadiness).run(
+      readiness.state.code, readiness.cause?.rawValue, readiness.eligibleAt, request.id, now.date)
     try count(pattern: definition.pattern, from: old, to: readiness.state)
     return readiness
   }
@@ -80,7 +81,12 @@ extension Query {
   static let heldRequest = Query(
     waitingColumns(of: "request r")
       + " WHERE r.identifier = ? AND r.launches = 0 AND r.state <= 1 AND r.cause = 3")
-  static let setReadiness = Query("UPDATE request SET state = ?, cause = ?, eligible_at = ? WHERE id = ?")
+  static let setReadiness = Query(
+    """
+    UPDATE request SET state = ?1, cause = ?2, eligible_at = ?3, held_by = coalesce(cause, held_by),
+      ready_at = CASE WHEN ?1 = 1 THEN coalesce(ready_at, ?5) END
+    WHERE id = ?4
+    """)
   static let nextEligible = Query(
     "SELECT eligible_at FROM request INDEXED BY request_eligible WHERE state = 0 ORDER BY eligible_at LIMIT 1")
   static let nextDate = Query(

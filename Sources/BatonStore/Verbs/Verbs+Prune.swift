@@ -21,7 +21,10 @@ extension Verbs {
   }
 
   /// Launches, progress, payload, events, items and output go with the request.
+  /// What still has to be sent stays: the oldest wait longest, so they are what is in the way, and the next step would
+  /// find the same ones.
   private func delete(_ requests: [(id: Int64, definition: DefinitionID, state: RequestState)]) throws -> Int {
+    let requests = try requests.filter { try prepare(.hasUnsent).first($0.id) { _ in true } == nil }
     for request in requests {
       try prepare(.deleteRequest).run(request.id)
       try count(pattern: try knownDefinition(request.definition).pattern, from: request.state, to: nil)

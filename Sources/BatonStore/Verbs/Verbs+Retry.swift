@@ -13,23 +13,24 @@ extension Verbs {
         .refused, "A later request of \(request.identifier) is live; cancel it or wait for its end, then retry.")
     }
     try reopen(request, at: now)
-    if let waiting = known?.waiting { try hold(waiting) }
+    if let waiting = known?.waiting { try hold(waiting, now) }
     if skippingBatch { try skipBatch(of: request, at: now) }
     guard let record = try self.request(id) else { throw StoreError(.corrupt, "\(name) is not there any more.") }
     return record
   }
 
   private func reopen(_ request: LaunchedRequest, at now: Moment) throws {
-    try prepare(.reopenRequest).run(now.steady, request.id.rawValue)
+    try prepare(.keepCompletion).run(request.id.rawValue)
+    try prepare(.reopenRequest).run(now.steady, request.id.rawValue, now.date)
     try note("retried", detail: nil, of: request.id.rawValue, at: now)
     let pattern = try knownDefinition(request.requirementClass.definition).pattern
     try count(pattern: pattern, from: .failed, to: .ready)
   }
 
   /// The identifier has a live request again, which the waiting one now waits for.
-  private func hold(_ waiting: IdentifierRow.Waiting) throws {
+  private func hold(_ waiting: IdentifierRow.Waiting, _ at: Moment) throws {
     try prepare(.setReadiness).run(
-      RequestState.scheduled.code, Cause.waitsForLiveRequest.rawValue, Timestamp.distantFuture, waiting.id)
+      RequestState.scheduled.code, Cause.waitsForLiveRequest.rawValue, Timestamp.distantFuture, waiting.id, at.date)
     let pattern = try knownDefinition(waiting.definition).pattern
     try count(pattern: pattern, from: waiting.state, to: .scheduled)
   }
@@ -46,8 +47,14 @@ extension Verbs {
 extension Query {
   static let reopenRequest = Query(
     """
-    UPDATE request SET state = 1, eligible_at = ?, ended_at = NULL, failures = 0, losses = 0, strikes = 0
-    WHERE id = ?
+    UPDATE request SET state = 1, eligible_at = ?1, ended_at = NULL, failures = 0, losses = 0, strikes = 0,
+      ready_at = ?3, held_by = NULL
+    WHERE id = ?2
+    """)
+  static let keepCompletion = Query(
+    """
+    INSERT INTO completion (request, launches, state, reason, ended_at)
+    SELECT id, launches, state, reason, ended_at FROM request WHERE id = ?
     """)
   /// Completed units advance by a batch's worth of items, never past their total.
   static let skipBatch = Query(

@@ -30,7 +30,7 @@ extension Verbs {
   }
 
   private func makeReady(_ request: RequestRecord, at now: Moment) throws {
-    try prepare(.setReadiness).run(RequestState.ready.code, Int?.none, now.steady, request.id.rawValue)
+    try prepare(.setReadiness).run(RequestState.ready.code, Int?.none, now.steady, request.id.rawValue, now.date)
     try count(pattern: try knownDefinition(request.definition).pattern, from: .scheduled, to: .ready)
   }
 }

@@ -12,14 +12,16 @@ extension Verbs {
   /// Starts the next launch of a request that is ready.
   func start(
     _ candidate: Candidate, on host: Int64, _ incarnation: Incarnation, _ place: Claim.Place,
-    isSimulated: Bool = false, at now: Moment
+    isSimulated: Bool = false, history: WaitHistory? = nil, at now: Moment
   ) throws -> Assignment {
     let (request, number) = (candidate.request.rawValue, candidate.launches + 1)
     let definition = try knownDefinition(candidate.definition)
     try prepare(.startRequest).run(number, host, now.date, request)
+    let wait = candidate.wait(until: now.date, history)
     try prepare(.insertLaunch).run(
       request, number, host, incarnation.rawValue, GPUList.text(place.gpus), place.spanID, now.date, now.steady,
-      candidate.progress.batches, isSimulated)
+      candidate.progress.batches, isSimulated, wait?.readyAt, wait?.heldBy, wait?.obstacles)
+    if wait != nil { try queueSpans(.wait, of: request, launch: number, isSampled: candidate.trace.isSampled) }
     try count(pattern: definition.pattern, from: .ready, to: .running)
     if number == 1 { try noteFirstLaunch(of: candidate, definition.definition, place, at: now) }
     return Assignment(candidate, place, startedAt: now.date, isSimulated: isSimulated)
@@ -32,6 +34,17 @@ extension Verbs {
       try prepare(.noteFirstLaunch).run(now.steady, candidate.identifierID)
     }
     if definition.repeatEvery != nil { try submitNext(after: candidate, launchSpan: place.spanID, at: now) }
+  }
+}
+
+extension Candidate {
+  /// Nil if it was ready for no time at all.
+  fileprivate func wait(
+    until date: Timestamp, _ history: WaitHistory?
+  ) -> (readyAt: Timestamp, heldBy: Int64?, obstacles: String?)? {
+    guard let readyAt, readyAt < date else { return nil }
+    let obstacles = history?.wait(from: readyAt, to: date) ?? WaitObstacles(isIncomplete: true)
+    return (readyAt, heldBy, obstacles.text)
   }
 }
 
@@ -55,13 +68,15 @@ extension SubmissionOffer.Offer {
 extension Query {
   static let startRequest = Query(
     """
-    UPDATE request SET state = 2, launches = ?, host = ?, started_at = coalesce(started_at, ?) WHERE id = ?
+    UPDATE request SET state = 2, launches = ?, host = ?, started_at = coalesce(started_at, ?), ready_at = NULL,
+      held_by = NULL
+    WHERE id = ?
     """)
   static let insertLaunch = Query(
     """
     INSERT INTO launch (request, number, host, incarnation, gpus, span_id, started_at, started_steady, first_batch,
-      is_simulated)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      is_simulated, ready_at, held_by, obstacles)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """)
   static let noteFirstLaunch = Query("UPDATE identifier SET last_first_launch_at = ? WHERE id = ?")
 }

@@ -35,7 +35,8 @@ extension Verbs {
     if receipt.state == .ready, let place = offer.host, let host = try holder(place.host, place.incarnation),
       try !isEvicted(new.identifier, from: host)
     {
-      assignment = try start(candidate(new, enqueued), on: host, place.incarnation, place.place, at: now)
+      assignment = try start(
+        candidate(new, enqueued), on: host, place.incarnation, place.place, history: offer.history, at: now)
       receipt.state = .running
     }
     try remember(offer.submission, receipt, of: enqueued.identifierID, requirementClass, at: now)

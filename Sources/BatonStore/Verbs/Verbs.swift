@@ -10,6 +10,8 @@ package final class Verbs {
   let db: Database
   let limits: StoreLimits
   let cache: DefinitionCache
+  /// Spans are to be sent, and wait for that in `unsent_span`.
+  let queuesSpans: Bool
   private var prepared: [ObjectIdentifier: Prepared] = [:]
   /// What the writer knows of the rows of `pattern` and `host`, and of the next request's id; `flush()` writes it back.
   var patterns: [Int64: PatternRow] = [:]
@@ -23,10 +25,11 @@ package final class Verbs {
   var nextRequest: Int64?
   var nextRequestChanged = false
 
-  init(_ db: Database, limits: StoreLimits, cache: DefinitionCache) {
+  init(_ db: Database, limits: StoreLimits, cache: DefinitionCache, queuesSpans: Bool) {
     self.db = db
     self.limits = limits
     self.cache = cache
+    self.queuesSpans = queuesSpans
   }
 
   func prepare(_ query: Query) throws -> Prepared {

@@ -38,8 +38,10 @@ package enum Names {
 
   /// Attributes of spans, their events and links.
   package enum Attribute {
-    /// The job identifier of the definition.
+    /// The identifier of the definition, with its wildcard if it has one.
     package static let definition = "baton.definition"
+    /// The job identifier of the request.
+    package static let identifier = "baton.identifier"
     /// `refresh`, `processing` or `continued`.
     package static let kind = "baton.kind"
     /// The number of the request, as `baton show` takes it.
@@ -50,10 +52,20 @@ package enum Names {
     package static let priority = "baton.priority"
     /// The number of the launch within its request, from 1.
     package static let launch = "baton.launch.number"
+    /// Launches that the request had when it ended.
+    package static let launches = "baton.launches"
+    /// The batch that the launch began with; those before it were committed by earlier launches.
+    package static let firstBatch = "baton.launch.first_batch"
+    /// How many batches the launch committed.
+    package static let batches = "baton.launch.batches"
+    /// On a launch that `baton simulate` started: true.
+    package static let simulated = "baton.launch.simulated"
     /// How the launch ended: `finished`, `failed`, `expired`, `lost`.
     package static let launchOutcome = "baton.launch.outcome"
     /// Why the launch was asked to stop: the code of an `ExpiryReason`.
     package static let expiryReason = "baton.expiry.reason"
+    /// Who cancelled, or what was simulated.
+    package static let expiryDetail = "baton.expiry.detail"
     /// Until when the launch had to be gone, as seconds from being asked.
     package static let expiryDeadline = "baton.expiry.deadline"
     /// Whether the launch ended by itself before its deadline.
@@ -70,14 +82,26 @@ package enum Names {
     package static let checkpointBytes = "baton.checkpoint.bytes"
     /// The obstacle of the event, the code of an `Obstacle`.
     package static let obstacle = "baton.obstacle"
+    /// On a wait: the obstacle that the request had waited for before it became ready, such as `notBefore`.
+    package static let heldBy = "baton.wait.held_by"
+    /// On an event of the request's history: what it says besides its name.
+    package static let detail = "baton.detail"
     /// On a wait whose obstacles were lost with a restart: true.
     package static let historyLost = "baton.wait.history_lost"
     /// What failed, on a span whose status is an error (semantic conventions).
     package static let errorType = "error.type"
+    /// The type of a recorded error, on the event `exception` (semantic conventions).
+    package static let exceptionType = "exception.type"
+    /// What a recorded error says of itself (semantic conventions).
+    package static let exceptionMessage = "exception.message"
   }
 
-  /// Events within spans.
+  /// Events within spans. Those of a request's history have the names that `baton show` prints, with `baton.` before
+  /// them: `baton.replaced`, `baton.poked`, `baton.ignoredExpiry` and so on.
   package enum Event {
+    /// Of an event in the history of a request.
+    package static func history(_ name: String) -> String { "baton.\(name)" }
+
     /// An obstacle kept the request from starting from now on.
     package static let obstacleCame = "baton.obstacle.came"
     /// It does so no longer.
@@ -128,8 +152,14 @@ package enum Names {
     package static let checkpointBytes = "baton_checkpoint_bytes"
     /// Hosts by `condition`; a gauge.
     package static let hosts = "baton_hosts"
-    /// Spans that were not sent and will not be.
+    /// Spans that were not sent and will not be, by `reason`: the cases of `BatchQueue.Drop`.
     package static let spansDropped = "baton_spans_dropped_total"
+    /// Whether a worker is connected to its coordinator; a gauge, 1 or 0.
+    package static let workerConnected = "baton_worker_connected"
+    /// Launches that run on a worker now; a gauge.
+    package static let workerLaunches = "baton_worker_launches"
+    /// Series that a `metric` was refused because it has as many as it may.
+    package static let seriesRefused = "baton_metric_series_refused_total"
     /// 1, with the version as its label.
     package static let buildInfo = "baton_build_info"
 
@@ -157,6 +187,11 @@ package enum Names {
     package static let reason = "reason"
     package static let condition = "condition"
     package static let version = "version"
+    package static let metric = "metric"
+    /// The value that stands for all that are beyond a limit.
+    package static let other = "other"
+    /// The value of `reason` where there is none.
+    package static let none = "none"
   }
 
   /// Keys of a log line's metadata. An id has the same key in the log as in a span.
@@ -165,7 +200,7 @@ package enum Names {
     package static let trace = "trace_id"
     /// The span that the line belongs to, 16 digits.
     package static let span = "span_id"
-    /// The job identifier.
+    /// The identifier of the definition.
     package static let definition = Attribute.definition
     /// The number of the request.
     package static let request = Attribute.request

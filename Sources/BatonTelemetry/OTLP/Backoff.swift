@@ -9,7 +9,7 @@ package struct Backoff: Hashable, Sendable {
   package var longest: Duration = .seconds(30)
   /// The longest that a backend may ask for with `Retry-After`: a wrong date must not stop exports for ever.
   package var longestAsked: Duration = .seconds(600)
-  /// How often one batch is tried before it is dropped and counted.
+  /// How often one batch is tried before it is dropped and counted; its time may be over before.
   package var attempts = 8
 
   package init() {}

@@ -3,8 +3,9 @@ package import BatonModel
 /// The bounded queue between a worker's spans and its exporter: decides when which spans are sent, and does nothing.
 ///
 /// A batch goes when 512* spans wait, 5 s* after the first of them came, or on a flush; one at a time, in the order in
-/// which they came. What does not fit is dropped and counted, so telemetry never holds a batch of work up. The shell
-/// performs the effects, calls `tick` at `nextTick`, and answers each `export` with exactly one `exported`.
+/// which they came. What does not fit is dropped and counted, so telemetry never holds a batch of work up. A batch that
+/// the backend is away for is tried again until its time or its attempts are over. The shell performs the effects, calls
+/// `tick` at `nextTick`, and answers each `export` with exactly one `exported`.
 package struct BatchQueue: Sendable {
   package enum Effect: Hashable, Sendable {
     /// Send these now. Nothing else is to be sent before `exported` was called.
@@ -21,7 +22,7 @@ package struct BatchQueue: Sendable {
     case full
     /// The backend refused them for good, wholly or in part.
     case rejected
-    /// The backend was away through every attempt.
+    /// The backend was away through every attempt, or asked for a longer wait than the batch has.
     case unreachable
     /// They came after the end, or the backend was away at the end.
     case shutDown
@@ -30,30 +31,46 @@ package struct BatchQueue: Sendable {
   /// What is on its way.
   private enum Phase {
     case idle
-    /// The backend has a batch, for the nth time.
-    case exporting([SpanRecord], attempt: Int)
+    /// The backend has a batch.
+    case exporting(Sending)
     /// The backend was away; the batch is sent again at this time.
-    case waiting([SpanRecord], attempt: Int, until: Instant)
+    case waiting(Sending, until: Instant)
     case ended
+  }
+
+  private struct Sending {
+    var spans: [SpanRecord]
+    /// From 1.
+    var attempt = 1
+    /// When it was sent for the first time.
+    let began: Instant
   }
 
   private let limits: BatchLimits
   private let backoff: Backoff
+  private let timeout: Duration
   private var phase = Phase.idle
   private var queue: [SpanRecord] = []
   /// When the oldest in `queue` has waited long enough.
   private var due: Instant?
+  /// Until when a backend that was away has peace, though its batch was dropped.
+  private var peace: Instant?
   private var isShuttingDown = false
   private var accepted = 0
   private var settled = 0
   private var flushes: [(id: Int, target: Int)] = []
   /// Spans that the backend took.
   package private(set) var delivered = 0
-  /// Spans that were dropped, by cause; `baton_spans_dropped_total` is their sum.
+  /// Spans that were dropped, by cause.
   package private(set) var drops: [Drop: Int] = [:]
+  /// The sum of `drops`.
+  package private(set) var dropped = 0
 
-  package init(limits: BatchLimits = BatchLimits(), backoff: Backoff = Backoff()) {
-    (self.limits, self.backoff) = (limits, backoff)
+  /// - Parameter timeout: no attempt for a batch begins later than this after the first one.
+  package init(
+    limits: BatchLimits = BatchLimits(), backoff: Backoff = Backoff(), timeout: Duration = .seconds(30)
+  ) {
+    (self.limits, self.backoff, self.timeout) = (limits, backoff, timeout)
   }
 
   /// Spans that wait or are on their way; never more than the limit.
@@ -62,8 +79,8 @@ package struct BatchQueue: Sendable {
   /// When `tick` has something to do next, nil while only an `add`, a flush or an answer can change anything.
   package var nextTick: Instant? {
     switch phase {
-    case .idle: due
-    case .waiting(_, _, let until): until
+    case .idle: due.map { max(isPressing ? .past : $0, peace ?? .past) }
+    case .waiting(_, let until): until
     case .exporting, .ended: nil
     }
   }
@@ -94,15 +111,16 @@ package struct BatchQueue: Sendable {
   ///
   /// - Parameter draw: from 0 up to 1, for the backoff.
   package mutating func exported(_ verdict: ExportVerdict, draw: Double, at now: Instant) -> [Effect] {
-    guard case .exporting(let batch, let attempt) = phase else {
+    guard case .exporting(let sending) = phase else {
       preconditionFailure("exported(\(verdict)) while nothing is on its way")
     }
-    phase = .idle
+    (phase, peace) = (.idle, nil)
+    let count = sending.spans.count
     switch verdict {
-    case .delivered: settle(batch.count, rejected: 0)
-    case .partial(let rejected, _): settle(batch.count, rejected: Int(clamping: rejected))
-    case .rejected: settle(batch.count, rejected: batch.count)
-    case .retry(let asked): retry(batch, attempt, asked, draw, at: now)
+    case .delivered: settle(count, rejected: 0)
+    case .partial(let rejected, _): settle(count, rejected: Int(clamping: rejected))
+    case .rejected: settle(count, rejected: count)
+    case .retry(let asked): retry(sending, asked, draw, at: now)
     }
     return finished() + next(at: now)
   }
@@ -112,7 +130,7 @@ package struct BatchQueue: Sendable {
   package mutating func shutDown(at now: Instant) -> [Effect] {
     guard !isShuttingDown else { return [] }
     isShuttingDown = true
-    if case .waiting(let batch, let attempt, _) = phase { phase = .waiting(batch, attempt: attempt, until: now) }
+    if case .waiting(let sending, _) = phase { phase = .waiting(sending, until: now) }
     return next(at: now)
   }
 }
@@ -121,31 +139,37 @@ package struct BatchQueue: Sendable {
 extension BatchQueue {
   private var inFlight: [SpanRecord] {
     switch phase {
-    case .exporting(let batch, _), .waiting(let batch, _, _): batch
+    case .exporting(let sending), .waiting(let sending, _): sending.spans
     case .idle, .ended: []
     }
   }
 
+  /// Whether what waits goes without waiting longer.
+  private var isPressing: Bool { queue.count >= limits.batch || !flushes.isEmpty }
+
   /// Whether a batch goes now, if nothing is on its way.
   private func isDue(at now: Instant) -> Bool {
     guard let due else { return false }
-    return queue.count >= limits.batch || due <= now || isShuttingDown || !flushes.isEmpty
+    if isShuttingDown { return true }
+    return (isPressing || due <= now) && (peace ?? .past) <= now
   }
 
   private mutating func next(at now: Instant) -> [Effect] {
     switch phase {
-    case .idle where isDue(at: now): return export(takeBatch(at: now), attempt: 1)
+    case .idle where isDue(at: now): return export(Sending(spans: takeBatch(at: now), began: now))
     case .idle where isShuttingDown:
       phase = .ended
       return [.ended]
-    case .waiting(let batch, let attempt, let until) where until <= now: return export(batch, attempt: attempt + 1)
+    case .waiting(var sending, let until) where until <= now:
+      sending.attempt += 1
+      return export(sending)
     case .idle, .waiting, .exporting, .ended: return []
     }
   }
 
-  private mutating func export(_ batch: [SpanRecord], attempt: Int) -> [Effect] {
-    phase = .exporting(batch, attempt: attempt)
-    return [.export(batch)]
+  private mutating func export(_ sending: Sending) -> [Effect] {
+    phase = .exporting(sending)
+    return [.export(sending.spans)]
   }
 
   private mutating func takeBatch(at now: Instant) -> [SpanRecord] {
@@ -155,13 +179,14 @@ extension BatchQueue {
     return batch
   }
 
-  private mutating func retry(
-    _ batch: [SpanRecord], _ attempt: Int, _ asked: Duration?, _ draw: Double, at now: Instant
-  ) {
-    if isShuttingDown { return giveUp(batch.count) }
-    guard attempt < backoff.attempts else { return lose(batch.count, .unreachable) }
-    let until = now + backoff.wait(after: attempt, asked: asked, draw: draw)
-    phase = .waiting(batch, attempt: attempt, until: until)
+  private mutating func retry(_ sending: Sending, _ asked: Duration?, _ draw: Double, at now: Instant) {
+    if isShuttingDown { return giveUp(sending.spans.count) }
+    let until = now + backoff.wait(after: sending.attempt, asked: asked, draw: draw)
+    guard sending.attempt < backoff.attempts, until - sending.began <= timeout else {
+      peace = until
+      return lose(sending.spans.count, .unreachable)
+    }
+    phase = .waiting(sending, until: until)
   }
 
   /// A backend that did not answer for this batch will not for the next: a shutdown waits for it once.
@@ -184,7 +209,10 @@ extension BatchQueue {
     drop(count, cause)
   }
 
-  private mutating func drop(_ count: Int, _ cause: Drop) { drops[cause, default: 0] += count }
+  private mutating func drop(_ count: Int, _ cause: Drop) {
+    drops[cause, default: 0] += count
+    dropped += count
+  }
 
   /// The flushes that have nothing to wait for any more.
   private mutating func finished() -> [Effect] {
@@ -192,4 +220,8 @@ extension BatchQueue {
     flushes.removeAll { $0.target <= settled }
     return done.map { .flushed($0.id) }
   }
+}
+
+extension Instant {
+  fileprivate static let past = Instant(nanoseconds: .min)
 }

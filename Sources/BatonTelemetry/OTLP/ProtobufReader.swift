@@ -1,4 +1,4 @@
-/// What a peer sent is not protobuf.
+/// What a peer sent is not protobuf, or not the message that it should be.
 package struct ProtobufError: Error, Hashable, Sendable, CustomStringConvertible {
   package enum Code: Hashable, Sendable {
     /// It ends in the middle of a field.
@@ -7,6 +7,14 @@ package struct ProtobufError: Error, Hashable, Sendable, CustomStringConvertible
     case malformed
     /// A string is not UTF-8.
     case notText
+    /// A field has a value that OTLP does not allow: an id of another length or all zeros, a time after the year 2262, a
+    /// kind or a status that does not exist, a field of another type.
+    case notAllowed
+    /// It is OTLP, but nothing that Baton writes: several resources or scopes, another scope, an attribute that is
+    /// empty, raw bytes, a map, or a list that is not of one simple type.
+    case unsupported
+    /// There is more of it than the `DecodingLimits` allow.
+    case tooLarge
   }
 
   package var code: Code
@@ -18,6 +26,9 @@ package struct ProtobufError: Error, Hashable, Sendable, CustomStringConvertible
     case .truncated: "the answer ends within a field, at byte \(offset)"
     case .malformed: "the answer is not protobuf, at byte \(offset)"
     case .notText: "the answer has a text that is not UTF-8, at byte \(offset)"
+    case .notAllowed: "the answer has a value that OTLP does not allow, at byte \(offset)"
+    case .unsupported: "the answer has something that Baton does not write, at byte \(offset)"
+    case .tooLarge: "the answer is larger than it may be, at byte \(offset)"
     }
   }
 }
@@ -33,6 +44,9 @@ struct ProtobufReader {
   }
 
   private var rest: ArraySlice<UInt8>
+
+  /// Where the next field begins, in bytes.
+  var offset: Int { rest.startIndex }
 
   /// - Parameter bytes: a whole message, or a field of one: errors say where in the whole.
   init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
@@ -80,7 +94,6 @@ struct ProtobufReader {
     try take(count).reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  private func error(_ code: ProtobufError.Code) -> ProtobufError {
-    ProtobufError(code: code, offset: rest.startIndex)
-  }
+  /// What is wrong with the field that was just read, or with where it should go on.
+  func error(_ code: ProtobufError.Code) -> ProtobufError { ProtobufError(code: code, offset: offset) }
 }

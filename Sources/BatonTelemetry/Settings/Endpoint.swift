@@ -1,5 +1,5 @@
 /// The URLs of an OTLP backend; https://opentelemetry.io/docs/specs/otel/protocol/exporter/#endpoint-urls-for-otlphttp.
-enum Endpoint {
+package enum Endpoint {
   /// Whether `text` is an http or https URL with a host, and nothing that no URL has.
   static func isValid(_ text: String) -> Bool {
     let lowered = text.lowercased()
@@ -25,5 +25,14 @@ enum Endpoint {
     var front = base[..<end]
     while front.hasSuffix("/") { front.removeLast() }
     return "\(front)/\(path)\(base[end...])"
+  }
+
+  /// Without a name and password before the host, and without a query, either of which may be a secret: for a log.
+  package static func shown(_ url: String) -> String {
+    guard let start = url.firstRange(of: "://")?.upperBound else { return "" }
+    let rest = url[start...].prefix { !"?#".contains($0) }
+    let authority = rest.prefix { $0 != "/" }
+    let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+    return "\(url[..<start])\(host)\(rest[authority.endIndex...])"
   }
 }

@@ -11,6 +11,11 @@ extension SignalSettings {
     compression = reader.choice(reader.name("COMPRESSION", of: signal), otherwise: compression)
     timeout = reader.timeout(reader.name("TIMEOUT", of: signal), otherwise: timeout)
     certificate = reader.text(reader.name("CERTIFICATE", of: signal))
+    file = reader.text(reader.name("FILE", of: signal))
+    if file == nil, exporters.contains(.file) {
+      reader.warn("OTEL_\(signal.rawValue)_EXPORTER", "`otlp_file` without OTEL_EXPORTER_OTLP_FILE; it is left out")
+      exporters.removeAll { $0 == .file }
+    }
     Self.checkProtocol(reader.name("PROTOCOL", of: signal), from: &reader)
   }
 

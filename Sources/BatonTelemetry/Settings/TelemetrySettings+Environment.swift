@@ -9,6 +9,7 @@ extension TelemetrySettings {
     metrics = SignalSettings(.metrics, from: &reader)
     sampler = Sampler(from: &reader)
     batch = BatchLimits(from: &reader)
+    span = SpanLimits(from: &reader)
     exportTimeout = reader.timeout("OTEL_BSP_EXPORT_TIMEOUT", otherwise: exportTimeout)
     resourceAttributes = Self.resourceAttributes(from: &reader)
     warnings = reader.warnings
@@ -38,6 +39,21 @@ extension BatchLimits {
     let batch = reader.number(size, atLeast: 1, otherwise: min(usual.batch, queue))
     if batch > queue { reader.warn(size, "\(batch) is more than OTEL_BSP_MAX_QUEUE_SIZE; \(queue) is used") }
     self.init(queue: queue, batch: batch, delay: delay)
+  }
+}
+
+extension SpanLimits {
+  /// Each limit of spans goes before the general one.
+  init(from reader: inout EnvironmentReader) {
+    self.init()
+    let count = reader.number("OTEL_ATTRIBUTE_COUNT_LIMIT", otherwise: attributes)
+    attributes = reader.number("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", otherwise: count)
+    attributesPerEvent = reader.number("OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT", otherwise: count)
+    attributesPerLink = reader.number("OTEL_LINK_ATTRIBUTE_COUNT_LIMIT", otherwise: count)
+    events = reader.number("OTEL_SPAN_EVENT_COUNT_LIMIT", otherwise: events)
+    links = reader.number("OTEL_SPAN_LINK_COUNT_LIMIT", otherwise: links)
+    let length = reader.number("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", otherwise: valueLength)
+    valueLength = reader.number("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", otherwise: length)
   }
 }
 

@@ -9,7 +9,9 @@ package struct TelemetrySettings: Hashable, Sendable {
   package var metrics = SignalSettings(signal: .metrics)
   package var sampler = Sampler()
   package var batch = BatchLimits()
-  /// The longest that one export of a batch may take with all its attempts.
+  package var span = SpanLimits()
+  /// No attempt for a batch begins later than this after the first one; and the longest that a shutdown waits for what
+  /// is not sent yet.
   package var exportTimeout = Duration.seconds(30)
   /// `OTEL_RESOURCE_ATTRIBUTES`, and `OTEL_SERVICE_NAME` as `service.name`, which counts for more.
   package var resourceAttributes: [Attribute] = []
@@ -36,8 +38,8 @@ package struct SignalSettings: Hashable, Sendable {
     /// The exporters that there are for it; `none` is not one.
     var exporters: [Exporter] {
       switch self {
-      case .traces: [.otlp, .console]
-      case .metrics: [.otlp, .console, .prometheus]
+      case .traces: [.otlp, .console, .file]
+      case .metrics: [.otlp, .console, .file, .prometheus]
       }
     }
   }
@@ -46,6 +48,9 @@ package struct SignalSettings: Hashable, Sendable {
     case otlp
     /// OTLP JSON on standard output.
     case console
+    /// OTLP JSON at the end of `file`. The specification has no name for it in the environment; in its configuration
+    /// files it is `otlp_file` (https://opentelemetry.io/docs/specs/otel/protocol/file-exporter).
+    case file = "otlp_file"
     /// Only for metrics: `/metrics`, which is there in any case.
     case prometheus
   }
@@ -68,11 +73,15 @@ package struct SignalSettings: Hashable, Sendable {
   /// A whole URL, path included.
   package var endpoint: String
   package var headers: [Header] = []
-  package var compression = Compression.none
+  /// The specification leaves the default open; Baton's is gzip, which every OTLP server has to understand: spans shrink
+  /// to about a tenth. `OTEL_EXPORTER_OTLP_COMPRESSION=none` turns it off.
+  package var compression = Compression.gzip
   /// For one request; 0 in the environment, which means no limit, is 24 days here.
   package var timeout = Duration.seconds(10)
   /// A file with the certificates to trust instead of the system's.
   package var certificate: String?
+  /// Where the exporter `otlp_file` writes: `OTEL_EXPORTER_OTLP[_TRACES|_METRICS]_FILE`, a variable of Baton's own.
+  package var file: String?
 
   package init(signal: Signal) { endpoint = "http://localhost:4318/\(signal.path)" }
 

@@ -159,6 +159,7 @@ extension Ending {
         if let detail = reason.detail { $0.detail = detail }
       }
       if let result { $0.result = result.rawValue }
+      if let errorType { $0.errorType = errorType }
     }
   }
 
@@ -173,7 +174,8 @@ extension Ending {
     }
     self.init(
       launch: LaunchKey(proto.launch), outcome: outcome, isGraceful: proto.isGraceful,
-      result: proto.hasResult ? RefreshResult(rawValue: proto.result) : nil)
+      result: proto.hasResult ? RefreshResult(rawValue: proto.result) : nil,
+      errorType: proto.hasErrorType ? proto.errorType : nil)
   }
 }
 

@@ -1,4 +1,5 @@
 import BatonCoordinator
+import BatonExporter
 import BatonModel
 import BatonStore
 import BatonWire
@@ -32,9 +33,10 @@ struct Embedded {
   init(
     dataFolder: String, host: Host, environment: [String: String], logger: Logger,
     settings: CoordinatorSettings = CoordinatorSettings(),
-    limits: StoreLimits = StoreLimits()
+    limits: StoreLimits = StoreLimits(), telemetry: Telemetry
   ) async throws {
     var settings = settings
+    telemetry.set(in: &settings)
     let name = ProcessInfo.processInfo.hostName
     settings.embeddedHost = HostName(name)
     var configuration = WorkerConfiguration(
@@ -45,7 +47,7 @@ struct Embedded {
     configuration.ownsProcess = true
     configuration.answersOwner = host.answersOwner
     if host.isIdle { configuration.conditions.assumesIdle() }
-    store = try SQLiteStore.open(folder: dataFolder, limits: limits)
+    store = try SQLiteStore.open(folder: dataFolder, limits: limits, queuesSpans: settings.spans != nil)
     coordinator = Coordinator(store: store, settings: settings, logger: logger)
     worker = Worker(
       configuration, incarnation: Incarnation(.randomIncarnation()), logger: logger,
@@ -77,6 +79,7 @@ struct Embedded {
       defer { group.cancelAll() }
       return try await Self.outcome(of: &group)
     }
+    await coordinator.deliverRest()
     if let folder, case .success = outcome { try? FileManager.default.removeItem(atPath: folder) }
     try await store.close()
     return try outcome.get()

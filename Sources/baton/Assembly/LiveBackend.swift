@@ -1,5 +1,6 @@
 import BatonCommands
 import BatonCoordinator
+import BatonExporter
 import BatonModel
 import BatonSettings
 import BatonStore
@@ -44,12 +45,15 @@ struct LiveBackend: Backend {
   ) async throws -> Result {
     var settings = CoordinatorSettings()
     settings.endsOnFullDisk = true
+    let telemetry = Telemetry.ofProcess("baton", environment: environment, logger: Self.logger(.warning))
     let embedded = try await asUsage { [settings] in
       try await Embedded(
         dataFolder: options.dataFolder, host: Embedded.Host(slots: options.slots, isIdle: true),
-        environment: environment, logger: Self.logger(.critical), settings: settings)
+        environment: environment, logger: Self.logger(.critical), settings: settings, telemetry: telemetry)
     }
-    return try await embedded.run(removing: options.removesDataFolder ? options.dataFolder : nil, body)
+    return try await telemetry.running {
+      try await embedded.run(removing: options.removesDataFolder ? options.dataFolder : nil, body)
+    }
   }
 
   func runUp(
@@ -58,17 +62,21 @@ struct LiveBackend: Backend {
     let setup = try await asUsage {
       try await CoordinatorSetup(options.coordinator, environment: environment, defaultFolder: "up")
     }
+    let telemetry = Telemetry.ofProcess("baton", environment: environment, logger: Self.logger(setup.logLevel))
     let embedded = try await asUsage {
       try await Embedded(
         dataFolder: setup.dataFolder,
         host: Embedded.Host(slots: options.slots, settings: options.workerSettings, answersOwner: true),
-        environment: environment, logger: Self.logger(setup.logLevel), settings: setup.settings, limits: setup.limits)
+        environment: environment, logger: Self.logger(setup.logLevel), settings: setup.settings, limits: setup.limits,
+        telemetry: telemetry)
     }
     let server = try setup.server(for: embedded.coordinator, logger: Self.logger(setup.logLevel))
     // Before the worker can say hello.
     try await embedded.coordinator.restore()
     try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { try await Self.serve([server, embedded.worker], setup.logLevel) }
+      group.addTask {
+        try await Self.serve(telemetry.services + [server, embedded.worker], setup.logLevel)
+      }
       group.addTask {
         try await server.ready()
         await embedded.coordinator.waitForAttachment()
@@ -84,11 +92,16 @@ struct LiveBackend: Backend {
     let setup = try await asUsage {
       try await CoordinatorSetup(options, environment: environment, defaultFolder: "coordinator")
     }
-    let store = try SQLiteStore.open(folder: setup.dataFolder, limits: setup.limits)
-    let coordinator = Coordinator(store: store, settings: setup.settings, logger: Self.logger(setup.logLevel))
-    let server = try setup.server(for: coordinator, logger: Self.logger(setup.logLevel))
+    let logger = Self.logger(setup.logLevel)
+    let telemetry = Telemetry.ofProcess("baton-coordinator", environment: environment, logger: logger)
+    var settings = setup.settings
+    telemetry.set(in: &settings)
+    let store = try SQLiteStore.open(
+      folder: setup.dataFolder, limits: setup.limits, queuesSpans: settings.spans != nil)
+    let coordinator = Coordinator(store: store, settings: settings, logger: logger)
+    let server = try setup.server(for: coordinator, logger: logger)
     try await coordinator.restore()
-    try await Self.serve([server], setup.logLevel)
+    try await Self.serve(telemetry.services + [server], setup.logLevel)
     try await store.close()
   }
 

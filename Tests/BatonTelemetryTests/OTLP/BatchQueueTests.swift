@@ -107,26 +107,54 @@ import Testing
     #expect(tick(10.4) == [])
     #expect(queue.flush(1, at: Fixture.instant(10.4)) == [], "a flush does not hurry a backend that is away")
     #expect(tick(10.5) == [.export(Self.spans(1...2))])
-    #expect(answer(.retry(after: .seconds(90)), draw: 0, at: 11) == [])
-    #expect(queue.nextTick == Fixture.instant(101))
-    #expect(tick(101) == [.export(Self.spans(1...2))])
-    #expect(answer(.delivered, at: 101) == [.export(Self.spans(3...3))])
-    #expect(answer(.delivered, at: 101) == [.flushed(1)])
+    #expect(answer(.retry(after: .seconds(19)), draw: 0, at: 11) == [])
+    #expect(queue.nextTick == Fixture.instant(30))
+    #expect(tick(30) == [.export(Self.spans(1...2))])
+    #expect(answer(.delivered, at: 30) == [.export(Self.spans(3...3))])
+    #expect(answer(.delivered, at: 30) == [.flushed(1)])
     #expect(queue.delivered == 3)
   }
 
-  @Test mutating func `a batch is tried eight times, then dropped, and the next one goes`() {
-    add(1...4)
+  @Test func `a batch is tried eight times, then dropped, and the backend has peace before the next one`() {
+    var queue = BatchQueue(limits: Self.limits, timeout: .seconds(600))
     var now = 0.0
-    for _ in 1..<8 {
-      #expect(answer(.unreachable, at: now) == [])
-      now += 100
-      #expect(tick(now) == [.export(Self.spans(1...2))])
+    for span in Self.spans(1...4) { _ = queue.add(span, at: Fixture.instant(now)) }
+    for attempt in 1..<8 {
+      #expect(queue.exported(.unreachable, draw: 1, at: Fixture.instant(now)) == [])
+      now += Double(min(1 << (attempt - 1), 30))
+      #expect(queue.nextTick == Fixture.instant(now))
+      #expect(queue.tick(at: Fixture.instant(now)) == [.export(Self.spans(1...2))])
     }
-    #expect(answer(.unreachable, at: now) == [.export(Self.spans(3...4))])
+    #expect(queue.exported(.unreachable, draw: 1, at: Fixture.instant(now)) == [])
     #expect(queue.drops == [.unreachable: 2])
-    #expect(answer(.unreachable, at: now) == [])
-    #expect(queue.nextTick == Fixture.instant(now + 1), "attempts are counted anew")
+    #expect(queue.dropped == 2)
+    #expect(queue.nextTick == Fixture.instant(now + 30))
+    #expect(queue.tick(at: Fixture.instant(now + 29)) == [])
+    #expect(queue.tick(at: Fixture.instant(now + 30)) == [.export(Self.spans(3...4))])
+    #expect(queue.exported(.unreachable, draw: 1, at: Fixture.instant(now + 30)) == [])
+    #expect(queue.nextTick == Fixture.instant(now + 31), "attempts are counted anew")
+  }
+
+  @Test mutating func `no attempt begins after the export timeout, and a longer wait that was asked for is kept`() {
+    add(1...3)
+    #expect(answer(.unreachable, at: 20) == [])
+    #expect(tick(21) == [.export(Self.spans(1...2))])
+    #expect(queue.flush(1, at: Fixture.instant(21)) == [])
+    #expect(answer(.retry(after: .seconds(90)), at: 22) == [])
+    #expect(queue.drops == [.unreachable: 2])
+    #expect(queue.nextTick == Fixture.instant(112), "though a flush waits")
+    #expect(tick(111) == [])
+    #expect(tick(112) == [.export(Self.spans(3...3))])
+    #expect(answer(.delivered, at: 112) == [.flushed(1)])
+    add(4...4, at: 113)
+    #expect(queue.nextTick == Fixture.instant(118), "peace ends with the first answer")
+  }
+
+  @Test mutating func `a shutdown asks a backend that has peace`() {
+    add(1...3)
+    #expect(answer(.retry(after: .seconds(90)), at: 0) == [])
+    #expect(queue.drops == [.unreachable: 2])
+    #expect(queue.shutDown(at: Fixture.instant(1)) == [.export(Self.spans(3...3))])
   }
 
   @Test(
@@ -165,7 +193,7 @@ import Testing
 
   @Test mutating func `a shutdown asks a backend that is away once more, and drops the rest`() {
     add(1...5)
-    #expect(answer(.retry(after: .seconds(60))) == [])
+    #expect(answer(.retry(after: .seconds(20))) == [])
     #expect(queue.flush(1, at: Fixture.instant(0)) == [])
     #expect(queue.shutDown(at: Fixture.instant(1)) == [.export(Self.spans(1...2))])
     #expect(answer(.unreachable, at: 1) == [.flushed(1), .ended])

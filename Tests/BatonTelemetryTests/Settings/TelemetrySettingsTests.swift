@@ -97,7 +97,7 @@ import Testing
     #expect(settings.metrics.exporters == [.otlp])
     #expect(
       settings.warnings.map(\.description) == [
-        "OTEL_METRICS_EXPORTER: `zipkin` is not one of otlp, console, prometheus, none; it is left out"
+        "OTEL_METRICS_EXPORTER: `zipkin` is not one of otlp, console, otlp_file, prometheus, none; it is left out"
       ])
   }
 
@@ -187,6 +187,48 @@ import Testing
     let settings = Self.settings(Dictionary(uniqueKeysWithValues: options.map { ("OTEL_BSP_\($0)", $1) }))
     #expect(settings.batch == limits)
     #expect(settings.warnings.count == warnings)
+  }
+
+  @Test func `spans are bounded, each list by its own variable or else the general one`() {
+    #expect(Self.settings([:]).span == SpanLimits())
+    var limits = SpanLimits()
+    (limits.attributes, limits.attributesPerEvent, limits.attributesPerLink) = (9, 5, 6)
+    (limits.events, limits.links, limits.valueLength) = (7, 8, 100)
+    let settings = Self.settings([
+      "OTEL_ATTRIBUTE_COUNT_LIMIT": "5", "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT": "9", "OTEL_LINK_ATTRIBUTE_COUNT_LIMIT": "6",
+      "OTEL_SPAN_EVENT_COUNT_LIMIT": "7", "OTEL_SPAN_LINK_COUNT_LIMIT": "8", "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT": "100",
+    ])
+    #expect(settings.span == limits && settings.warnings == [])
+    let own = ["OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT": "100", "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT": "200"]
+    #expect(Self.settings(own).span.valueLength == 200)
+    #expect(Self.settings(["OTEL_SPAN_EVENT_COUNT_LIMIT": "many"]).warnings.count == 1)
+  }
+
+  @Test func `requests are compressed unless that is turned off`() {
+    #expect(Self.settings([:]).traces.compression == .gzip)
+    let off = Self.settings(["OTEL_EXPORTER_OTLP_COMPRESSION": "none"])
+    #expect(off.traces.compression == .none && off.metrics.compression == .none && off.warnings == [])
+  }
+
+  @Test func `a file is an exporter that needs a path`() {
+    let path = ["OTEL_EXPORTER_OTLP_FILE": "/a", "OTEL_EXPORTER_OTLP_TRACES_FILE": "/t"]
+    #expect(!Self.settings(path).traces.isOn)
+    let named = ["OTEL_TRACES_EXPORTER": "otlp_file", "OTEL_METRICS_EXPORTER": "otlp_file,console"]
+    let settings = Self.settings(path.merging(named) { $1 })
+    #expect(settings.traces.exporters == [.file] && settings.traces.file == "/t")
+    #expect(settings.metrics.exporters == [.file, .console] && settings.metrics.file == "/a")
+    let without = Self.settings(named)
+    #expect(without.traces.exporters == [] && without.metrics.exporters == [.console])
+    #expect(without.warnings.map(\.variable) == ["OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER"])
+  }
+
+  @Test(
+    arguments: [
+      ("http://c:4318/v1/traces", "http://c:4318/v1/traces"), ("https://u:p@c/a?key=1#x", "https://c/a"),
+      ("http://[::1]:1", "http://[::1]:1"), ("http://u:p/@c", "http://u:p/@c"),
+    ])
+  func `the log has an endpoint without what may be secret in it`(url: String, shown: String) {
+    #expect(Endpoint.shown(url) == shown)
   }
 
   @Test func `resource attributes are decoded, the later of two counts, and the service's name has its own variable`() {

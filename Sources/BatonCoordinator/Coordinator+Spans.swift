@@ -1,0 +1,108 @@
+import BatonModel
+import BatonStore
+import BatonTelemetry
+import Logging
+
+/// Sending the spans of rows. The rows are the queue: what is not confirmed is sent again, by this coordinator or the
+/// next one, so that no launch, expiry or completion lacks its span, whatever was killed. Nothing waits for it.
+extension Coordinator {
+  func deliverSpans(_ delivery: SpanDelivery) async throws {
+    var state = DeliveryState()
+    while true {
+      try await clocks.sleep(delivery.batch.delay)
+      while try await deliverOnce(delivery, &state) {}
+    }
+  }
+
+  /// Sends what is there, for at most three seconds, at the end of the process; the next one sends what is left.
+  package func deliverRest() async {
+    guard let delivery = settings.spans else { return }
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask {
+        var state = DeliveryState(isLast: true)
+        while (try? await self.deliverOnce(delivery, &state)) == true, !Task.isCancelled {}
+      }
+      group.addTask { try? await self.clocks.sleep(.seconds(3)) }
+      await group.next()
+      group.cancelAll()
+    }
+  }
+
+  /// One request; false if nothing more waits, or the backend has to be left alone for now.
+  private func deliverOnce(_ delivery: SpanDelivery, _ state: inout DeliveryState) async throws -> Bool {
+    let sources: [SpanSource]
+    do {
+      sources = try await store.unsentSpans(limit: delivery.batch.batch)
+      guard !sources.isEmpty else { return false }
+      let (keys, request) = delivery.request(of: sources, at: now().date)
+      let verdict = await delivery.send(request)
+      try await settle(keys, verdict, &state)
+      guard case .retry(let asked) = verdict else { return sources.count >= delivery.batch.batch / 3 }
+      if state.isLast { return false }
+      try await clocks.sleep(delivery.backoff.wait(after: state.failures, asked: asked, draw: delivery.draw()))
+      return true
+    } catch let error as StoreError where error.isPassing {
+      note(error, while: "sending spans")
+      return false
+    }
+  }
+
+  private func settle(_ keys: [SpanKey], _ verdict: ExportVerdict, _ state: inout DeliveryState) async throws {
+    switch verdict {
+    case .delivered: try await store.confirmSpans(keys)
+    case .partial(let rejected, let message) where rejected == 0:
+      logger.warning("the tracing backend says of spans: \(message)")
+      try await store.confirmSpans(keys)
+    case .partial(let rejected, let message):
+      // It does not say which.
+      let text = "\(rejected) of these \(keys.count) were rejected: \(message)"
+      logger.error("the tracing backend took only a part: \(text)")
+      try await store.rejectSpans(keys, because: text, at: now().moment)
+    case .rejected(let reason):
+      logger.error("the tracing backend rejected spans: \(reason)", metadata: ["spans": "\(keys.count)"])
+      try await store.rejectSpans(keys, because: reason, at: now().moment)
+    case .retry: break
+    }
+    if case .retry = verdict {
+      state.failures += 1
+      if state.failures == 1 { logger.warning("the tracing backend takes no spans; they wait in the store") }
+    } else {
+      if state.failures > 0 { logger.notice("the tracing backend takes spans again") }
+      state.failures = 0
+    }
+  }
+
+  /// So that a backend that is gone for good does not fill the disk.
+  func dropOldSpans(_ delivery: SpanDelivery) async throws {
+    let date = now().date + (.zero - delivery.keptFor)
+    var dropped = 0
+    while true {
+      let step = try await store.dropUnsentSpans(endedBefore: date, beyond: delivery.keptCount, limit: 500)
+      dropped += step
+      if step < 500 { break }
+      try await clocks.sleep(.milliseconds(50))
+    }
+    if dropped > 0 { logger.error("spans were dropped that no backend took", metadata: ["occasions": "\(dropped)"]) }
+  }
+}
+
+private struct DeliveryState {
+  /// Attempts in a row that came to nothing.
+  var failures = 0
+  /// The process ends: nothing is waited for.
+  var isLast = false
+}
+
+extension SpanDelivery {
+  /// As many occasions as fit into one request, and their spans.
+  fileprivate func request(of sources: [SpanSource], at now: Timestamp) -> ([SpanKey], TraceRequest) {
+    var (keys, spans): ([SpanKey], [SpanRecord]) = ([], [])
+    for source in sources {
+      let more = source.spans(asOf: now)
+      if !spans.isEmpty, spans.count + more.count > batch.batch { break }
+      keys.append(source.key)
+      spans += more
+    }
+    return (keys, TraceRequest(resource: resource, spans: spans))
+  }
+}

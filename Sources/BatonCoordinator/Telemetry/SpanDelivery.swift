@@ -1,0 +1,29 @@
+import BatonModel
+package import BatonTelemetry
+
+/// Where the coordinator's spans go, and how often.
+package struct SpanDelivery: Sendable {
+  /// Of the process that sends them.
+  package var resource: Resource
+  /// How long ended spans gather before they are sent together, and how many at most go in one request.
+  package var batch: BatchLimits
+  package var backoff: Backoff
+  /// Tries once.
+  package var send: @Sendable (TraceRequest) async -> ExportVerdict
+  /// Drawn for the backoff, from 0 up to 1.
+  package var draw: @Sendable () -> Double
+  /// How long spans are kept that no backend takes (telemetry.md), and how many occasions at most.
+  package var keptFor: Duration
+  package var keptCount: Int
+
+  package init(
+    resource: Resource, batch: BatchLimits = BatchLimits(), backoff: Backoff = Backoff(),
+    keptFor: Duration = .seconds(7 * 86_400), keptCount: Int = 1_000_000,
+    draw: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
+    send: @escaping @Sendable (TraceRequest) async -> ExportVerdict
+  ) {
+    (self.resource, self.batch, self.backoff) = (resource, batch, backoff)
+    (self.keptFor, self.keptCount) = (keptFor, keptCount)
+    (self.draw, self.send) = (draw, send)
+  }
+}

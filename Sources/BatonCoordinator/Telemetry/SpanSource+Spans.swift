@@ -1,0 +1,188 @@
+package import BatonModel
+package import BatonStore
+package import BatonTelemetry
+
+/// The coordinator's spans, as values made of what the store has: equal rows make equal spans, so that one that is sent
+/// again after a crash is the same to the backend, byte for byte.
+extension SpanSource {
+  /// The spans of this occasion, a parent before its children.
+  /// - Parameter now: where spans that go on end for the time being.
+  package func spans(asOf now: Timestamp) -> [SpanRecord] {
+    var spans: [SpanRecord] = []
+    if key.parts.contains(.submit) { spans.append(submitSpan) }
+    if key.parts.contains(.wait), let launch, let wait = launch.wait {
+      spans.append(waitSpan(wait, id: SpanID(launch.spanID).derived(1), until: launch.record.startedAt))
+    }
+    if key.parts.contains(.launch), let launch { spans += launchSpans(launch, asOf: now) }
+    if key.parts.contains(.vainWait), let wait {
+      spans.append(
+        waitSpan(wait, id: requestSpan.derived(wait.readyAt.nanoseconds), until: completion?.at ?? now))
+    }
+    if key.parts.contains(.complete), let completion { spans.append(completeSpan(completion)) }
+    return spans
+  }
+
+  /// Those of `spans(asOf:)` that go on.
+  package var openSpans: [SpanID] {
+    if key.parts.contains(.launch), let launch, launch.record.endedAt == nil {
+      let id = SpanID(launch.spanID)
+      return launch.record.expiringSince == nil ? [id] : [id, id.derived(2)]
+    }
+    if key.parts.contains(.vainWait), completion == nil, let wait {
+      return [requestSpan.derived(wait.readyAt.nanoseconds)]
+    }
+    return []
+  }
+
+  private var requestSpan: SpanID { SpanID(of: trace) }
+
+  private func span(
+    _ name: Names.Span, id: SpanID, parent: SpanID?, from start: Timestamp, to end: Timestamp,
+    _ attributes: [Attribute] = []
+  ) -> SpanRecord {
+    SpanRecord(
+      trace: TraceID(of: trace), id: id, parent: parent, name: name.name(of: definition.pattern.rawValue),
+      // A step of the wall clock must not make a span that ends before it began.
+      kind: name.kind, start: start, end: max(start, end), attributes: common + attributes)
+  }
+
+  private var common: [Attribute] {
+    [
+      Attribute(Names.Attribute.definition, .string(definition.pattern.rawValue)),
+      Attribute(Names.Attribute.identifier, .string(identifier.rawValue)),
+      Attribute(Names.Attribute.request, .int(Int64(number))),
+    ]
+  }
+
+  /// Says only what a later submission that takes the request's place does not change.
+  private var submitSpan: SpanRecord {
+    span(
+      .submit, id: requestSpan, parent: parentSpanID.flatMap(SpanID.init(bytes:)), from: submittedAt, to: submittedAt)
+  }
+
+  private func waitSpan(_ wait: Wait, id: SpanID, until end: Timestamp) -> SpanRecord {
+    var attributes: [Attribute] = []
+    if let heldBy = wait.heldBy { attributes.append(Attribute(Names.Attribute.heldBy, .string(heldBy))) }
+    if wait.obstacles.isIncomplete { attributes.append(Attribute(Names.Attribute.historyLost, true)) }
+    var span = span(.wait, id: id, parent: requestSpan, from: wait.readyAt, to: end, attributes)
+    span.events = (wait.obstacles.events.map(SpanEvent.init) + waitEvents.map(SpanEvent.init)).sortedByTime
+    return span
+  }
+
+  private func completeSpan(_ completion: Completion) -> SpanRecord {
+    var span = span(
+      .complete, id: requestSpan.derived(completion.at.nanoseconds), parent: requestSpan, from: completion.at,
+      to: completion.at,
+      [
+        Attribute(Names.Attribute.requestState, .string(completion.state.rawValue)),
+        Attribute(Names.Attribute.launches, .int(Int64(key.launch))),
+      ])
+    guard completion.state == .failed else { return span }
+    let isQuarantined = launch?.record.outcome != LaunchOutcome.failed("").code
+    span.fail(isQuarantined ? "quarantined" : launch?.errorType, completion.reason)
+    return span
+  }
+}
+
+// MARK: Launches
+
+extension SpanSource {
+  private func launchSpans(_ launch: Launch, asOf now: Timestamp) -> [SpanRecord] {
+    let record = launch.record
+    var span = span(
+      .launch, id: SpanID(launch.spanID), parent: requestSpan, from: record.startedAt, to: record.endedAt ?? now,
+      launchAttributes(record))
+    span.events = launchEvents.map(SpanEvent.init)
+    if let before = launch.previousSpanID.flatMap(SpanID.init(bytes:)) {
+      span.links = [SpanLink(trace: TraceID(of: trace), span: before)]
+    }
+    switch record.outcome {
+    case LaunchOutcome.failed("").code: span.fail(launch.errorType, record.reason)
+    case LaunchOutcome.lost.code: span.fail(launch.errorType, "its worker is gone")
+    default: break  // Expiry is an outcome, never an error.
+    }
+    guard let reason = record.expiringReason, let since = record.expiringSince else { return [span] }
+    return [span, expireSpan(record, reason, since: since, asOf: now)]
+  }
+
+  private func launchAttributes(_ record: LaunchRecord) -> [Attribute] {
+    var attributes = [
+      Attribute(Names.Attribute.kind, .string(definition.kind.rawValue)),
+      Attribute(Names.Attribute.launch, .int(Int64(record.launch.number))),
+      Attribute(Names.Attribute.host, .string(record.host.rawValue)),
+      Attribute(Names.Attribute.firstBatch, .int(Int64(record.firstBatch))),
+      Attribute(Names.Attribute.batches, .int(Int64(record.batches))),
+    ]
+    if let outcome = record.outcome { attributes.append(Attribute(Names.Attribute.launchOutcome, .string(outcome))) }
+    if record.outcome == LaunchOutcome.expired(.draining).code, let reason = record.expiringReason {
+      attributes.append(Attribute(Names.Attribute.expiryReason, .string(reason.code)))
+    }
+    if record.isSimulated { attributes.append(Attribute(Names.Attribute.simulated, true)) }
+    return attributes
+  }
+
+  /// From being asked to stop until the host was free.
+  private func expireSpan(
+    _ record: LaunchRecord, _ reason: ExpiryReason, since: Timestamp, asOf now: Timestamp
+  ) -> SpanRecord {
+    let launch = SpanID(record.spanID)
+    var attributes = [
+      Attribute(Names.Attribute.launch, .int(Int64(record.launch.number))),
+      Attribute(Names.Attribute.host, .string(record.host.rawValue)),
+      Attribute(Names.Attribute.expiryReason, .string(reason.code)),
+      Attribute(Names.Attribute.expiryDeadline, .double(reason.closingWindow(of: definition).inSeconds)),
+    ]
+    if let detail = reason.detail { attributes.append(Attribute(Names.Attribute.expiryDetail, .string(detail))) }
+    // Of a launch that was lost nobody knows how it ended.
+    if let outcome = record.outcome, outcome != LaunchOutcome.lost.code {
+      attributes.append(Attribute(Names.Attribute.expiryGraceful, .bool(record.isGraceful)))
+    }
+    return span(.expire, id: launch.derived(2), parent: launch, from: since, to: record.endedAt ?? now, attributes)
+  }
+}
+
+extension SpanSource.Launch {
+  fileprivate var spanID: [UInt8] { record.spanID }
+}
+
+extension SpanID {
+  fileprivate init(_ bytes: [UInt8]) { self.init(bytes.reduce(0 as UInt64) { $0 << 8 | UInt64($1) }) }
+
+  /// The id of a span that has no row of its own: mixed from one that has, and from what tells it apart. A step of
+  /// splitmix64 (Steele, Lea, Flood 2014); never 0.
+  fileprivate func derived(_ salt: some BinaryInteger) -> SpanID {
+    var word = (number ^ UInt64(truncatingIfNeeded: salt)) &+ 0x9E37_79B9_7F4A_7C15
+    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+    return SpanID((word ^ (word >> 31)) | 1)
+  }
+}
+
+extension SpanRecord {
+  /// The semantic conventions' way to say what went wrong.
+  fileprivate mutating func fail(_ type: String?, _ message: String?) {
+    status = .error(message ?? "")
+    attributes.append(Attribute(Names.Attribute.errorType, .string(type ?? "_OTHER")))
+  }
+}
+
+extension SpanEvent {
+  fileprivate init(_ obstacle: WaitObstacles.Event) {
+    self.init(
+      time: obstacle.at, name: obstacle.came ? Names.Event.obstacleCame : Names.Event.obstacleWent,
+      attributes: [Attribute(Names.Attribute.obstacle, .string(obstacle.code))])
+  }
+
+  fileprivate init(_ event: EventRecord) {
+    self.init(
+      time: event.at, name: Names.Event.history(event.name),
+      attributes: event.detail.map { [Attribute(Names.Attribute.detail, .string($0))] } ?? [])
+  }
+}
+
+extension [SpanEvent] {
+  /// Those of one time stay in their order.
+  fileprivate var sortedByTime: [SpanEvent] {
+    enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }.map(\.element)
+  }
+}

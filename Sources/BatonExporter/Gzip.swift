@@ -1,0 +1,32 @@
+internal import CZlib
+
+/// The encoding `gzip` of HTTP (RFC 1952).
+enum Gzip {
+  /// Nil only if zlib has no memory.
+  static func compressed(_ bytes: [UInt8]) -> [UInt8]? {
+    var stream = z_stream()
+    // 15 bits of window, and 16 for gzip's header instead of zlib's.
+    let begun = deflateInit2_(
+      &stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
+      Int32(MemoryLayout<z_stream>.size))
+    guard begun == Z_OK else { return nil }
+    defer { deflateEnd(&stream) }
+    return deflated(bytes, &stream)
+  }
+
+  /// In one step: the bound is what zlib promises to need at most.
+  private static func deflated(_ bytes: [UInt8], _ stream: inout z_stream) -> [UInt8]? {
+    var bytes = bytes
+    return bytes.withUnsafeMutableBufferPointer { input in
+      let bound = Int(deflateBound(&stream, UInt(input.count)))
+      var isDone = false
+      let output = [UInt8](unsafeUninitializedCapacity: bound) { output, count in
+        (stream.next_in, stream.avail_in) = (input.baseAddress, UInt32(input.count))
+        (stream.next_out, stream.avail_out) = (output.baseAddress, UInt32(output.count))
+        isDone = deflate(&stream, Z_FINISH) == Z_STREAM_END
+        count = Int(stream.total_out)
+      }
+      return isDone ? output : nil
+    }
+  }
+}

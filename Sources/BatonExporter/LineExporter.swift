@@ -1,0 +1,73 @@
+internal import BatonModel
+package import BatonTelemetry
+internal import Dispatch
+package import Logging
+
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
+/// Writes each request as one line of OTLP JSON, to a file or to standard output.
+/// Source: https://opentelemetry.io/docs/specs/otel/protocol/file-exporter.
+package struct LineExporter: OTLPSending {
+  package enum Place: Hashable, Sendable {
+    /// Standard output: the data of a daemon goes there, its log to standard error.
+    case console
+    /// Appended to; made if there is none, readable by its owner and group. Opened for each line, so that a file which
+    /// was moved away is not written to any more.
+    case file(String)
+  }
+
+  private let place: Place
+  private let log: ExporterLog
+  /// A reader of standard output that stops reading must not hold up a thread that others need.
+  private let queue = DispatchQueue(label: "baton.telemetry.lines")
+
+  package init(_ what: String, to place: Place, clock: TelemetryClock = .system, logger: Logger) {
+    self.place = place
+    let name = if case .file(let path) = place { path } else { "the console" }
+    log = ExporterLog(what, to: name, clock: clock, logger: logger)
+  }
+
+  /// `unreachable` if it could not be written.
+  package func send(_ request: some OTLPRequest) async -> ExportVerdict {
+    let line = Array((request.json + "\n").utf8)
+    let failure = await withCheckedContinuation { continuation in
+      queue.async { [place] in continuation.resume(returning: Self.write(line, to: place)) }
+    }
+    let verdict = failure == nil ? ExportVerdict.delivered : .unreachable
+    log.note(verdict, reason: failure.map { String(cString: strerror($0)) } ?? "")
+    return verdict
+  }
+}
+
+// Its own threads' part. Failures are numbers of `errno`.
+extension LineExporter {
+  private static func write(_ line: [UInt8], to place: Place) -> Int32? {
+    switch place {
+    case .console: return write(line, to: STDOUT_FILENO)
+    case .file(let path):
+      let file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
+      guard file >= 0 else { return errno }
+      defer { close(file) }
+      return write(line, to: file)
+    }
+  }
+
+  private static func write(_ line: [UInt8], to file: Int32) -> Int32? {
+    var rest = line[...]
+    while !rest.isEmpty {
+      let written = rest.withUnsafeBytes { writeOnce(file, $0.baseAddress, $0.count) }
+      if written >= 0 { rest = rest.dropFirst(written) } else if errno != EINTR { return errno }
+    }
+    return nil
+  }
+}
+
+
+/// Outside the type, where `write` is the system's.
+private func writeOnce(_ file: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int { write(file, bytes, count) }

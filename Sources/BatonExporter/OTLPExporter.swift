@@ -1,0 +1,114 @@
+internal import AsyncHTTPClient
+internal import BatonModel
+package import BatonTelemetry
+internal import Logging
+internal import NIOCore
+internal import NIOHTTP1
+
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
+
+/// Sends the requests of one signal to a backend: OTLP over HTTP, protobuf.
+/// Source: https://opentelemetry.io/docs/specs/otlp/#otlphttp.
+package struct OTLPExporter: OTLPSending {
+  private let settings: SignalSettings
+  private let client: ExporterClient
+  private let clock: TelemetryClock
+  private let date: @Sendable () -> Timestamp
+  private let log: ExporterLog
+
+  /// - Parameters:
+  ///   - what: `traces` or `metrics`, for the log.
+  ///   - date: the wall clock, for a `Retry-After` with a date.
+  init(
+    _ what: String, _ settings: SignalSettings, client: ExporterClient, clock: TelemetryClock = .system,
+    date: @escaping @Sendable () -> Timestamp = { .now }, logger: Logger
+  ) {
+    (self.settings, self.client, self.clock, self.date) = (settings, client, clock, date)
+    log = ExporterLog(what, to: Endpoint.shown(settings.endpoint), clock: clock, logger: logger)
+  }
+
+  package func send(_ request: some OTLPRequest) async -> ExportVerdict {
+    let answer = await answer(to: request.protobuf)
+    log.note(answer.verdict, reason: answer.reason)
+    return answer.verdict
+  }
+}
+
+// One attempt.
+extension OTLPExporter {
+  private struct Answer: Sendable {
+    var verdict = ExportVerdict.unreachable
+    /// What the log says if it is to be tried again.
+    var reason: String
+  }
+
+  private func answer(to body: [UInt8]) async -> Answer {
+    await withTaskGroup(of: Answer.self) { group in
+      group.addTask { await self.exchange(body) }
+      group.addTask {
+        try? await clock.sleep(settings.timeout)
+        return Answer(reason: "no answer within \(settings.timeout.inWords)")
+      }
+      let first = await group.next()
+      group.cancelAll()
+      return first ?? Answer(reason: "cancelled")
+    }
+  }
+
+  private func exchange(_ body: [UInt8]) async -> Answer {
+    do {
+      let response = try await client.execute(request(body))
+      let status = Int(response.status.code)
+      let verdict = ExportVerdict(
+        status: status, retryAfter: response.headers.first(name: "Retry-After"), body: await Self.body(of: response),
+        at: date())
+      return Answer(verdict: verdict, reason: "HTTP \(status)")
+    } catch {
+      return Answer(reason: Self.reason(error))
+    }
+  }
+
+  private func request(_ body: [UInt8]) -> HTTPClientRequest {
+    var request = HTTPClientRequest(url: settings.endpoint)
+    request.method = .POST
+    request.headers.add(name: "Content-Type", value: "application/x-protobuf")
+    request.headers.add(name: "User-Agent", value: "Baton-OTLP/\(BatonVersion.current)")
+    for header in settings.headers { request.headers.replaceOrAdd(name: header.name, value: header.value) }
+    if settings.compression == .gzip, let compressed = Gzip.compressed(body) {
+      request.headers.replaceOrAdd(name: "Content-Encoding", value: "gzip")
+      request.body = .bytes(ByteBuffer(bytes: compressed))
+    } else {
+      request.body = .bytes(ByteBuffer(bytes: body))
+    }
+    return request
+  }
+
+  /// At most 64 KiB; no answer of OTLP needs more. What could not be read counts as absent: the status alone says whether
+  /// the request was taken.
+  private static func body(of response: HTTPClientResponse) async -> [UInt8] {
+    var bytes: [UInt8] = []
+    do {
+      for try await chunk in response.body {
+        bytes += chunk.readableBytesView.prefix(65_536 - bytes.count)
+        if bytes.count == 65_536 { break }
+      }
+    } catch {
+      return bytes
+    }
+    return bytes
+  }
+
+  /// One line; errors of the client name the host and port, and never a header.
+  private static func reason(_ error: any Error) -> String {
+    let text = "\(error)".unicodeScalars.prefix(200).map { $0.properties.generalCategory == .control ? " " : String($0) }
+    return text.joined()
+  }
+}
+
+extension Timestamp {
+  fileprivate static var now: Timestamp { Timestamp(nanoseconds: Int64(Date().timeIntervalSince1970 * 1e9)) }
+}

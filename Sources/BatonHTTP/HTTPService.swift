@@ -1,0 +1,91 @@
+package import BatonTelemetry
+package import BatonWire
+package import Hummingbird
+package import Logging
+import NIOCore
+import ServiceLifecycle
+
+/// The HTTP side of a daemon, on loopback: `/healthz` answers while the process runs, `/readyz` says whether it can do
+/// its work, `/metrics` shows its metrics, and a daemon can add routes of its own.
+///
+/// `/metrics` needs no token: it changes nothing, and whoever can connect is on this machine. It does need a loopback
+/// `Host`, so that no page in a browser reads it under a name of its own that was made to point here.
+package struct HTTPService: Service {
+  package typealias Routes = Router<BasicRequestContext>
+  /// Gives what `/metrics` shows, as `MetricsReader.snapshot` does.
+  package typealias Metrics = @Sendable () async -> MetricsSnapshot
+
+  private let endpoint: HostPort
+  private let isReady: @Sendable () async -> Bool
+  private let metrics: Metrics?
+  private let idleTimeout: Duration
+  private let logger: Logger
+  private let routes: @Sendable (Routes) -> Void
+  private let onListening: @Sendable (HostPort) -> Void
+
+  /// - Parameters:
+  ///   - endpoint: port 0 takes a free one.
+  ///   - metrics: nil, and there is no such route.
+  ///   - idleTimeout: a connection over which nothing comes for so long is closed: half a request would stay for ever.
+  ///   - routes: adds to the others.
+  ///   - onListening: is told the address, with the port that was taken.
+  /// - Throws: `HTTPServiceError` if `endpoint` is not on loopback: without TLS nothing else is listened on.
+  package init(
+    _ endpoint: HostPort, isReady: @escaping @Sendable () async -> Bool, metrics: Metrics?,
+    idleTimeout: Duration = .seconds(60), logger: Logger, routes: @escaping @Sendable (Routes) -> Void = { _ in },
+    onListening: @escaping @Sendable (HostPort) -> Void = { _ in }
+  ) throws {
+    guard endpoint.isLoopback else { throw HTTPServiceError(notLoopback: endpoint) }
+    (self.endpoint, self.isReady, self.metrics, self.idleTimeout) = (endpoint, isReady, metrics, idleTimeout)
+    (self.logger, self.routes, self.onListening) = (logger, routes, onListening)
+  }
+
+  /// Serves until the graceful shutdown. Throws if it cannot listen.
+  package func run() async throws {
+    var quiet = logger
+    // What goes wrong is thrown; at a shutdown it would complain of its own cancelled tasks.
+    quiet.logLevel = .critical
+    let application = Application(
+      router: router,
+      server: .http1(configuration: .init(idleTimeout: TimeAmount(idleTimeout))),
+      configuration: ApplicationConfiguration(
+        address: .hostname(endpoint.host, port: endpoint.port), serverName: "baton"),
+      onServerRunning: { [endpoint, onListening] channel in
+        onListening(HostPort(host: endpoint.host, port: channel.localAddress?.port ?? endpoint.port))
+      }, logger: quiet)
+    try await application.run()
+  }
+
+  var router: Routes {
+    let router = Routes()
+    router.get("/healthz") { _, _ in Self.answer(.ok, "ok\n") }
+    router.get("/readyz") { [isReady] _, _ in
+      await isReady() ? Self.answer(.ok, "ready\n") : Self.answer(.serviceUnavailable, "not ready\n")
+    }
+    if let metrics {
+      router.get("/metrics") { request, _ in
+        guard request.isForLoopback else { return Self.answer(.misdirectedRequest, Request.notForLoopback + "\n") }
+        return Self.answer(.ok, await metrics().prometheusText, type: MetricsSnapshot.prometheusType)
+      }
+    }
+    routes(router)
+    return router
+  }
+
+  private static func answer(
+    _ status: HTTPResponse.Status, _ text: String, type: String = "text/plain; charset=utf-8"
+  ) -> Response {
+    Response(status: status, headers: [.contentType: type], body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+  }
+}
+
+/// Why there is no HTTP.
+package struct HTTPServiceError: Error, Hashable, Sendable, CustomStringConvertible {
+  package var description: String
+
+  init(notLoopback endpoint: HostPort) {
+    description =
+      "\(endpoint) is not loopback, and without TLS Baton listens on loopback only: listen on 127.0.0.1:\(endpoint.port) "
+      + "and forward the port over ssh (ssh -R \(endpoint.port):127.0.0.1:\(endpoint.port) HOST)"
+  }
+}

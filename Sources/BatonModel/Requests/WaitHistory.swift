@@ -1,0 +1,94 @@
+/// What kept the requests of one class from starting, over time: the codes of the obstacles, on whatever host, as often
+/// as somebody looked. Kept per class and never per request; a wait takes its part of it when it ends.
+package struct WaitHistory: Hashable, Sendable {
+  /// In force from then on, until the next change.
+  package struct Change: Hashable, Sendable {
+    package var at: Timestamp
+    /// Sorted, each once.
+    package var codes: [String]
+  }
+
+  package private(set) var changes: [Change] = []
+  /// Nothing is known of the time before.
+  package private(set) var since: Timestamp
+
+  /// So many changes are kept (telemetry.md).
+  package static let limit = 128
+
+  package init(since: Timestamp) { self.since = since }
+
+  /// - Parameter codes: every obstacle that there is now; empty if nothing keeps the class from starting.
+  package mutating func note(_ codes: Set<String>, at date: Timestamp) {
+    let sorted = codes.sorted()
+    guard sorted != changes.last?.codes ?? [] else { return }
+    changes.append(Change(at: date, codes: sorted))
+    guard changes.count > Self.limit else { return }
+    changes.removeFirst()
+    since = changes[0].at
+  }
+
+  /// What came and went within a wait.
+  package func wait(from start: Timestamp, to end: Timestamp) -> WaitObstacles {
+    var found = WaitObstacles(isIncomplete: start < since)
+    var known: [String] = []
+    for change in changes where change.at < end {
+      let at = max(change.at, start)
+      // What went before the wait began is nothing to it, and what came before was there from its beginning on.
+      if change.at <= start { found.events = [] } else { found.note(gone: known, at: at, unless: change.codes) }
+      found.note(came: change.codes, at: at, unless: change.at <= start ? [] : known)
+      known = change.codes
+    }
+    return found
+  }
+}
+
+/// The obstacles of one wait, in the order in which they came and went. What was there when it ended has no end here.
+package struct WaitObstacles: Hashable, Sendable {
+  package struct Event: Hashable, Sendable {
+    package var at: Timestamp
+    package var code: String
+    /// False if it went.
+    package var came: Bool
+
+    package init(at: Timestamp, code: String, came: Bool) { (self.at, self.code, self.came) = (at, code, came) }
+  }
+
+  /// The beginning of the wait was not seen: the coordinator was started later, or too much has changed since.
+  package var isIncomplete: Bool
+  package var events: [Event]
+
+  package init(isIncomplete: Bool = false, events: [Event] = []) {
+    (self.isIncomplete, self.events) = (isIncomplete, events)
+  }
+
+  fileprivate mutating func note(gone codes: [String], at: Timestamp, unless present: [String]) {
+    events += codes.filter { !present.contains($0) }.map { Event(at: at, code: $0, came: false) }
+  }
+
+  fileprivate mutating func note(came codes: [String], at: Timestamp, unless known: [String]) {
+    events += codes.filter { !known.contains($0) }.map { Event(at: at, code: $0, came: true) }
+  }
+}
+
+extension WaitObstacles {
+  /// One line per event: nanoseconds since 1970, `+` or `-`, the code; before them `?` if it is incomplete. Nil if there
+  /// is nothing to say.
+  package var text: String? {
+    let lines = events.map { "\($0.at.nanoseconds)\($0.came ? "+" : "-")\($0.code)" }
+    return isIncomplete ? (["?"] + lines).joined(separator: "\n") : lines.isEmpty ? nil : lines.joined(separator: "\n")
+  }
+
+  /// Leaves out what cannot be read.
+  package init(text: String) {
+    self.init()
+    for line in text.split(separator: "\n") {
+      if line == "?" { isIncomplete = true }
+      // The sign of a time before 1970 stands first.
+      guard let sign = line.dropFirst().firstIndex(where: { $0 == "+" || $0 == "-" }), let at = Int64(line[..<sign])
+      else { continue }
+      events.append(
+        Event(
+          at: Timestamp(nanoseconds: at), code: String(line[line.index(after: sign)...]), came: line[sign] == "+"))
+    }
+  }
+}

@@ -1,0 +1,182 @@
+import BatonModel
+import BatonStore
+
+/// Spans wait in the store until a backend has confirmed them. The stores of these cases queue spans.
+extension StoreConformance {
+  private static func spanCase(
+    _ name: String, _ body: @escaping @Sendable (inout StoreScenario) async throws -> Void
+  ) -> Case { Case(name, queuesSpans: true, body) }
+
+  static let spans: [Case] = [
+    spanCase("every occasion waits until it is confirmed, and only what was confirmed goes") { s in
+      let (_, launch) = try await s.running()
+      try await s.end(launch)
+      let keys = try await s.unsent()
+      try expect(keys.map(\.parts), [.submit, [.launch, .complete]], "the occasions")
+      try expect(keys.map(\.launch), [0, 1], "their launches")
+      try await s.store.confirmSpans([keys[1]])
+      try expect(try await s.unsent(), [keys[0]], "what is left")
+      try await s.store.confirmSpans(keys)
+      try expect(try await s.unsent(), [], "what is left in the end")
+    },
+    spanCase("a launch that waited has its wait, and one that was started at once has none") { s in
+      let definition = try await s.define().id
+      try await s.connect()
+      let waiting = try await s.submit("job", to: definition)
+      s.advance(.seconds(3))
+      let launch = try await s.start(definition)
+      let source = try require(try await s.sources(of: launch.request, .wait).first, "the wait")
+      try expect(source.launch?.wait?.readyAt, s.now.date + .seconds(-3), "since when")
+      try expect(source.launch?.wait?.obstacles.isIncomplete, true, "nobody said what kept it")
+      try await s.end(launch)
+      var offer = try s.offer("job", to: definition)
+      offer.host = s.place()
+      let started = try require(try await s.answer(to: offer).launch, "a launch")
+      try expect(try await s.sources(of: started.launch.request, .wait), [], "one that was started at once")
+      try expect(waiting.request == launch.request, "it is the one that waited")
+    },
+    spanCase("a wait has the obstacles of its class from when it became ready, and what it waited for before") { s in
+      let definition = try await s.define().id
+      try await s.connect()
+      try await s.submit("job", to: definition) { $0.earliestBeginDate = .afterSubmission(.seconds(60)) }
+      var history = WaitHistory(since: s.now.date)
+      history.note(["needsNetwork"], at: s.now.date)
+      s.advance(.seconds(60))
+      _ = try await s.store.promote(at: s.now, limit: 10)
+      let ready = s.now.date
+      s.advance(.seconds(5))
+      history.note(["slotsInUse"], at: s.now.date)
+      let changed = s.now.date
+      s.advance(.seconds(5))
+      let assignment = try require(
+        try await s.claim(definition, history: history).assignments.first, "an assignment")
+      let wait = try require(
+        try await s.sources(of: assignment.launch.request, .wait).first?.launch?.wait, "the wait")
+      try expect(wait.readyAt, ready, "since when it was ready")
+      try expect(wait.heldBy, "notBefore", "what it waited for before")
+      try expect(
+        wait.obstacles,
+        WaitObstacles(events: [
+          .init(at: ready, code: "needsNetwork", came: true), .init(at: changed, code: "needsNetwork", came: false),
+          .init(at: changed, code: "slotsInUse", came: true),
+        ]), "its obstacles")
+    },
+    spanCase("what a span says never changes, whatever becomes of its request") { s in
+      let (definition, first) = try await s.running()
+      _ = try await s.store.noteExpiry(first, .powerLost, at: s.now)
+      try await s.store.note("suspect", detail: "slow", of: first.request, at: s.now)
+      try await s.end(first, .expired(.powerLost))
+      let before = try await s.store.unsentSpans(limit: 10)
+      s.advance(.seconds(1))
+      try await s.store.note("poked", detail: nil, of: first.request, at: s.now)
+      let second = try await s.start(definition)
+      try await s.end(second, .failed("no"))
+      s.advance(.seconds(30))
+      _ = try await s.store.promote(at: s.now, limit: 10)
+      try await s.end(try await s.start(definition), .failed("no"))
+      let failed = try await s.store.unsentSpans(limit: 20)
+      _ = try await s.store.retry(first.request, skippingBatch: false, at: s.now)
+      try await s.store.note("late", detail: nil, of: first.request, at: s.now)
+      s.advance(.seconds(1))
+      try await s.end(try await s.start(definition))
+      let after = try await s.store.unsentSpans(limit: 40)
+      try expect(before.settled.allSatisfy(after.contains), "the first spans are as they were")
+      try expect(failed.settled.allSatisfy(after.contains), "those of the failure are as they were after a retry")
+      try expect(after.compactMap(\.completion?.state), [.failed, .succeeded], "both completions")
+      try expect(before.last?.launchEvents.map(\.name), ["suspect"], "the first launch's events")
+      try expect(
+        after.filter { $0.key.parts == .wait }.map { $0.waitEvents.map(\.name) }, [["poked"], ["retried", "late"]],
+        "what was noted while it waited")
+    },
+    spanCase("launches name the one before, and failures their type") { s in
+      let (definition, first) = try await s.running()
+      let failure = Ending(launch: first, outcome: .failed("exit 3"), errorType: "exit 3")
+      _ = try await s.store.end([failure], at: s.now)
+      s.advance(.seconds(30))
+      _ = try await s.store.promote(at: s.now, limit: 10)
+      let second = try await s.start(definition)
+      try await s.store.endLease(
+        StoreScenario.host, StoreScenario.process, countsAsLoss: true, at: s.now
+      ).forEach { try expect($0.launch, second, "the lost launch") }
+      let launches = try await s.sources(of: first.request, .launch).compactMap(\.launch)
+      try expect(launches.map(\.errorType), ["exit 3", "lost"], "their error types")
+      try expect(launches.map(\.previousSpanID), [nil, launches[0].record.spanID], "what they resume")
+    },
+    spanCase("a request that is cancelled while it waits has that wait, and its completion") { s in
+      let definition = try await s.define().id
+      let receipt = try await s.submit("job", to: definition)
+      var history = WaitHistory(since: s.now.date)
+      history.note(["noHosts"], at: s.now.date)
+      s.advance(.seconds(9))
+      _ = try await s.store.cancel(
+        .request(receipt.request), by: "ada",
+        histories: [RequirementClass(definition: definition, priority: .background): history], at: s.now)
+      let source = try require(try await s.store.unsentSpans(limit: 10).last, "the completion")
+      try expect(source.key.parts, [.complete, .vainWait], "the occasion")
+      try expect(source.wait?.obstacles.events.map(\.code), ["noHosts"], "why it waited")
+      try expect(source.completion, .init(state: .cancelled, reason: "ada", at: s.now.date), "the completion")
+      let held = try await s.submit("job", to: definition) { $0.earliestBeginDate = .afterSubmission(.seconds(60)) }
+      _ = try await s.store.cancel(.request(held.request), by: "ada", at: s.now)
+      try expect(try await s.unsent().last?.parts, .complete, "one that was not ready has no wait")
+    },
+    spanCase("a request that is not sampled has no spans to send, and its trace can be read all the same") { s in
+      let definition = try await s.define().id
+      try await s.connect()
+      let receipt = try await s.submit("job", to: definition) { $0.trace.isSampled = false }
+      try await s.end(try await s.start(definition))
+      try expect(try await s.unsent(), [], "what is to be sent")
+      let parts = try await s.store.spans(of: receipt.request).map(\.key.parts)
+      try expect(parts, [.submit, [.wait, .launch], .complete], "what can be read")
+    },
+    spanCase("rejected spans are not sent again, and are counted as long as their request is kept") { s in
+      let (_, launch) = try await s.running()
+      try await s.end(launch)
+      let keys = try await s.unsent()
+      try await s.store.rejectSpans(keys, because: "HTTP 400: no", at: s.now)
+      try expect(try await s.unsent(), [], "what is to be sent")
+      let queue = try await s.store.spanQueue()
+      try expect(queue, SpanQueueRecord(unsent: 0, rejected: 2, lastRejection: "HTTP 400: no"), "the queue")
+      s.advance(.seconds(10))
+      _ = try await s.store.prune(RetentionLimits(endedFor: .seconds(1)), at: s.now)
+      try expect(try await s.store.spanQueue().rejected, 0, "after its request is gone")
+    },
+    spanCase("a request stays until its spans were sent, or were dropped because it took too long") { s in
+      let (_, launch) = try await s.running()
+      try await s.end(launch)
+      s.advance(.seconds(100))
+      let limits = RetentionLimits(endedFor: .seconds(1), endedCount: 0)
+      _ = try await s.store.prune(limits, at: s.now)
+      try expect(try await s.unsent().count, 2, "what is to be sent")
+      _ = try await s.record(launch.request)
+      let young = try await s.store.dropUnsentSpans(endedBefore: s.now.date + .seconds(-200), beyond: 9, limit: 9)
+      try expect(young, 0, "what is young enough stays")
+      let old = try await s.store.dropUnsentSpans(endedBefore: s.now.date, beyond: 9, limit: 9)
+      try expect(old, 2, "what is too old goes")
+      _ = try await s.store.prune(limits, at: s.now)
+      try expect(try await s.store.request(launch.request), nil, "its request")
+    },
+    spanCase("of more unsent spans than may be kept, the oldest go") { s in
+      let definition = try await s.define("com.*").id
+      for index in 0..<6 { try await s.submit("com.\(index)", to: definition) }
+      let kept = try await s.unsent().suffix(2)
+      let epoch = Timestamp(nanoseconds: 0)
+      try expect(try await s.store.dropUnsentSpans(endedBefore: epoch, beyond: 2, limit: 3), 3, "one step")
+      try expect(try await s.store.dropUnsentSpans(endedBefore: epoch, beyond: 2, limit: 3), 1, "the next step")
+      try expect(try await s.unsent(), Array(kept), "what is left")
+    },
+  ]
+}
+
+extension StoreScenario {
+  func unsent() async throws -> [SpanKey] { try await store.unsentSpans(limit: 100).map(\.key) }
+
+  /// What waits to be sent of a request and has these parts.
+  func sources(of request: RequestID, _ parts: SpanParts) async throws -> [SpanSource] {
+    try await store.unsentSpans(limit: 100).filter { $0.key.request == request && $0.key.parts.isSuperset(of: parts) }
+  }
+}
+
+extension [SpanSource] {
+  /// The launch that ended a wait goes on, and so does what its row says.
+  fileprivate var settled: Self { filter { $0.key.parts != .wait } }
+}

@@ -1,0 +1,49 @@
+internal import GRDB
+
+/// The third schema: what spans are made of, and which of them a backend still has to confirm.
+///
+/// A span has no row of its own: it is made of the rows of its request and launch, whose columns do not change any more
+/// when it has ended. `unsent_span` names those that were not confirmed yet.
+enum TraceSchema {
+  static func extend(_ db: Database) throws { try db.execute(sql: columns + queue) }
+
+  /// Dates of the wall clock, as all times that say when something happened.
+  private static let columns = """
+    ALTER TABLE request ADD COLUMN ready_at INTEGER;  -- since when it waits for a host
+    ALTER TABLE request ADD COLUMN held_by INTEGER CHECK (held_by BETWEEN 0 AND 3);  -- the cause that ended then
+    ALTER TABLE request ADD COLUMN obstacles TEXT;  -- of a wait that a cancellation ended
+    ALTER TABLE launch ADD COLUMN ready_at INTEGER;  -- when its wait began; null if there was none
+    ALTER TABLE launch ADD COLUMN held_by INTEGER CHECK (held_by BETWEEN 0 AND 3);
+    ALTER TABLE launch ADD COLUMN obstacles TEXT;
+    ALTER TABLE launch ADD COLUMN error_type TEXT;
+    -- Twice the number of launches, and one more while none of them is open; null after the request ended.
+    ALTER TABLE event ADD COLUMN phase INTEGER;
+    CREATE TABLE completion (  -- those before the present one, of requests that were retried
+      request INTEGER NOT NULL REFERENCES request (id) ON DELETE CASCADE,
+      launches INTEGER NOT NULL,
+      state INTEGER NOT NULL CHECK (state BETWEEN 3 AND 5),
+      reason TEXT,
+      ended_at INTEGER NOT NULL,
+      PRIMARY KEY (request, launches)
+    ) STRICT, WITHOUT ROWID;
+
+    """
+
+  /// No foreign key: it would cost every launch a search, and a request is not deleted before its spans were sent.
+  private static let queue = """
+    CREATE TABLE unsent_span (
+      request INTEGER NOT NULL,
+      launch INTEGER NOT NULL,  -- launches of the request until then
+      parts INTEGER NOT NULL CHECK (parts > 0),  -- SpanParts
+      PRIMARY KEY (request, launch, parts)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE rejected_span (  -- a backend will not have them
+      request INTEGER NOT NULL REFERENCES request (id) ON DELETE CASCADE,
+      launch INTEGER NOT NULL,
+      parts INTEGER NOT NULL,
+      at INTEGER NOT NULL,
+      message TEXT NOT NULL,
+      PRIMARY KEY (request, launch, parts)
+    ) STRICT, WITHOUT ROWID;
+    """
+}

@@ -1,0 +1,175 @@
+package import BatonModel
+
+extension Verbs {
+  /// Part of the transaction in which the spans end: what is committed is sent, whatever is killed afterwards.
+  func queueSpans(_ parts: SpanParts, of request: Int64, launch: Int, isSampled: Bool) throws {
+    guard queuesSpans, isSampled else { return }
+    try prepare(.queueSpans).run(request, launch, parts.rawValue)
+  }
+
+  /// Requests in the order in which they were submitted, at most `limit` occasions.
+  package func unsentSpans(limit: Int) throws -> [SpanSource] {
+    try prepare(.unsentSpans).all(limit, row: Self.spanKey).compactMap(source)
+  }
+
+  /// A backend has them.
+  package func confirmSpans(_ keys: [SpanKey]) throws {
+    for key in keys { try prepare(.confirmSpans).run(key.request.rawValue, key.launch, key.parts.rawValue) }
+  }
+
+  /// A backend will never have them: kept as long as their request, to be shown.
+  package func rejectSpans(_ keys: [SpanKey], because message: String, at now: Moment) throws {
+    let message = message.bounded(toBytes: 1024)
+    for key in keys {
+      try prepare(.rejectSpans).run(key.request.rawValue, key.launch, key.parts.rawValue, now.date, message)
+    }
+    try confirmSpans(keys)
+  }
+
+  package func spanQueue() throws -> SpanQueueRecord {
+    SpanQueueRecord(
+      unsent: try prepare(.countUnsent).first { $0.int(0) } ?? 0,
+      rejected: try prepare(.countRejected).first { $0.int(0) } ?? 0,
+      lastRejection: try prepare(.lastRejection).first { $0.text(0) })
+  }
+
+  /// Forgets occasions that were not confirmed in time, and the oldest beyond `count`: a backend that is gone for good
+  /// must not fill the disk. Answers how many, at most `limit`.
+  package func dropUnsentSpans(endedBefore date: Timestamp, beyond count: Int, limit: Int) throws -> Int {
+    var keys = try prepare(.unsentBefore).all(date, limit, row: Self.spanKey)
+    let surplus = try (prepare(.countUnsent).first { $0.int(0) } ?? 0) - keys.count - count
+    if surplus > 0, keys.count < limit {
+      let known = Set(keys)
+      keys += try prepare(.unsentSpans).all(min(surplus, limit - keys.count), row: Self.spanKey)
+        .filter { !known.contains($0) }
+    }
+    try confirmSpans(keys)
+    return keys.count
+  }
+
+  /// Everything that there is to say of a request, in order of time; empty if it is not kept.
+  package func spans(of request: RequestID) throws -> [SpanSource] {
+    let standing = try prepare(.occasions).first(request.rawValue) { row in
+      (state: RequestState(code: row.int(0)), launches: row.int(1), isWaiting: !row.isNull(2))
+    }
+    guard let standing else { return [] }
+    let retried = try prepare(.earlierCompletions).all(request.rawValue) { $0.int(0) }
+    var keys = [SpanKey(request: request, launch: 0, parts: .submit)]
+    for launch in 0..<standing.launches {
+      let parts: SpanParts = retried.contains(launch + 1) ? [.wait, .launch, .complete] : [.wait, .launch]
+      keys.append(SpanKey(request: request, launch: launch + 1, parts: parts))
+    }
+    var last: SpanParts = standing.state.isEnded ? .complete : []
+    if standing.isWaiting { last.insert(.vainWait) }
+    if !last.isEmpty { keys.append(SpanKey(request: request, launch: standing.launches, parts: last)) }
+    return try keys.compactMap(source)
+  }
+
+  private static func spanKey(_ row: Columns) -> SpanKey {
+    SpanKey(request: RequestID(row.int64(0)), launch: row.int(1), parts: SpanParts(rawValue: row.int(2)))
+  }
+
+  /// Nil if the request is not kept any more.
+  private func source(_ key: SpanKey) throws -> SpanSource? {
+    let found = try prepare(.spanSource).first(key.request.rawValue, key.launch) { row in
+      var source = SpanSource(
+        key: key, identifier: JobIdentifier(trusted: row.text(0)), number: row.int(1),
+        definition: try knownDefinition(DefinitionID(row.int64(2))).definition, trace: row.trace(3),
+        parentSpanID: row.optionalBlob(6), submittedAt: row.time(7))
+      if key.parts.contains(.complete) { source.completion = Self.completion(row, key.parts) }
+      if key.parts.contains(.vainWait) { source.wait = Self.wait(row, from: 12) }
+      if !row.isNull(15) { source.launch = Self.launch(row, key) }
+      return (source, hasEvents: row.bool(36))
+    }
+    guard let found else { return nil }
+    var source = found.0
+    if found.hasEvents { try addEvents(to: &source) }
+    return source
+  }
+
+  private func addEvents(to source: inout SpanSource) throws {
+    let launches = source.key.launch
+    let (id, parts) = (source.key.request, source.key.parts)
+    if parts.contains(.launch) { source.launchEvents = try events(of: id, phase: 2 * launches) }
+    if parts.contains(.wait) { source.waitEvents = try events(of: id, phase: 2 * launches - 1) }
+    if parts.contains(.vainWait) { source.waitEvents = try events(of: id, phase: 2 * launches + 1) }
+  }
+
+  private func events(of request: RequestID, phase: Int) throws -> [EventRecord] {
+    try prepare(.eventsOfPhase).all(request.rawValue, phase) { row in
+      EventRecord(at: row.time(0), name: row.text(1), detail: row.optionalText(2))
+    }
+  }
+
+  /// A request that was retried after this launch has another completion by now.
+  private static func completion(_ row: Columns, _ parts: SpanParts) -> SpanSource.Completion {
+    let first: Int32 = parts.contains(.launch) && !row.isNull(33) ? 33 : 8
+    return SpanSource.Completion(
+      state: RequestState(code: row.int(first)), reason: row.optionalText(first + 1), at: row.time(first + 2))
+  }
+
+  /// Three columns: since when, what for before, obstacles.
+  private static func wait(_ row: Columns, from index: Int32) -> SpanSource.Wait? {
+    guard let readyAt = row.optionalTime(index) else { return nil }
+    let cause = row.optionalInt64(index + 1).flatMap { Cause(rawValue: Int($0)) }
+    return SpanSource.Wait(
+      readyAt: readyAt, heldBy: cause?.obstacle(until: readyAt, liveNumber: 0).code,
+      obstacles: row.optionalText(index + 2).map(WaitObstacles.init) ?? WaitObstacles())
+  }
+
+  private static func launch(_ row: Columns, _ key: SpanKey) -> SpanSource.Launch {
+    let record = LaunchRecord(
+      launch: LaunchKey(request: key.request, number: key.launch), host: HostName(row.text(15)),
+      startedAt: row.time(16), endedAt: row.optionalTime(17), outcome: row.optionalText(18),
+      reason: row.optionalText(19), isGraceful: row.bool(20), firstBatch: row.int(21), batches: row.int(22),
+      spanID: row.blob(23),
+      expiringReason: row.optionalText(24).flatMap { ExpiryReason(code: $0, detail: row.optionalText(25)) },
+      expiringSince: row.optionalTime(26), isSimulated: row.bool(27))
+    return SpanSource.Launch(
+      record: record, wait: wait(row, from: 28), errorType: row.optionalText(31), previousSpanID: row.optionalBlob(32))
+  }
+}
+
+extension Query {
+  static let queueSpans = Query("INSERT INTO unsent_span (request, launch, parts) VALUES (?, ?, ?)")
+  static let unsentSpans = Query(
+    "SELECT request, launch, parts FROM unsent_span ORDER BY request, launch, parts LIMIT ?")
+  static let confirmSpans = Query("DELETE FROM unsent_span WHERE request = ? AND launch = ? AND parts = ?")
+  static let rejectSpans = Query(
+    """
+    INSERT INTO rejected_span (request, launch, parts, at, message) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (request, launch, parts) DO NOTHING
+    """)
+  static let countUnsent = Query("SELECT count(*) FROM unsent_span")
+  static let countRejected = Query("SELECT count(*) FROM rejected_span")
+  static let lastRejection = Query("SELECT message FROM rejected_span ORDER BY at DESC LIMIT 1")
+  static let hasUnsent = Query("SELECT 1 FROM unsent_span WHERE request = ? LIMIT 1")
+  static let unsentBefore = Query(
+    """
+    SELECT u.request, u.launch, u.parts FROM request r INDEXED BY request_ended
+      CROSS JOIN unsent_span u ON u.request = r.id
+    WHERE r.ended_at < ? AND r.ended_at IS NOT NULL ORDER BY r.ended_at LIMIT ?
+    """)
+  static let occasions = Query("SELECT state, launches, ready_at FROM request WHERE id = ?")
+  static let earlierCompletions = Query("SELECT launches FROM completion WHERE request = ?")
+  static let eventsOfPhase = Query(
+    "SELECT at, name, detail FROM event WHERE request = ? AND phase = ? ORDER BY position")
+  static let spanSource = Query(
+    """
+    SELECT i.name, r.number, r.definition, r.trace_id, r.span_id, r.is_sampled, r.parent_span_id, r.submitted_at,
+      r.state, r.reason, r.ended_at, r.launches, r.ready_at, r.held_by, r.obstacles,
+      h.name, l.started_at, l.ended_at, l.outcome, l.reason, l.is_graceful, l.first_batch,
+      CASE WHEN l.ended_at IS NULL
+        THEN coalesce((SELECT batches FROM progress WHERE request = l.request), 0) - l.first_batch
+        ELSE l.batches END,
+      l.span_id, l.expiring_reason, l.expiring_detail, l.expiring_since, l.is_simulated,
+      l.ready_at, l.held_by, l.obstacles, l.error_type, before.span_id,
+      c.state, c.reason, c.ended_at,
+      EXISTS (SELECT 1 FROM event e WHERE e.request = r.id)
+    FROM request r JOIN identifier i ON i.id = r.identifier
+      LEFT JOIN launch l ON l.request = r.id AND l.number = ?2 LEFT JOIN host h ON h.id = l.host
+      LEFT JOIN launch before ON before.request = r.id AND before.number = ?2 - 1
+      LEFT JOIN completion c ON c.request = r.id AND c.launches = ?2
+    WHERE r.id = ?1
+    """)
+}

@@ -1,0 +1,65 @@
+package import BatonModel
+package import Logging
+internal import Synchronization
+
+/// Sends a snapshot by OTLP every 60 s. What a backend did not take is not sent again: the next snapshot, an interval
+/// later, has it too, because everything counts since the start.
+package final class MetricsExport: Sendable {
+  /// Sends an `ExportMetricsServiceRequest`, in one attempt that is over within the interval.
+  package typealias Send = @Sendable (_ request: [UInt8]) async -> ExportVerdict
+
+  private let interval: Duration
+  private let resource: Resource
+  private let reader: MetricsReader
+  private let send: Send
+  private let now: @Sendable () -> Instant
+  private let sleep: @Sendable (Duration) async throws -> Void
+  private let logger: Logger
+  /// What the backend said last, nil since it took everything.
+  private let complaint = Mutex<String?>(nil)
+
+  package init(
+    interval: Duration = MetricSettings().interval, resource: Resource, reader: MetricsReader, logger: Logger,
+    now: @escaping @Sendable () -> Instant, sleep: @escaping @Sendable (Duration) async throws -> Void,
+    send: @escaping Send
+  ) {
+    (self.interval, self.resource, self.reader, self.logger) = (interval, resource, reader, logger)
+    (self.now, self.sleep, self.send) = (now, sleep, send)
+  }
+
+  /// Exports after each interval until the task is cancelled. An export that takes longer delays the next one; they
+  /// never overlap.
+  package func run() async {
+    var began = now()
+    while (try? await sleep(max(.zero, interval - (now() - began)))) != nil, !Task.isCancelled {
+      began = now()
+      await export()
+    }
+  }
+
+  /// Exports now: what a process does last before it ends.
+  package func export() async {
+    let request = MetricsRequest(resource: resource, snapshot: await reader.snapshot())
+    note(await send(request.protobuf))
+  }
+
+  /// Says what is wrong once, until the backend took something, and then that it did.
+  private func note(_ verdict: ExportVerdict) {
+    let (new, old) = complaint.withLock { last in
+      let (new, old) = (Self.complaint(about: verdict), last)
+      last = new
+      return (new, old)
+    }
+    if let new, old == nil { logger.warning("metrics are not exported: \(new)") }
+    if new == nil, old != nil { logger.info("metrics are exported again") }
+  }
+
+  private static func complaint(about verdict: ExportVerdict) -> String? {
+    switch verdict {
+    case .delivered, .partial(rejected: 0, message: ""): nil
+    case .partial(let rejected, let message): "the backend refused \(rejected) points: \(message)"
+    case .retry: "the backend cannot be reached, or asked to come again later"
+    case .rejected(let reason): reason
+    }
+  }
+}

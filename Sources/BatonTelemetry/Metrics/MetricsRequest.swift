@@ -1,0 +1,94 @@
+internal import BatonModel
+
+// Field numbers: opentelemetry/proto/metrics/v1/metrics.proto, version 1.3.2.
+
+/// An `ExportMetricsServiceRequest`: a snapshot of one resource, in the scope `baton`.
+package struct MetricsRequest: OTLPMessage {
+  package var resource: Resource
+  package var snapshot: MetricsSnapshot
+  /// The version of the scope.
+  package var version: String
+
+  package init(resource: Resource, snapshot: MetricsSnapshot, version: String = BatonVersion.current) {
+    (self.resource, self.snapshot, self.version) = (resource, snapshot, version)
+  }
+
+  package func write(to writer: inout ProtobufWriter) {
+    writer.message(1) {
+      $0.message(1) { resource.write(to: &$0) }
+      $0.message(2) {
+        $0.message(1) {
+          $0.field(1, unlessEmpty: Names.scope)
+          $0.field(2, unlessEmpty: version)
+        }
+        for family in snapshot.families { $0.message(2) { write(family, to: &$0) } }
+      }
+    }
+  }
+
+  /// The only temporality that we have: since the start. `AGGREGATION_TEMPORALITY_CUMULATIVE`.
+  static let cumulative: UInt64 = 2
+
+  private func write(_ family: MetricFamily, to writer: inout ProtobufWriter) {
+    writer.field(1, unlessEmpty: family.name)
+    writer.field(2, unlessEmpty: family.description.help)
+    writer.field(3, unlessEmpty: family.description.unit)
+    switch family.description.kind {
+    case .gauge: writer.message(5) { points(of: family, to: &$0) }
+    case .counter:
+      writer.message(7) {
+        points(of: family, to: &$0)
+        $0.member(2, varint: Self.cumulative)
+        $0.member(3, varint: 1)
+      }
+    case .histogram:
+      writer.message(9) {
+        points(of: family, to: &$0)
+        $0.member(2, varint: Self.cumulative)
+      }
+    }
+  }
+
+  private func points(of family: MetricFamily, to writer: inout ProtobufWriter) {
+    for sample in family.samples {
+      writer.message(1) {
+        switch sample.value {
+        case .number(let value): write(value, isSum: family.description.kind == .counter, sample.labels, to: &$0)
+        case .histogram(let counts): write(counts, sample.labels, to: &$0)
+        }
+      }
+    }
+  }
+
+  private func write(
+    _ value: Double, isSum: Bool, _ labels: [MetricLabel], to writer: inout ProtobufWriter
+  ) {
+    // Only a sum has counted since something.
+    if isSum { writer.field(2, unlessZeroFixed64: snapshot.startedAt.sinceEpoch) }
+    writer.field(3, unlessZeroFixed64: snapshot.takenAt.sinceEpoch)
+    writer.member(4, fixed64: value.bitPattern)
+    writer.messages(7, labels.map(\.attribute))
+  }
+
+  private func write(_ counts: HistogramCounts, _ labels: [MetricLabel], to writer: inout ProtobufWriter) {
+    writer.field(2, unlessZeroFixed64: snapshot.startedAt.sinceEpoch)
+    writer.field(3, unlessZeroFixed64: snapshot.takenAt.sinceEpoch)
+    writer.field(4, unlessZeroFixed64: counts.count)
+    writer.member(5, fixed64: counts.sum.bitPattern)
+    writer.packed(6, counts.counts)
+    writer.packed(7, counts.bounds.map(\.bitPattern))
+    writer.messages(9, labels.map(\.attribute))
+  }
+}
+
+extension MetricLabel {
+  var attribute: Attribute { Attribute(name, .string(value)) }
+}
+
+extension ProtobufWriter {
+  /// A repeated field of fixed64 or double, which proto3 writes as one; absent where it is empty.
+  fileprivate mutating func packed(_ number: Int, _ values: [UInt64]) {
+    guard !values.isEmpty else { return }
+    member(number, bytes: values.flatMap { value in withUnsafeBytes(of: value.littleEndian) { Array($0) } })
+  }
+}

@@ -1,0 +1,54 @@
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
+
+/// The metrics `process_*` and `baton_build_info`.
+package enum ProcessCollector {
+  /// A collector for a registry. Where there is no /proc (macOS) it has the version only.
+  package static func collector(version: String) -> MetricsRegistry.Collector {
+    { [buildInfo(version)] + process() }
+  }
+
+  private static func buildInfo(_ version: String) -> MetricFamily {
+    MetricFamily(Names.Metric.buildInfo, [([MetricLabel(Names.Label.version, version)], 1)])
+  }
+
+  #if os(Linux)
+    private static func process() -> [MetricFamily] {
+      families(
+        ProcessReadings(stat: text("/proc/self/stat"), ticks: system(_SC_CLK_TCK), pageBytes: system(_SC_PAGESIZE)),
+        bootTime: ProcessReadings.bootTime(stat: text("/proc/stat")),
+        openFiles: (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")).map { Double($0.count) },
+        maximumFiles: ProcessReadings.maximumFiles(limits: text("/proc/self/limits")))
+    }
+
+    private static func system(_ name: some BinaryInteger) -> Double { Double(sysconf(Int32(name))) }
+
+    /// Empty if it cannot be read. These files have no size, and are at most a few pages.
+    private static func text(_ path: String) -> String {
+      (try? Data(contentsOf: URL(filePath: path))).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+  #else
+    private static func process() -> [MetricFamily] { [] }
+  #endif
+
+  /// What could not be read is not there.
+  static func families(
+    _ readings: ProcessReadings?, bootTime: Double?, openFiles: Double?, maximumFiles: Double?
+  ) -> [MetricFamily] {
+    let start = readings.flatMap { readings in bootTime.map { $0 + readings.startedAfterBoot } }
+    let values: [(String, Double?)] = [
+      (Names.Metric.processCPU, readings?.processorSeconds), (Names.Metric.processOpenFiles, openFiles),
+      (Names.Metric.processMaximumFiles, maximumFiles), (Names.Metric.processResidentMemory, readings?.residentBytes),
+      (Names.Metric.processVirtualMemory, readings?.virtualBytes), (Names.Metric.processStart, start),
+    ]
+    return values.compactMap { name, value in value.map { MetricFamily(name, $0) } }
+  }
+}

@@ -1,0 +1,65 @@
+/// The series of a process by name and labels, as a value that decides what there is room for.
+struct SeriesTable {
+  /// One metric, and its series.
+  private struct Metric {
+    var description: MetricDescription
+    var series: [[MetricLabel]: any MetricSeries] = [:]
+    /// The labels of the series that all share for which there is no room.
+    var shared: [MetricLabel]?
+  }
+
+  private let limits: MetricLimits
+  private var metrics: [String: Metric] = [:]
+  /// How often a metric was refused a series, by its name, or `other` for metrics that there is no room for.
+  private(set) var refused: [String: Int] = [:]
+
+  init(limits: MetricLimits) { self.limits = limits }
+
+  /// The series of these labels, the same one each time. Beyond the limit all share one whose label values are `other`,
+  /// so that totals stay right. Nil where there is no room for the metric, or it is of another kind already.
+  mutating func series<Series: MetricSeries>(
+    _ description: MetricDescription, _ labels: [MetricLabel], make: (MetricDescription) -> Series
+  ) -> Series? {
+    guard hasRoom(for: description.name) else { return refuse(Names.Label.other) }
+    let metric = metrics[description.name] ?? Metric(description: .of(description.name) ?? description)
+    guard metric.description.kind == description.kind else { return refuse(description.name) }
+    if let known = metric.series[labels] { return known as? Series }
+    guard metric.series.count < limits.series else { return overflow(metric, make: make) }
+    return add(make(metric.description), labels, to: metric)
+  }
+
+  /// Everything that there is, in no order.
+  var families: [MetricFamily] {
+    metrics.values.map { metric in
+      MetricFamily(metric.description, metric.series.map { MetricFamily.Sample($0.key, $0.value.value) })
+    }
+  }
+
+  private func hasRoom(for name: String) -> Bool { metrics[name] != nil || metrics.count < limits.families }
+
+  private mutating func overflow<Series: MetricSeries>(
+    _ metric: Metric, make: (MetricDescription) -> Series
+  ) -> Series? {
+    refused[metric.description.name, default: 0] += 1
+    if let shared = metric.shared { return metric.series[shared] as? Series }
+    let names = Set(metric.series.keys.flatMap { $0.map(\.name) })
+    let labels = names.sorted().map { MetricLabel($0, Names.Label.other) }
+    metrics[metric.description.name]?.shared = labels
+    if let known = metric.series[labels] { return known as? Series }
+    return add(make(metric.description), labels, to: metric)
+  }
+
+  private mutating func add<Series: MetricSeries>(
+    _ series: Series, _ labels: [MetricLabel], to metric: Metric
+  ) -> Series {
+    let name = metric.description.name
+    if metrics[name] == nil { metrics[name] = metric }
+    metrics[name]?.series[labels] = series
+    return series
+  }
+
+  private mutating func refuse<Series>(_ name: String) -> Series? {
+    refused[name, default: 0] += 1
+    return nil
+  }
+}

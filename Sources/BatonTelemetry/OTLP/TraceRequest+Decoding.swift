@@ -1,0 +1,57 @@
+extension TraceRequest {
+  /// Reads back what `protobuf` wrote: the result is equal to what was written. Another encoder's bytes are read too
+  /// where they say something that a `TraceRequest` can hold: fields that are not known are skipped, and of a field that
+  /// comes twice the last one counts.
+  ///
+  /// Whatever the bytes are, it ends or throws; messages are only followed as deep as OTLP nests them.
+  package init(protobuf bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) throws(ProtobufError) {
+    guard bytes.count <= limits.bytes else { throw ProtobufError(code: .tooLarge, offset: limits.bytes) }
+    self.init(resource: Resource([]), spans: [], version: "")
+    try read(bytes[...], OTLPDecoder(limits: limits))
+  }
+
+  private mutating func read(_ body: ArraySlice<UInt8>, _ decoder: OTLPDecoder) throws(ProtobufError) {
+    var reader = ProtobufReader(body)
+    var resources = 0
+    while let (number, value) = try reader.next() {
+      guard number == 1 else { continue }
+      resources += 1
+      guard resources == 1 else { throw reader.error(.unsupported) }
+      try readResourceSpans(reader.bytes(value), decoder)
+    }
+    guard resources == 1 else { throw reader.error(.unsupported) }
+  }
+
+  private mutating func readResourceSpans(
+    _ body: ArraySlice<UInt8>, _ decoder: OTLPDecoder
+  ) throws(ProtobufError) {
+    var reader = ProtobufReader(body)
+    var scopes = 0
+    while let (number, value) = try reader.next() {
+      switch number {
+      case 1: resource = try decoder.resource(reader.bytes(value))
+      case 2:
+        scopes += 1
+        guard scopes == 1 else { throw reader.error(.unsupported) }
+        try readScopeSpans(reader.bytes(value), decoder)
+      default: continue
+      }
+    }
+    guard scopes == 1 else { throw reader.error(.unsupported) }
+  }
+
+  private mutating func readScopeSpans(_ body: ArraySlice<UInt8>, _ decoder: OTLPDecoder) throws(ProtobufError) {
+    var reader = ProtobufReader(body)
+    var scope = ""
+    while let (number, value) = try reader.next() {
+      switch number {
+      case 1: (scope, version) = try decoder.scope(reader.bytes(value))
+      case 2:
+        guard spans.count < decoder.limits.spans else { throw reader.error(.tooLarge) }
+        spans.append(try decoder.span(reader.bytes(value)))
+      default: continue
+      }
+    }
+    guard scope == Names.scope else { throw reader.error(.unsupported) }
+  }
+}

@@ -1,0 +1,78 @@
+internal import Tracing
+
+extension SpanLimits {
+  /// The attributes by key, at most `limit`: equal spans are equal bytes, whatever order a dictionary has.
+  func attributes(_ attributes: SpanAttributes, atMost limit: Int) -> [Attribute] {
+    var result: [Attribute] = []
+    result.reserveCapacity(attributes.count)
+    attributes.forEach { key, value in
+      if !key.isEmpty, let value = self.value(value) { result.append(Attribute(clipped(key), value)) }
+    }
+    if result.count > 1 { result.sort { $0.key < $1.key } }
+    return result.count > limit ? Array(result.prefix(limit)) : result
+  }
+
+  /// Nil for a type that a later version of the API may add.
+  private func value(_ value: SpanAttribute) -> AttributeValue? {
+    switch value {
+    case .string(let value): .string(clipped(value))
+    case .int32(let value): .int(Int64(value))
+    case .int64(let value): .int(value)
+    case .double(let value): .double(value)
+    case .bool(let value): .bool(value)
+    case .stringConvertible(let value): .string(clipped("\(value)"))
+    default: array(value)
+    }
+  }
+
+  private func array(_ value: SpanAttribute) -> AttributeValue? {
+    switch value {
+    case .stringArray(let values): .strings(values.prefix(elements).map(clipped))
+    case .int32Array(let values): .ints(values.prefix(elements).map { Int64($0) })
+    case .int64Array(let values): .ints(Array(values.prefix(elements)))
+    case .doubleArray(let values): .doubles(Array(values.prefix(elements)))
+    case .boolArray(let values): .bools(Array(values.prefix(elements)))
+    case .stringConvertibleArray(let values): convertibles(Array(values.prefix(elements)))
+    default: nil
+    }
+  }
+
+  /// The API makes this of an array of `Int`, too.
+  private func convertibles(_ values: [any CustomStringConvertible & Sendable]) -> AttributeValue {
+    if let numbers = values as? [Int], !numbers.isEmpty { return .ints(numbers.map { Int64($0) }) }
+    return .strings(values.map { clipped("\($0)") })
+  }
+}
+
+extension SpanKind {
+  init(_ kind: Tracing.SpanKind) {
+    switch kind {
+    case .server: self = .server
+    case .client: self = .client
+    case .producer: self = .producer
+    case .consumer: self = .consumer
+    case .internal: self = .internal
+    }
+  }
+}
+
+extension SpanLink {
+  init(to context: SpanContext, _ attributes: SpanAttributes, within limits: SpanLimits) {
+    let flags = context.flagsOfChild
+    self.init(
+      trace: context.trace, span: context.span, traceState: context.traceState,
+      attributes: limits.attributes(attributes, atMost: limits.attributesPerLink),
+      flags: context.isSampled ? flags.union(.sampled) : flags)
+  }
+}
+
+extension Tracing.SpanEvent {
+  /// As https://opentelemetry.io/docs/specs/semconv/exceptions/exceptions-spans has it. The type has no module before
+  /// it: for a private one Swift would put an address there.
+  init(exception error: any Error, _ type: String, _ attributes: SpanAttributes, at instant: some TracerInstant) {
+    var attributes = attributes
+    attributes.set(Names.Attribute.exceptionType, value: .string(type))
+    attributes.set(Names.Attribute.exceptionMessage, value: .string(String(describing: error)))
+    self.init(name: Names.Event.exception, at: instant, attributes: attributes)
+  }
+}

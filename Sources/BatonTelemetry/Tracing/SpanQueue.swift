@@ -1,0 +1,158 @@
+internal import BatonModel
+package import Logging
+internal import Synchronization
+
+/// The worker's finished spans on their way to the backend: performs what a `BatchQueue` decides.
+///
+/// `add` appends and never waits; `run` sends, one request at a time.
+package final class SpanQueue: SpanSink {
+  private struct State {
+    var queue: BatchQueue
+    /// What `run` has to do next, in this order.
+    var steps: [Step] = []
+    var flushes: [Int: CheckedContinuation<Void, Never>] = [:]
+    var lastFlush = 0
+    var report = DropReport()
+
+    /// Remembers what is for `run`, and says which flushes are done.
+    mutating func take(_ effects: [BatchQueue.Effect]) -> [Int] {
+      var flushed: [Int] = []
+      for effect in effects {
+        switch effect {
+        case .export(let spans): steps.append(.export(spans))
+        case .ended: steps.append(.end)
+        case .flushed(let flush): flushed.append(flush)
+        }
+      }
+      return flushed
+    }
+  }
+
+  private enum Step {
+    case export([SpanRecord])
+    case end
+  }
+
+  private let state: Mutex<State>
+  private let work = Doorbell()
+  private let stop = Doorbell()
+  private let resource: Resource
+  private let sender: any OTLPSending
+  private let timeout: Duration
+  private let clock: TelemetryClock
+  private let draw: @Sendable () -> Double
+  private let logger: Logger
+  /// What was dropped, for the metric.
+  package let drops: SpanDrops
+
+  /// - Parameters:
+  ///   - timeout: for the attempts of one batch, and for what is left at the end.
+  ///   - draw: from 0 up to 1, for the backoff.
+  package init(
+    limits: BatchLimits = BatchLimits(), backoff: Backoff = Backoff(), timeout: Duration = .seconds(30),
+    resource: Resource, sender: any OTLPSending, drops: SpanDrops = SpanDrops(), clock: TelemetryClock = .system,
+    draw: @escaping @Sendable () -> Double = { .random(in: 0..<1) }, logger: Logger
+  ) {
+    state = Mutex(State(queue: BatchQueue(limits: limits, backoff: backoff, timeout: timeout)))
+    (self.resource, self.sender, self.timeout, self.drops) = (resource, sender, timeout, drops)
+    (self.clock, self.draw, self.logger) = (clock, draw, logger)
+  }
+
+  package func add(_ span: SpanRecord) { change { $0.queue.add(span, at: $1) } }
+
+  package func flush() { change { $0.queue.flush(0, at: $1) } }
+
+  /// Waits until everything that was added before is sent or dropped, or until its task is cancelled. The caller bounds
+  /// the wait: a backend that is away is not asked sooner for it.
+  package func flushed() async {
+    let flush = state.withLock { state in
+      state.lastFlush += 1
+      return state.lastFlush
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        change { state, now in
+          state.flushes[flush] = continuation
+          return state.queue.flush(flush, at: now)
+        }
+        // A cancellation that came before it was there did not find it.
+        if Task.isCancelled { resume(flush) }
+      }
+    } onCancel: {
+      resume(flush)
+    }
+  }
+
+  /// Takes no more spans; `run` sends what waits and returns. It may be called more than once.
+  package func shutDown() {
+    change { $0.queue.shutDown(at: $1) }
+    stop.ring()
+  }
+
+  /// Sends until `shutDown` was called and nothing waits, or `timeout` is over after it; or until its task is cancelled:
+  /// then what cannot be sent at once is dropped.
+  package func run() async {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await self.send() }
+      group.addTask {
+        await self.stop.wait()
+        try? await self.clock.sleep(self.timeout)
+      }
+      await group.next()
+      group.cancelAll()
+    }
+  }
+}
+
+// What `run` consists of.
+extension SpanQueue {
+  private func send() async {
+    while true {
+      switch next() {
+      case .export(let spans)?:
+        let verdict = await sender.send(TraceRequest(resource: resource, spans: spans))
+        change { $0.queue.exported(verdict, draw: draw(), at: $1) }
+      case .end?: return report(isLast: true)
+      case nil: await rest()
+      }
+      report()
+    }
+  }
+
+  private func next() -> Step? {
+    change { $0.queue.tick(at: $1) }
+    return state.withLock { $0.steps.isEmpty ? nil : $0.steps.removeFirst() }
+  }
+
+  /// Until there is something to do. A cancellation is a shutdown that nobody has time for.
+  private func rest() async {
+    guard !Task.isCancelled else { return shutDown() }
+    guard let tick = state.withLock({ $0.queue.nextTick }) else { return await work.wait() }
+    let wait = max(.zero, tick - clock.now())
+    await work.wait { [clock] in try await clock.sleep(wait) }
+  }
+
+  private func resume(_ flush: Int) { state.withLock { $0.flushes.removeValue(forKey: flush) }?.resume() }
+
+  private func report(isLast: Bool = false) {
+    let now = clock.now()
+    let (total, due) = state.withLock { state in
+      let total = state.queue.dropped
+      return (total, state.report.due(total: total, at: now, isLast: isLast))
+    }
+    if let due { logger.warning("\(due) spans were dropped, \(total) since the start") }
+  }
+
+  /// Decides, wakes `run` if there is something new for it, and everybody whose flush is done.
+  private func change(_ body: (inout State, Instant) -> [BatchQueue.Effect]) {
+    let now = clock.now()
+    let (isNew, flushed) = state.withLock { state in
+      let before = (state.queue.nextTick, state.steps.count)
+      let flushed = state.take(body(&state, now))
+      drops.set(state.queue.dropped)
+      return (before != (state.queue.nextTick, state.steps.count), flushed)
+    }
+    if isNew { work.ring() }
+    for flush in flushed { resume(flush) }
+  }
+}

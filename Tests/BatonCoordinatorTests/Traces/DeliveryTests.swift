@@ -1,0 +1,133 @@
+import BatonModel
+import BatonStore
+import BatonTelemetry
+import Logging
+import Synchronization
+import Testing
+
+@testable import BatonCoordinator
+
+@Suite("Sending spans from the store")
+struct DeliveryTests {
+  /// A backend that answers as it is told, and keeps what it was sent.
+  final class Backend: Sendable {
+    private let state: Mutex<(verdicts: [ExportVerdict], requests: [TraceRequest])>
+    init(_ verdicts: ExportVerdict...) { state = Mutex((verdicts, [])) }
+
+    var requests: [TraceRequest] { state.withLock { $0.requests } }
+
+    func take(_ request: TraceRequest) -> ExportVerdict {
+      state.withLock { state in
+        state.requests.append(request)
+        return state.verdicts.isEmpty ? .delivered : state.verdicts.removeFirst()
+      }
+    }
+  }
+
+  private final class Waits: Sendable {
+    let all = Mutex<[Duration]>([])
+  }
+
+  private static func submit(_ count: Int, to store: SQLiteStore) async throws {
+    let now = Moment(Timestamp(nanoseconds: 1_700_000_000_000_000_000))
+    let seed = Desk.trace
+    let applied = try await store.apply([Desk.job("com.example.*")], seeds: [seed], at: now)
+    for index in 0..<count {
+      let submission = Submission(
+        id: "s\(index)", identifier: JobIdentifier("com.example.j\(index)")!, principal: "ada", trace: seed)
+      _ = try await store.submit([SubmissionOffer(submission: submission, definition: applied[0].id)], at: now)
+    }
+  }
+
+  /// Runs the delivery until it has waited `waits` times, and answers how long.
+  private func deliver(_ backend: Backend, from store: SQLiteStore, batch: Int = 512, waits: Int) async -> [Duration] {
+    let taken = Waits()
+    let clocks = Clocks(
+      now: { Now(instant: Instant(nanoseconds: 0), date: Timestamp(nanoseconds: 1_700_000_100_000_000_000)) },
+      sleep: { duration in
+        let count = taken.all.withLock { all in
+          all.append(duration)
+          return all.count
+        }
+        if count > waits { throw CancellationError() }
+      })
+    var delivery = SpanDelivery(resource: Resource([]), draw: { 1 }) { backend.take($0) }
+    delivery.batch = BatchLimits(queue: 2048, batch: batch, delay: .seconds(5))
+    let coordinator = Coordinator(store: store, settings: CoordinatorSettings(), clocks: clocks, logger: Self.quiet)
+    _ = try? await coordinator.deliverSpans(delivery)
+    return taken.all.withLock { Array($0.prefix(waits)) }
+  }
+
+  private static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
+
+  @Test("what was confirmed is not sent again")
+  func confirmed() async throws {
+    let store = try SQLiteStore.inMemory(queuesSpans: true)
+    try await Self.submit(5, to: store)
+    let backend = Backend()
+    _ = await deliver(backend, from: store, waits: 3)
+    #expect(backend.requests.map(\.spans.count) == [5])
+    #expect(try await store.spanQueue() == SpanQueueRecord())
+  }
+
+  @Test("what was not answered is sent again after a backoff, byte for byte the same")
+  func again() async throws {
+    let store = try SQLiteStore.inMemory(queuesSpans: true)
+    try await Self.submit(3, to: store)
+    let backend = Backend(.unreachable, .retry(after: .seconds(7)), .unreachable)
+    let waits = await deliver(backend, from: store, waits: 5)
+    #expect(backend.requests.count == 4)
+    #expect(Set(backend.requests.map(\.protobuf)).count == 1)
+    #expect(waits == [.seconds(5), .seconds(1), .seconds(7), .seconds(4), .seconds(5)])
+    #expect(try await store.spanQueue() == SpanQueueRecord())
+  }
+
+  @Test("a backend that never answers loses nothing, and the next coordinator sends the same bytes")
+  func nextCoordinator() async throws {
+    let store = try SQLiteStore.inMemory(queuesSpans: true)
+    try await Self.submit(3, to: store)
+    let silent = Backend(.unreachable, .unreachable, .unreachable, .unreachable)
+    _ = await deliver(silent, from: store, waits: 3)
+    #expect(try await store.spanQueue().unsent == 3)
+    let backend = Backend()
+    _ = await deliver(backend, from: store, waits: 2)
+    #expect(backend.requests.map(\.protobuf) == [silent.requests[0].protobuf])
+  }
+
+  @Test("rejected and partly rejected spans are marked and never sent again")
+  func rejected() async throws {
+    let store = try SQLiteStore.inMemory(queuesSpans: true)
+    try await Self.submit(4, to: store)
+    let backend = Backend(.rejected(reason: "HTTP 400: no"), .partial(rejected: 1, message: "too old"))
+    _ = await deliver(backend, from: store, batch: 2, waits: 3)
+    #expect(backend.requests.count == 2)
+    let queue = try await store.spanQueue()
+    #expect(queue.unsent == 0 && queue.rejected == 4)
+  }
+
+  @Test("a warning of the backend marks nothing")
+  func warned() async throws {
+    let store = try SQLiteStore.inMemory(queuesSpans: true)
+    try await Self.submit(1, to: store)
+    _ = await deliver(Backend(.partial(rejected: 0, message: "slow down")), from: store, waits: 2)
+    #expect(try await store.spanQueue() == SpanQueueRecord())
+  }
+
+  @Test("a long queue goes in requests of at most a batch, without a wait between them")
+  func batches() async throws {
+    let store = try SQLiteStore.inMemory(queuesSpans: true)
+    try await Self.submit(25, to: store)
+    let backend = Backend()
+    let waits = await deliver(backend, from: store, batch: 10, waits: 2)
+    #expect(backend.requests.map(\.spans.count) == [10, 10, 5])
+    #expect(waits == [.seconds(5), .seconds(5)])
+    #expect(Set(backend.requests.flatMap(\.spans).map(\.attributes)).count == 25)
+  }
+
+  @Test("a store that was not opened for it queues nothing")
+  func off() async throws {
+    let store = try SQLiteStore.inMemory()
+    try await Self.submit(3, to: store)
+    #expect(try await store.spanQueue() == SpanQueueRecord())
+  }
+}

@@ -1,0 +1,167 @@
+import BatonModel
+import BatonStore
+import BatonTelemetry
+import Testing
+
+@testable import BatonCoordinator
+
+@Suite("The coordinator's spans, made of rows")
+struct SpanTests {
+  static let begin = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
+
+  static func source(_ parts: SpanParts, launch: Int = 0, _ change: (inout SpanSource) -> Void = { _ in }) -> SpanSource {
+    var source = SpanSource(
+      key: SpanKey(request: RequestID(9), launch: launch, parts: parts), identifier: JobIdentifier("com.a.b")!,
+      number: 3, definition: Desk.job("com.a.*"), trace: Desk.trace, parentSpanID: nil, submittedAt: begin)
+    change(&source)
+    return source
+  }
+
+  /// A launch of ten seconds on host `a`.
+  static func launch(
+    _ outcome: String?, reason: String? = nil, errorType: String? = nil, expiring: ExpiryReason? = nil,
+    isGraceful: Bool = true, number: Int = 1
+  ) -> SpanSource {
+    source([.wait, .launch], launch: number) {
+      let record = LaunchRecord(
+        launch: LaunchKey(request: $0.key.request, number: number), host: HostName("a"), startedAt: begin + .seconds(5),
+        endedAt: outcome == nil ? nil : begin + .seconds(15), outcome: outcome, reason: reason, isGraceful: isGraceful,
+        firstBatch: 4, batches: 2, spanID: Array(repeating: 2, count: 8), expiringReason: expiring,
+        expiringSince: expiring.map { _ in begin + .seconds(12) })
+      $0.launch = SpanSource.Launch(
+        record: record, wait: SpanSource.Wait(readyAt: begin), errorType: errorType,
+        previousSpanID: number > 1 ? Array(repeating: 1, count: 8) : nil)
+    }
+  }
+
+  private func spans(_ source: SpanSource) -> [SpanRecord] { source.spans(asOf: Self.begin + .seconds(60)) }
+
+  @Test("a submission is the trace's root, or a child of its submitter's span")
+  func submission() throws {
+    let span = try #require(spans(Self.source(.submit)).first)
+    #expect(span.name == "submit com.a.*" && span.kind == .producer)
+    #expect(span.trace == TraceID(of: Desk.trace) && span.id == SpanID(of: Desk.trace) && span.parent == nil)
+    #expect(span.attribute(Names.Attribute.identifier) == "com.a.b")
+    let child = spans(Self.source(.submit) { $0.parentSpanID = Array(repeating: 5, count: 8) })
+    #expect(child.first?.parent == SpanID(bytes: Array(repeating: 5 as UInt8, count: 8)))
+  }
+
+  @Test("wait and launch are the submission's children, the expiry its launch's")
+  func parents() {
+    let found = spans(Self.launch("expired", reason: "powerLost", expiring: .powerLost))
+    #expect(found.map(\.name) == ["wait com.a.*", "launch com.a.*", "expire com.a.*"])
+    #expect(found.map(\.kind) == [.internal, .consumer, .internal])
+    #expect(found.map(\.parent) == [SpanID(of: Desk.trace), SpanID(of: Desk.trace), found[1].id])
+    #expect(Set(found.map(\.id)).count == 3)
+    #expect(found.map { $0.end - $0.start } == [.seconds(5), .seconds(10), .seconds(3)])
+  }
+
+  @Test("expiry never shows as an error", arguments: ExpiryReason.plain + [.cancelled(by: "ada"), .simulated(as: .thermal)])
+  func expiry(reason: ExpiryReason) {
+    for outcome in ["expired", "finished"] {
+      let found = spans(Self.launch(outcome, reason: reason.code, expiring: reason))
+      #expect(found.allSatisfy { $0.status == .unset && $0.attribute(Names.Attribute.errorType) == nil })
+      #expect(found[2].attribute(Names.Attribute.expiryReason) == .string(reason.code))
+      #expect(found[2].attribute(Names.Attribute.expiryDetail) == reason.detail.map { .string($0) })
+      #expect(found[2].attribute(Names.Attribute.expiryGraceful) == true)
+    }
+  }
+
+  @Test("failure always shows as an error, with its type")
+  func failure() {
+    let failed = spans(Self.launch("failed", reason: "it broke", errorType: "exit 3"))[1]
+    #expect(failed.status == .error("it broke") && failed.attribute(Names.Attribute.errorType) == "exit 3")
+    let lost = spans(Self.launch("lost", errorType: "lost"))[1]
+    #expect(lost.status == .error("its worker is gone") && lost.attribute(Names.Attribute.errorType) == "lost")
+    // While it expired: it is a failure all the same.
+    let both = spans(Self.launch("failed", reason: "it broke", expiring: .powerLost))
+    #expect(both[1].attribute(Names.Attribute.errorType) == "_OTHER" && both[2].status == .unset)
+  }
+
+  @Test("of a launch that was lost while it expired nobody says that it was graceful")
+  func lostWhileExpiring() {
+    let found = spans(Self.launch("lost", expiring: .powerLost, isGraceful: false))
+    #expect(found[2].attribute(Names.Attribute.expiryGraceful) == nil)
+    let killed = spans(Self.launch("expired", reason: "powerLost", expiring: .powerLost, isGraceful: false))
+    #expect(killed[2].attribute(Names.Attribute.expiryGraceful) == false)
+  }
+
+  @Test("a launch links to the one before it")
+  func links() {
+    #expect(spans(Self.launch("finished"))[1].links.isEmpty)
+    let second = spans(Self.launch("finished", number: 2))[1]
+    #expect(second.links == [SpanLink(trace: TraceID(of: Desk.trace), span: SpanID(of: Desk.trace))])
+    #expect(second.attribute(Names.Attribute.launch) == 2)
+  }
+
+  @Test("a completion is an error exactly if the request failed", arguments: [RequestState.succeeded, .failed, .cancelled])
+  func completion(state: RequestState) {
+    var source = Self.launch("failed", reason: "it broke", errorType: "exit 3")
+    source.key.parts = .complete
+    source.completion = SpanSource.Completion(state: state, reason: "it broke", at: Self.begin + .seconds(15))
+    let span = spans(source)[0]
+    #expect(span.name == "complete com.a.*" && span.attribute(Names.Attribute.requestState) == .string(state.rawValue))
+    #expect((span.status != .unset) == (state == .failed))
+    #expect(span.attribute(Names.Attribute.errorType) == (state == .failed ? "exit 3" : nil))
+  }
+
+  @Test("a quarantined request is said to be that")
+  func quarantine() {
+    var source = Self.launch("expired", reason: "stalled", expiring: .stalled)
+    source.key.parts = .complete
+    source.completion = SpanSource.Completion(state: .failed, reason: "quarantined: …", at: Self.begin)
+    #expect(spans(source)[0].attribute(Names.Attribute.errorType) == "quarantined")
+  }
+
+  @Test("a retried request has two completions, each with an id of its own that stays")
+  func completions() {
+    let ids = [15, 30].map { seconds in
+      spans(Self.source(.complete) {
+        $0.completion = SpanSource.Completion(state: .succeeded, reason: nil, at: Self.begin + .seconds(seconds))
+      })[0].id
+    }
+    #expect(ids[0] != ids[1])
+    #expect(ids[0] == SpanID(hex: "18fca8959b48bd23"))
+  }
+
+  @Test("a wait says what came and went, what it waited for before, and where its history was lost")
+  func wait() throws {
+    var source = Self.launch("finished")
+    source.launch?.wait = SpanSource.Wait(
+      readyAt: Self.begin, heldBy: "notBefore",
+      obstacles: WaitObstacles(
+        isIncomplete: true,
+        events: [
+          .init(at: Self.begin + .seconds(1), code: "needsExternalPower", came: true),
+          .init(at: Self.begin + .seconds(3), code: "needsExternalPower", came: false),
+        ]))
+    source.waitEvents = [EventRecord(at: Self.begin + .seconds(2), name: "poked", detail: "ada")]
+    let span = spans(source)[0]
+    #expect(span.events.map(\.name) == ["baton.obstacle.came", "baton.poked", "baton.obstacle.went"])
+    #expect(span.events[0].attributes == [Attribute(Names.Attribute.obstacle, "needsExternalPower")])
+    #expect(span.attribute(Names.Attribute.heldBy) == "notBefore")
+    #expect(span.attribute(Names.Attribute.historyLost) == true)
+  }
+
+  @Test("a step of the wall clock makes no span end before it began")
+  func clock() {
+    var source = Self.launch("finished")
+    source.launch?.record.endedAt = Self.begin
+    #expect(spans(source).allSatisfy { $0.end >= $0.start })
+  }
+
+  @Test("what goes on ends for the time being where it is looked at, and is said to go on")
+  func open() {
+    let running = Self.launch(nil, expiring: .powerLost)
+    let found = spans(running)
+    #expect(found[1].end == Self.begin + .seconds(60) && found[2].end == Self.begin + .seconds(60))
+    #expect(running.openSpans == [found[1].id, found[2].id])
+    let waiting = Self.source(.vainWait) { $0.wait = SpanSource.Wait(readyAt: Self.begin) }
+    #expect(waiting.openSpans == spans(waiting).map(\.id))
+    #expect(Self.launch("finished").openSpans.isEmpty)
+  }
+}
+
+extension SpanRecord {
+  func attribute(_ key: String) -> AttributeValue? { attributes.first { $0.key == key }?.value }
+}

@@ -1,0 +1,104 @@
+import BatonModel
+import Testing
+
+@testable import BatonCoordinator
+
+@Suite("What kept requests waiting")
+struct WaitTests {
+  private static let begin = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
+
+  private func events(_ wait: WaitObstacles) -> [String] {
+    wait.events.map { "\(($0.at - Self.begin).nanoseconds / 1_000_000_000)\($0.came ? "+" : "-")\($0.code)" }
+  }
+
+  @Test("a wait has what was there when it began, and what changed until it ended")
+  func window() {
+    var history = WaitHistory(since: Self.begin)
+    for (second, codes) in [(1, ["power"]), (3, ["power", "slots"]), (5, ["slots"]), (9, ["idle"])] as [(Int, Set)] {
+      history.note(codes, at: Self.begin + .seconds(second))
+      history.note(codes, at: Self.begin + .seconds(second) + .milliseconds(500))
+    }
+    func wait(_ from: Int, _ to: Int) -> [String] {
+      events(history.wait(from: Self.begin + .seconds(from), to: Self.begin + .seconds(to)))
+    }
+    #expect(wait(0, 4) == ["1+power", "3+slots"])
+    #expect(wait(2, 6) == ["2+power", "3+slots", "5-power"])
+    #expect(wait(3, 5) == ["3+power", "3+slots"])
+    #expect(wait(6, 20) == ["6+slots", "9-slots", "9+idle"])
+    #expect(wait(0, 1) == [])
+  }
+
+  @Test("only the last 128 changes are kept, and what is older is said to be lost")
+  func bounded() {
+    var history = WaitHistory(since: Self.begin)
+    for index in 1...(WaitHistory.limit + 10) { history.note(["o\(index)"], at: Self.begin + .seconds(index)) }
+    #expect(history.changes.count == WaitHistory.limit)
+    #expect(history.wait(from: Self.begin + .seconds(10), to: Self.begin + .seconds(99)).isIncomplete)
+    #expect(!history.wait(from: Self.begin + .seconds(11), to: Self.begin + .seconds(99)).isIncomplete)
+  }
+
+  @Test(
+    "what is stored reads back as it was",
+    arguments: [
+      WaitObstacles(), WaitObstacles(isIncomplete: true),
+      WaitObstacles(
+        isIncomplete: true,
+        events: [
+          .init(at: begin, code: "a", came: true), .init(at: Timestamp(nanoseconds: -5), code: "b", came: false),
+        ]),
+    ])
+  func text(wait: WaitObstacles) { #expect(wait.text.map(WaitObstacles.init) ?? WaitObstacles() == wait) }
+
+  @Test("what cannot be read in the store is left out", arguments: ["", "x", "12", "+a", "12x+a", "\n\n-\n+"])
+  func damaged(text: String) { #expect(WaitObstacles(text: text).events.isEmpty) }
+
+  @Test("the dispatcher writes down what keeps a class waiting, on whatever host, and that it went")
+  func watching() throws {
+    var desk = Desk()
+    desk.learn(1, Desk.job { $0.requirements.externalPower = true })
+    desk.tick()
+    let began = desk.date
+    desk.dispatcher.noteReady(ready(1))
+    desk.attach()
+    var conditions = Desk.hello().conditions
+    conditions.power = Reading(.battery, source: "test")
+    desk.dispatcher.conditionsChanged(conditions, on: HostName("a"))
+    desk.advance(.seconds(1))
+    desk.tick()
+    conditions.power = Reading(.external, source: "test")
+    desk.dispatcher.conditionsChanged(conditions, on: HostName("a"))
+    desk.advance(.seconds(1))
+    desk.tick()
+    let wait = try #require(desk.dispatcher.waits[ready(1)]).wait(from: began, to: desk.date + .seconds(1))
+    #expect(wait.events.map(\.code) == ["needsExternalPower", "needsExternalPower"])
+    #expect(wait.events.map(\.came) == [true, false])
+    #expect(!wait.isIncomplete)
+  }
+
+  @Test("a host that could take it means that nothing keeps it, whatever the others lack")
+  func oneHostIsEnough() {
+    var desk = Desk()
+    desk.learn(1)
+    desk.attach(Desk.hello("a", "a1"))
+    desk.attach(Desk.hello("b", "b1", slots: 0))
+    desk.dispatcher.noteReady(ready(1))
+    desk.tick()
+    #expect(desk.dispatcher.waits[ready(1)]?.changes == [])
+  }
+
+  @Test("a thousand hosts and classes cost one tick no more than its share, and each has its turn")
+  func shared() {
+    var desk = Desk()
+    for id in 1...30 {
+      desk.learn(Int64(id), Desk.job("com.example.job\(id)"))
+      desk.dispatcher.noteReady(ready(Int64(id)))
+    }
+    for index in 0..<100 { desk.attach(Desk.hello("host\(index)", "i\(index)", slots: 0)) }
+    desk.tick()
+    let looked = desk.dispatcher.waits.count
+    #expect(looked == 20)
+    desk.advance(.milliseconds(100))
+    desk.tick()
+    #expect(desk.dispatcher.waits.count == 30)
+  }
+}

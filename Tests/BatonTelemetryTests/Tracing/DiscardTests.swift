@@ -1,0 +1,130 @@
+import Testing
+import Tracing
+
+@testable import BatonTelemetry
+
+/// Spans that are decided about at their end, and the batch that a handler is in without knowing it.
+@Suite struct DiscardTests {
+  let fixture = TracerFixture()
+  var tracer: BatonTracer { fixture.tracer }
+  var sink: SpanCollector { fixture.sink }
+  let box = OpenBatch()
+  let run: BatonSpan
+  /// What the handler's loop runs in.
+  let context: ServiceContext
+
+  init() {
+    run = fixture.tracer.startSpan("run")
+    var context = run.context
+    context.openBatch = box
+    self.context = context
+  }
+
+  private func open(_ name: String) -> BatonSpan {
+    let batch = tracer.startSpan(name, context: context)
+    box.open(batch)
+    return batch
+  }
+
+  @Test func `a discarded span is not sent, and its end does nothing`() {
+    let span = tracer.startSpan("a")
+    #expect(span.discard())
+    #expect(!span.isRecording && !span.discard())
+    span.end()
+    #expect(sink.spans == [])
+  }
+
+  @Test func `one that got a child is sent, whatever became of the child`() {
+    let span = tracer.startSpan("a")
+    tracer.startSpan("child", context: span.context).discardOrEnd()
+    #expect(!span.discard())
+    span.end()
+    #expect(sink.names == ["a"])
+  }
+
+  @Test func `one that was linked to, or named to another process, is sent`() {
+    let linked = tracer.startSpan("linked")
+    tracer.startSpan("links").addLink(linked)
+    linked.discardOrEnd()
+    let named = tracer.startSpan("named")
+    var carrier: [String: String] = [:]
+    tracer.inject(named.context, into: &carrier, using: DictionaryCarrier())
+    named.discardOrEnd()
+    #expect(sink.names == ["linked", "named"])
+  }
+
+  @Test func `what is made from the context of a discarded span is a child of its parent`() {
+    let batch = tracer.startSpan("batch", context: run.context)
+    let inner = tracer.startSpan("inner", context: run.context)
+    #expect(batch.discard() && inner.discard())
+    tracer.startSpan("late", context: batch.context).end()
+    #expect(sink["late"]?.parent == run.context.spanContext?.span)
+    let root = tracer.startSpan("root")
+    #expect(root.discard())
+    tracer.startSpan("orphan", context: root.context).end()
+    #expect(sink["orphan"]?.parent == nil)
+  }
+
+  @Test func `children of the run are children of the batch that is open`() throws {
+    let first = open("batch 1")
+    ServiceContext.$current.withValue(context) { tracer.withSpan("in 1") { _ in tracer.withSpan("below") { _ in } } }
+    box.close()
+    first.discardOrEnd()
+    let second = open("batch 2")
+    box.close()
+    second.discardOrEnd()
+    tracer.startSpan("between", context: context).end()
+    let third = open("batch 3")
+    tracer.startSpan("in 3", context: context).end()
+    box.close()
+    third.discardOrEnd()
+    run.end()
+    let runID = try #require(sink["run"]).id
+    #expect(sink.names == ["below", "in 1", "batch 1", "between", "in 3", "batch 3", "run"])
+    #expect(sink["batch 1"]?.parent == runID && sink["batch 3"]?.parent == runID, "never of each other")
+    #expect(sink["in 1"]?.parent == sink["batch 1"]?.id && sink["below"]?.parent == sink["in 1"]?.id)
+    #expect(sink["in 3"]?.parent == sink["batch 3"]?.id)
+    #expect(sink["between"]?.parent == runID)
+  }
+
+  @Test func `another process is told the batch, too`() {
+    let batch = open("batch")
+    var carrier: [String: String] = [:]
+    tracer.inject(context, into: &carrier, using: DictionaryCarrier())
+    #expect(carrier["traceparent"]?.contains("\(batch.context.spanContext!.span)") == true)
+    #expect(!batch.discard())
+  }
+
+  @Test func `a batch that was opened after another is not its child`() {
+    _ = open("batch 1")
+    box.close()
+    let second = open("batch 2")
+    second.end()
+    #expect(sink["batch 2"]?.parent == run.context.spanContext?.span)
+  }
+
+  @Test func `children that are made while a batch is discarded never name it`() async {
+    for _ in 0..<200 {
+      let batch = open("batch")
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask { [context, tracer] in tracer.startSpan("child", context: context).end() }
+        group.addTask { [box] in
+          box.close()
+          batch.discardOrEnd()
+        }
+      }
+    }
+    run.end()
+    let ids = Set(sink.spans.map(\.id))
+    #expect(sink.spans.allSatisfy { $0.parent.map(ids.contains) ?? true })
+    #expect(sink.spans.count { $0.name == "child" } == 200)
+  }
+
+  @Test func `a foreign span is simply ended`() {
+    let span = NoOpTracer().startSpan("a", context: .topLevel)
+    box.open(span)
+    span.discardOrEnd()
+    tracer.startSpan("b", context: context).end()
+    #expect(sink["b"]?.parent == run.context.spanContext?.span)
+  }
+}
