@@ -5,14 +5,14 @@ RELEASE := .build/release
 # Chooses the moments of the fault scripts: the same seed makes the same choices.
 SEED ?= 1
 # Tests that start real servers and binaries: others in the same process kill every child that they do not know.
-APART := EndToEndTests|NUTTests|BusMockTests|NamespaceTests|HostTests
+APART := EndToEndTests|NUTTests|BusMockTests|NamespaceTests|HostTests|SinkTests
 ROUNDS ?=
 
 # Everything of ours that swift-format looks at: generated code is taken as the generators write it.
 SOURCES = find Package.swift Sources Tests Benchmarks Examples -name '*.swift' -not -path '*/Generated/*' -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test interop check lint imports tree contract format build release faults bench proto
+.PHONY: help demo test interop check lint imports tree contract deploy format build release faults bench proto
 
 ## help: says what there is to make
 help:
@@ -24,17 +24,20 @@ demo: release
 
 ## test: sets the machine up if need be, builds, and runs every test
 test:
-	Scripts/setup
+	Scripts/setup sink
+	Scripts/setup-sink
 	$(SWIFT) test --skip '$(APART)'
 	$(SWIFT) test --skip-build --filter '$(APART)'
 
-## interop: the tests against real servers (NUT, D-Bus, network namespaces), none of them left out; needs root
-interop:
-	Scripts/setup interop
+## interop: the tests against real servers (NUT, D-Bus, namespaces; MLflow, Phoenix, Prometheus), none left out; needs root
+interop: release
+	Scripts/setup interop deploy sink
+	Scripts/setup-sink
 	Scripts/interop
+	Scripts/interop-telemetry
 
 ## check: what CI runs: format, import direction, the tree, the contract's rows, and the tests (with warnings as errors)
-check: lint imports tree contract test
+check: lint imports tree contract deploy test
 
 ## lint: fails if a file is not as `make format` would leave it
 lint:
@@ -48,6 +51,11 @@ imports:
 ## tree: fails if something unfinished, or a path of somebody's home, is in the tree
 tree:
 	Scripts/check-tree
+
+## deploy: fails if Prometheus would not take the rules, the dashboard or the metrics of Deploy/
+deploy:
+	Scripts/setup deploy
+	Scripts/check-deploy
 
 ## contract: fails if a row of the contract has no test, or its page is old (Scripts/check-contract --write)
 contract:

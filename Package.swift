@@ -149,8 +149,8 @@ let package = Package(
     .executableTarget(
       name: "baton-benchmarks",
       dependencies: [
-        "BatonModel", "BatonHandler", "BatonStore", "BatonWire", "BatonCoordinator", "BatonWorker", lifecycle, signals,
-        logging, .product(name: "GRDBSQLite", package: "GRDB.swift"),
+        "BatonModel", "BatonHandler", "BatonStore", "BatonWire", "BatonTelemetry", "BatonExporter", "BatonCoordinator",
+        "BatonWorker", lifecycle, signals, logging, tracing, .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], path: "Benchmarks", swiftSettings: [.swiftLanguageMode(.v6)]),
     .target(name: "ContractRows", path: "Tests/ContractRows", exclude: ["rows.tsv"], swiftSettings: strict),
     .target(
@@ -193,9 +193,16 @@ let package = Package(
       dependencies: ["ContractRows", "BatonModel", "BatonTelemetry", tracing, context, metrics, logging],
       swiftSettings: strict),
     .testTarget(
+      name: "BatonHTTPTests",
+      dependencies: [
+        "BatonModel", "BatonTelemetry", "BatonWire", "BatonHTTP", logging, lifecycle,
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HummingbirdTesting", package: "hummingbird"),
+      ], swiftSettings: strict),
+    .testTarget(
       name: "BatonExporterTests",
       dependencies: [
-        "BatonModel", "BatonTelemetry", "BatonExporter", tracing, logging,
+        "BatonModel", "BatonTelemetry", "BatonExporter", "CZlib", tracing, logging, lifecycle,
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ], swiftSettings: strict),

@@ -15,8 +15,8 @@ enum Throughput {
     ]
   }
 
-  private static func rate(jobs: Int) async throws -> Double {
-    let fleet = try await Fleet(slots: 2048)
+  static func rate(jobs: Int, environment: [String: String] = ["OTEL_SDK_DISABLED": "true"]) async throws -> Double {
+    let fleet = try await Fleet(slots: 2048, environment: environment)
     defer { fleet.stop() }
     return try await fleet.withClient { api in
       let start = Date()

@@ -12,13 +12,14 @@ final class Fleet: Sendable {
   private let worker: Child
   let port: Int
 
-  init(slots: Int) async throws {
+  /// - Parameter environment: added to that of both processes; without it nothing is traced.
+  init(slots: Int, environment: [String: String] = ["OTEL_SDK_DISABLED": "true"]) async throws {
     folder = NSTemporaryDirectory() + "baton-bench-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    coordinator = try Child(["coordinator", folder + "/coordinator"])
+    coordinator = try Child(["coordinator", folder + "/coordinator"], environment)
     let line = await coordinator.line { $0.hasPrefix("port ") }
     port = Int(line.dropFirst(5)) ?? 0
-    worker = try Child(["worker", String(port), folder + "/worker", String(slots)])
+    worker = try Child(["worker", String(port), folder + "/worker", String(slots)], environment)
   }
 
   func nextLine(_ condition: (String) -> Bool) async -> String { await worker.line(condition) }
@@ -57,7 +58,8 @@ final class Child: Sendable {
   private let lines = Mailbox<String>(capacity: 1 << 20)
   private let waiting = Mutex<[String]>([])
 
-  init(_ arguments: [String]) throws {
+  init(_ arguments: [String], _ environment: [String: String] = [:]) throws {
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
     process.arguments = arguments
     let pipe = Pipe()

@@ -9,6 +9,7 @@ enum Benchmarks {
     switch arguments.first {
     case "coordinator": try await Role.coordinator(data: arguments[1])
     case "worker": try await Role.worker(port: arguments[1], data: arguments[2], slots: Int(arguments[3]) ?? 1)
+    case "sink": try Sink.run()
     case "idle": try await Role.idle(port: arguments[1], data: arguments[2], probes: arguments[3])
     case let name?:
       guard let figure = Figure.all.first(where: { $0.name == name }) else {
@@ -35,6 +36,7 @@ struct Figure: Sendable {
     Figure(name: "B4", measure: Checkpoints.measure),
     Figure(name: "B7", measure: Flips.measure),
     Figure(name: "B8", measure: IdleWorker.measure),
+    Figure(name: "B9", measure: Tracing.measure),
   ]
 }
 
@@ -74,7 +76,7 @@ struct Measurement: Codable {
 
 extension Double {
   func rounded(to digits: Int) -> Double {
-    let scale = pow(10, Double(digits))
+    let scale = (0..<digits).reduce(1.0) { scale, _ in scale * 10 }
     return (self * scale).rounded() / scale
   }
 }

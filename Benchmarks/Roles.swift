@@ -1,4 +1,5 @@
 import BatonCoordinator
+import BatonExporter
 import BatonHandler
 import BatonModel
 import BatonStore
@@ -18,14 +19,25 @@ func say(_ line: String) {
 /// The processes of the fleet under test.
 enum Role {
   static func coordinator(data: String) async throws {
+    let telemetry = telemetry("baton-coordinator")
+    var settings = CoordinatorSettings()
+    settings.trace(
+      to: telemetry.telemetry.traces, as: telemetry.telemetry.resource, telemetry.telemetry.settings)
     let coordinator = Coordinator(
-      store: try SQLiteStore.open(folder: data), settings: CoordinatorSettings(), logger: logger())
+      store: try SQLiteStore.open(folder: data, queuesSpans: settings.spans != nil), settings: settings,
+      logger: logger())
     let server = try CoordinatorServer(
       coordinator: coordinator, grpc: HostPort(host: "127.0.0.1", port: 0), http: nil,
       token: TokenFile.own(dataFolder: data), logger: logger()
     ) { grpc, _ in say("port \(grpc.port)") }
     try await coordinator.restore()
-    try await run(server)
+    try await run(server, telemetry)
+  }
+
+  private static func telemetry(_ service: String) -> ProcessTelemetry {
+    let telemetry = ProcessTelemetry(service, environment: ProcessInfo.processInfo.environment, logger: logger())
+    telemetry.bootstrap()
+    return telemetry
   }
 
   /// A worker with nothing to do.
@@ -53,12 +65,13 @@ enum Role {
       for index in 0..<count { try await task.checkpoint(cursor, completed: Int64(index), of: Int64(count)) }
       say("end \(SystemClocks.instant().nanoseconds)")
     }
-    try await run(worker)
+    let telemetry = telemetry("baton-worker")
+    try await run(worker, telemetry)
   }
 
-  private static func run(_ service: any Service) async throws {
+  private static func run(_ service: any Service, _ telemetry: ProcessTelemetry? = nil) async throws {
     try await ServiceGroup(
-      services: [service], gracefulShutdownSignals: [.sigterm], logger: logger()
+      services: (telemetry?.services ?? []) + [service], gracefulShutdownSignals: [.sigterm], logger: logger()
     ).run()
   }
 

@@ -37,7 +37,8 @@ package struct BatonCommand: AsyncParsableCommand {
         name: "Requests",
         subcommands: [
           SubmitCommand.self, PokeCommand.self, ListCommand.self, ShowCommand.self, WatchCommand.self,
-          WaitCommand.self, LogsCommand.self, ExplainCommand.self, CancelCommand.self, RetryCommand.self,
+          WaitCommand.self, LogsCommand.self, ExplainCommand.self, TraceCommand.self, CancelCommand.self,
+          RetryCommand.self,
         ]),
       CommandGroup(
         name: "Fleet",

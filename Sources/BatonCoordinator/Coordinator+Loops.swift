@@ -61,6 +61,7 @@ extension Coordinator {
           reservation, with: answer.assignments, hasMore: answer.hasMore, hasFitting: answer.hasFitting)
       }
     }
+    count(answers.flatMap(\.assignments))
     for assignment in answers.flatMap(\.assignments) { watchers.changed(assignment.launch.request) }
   }
 
@@ -86,6 +87,7 @@ extension Coordinator {
       let answers = try await persistently {
         try await self.store.endLease(host, incarnation, countsAsLoss: countsAsLoss, at: self.now().moment)
       }
+      count(answers)
       decide { state in
         state.dispatcher.leaseEnded(host, incarnation)
         for answer in answers { state.note(answer) }

@@ -60,6 +60,7 @@ extension Coordinator {
       try await self.store.endLease(
         host, incarnation, countsAsLoss: host != self.settings.embeddedHost, at: self.now().moment)
     }
+    count(answers)
     decide { state in
       state.dispatcher.leaseEnded(host, incarnation)
       for answer in answers { state.note(answer) }
@@ -227,6 +228,7 @@ extension Coordinator {
       }
     }
     connection.down.send(contentsOf: messages)
+    count(checkpoints, answers)
     state.withLock { state in
       for checkpoint in checkpoints { state.updates[checkpoint.launch]?.settle() }
       state.answered(checkpoints.map(\.launch))
@@ -245,8 +247,10 @@ extension Coordinator {
     guard !endings.isEmpty else { return }
     let answers = try await store.end(endings, at: now().moment)
     connection.down.send(contentsOf: endings.map { .endingCommitted($0.launch) })
+    count(answers)
     state.withLock { state in for answer in answers { state.note(answer) } }
     dispatchSignal.raise()
+    noteSpans(answers.count)
     for (ending, answer) in zip(endings, answers) {
       if !ending.isGraceful { warn(of: answer) }
       watchers.changed(answer.request)

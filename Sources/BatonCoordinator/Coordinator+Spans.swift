@@ -2,6 +2,7 @@ import BatonModel
 import BatonStore
 import BatonTelemetry
 import Logging
+import Synchronization
 
 /// Sending the spans of rows. The rows are the queue: what is not confirmed is sent again, by this coordinator or the
 /// next one, so that no launch, expiry or completion lacks its span, whatever was killed. Nothing waits for it.
@@ -9,9 +10,20 @@ extension Coordinator {
   func deliverSpans(_ delivery: SpanDelivery) async throws {
     var state = DeliveryState()
     while true {
-      try await clocks.sleep(delivery.batch.delay)
+      try await spanSignal.wait { try await self.clocks.sleep(delivery.batch.delay) }
+      self.state.withLock { $0.endedSpans = 0 }
       while try await deliverOnce(delivery, &state) {}
     }
+  }
+
+  /// Something was stored that may have ended spans: a full request does not wait for its time.
+  func noteSpans(_ count: Int) {
+    guard let delivery = settings.spans else { return }
+    let isEnough = state.withLock { state in
+      state.endedSpans += count
+      return state.endedSpans >= delivery.batch.batch
+    }
+    if isEnough { spanSignal.raise() }
   }
 
   /// Sends what is there, for at most three seconds, at the end of the process; the next one sends what is left.
@@ -58,9 +70,11 @@ extension Coordinator {
       let text = "\(rejected) of these \(keys.count) were rejected: \(message)"
       logger.error("the tracing backend took only a part: \(text)")
       try await store.rejectSpans(keys, because: text, at: now().moment)
+      metrics.spansDropped(Int(clamping: rejected), .rejected)
     case .rejected(let reason):
       logger.error("the tracing backend rejected spans: \(reason)", metadata: ["spans": "\(keys.count)"])
       try await store.rejectSpans(keys, because: reason, at: now().moment)
+      metrics.spansDropped(keys.count, .rejected)
     case .retry: break
     }
     if case .retry = verdict {
@@ -82,6 +96,7 @@ extension Coordinator {
       if step < 500 { break }
       try await clocks.sleep(.milliseconds(50))
     }
+    metrics.spansDropped(dropped, .unreachable)
     if dropped > 0 { logger.error("spans were dropped that no backend took", metadata: ["occasions": "\(dropped)"]) }
   }
 }

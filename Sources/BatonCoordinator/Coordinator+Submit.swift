@@ -40,6 +40,7 @@ extension Coordinator {
       }
     }
     dispatchSignal.raise()
+    noteSpans(answers.count)
     for case .accepted(let receipt, _, _, _) in answers { watchers.changed(receipt.request) }
     return answers
   }

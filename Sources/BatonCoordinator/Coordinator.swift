@@ -11,11 +11,14 @@ package final class Coordinator: Sendable {
   package let clocks: Clocks
   package let settings: CoordinatorSettings
   let logger: Logger
+  let metrics: CoordinatorMetrics
   let state: Mutex<State>
   /// Work for the store that effects asked for, in order.
   let storeWork = Mailbox<StoreWork>(capacity: 1 << 20)
   /// Says that something may be ready to start.
   let dispatchSignal = Signal()
+  /// Says that enough spans have ended to be sent together.
+  let spanSignal = Signal()
   let watchers = Watchers()
   /// Beside the state, because it is read while that is held.
   private let steadyClock: Mutex<SteadyClock>
@@ -36,6 +39,8 @@ package final class Coordinator: Sendable {
     /// The last word of hosts that the store does not have yet: one each, however often they change their mind.
     var reports: [HostName: HostWord] = [:]
     var isAccepting = true
+    /// Occasions that may have ended spans, since the last ones were sent.
+    var endedSpans = 0
     /// The store's last complaint; nil since it took something.
     var complaint: String?
   }
@@ -48,7 +53,12 @@ package final class Coordinator: Sendable {
     case reports
   }
 
-  package init(store: any Store, settings: CoordinatorSettings, clocks: Clocks = .system, logger: Logger) {
+  /// - Parameter metrics: what it counts with; without one it counts with what the process bootstrapped.
+  package init(
+    store: any Store, settings: CoordinatorSettings, clocks: Clocks = .system,
+    metrics: CoordinatorMetrics = CoordinatorMetrics(), logger: Logger
+  ) {
+    self.metrics = metrics
     self.store = store
     self.settings = settings
     self.clocks = clocks

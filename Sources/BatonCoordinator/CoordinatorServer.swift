@@ -1,4 +1,5 @@
 import BatonHTTP
+package import BatonTelemetry
 package import BatonWire
 import GRPCCore
 import GRPCNIOTransportHTTP2Posix
@@ -14,14 +15,16 @@ package struct CoordinatorServer: Service {
   let token: String
   let logger: Logger
   /// Called once it listens, with the addresses.
+  /// What `/metrics` shows; nil, and there is no such page.
+  let metrics: MetricsReader?
   private let readiness = Signal()
   let httpReadiness = Signal()
   let onReady: @Sendable (_ grpc: HostPort, _ http: HostPort?) -> Void
 
   /// - Throws: `CoordinatorServerError` if an address is not on loopback: without TLS nothing else is listened on.
   package init(
-    coordinator: Coordinator, grpc: HostPort, http: HostPort?, token: String, logger: Logger,
-    onReady: @escaping @Sendable (HostPort, HostPort?) -> Void = { _, _ in }
+    coordinator: Coordinator, grpc: HostPort, http: HostPort?, token: String, metrics: MetricsReader? = nil,
+    logger: Logger, onReady: @escaping @Sendable (HostPort, HostPort?) -> Void = { _, _ in }
   ) throws {
     for endpoint in [grpc, http].compactMap({ $0 }) where !endpoint.isLoopback {
       throw CoordinatorServerError(
@@ -30,6 +33,7 @@ package struct CoordinatorServer: Service {
           + "and forward the port over ssh (ssh -R \(endpoint.port):127.0.0.1:\(endpoint.port) HOST)")
     }
     self.coordinator = coordinator
+    self.metrics = metrics
     self.grpc = grpc
     self.http = http
     self.token = token
@@ -58,7 +62,7 @@ package struct CoordinatorServer: Service {
       }
       if let http {
         group.addTask {
-          try await Self.naming(http) { try await self.http(http).run() }
+          try await Self.naming(http) { try await self.http(http, metrics: metrics?.snapshot).run() }
           return false
         }
       }

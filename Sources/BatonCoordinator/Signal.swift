@@ -33,4 +33,15 @@ final class Signal: Sendable {
     }
     state.withLock { $0.isRaised = false }
   }
+
+  /// The same, or once `sleep` is over; throws what it throws.
+  func wait(atMost sleep: @escaping @Sendable () async throws -> Void) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await self.wait() }
+      group.addTask { try await sleep() }
+      defer { group.cancelAll() }
+      try await group.next()
+    }
+    try Task.checkCancellation()
+  }
 }

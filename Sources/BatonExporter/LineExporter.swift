@@ -68,6 +68,5 @@ extension LineExporter {
   }
 }
 
-
 /// Outside the type, where `write` is the system's.
 private func writeOnce(_ file: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int { write(file, bytes, count) }

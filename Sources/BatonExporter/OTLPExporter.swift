@@ -104,7 +104,9 @@ extension OTLPExporter {
 
   /// One line; errors of the client name the host and port, and never a header.
   private static func reason(_ error: any Error) -> String {
-    let text = "\(error)".unicodeScalars.prefix(200).map { $0.properties.generalCategory == .control ? " " : String($0) }
+    let text = "\(error)".unicodeScalars.prefix(200).map {
+      $0.properties.generalCategory == .control ? " " : String($0)
+    }
     return text.joined()
   }
 }

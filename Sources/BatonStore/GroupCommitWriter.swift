@@ -2,6 +2,10 @@ internal import BatonModel
 internal import GRDB
 internal import Synchronization
 
+/// Told of every group that was written: how long it took, from being taken to being on disk, and how many operations it
+/// had. It must not wait.
+package typealias GroupReport = @Sendable (Duration, Int) -> Void
+
 /// The one writer of a database: takes whatever waits, runs it in one transaction, and answers each caller after the
 /// commit. While the disk is busy with one group, the next one fills; that is what pays for `synchronous=FULL`.
 ///
@@ -14,8 +18,13 @@ final class GroupCommitWriter: Sendable {
   /// Tells once that the disk failed and every later write is refused: the process should end, recover and go on.
   let failures: AsyncStream<StoreError>
   private let reportFailure: AsyncStream<StoreError>.Continuation
+  private let onGroup: GroupReport?
 
-  init(_ database: any DatabaseWriter, limits: StoreLimits, cache: DefinitionCache, queuesSpans: Bool) {
+  init(
+    _ database: any DatabaseWriter, limits: StoreLimits, cache: DefinitionCache, queuesSpans: Bool,
+    onGroup: GroupReport? = nil
+  ) {
+    self.onGroup = onGroup
     self.database = database
     connection = WriterConnection(limits: limits, cache: cache, queuesSpans: queuesSpans)
     limit = limits.waitingWrites
@@ -66,7 +75,10 @@ final class GroupCommitWriter: Sendable {
   private func writeNextGroup() {
     database.asyncWriteWithoutTransaction { [self] db in
       guard let group = queue.withLock({ $0.takeGroup() }) else { return }
-      if let failure = connection.write(group, to: db) {
+      let begin = ContinuousClock.now
+      let failure = connection.write(group, to: db)
+      onGroup?(ContinuousClock.now - begin, group.count)
+      if let failure {
         reportFailure.yield(failure)
         reportFailure.finish()
       }

@@ -122,6 +122,9 @@ extension SQLiteStore: Store {
   }
   package func position(of request: RequestID) async throws -> Int? { try await read { try $0.position(of: request) } }
   package func output(of launch: LaunchKey) async throws -> [UInt8] { try await read { try $0.output(of: launch) } }
+  package func oldestReady(of classes: [RequirementClass]) async throws -> Timestamp? {
+    try await read { try $0.oldestReady(of: classes) }
+  }
   package func counts() async throws -> [DefinitionCount] { try await read { try $0.counts() } }
 
   package func unsentSpans(limit: Int) async throws -> [SpanSource] {

@@ -18,13 +18,13 @@ package final class SQLiteStore: Sendable {
   /// `.cannotWrite`, or `.refused` on a network file system.
   /// - Parameter queuesSpans: true if spans are sent from here: those that a backend has to confirm are then kept.
   package static func open(
-    folder: String, limits: StoreLimits = StoreLimits(), queuesSpans: Bool = false
+    folder: String, limits: StoreLimits = StoreLimits(), queuesSpans: Bool = false, onGroup: GroupReport? = nil
   ) throws -> SQLiteStore {
     let folder = try StoreFolder(folder)
     do {
       let pool = try DatabasePool(path: folder.databasePath, configuration: configuration)
       try pool.writeWithoutTransaction(Durability.demand)
-      return try SQLiteStore(pool, folder, limits, incarnation: nil, queuesSpans: queuesSpans)
+      return try SQLiteStore(pool, folder, limits, incarnation: nil, queuesSpans: queuesSpans, onGroup: onGroup)
     } catch {
       throw StoreError(opening: folder.databasePath, error)
     }
@@ -40,14 +40,14 @@ package final class SQLiteStore: Sendable {
 
   private init(
     _ database: any DatabaseWriter, _ folder: StoreFolder?, _ limits: StoreLimits, incarnation: String?,
-    queuesSpans: Bool
+    queuesSpans: Bool, onGroup: GroupReport? = nil
   ) throws {
     try Migrations.run(on: database, incarnation: incarnation)
     self.database = database
     self.folder = folder
     self.limits = limits
     cache = DefinitionCache()
-    writer = GroupCommitWriter(database, limits: limits, cache: cache, queuesSpans: queuesSpans)
+    writer = GroupCommitWriter(database, limits: limits, cache: cache, queuesSpans: queuesSpans, onGroup: onGroup)
   }
 
   private static var configuration: Configuration {

@@ -313,6 +313,19 @@ package struct EndingAnswer: Hashable, Sendable {
   package var released: RequirementClass?
   /// When to promote what this ending scheduled.
   package var nextDue: NextDue
+  /// What the launch came to, in the store's words; nil if it was not live.
+  package var launched: Launched?
+
+  package struct Launched: Hashable, Sendable {
+    package var outcome: LaunchOutcome
+    /// From its start, on the steady clock.
+    package var duration: Duration
+    package var isGraceful: Bool
+
+    package init(outcome: LaunchOutcome, duration: Duration, isGraceful: Bool) {
+      (self.outcome, self.duration, self.isGraceful) = (outcome, duration, isGraceful)
+    }
+  }
 
   package init(
     launch: LaunchKey, wasLive: Bool, request: RequestID, identifier: JobIdentifier, state: RequestState,

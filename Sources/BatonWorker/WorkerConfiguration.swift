@@ -33,6 +33,8 @@ public struct WorkerConfiguration: Sendable {
   package var hours = LendingHours.always
   /// What commands without `requiresExternalPower` may use of the processors, all together; nil means no limit.
   package var cpuLimit: CPUQuota?
+  /// Which batches are sent as spans, where requests are traced.
+  package var batchSampling = BatchSampling()
   /// Listens for `baton-worker pause`, `resume` and `status`.
   package var answersOwner = false
   /// Where it does; nil for the usual place.

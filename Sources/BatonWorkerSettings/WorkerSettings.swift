@@ -21,7 +21,7 @@ package struct WorkerSettings: Sendable {
     package init() {}
   }
 
-  package static let keys = ["coordinator", "data", "logLevel", "name", "tokenFile"] + hostKeys
+  package static let keys = ["coordinator", "data", "http", "logLevel", "name", "tokenFile"] + hostKeys
 
   /// Those that a worker within another process has, too.
   static let hostKeys =

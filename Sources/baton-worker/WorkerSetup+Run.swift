@@ -1,13 +1,22 @@
+import BatonExporter
+import BatonHTTP
 import BatonModel
+import BatonTelemetry
 import BatonWire
 import BatonWorker
 import Logging
 import ServiceLifecycle
 import UnixSignals
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 extension WorkerSetup {
   private func logger(_ label: String) -> Logger {
-    var logger = Logger(label: label) { StreamLogHandler.standardError(label: $0) }
+    var logger = Logger(label: label) { StreamLogHandler.standardError(label: $0, metadataProvider: .spans) }
     logger.logLevel = logLevel
     return logger
   }
@@ -29,20 +38,35 @@ extension WorkerSetup {
   func work() async throws -> Int32 {
     let logger = logger("baton-worker")
     let incarnation = Incarnation(.randomIncarnation())
+    let telemetry = ProcessTelemetry(
+      "baton-worker", environment: ProcessInfo.processInfo.environment, logger: logger)
+    telemetry.bootstrap()
     let worker = Worker(configuration, incarnation: incarnation, logger: logger, connector: nil)
     SupervisedProcess.watchSupervisor { worker.killCommands() }
     SupervisedProcess.announce(incarnation.rawValue)
-    let group = ServiceGroup(
-      configuration: ServiceGroupConfiguration(
-        services: [.init(service: worker, successTerminationBehavior: .gracefullyShutdownGroup)],
-        gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet(logger)))
+    telemetry.registry.collect { [weak worker] in worker?.metricFamilies ?? [] }
     do {
+      let services = try telemetry.services + servers(worker, telemetry, logger) + [worker]
+      let group = ServiceGroup(
+        configuration: ServiceGroupConfiguration(
+          services: services.map { .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup) },
+          gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet(logger)))
       try await group.run()
       return 0
     } catch {
       StandardError.say("baton-worker: \(error)")
       return 78
     }
+  }
+
+  private func servers(_ worker: Worker, _ telemetry: ProcessTelemetry, _ logger: Logger) throws -> [any Service] {
+    guard let http else { return [] }
+    let reader = telemetry.reader
+    return [
+      try HTTPService(
+        http, isReady: { worker.isConnected }, metrics: { await reader.snapshot() }, logger: logger,
+        onListening: { StandardError.say("baton-worker: health and metrics are on http://\($0)") })
+    ]
   }
 
   private func quiet(_ logger: Logger) -> Logger {

@@ -1,4 +1,5 @@
 import BatonSettings
+import BatonWire
 import BatonWorker
 import BatonWorkerSettings
 import Logging
@@ -13,6 +14,8 @@ import Logging
 struct WorkerSetup {
   var configuration: WorkerConfiguration
   var logLevel: Logger.Level
+  /// Nil serves no HTTP.
+  var http: HostPort?
 
   init(_ command: RunCommand, environment: [String: String]) async throws {
     let settings = try await WorkerSettings(
@@ -23,6 +26,8 @@ struct WorkerSetup {
     configuration.endsProcessOnOverrun = true
     configuration.ownsProcess = true
     configuration.answersOwner = true
+    let address = command.http ?? settings.settings.text("http") ?? "off"
+    http = address == "off" ? nil : try HostPort(parsing: address)
     let level = command.logLevel ?? settings.settings.text("logLevel") ?? "info"
     guard let logLevel = Logger.Level(rawValue: level) else {
       throw SettingsError(

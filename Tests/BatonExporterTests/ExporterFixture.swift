@@ -13,7 +13,8 @@ enum ExporterFixture {
     let spans = (1...spans).map { number in
       SpanRecord(
         trace: trace, id: SpanID(UInt64(number)), name: "run index", kind: .internal,
-        start: Timestamp(nanoseconds: 1_764_000_000_000_000_000), end: Timestamp(nanoseconds: 1_764_000_001_000_000_000))
+        start: Timestamp(nanoseconds: 1_764_000_000_000_000_000), end: Timestamp(nanoseconds: 1_764_000_001_000_000_000)
+      )
     }
     return TraceRequest(resource: resource, spans: spans)
   }
@@ -30,7 +31,8 @@ enum ExporterFixture {
       ],
       events: [
         SpanEvent(
-          time: start + .seconds(1), name: "baton.obstacle.came", attributes: [Attribute("baton.obstacle", "needsNetwork")])
+          time: start + .seconds(1), name: "baton.obstacle.came",
+          attributes: [Attribute("baton.obstacle", "needsNetwork")])
       ],
       links: [
         SpanLink(
@@ -40,7 +42,8 @@ enum ExporterFixture {
     let run = SpanRecord(
       trace: trace, id: SpanID(0xa2), parent: SpanID(0xa1), name: "run index", kind: .internal, start: start,
       end: start + .seconds(1), status: .ok)
-    let submit = SpanRecord(trace: trace, id: SpanID(0xa0), name: "submit index", kind: .producer, start: start, end: start)
+    let submit = SpanRecord(
+      trace: trace, id: SpanID(0xa0), name: "submit index", kind: .producer, start: start, end: start)
     return TraceRequest(resource: resource, spans: [submit, launch, run], version: "1.2.3")
   }()
 }

@@ -10,8 +10,10 @@ final class TestBackend: Sendable {
     case status(Int, headers: [(String, String)] = [], body: [UInt8] = [])
     /// The connection is closed without an answer.
     case close
-    /// The head of an answer, half of its body, and then the end of the connection.
-    case half
+    /// The head of an answer that has a body, and then the end of the connection.
+    case headOnly
+    /// 100 kB of a refusal's text, and then nothing, though more is promised.
+    case endless
     /// Nothing comes.
     case silence
     /// The head of an answer, and then nothing.
@@ -92,10 +94,13 @@ private final class Connection: ChannelInboundHandler {
       write(status, headers, length: body.count, body, context)
       context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     case .close: context.close(promise: nil)
-    case .half:
-      write(200, [], length: 10, [0], context)
+    case .headOnly:
+      write(200, [], length: 10, [], context)
       context.flush()
       context.close(promise: nil)
+    case .endless:
+      write(400, [], length: 1_000_000, Array(repeating: UInt8(ascii: "a"), count: 100_000), context)
+      context.flush()
     case .silence: break
     case .stall:
       write(200, [], length: 10, [], context)

@@ -160,7 +160,8 @@ import Testing
 
   @Test("Routes of a daemon's own stand beside these")
   func routes() async throws {
-    try await Self.serving(routes: { $0.post("/v1/things") { _, _ in "thing\n" } }) { client, _ in
+    let things: @Sendable (HTTPService.Routes) -> Void = { $0.post("/v1/things") { _, _ in "thing\n" } }
+    try await Self.serving(routes: things) { client, _ in
       let thing = try await Self.answer(client, "/v1/things", method: .post)
       #expect(thing.text == "thing\n")
       try await Self.expect(status: 200, client, "/healthz")

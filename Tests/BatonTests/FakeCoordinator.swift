@@ -11,7 +11,7 @@ final class FakeCoordinator: OperatorAPI {
     var details: [RequestDetails] = []
     var hosts: [HostReport] = []
     var explanation = Explanation.waiting
-    var trace = RequestTrace(spans: [], asOf: Timestamp(nanoseconds: 0))
+    var trace: RequestTrace?
     var applied: [AppliedDefinition]?
     /// Taken one by one; then everything is accepted.
     var submissions: [SubmissionResult] = []
@@ -149,7 +149,10 @@ final class FakeCoordinator: OperatorAPI {
 
   func trace(_ identifier: JobIdentifier, number: Int?) async throws -> RequestTrace {
     try call("trace \(identifier)\(number.map { " \($0)" } ?? "")")
-    return state.withLock { $0.trace }
+    guard let trace = state.withLock({ $0.trace }) else {
+      throw OperatorError.notFound("there is no job '\(identifier)': look at 'baton list'")
+    }
+    return trace
   }
 
   func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation {

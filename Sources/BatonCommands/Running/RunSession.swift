@@ -77,8 +77,10 @@ struct RunSession: Sendable {
   private func submit(
     _ identifiers: [JobIdentifier], _ api: any OperatorAPI
   ) async throws -> [JobIdentifier: RequestName] {
-    let orders = identifiers.map { SubmissionOrder(
-        id: console.environment.drawSubmissionID(), identifier: $0, parent: console.environment.submitterSpan) }
+    let orders = identifiers.map {
+      SubmissionOrder(
+        id: console.environment.drawSubmissionID(), identifier: $0, parent: console.environment.submitterSpan)
+    }
     guard !orders.isEmpty else { return [:] }
     var names: [JobIdentifier: RequestName] = [:]
     for (order, result) in zip(orders, try await api.submit(orders, by: console.environment.user)) {

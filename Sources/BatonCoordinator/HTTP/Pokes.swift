@@ -1,3 +1,4 @@
+import BatonHTTP
 import BatonModel
 import BatonStore
 import BatonWire
@@ -39,9 +40,8 @@ struct PokeRoute: Sendable {
   }
 
   private func objection(to request: Request) -> PokeAnswer? {
-    guard Self.isLoopback(request.head.authority ?? "") else {
-      return PokeAnswer(
-        .misdirectedRequest, "notPermitted", "the Host header does not name loopback: use http://127.0.0.1:PORT")
+    guard request.isForLoopback else {
+      return PokeAnswer(.misdirectedRequest, "notPermitted", Request.notForLoopback)
     }
     guard TokenInterceptor.isEqual(request.headers[.authorization] ?? "", "Bearer \(token)") else {
       return PokeAnswer(
@@ -50,12 +50,6 @@ struct PokeRoute: Sendable {
       )
     }
     return nil
-  }
-
-  private static func isLoopback(_ authority: String) -> Bool {
-    let hasPort = authority.contains(":") && !authority.hasSuffix("]")
-    let endpoint = try? HostPort(parsing: hasPort ? authority : authority + ":80")
-    return endpoint?.isLoopback ?? false
   }
 
   /// Whoever sends the poke may say who they are; the token says that they may.

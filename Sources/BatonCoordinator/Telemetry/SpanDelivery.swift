@@ -27,3 +27,14 @@ package struct SpanDelivery: Sendable {
     (self.draw, self.send) = (draw, send)
   }
 }
+
+extension CoordinatorSettings {
+  /// What the environment's variables want.
+  /// - Parameter sender: nil if spans go nowhere.
+  package mutating func trace(to sender: (any OTLPSending)?, as resource: Resource, _ settings: TelemetrySettings) {
+    sampler = settings.isDisabled ? Sampler(root: .never) : settings.sampler
+    spans = sender.map { sender in
+      SpanDelivery(resource: resource, batch: settings.batch) { await sender.send($0) }
+    }
+  }
+}

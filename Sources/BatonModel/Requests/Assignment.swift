@@ -23,6 +23,8 @@ package struct Assignment: Hashable, Sendable {
   package var pendingExpiry: ExpiryReason?
   /// Started by `baton simulate launch`: the host's conditions do not stop it, its owner's word does.
   package var isSimulated: Bool
+  /// How long the request waited for a host since its last launch ended; nil for a first launch and after a backoff.
+  package var resumedAfter: Duration?
 
   package init(
     launch: LaunchKey, identifier: JobIdentifier, requestNumber: Int, definition: DefinitionID, priority: Priority,

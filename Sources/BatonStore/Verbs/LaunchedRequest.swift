@@ -35,7 +35,8 @@ extension Verbs {
         ledger: Ledger(
           failures: row.int(8), losses: row.int(9), strikes: row.int(10), cancelledBy: row.optionalText(11)),
         batches: row.int(12), reachesEnd: row.bool(13), noDataInRow: row.int(14), hasWaitingRequest: row.bool(15),
-        isSampled: row.bool(21), firstBatch: row.int(16), host: row.int64(17), startedSteady: row.time(18), isExpiring: row.bool(19),
+        isSampled: row.bool(21), firstBatch: row.int(16), host: row.int64(17), startedSteady: row.time(18),
+        isExpiring: row.bool(19),
         isSimulated: row.bool(20))
     }
   }

@@ -49,6 +49,9 @@ extension Verbs {
     request.state = fate.state
     var answer = EndingAnswer(ending.launch, request, wasLive: true)
     answer.nextDue = fate.readiness?.due ?? NextDue()
+    answer.launched = EndingAnswer.Launched(
+      outcome: ending.outcomeKept(reachedEnd: request.reachesEnd), duration: now.steady - request.startedSteady,
+      isGraceful: ending.isGraceful)
     if fate.state.isEnded, request.hasWaitingRequest, let released = try release(request.identifierID, at: now) {
       answer.released = released.requirementClass
       answer.nextDue.join(released.due)

@@ -37,6 +37,13 @@ extension Verbs {
     }
   }
 
+  /// By the oldest request of each class: an index seek each, however many wait.
+  package func oldestReady(of classes: [RequirementClass]) throws -> Timestamp? {
+    try classes.compactMap { wanted in
+      try prepare(.firstReady).first(wanted.definition.rawValue, wanted.priority.rawValue) { $0.optionalTime(0) } ?? nil
+    }.min()
+  }
+
   func complete(_ record: RequestRecord?) throws -> RequestRecord? {
     guard var record else { return nil }
     let definition = try knownDefinition(record.definition).definition
@@ -112,6 +119,11 @@ extension Query {
         ELSE l.batches END,
       l.span_id, l.expiring_reason, l.expiring_detail, l.expiring_since, l.is_simulated
     FROM launch l JOIN host h ON h.id = l.host WHERE l.request = ? ORDER BY l.number
+    """)
+  static let firstReady = Query(
+    """
+    SELECT ready_at FROM request INDEXED BY request_ready WHERE state = 1 AND definition = ? AND priority = ?
+    ORDER BY id LIMIT 1
     """)
   static let patternCounts = Query(
     "SELECT name, scheduled, ready, running, succeeded, failed, cancelled FROM pattern ORDER BY name")

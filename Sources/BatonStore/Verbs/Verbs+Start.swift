@@ -58,6 +58,7 @@ extension Assignment {
       trace: TraceContext(
         traceID: candidate.trace.traceID, spanID: place.spanID, isSampled: candidate.trace.isSampled),
       startedAt: startedAt, gpus: place.gpus, isSimulated: isSimulated)
+    if candidate.launches > 0, candidate.heldBy == nil { resumedAfter = candidate.readyAt.map { startedAt - $0 } }
   }
 }
 

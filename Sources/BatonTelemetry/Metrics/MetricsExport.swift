@@ -6,7 +6,7 @@ internal import Synchronization
 /// later, has it too, because everything counts since the start.
 package final class MetricsExport: Sendable {
   /// Sends an `ExportMetricsServiceRequest`, in one attempt that is over within the interval.
-  package typealias Send = @Sendable (_ request: [UInt8]) async -> ExportVerdict
+  package typealias Send = @Sendable (_ request: MetricsRequest) async -> ExportVerdict
 
   private let interval: Duration
   private let resource: Resource
@@ -40,7 +40,7 @@ package final class MetricsExport: Sendable {
   /// Exports now: what a process does last before it ends.
   package func export() async {
     let request = MetricsRequest(resource: resource, snapshot: await reader.snapshot())
-    note(await send(request.protobuf))
+    note(await send(request))
   }
 
   /// Says what is wrong once, until the backend took something, and then that it did.

@@ -3,7 +3,7 @@ internal import BatonModel
 // Field numbers: opentelemetry/proto/metrics/v1/metrics.proto, version 1.3.2.
 
 /// An `ExportMetricsServiceRequest`: a snapshot of one resource, in the scope `baton`.
-package struct MetricsRequest: OTLPMessage {
+package struct MetricsRequest: OTLPRequest {
   package var resource: Resource
   package var snapshot: MetricsSnapshot
   /// The version of the scope.

@@ -48,8 +48,6 @@ package enum Names {
     package static let request = "baton.request"
     /// The state in which the request ended.
     package static let requestState = "baton.request.state"
-    /// The request's priority.
-    package static let priority = "baton.priority"
     /// The number of the launch within its request, from 1.
     package static let launch = "baton.launch.number"
     /// Launches that the request had when it ended.
@@ -202,6 +200,8 @@ package enum Names {
     package static let span = "span_id"
     /// The identifier of the definition.
     package static let definition = Attribute.definition
+    /// The job identifier of the request.
+    package static let identifier = Attribute.identifier
     /// The number of the request.
     package static let request = Attribute.request
     /// The number of the launch within its request.

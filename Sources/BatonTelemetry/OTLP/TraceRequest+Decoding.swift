@@ -16,7 +16,6 @@ extension TraceRequest {
     while let (number, value) = try reader.next() {
       guard number == 1 else { continue }
       resources += 1
-      guard resources == 1 else { throw reader.error(.unsupported) }
       try readResourceSpans(reader.bytes(value), decoder)
     }
     guard resources == 1 else { throw reader.error(.unsupported) }
@@ -32,7 +31,6 @@ extension TraceRequest {
       case 1: resource = try decoder.resource(reader.bytes(value))
       case 2:
         scopes += 1
-        guard scopes == 1 else { throw reader.error(.unsupported) }
         try readScopeSpans(reader.bytes(value), decoder)
       default: continue
       }

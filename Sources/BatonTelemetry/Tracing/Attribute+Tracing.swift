@@ -5,9 +5,10 @@ extension SpanLimits {
   func attributes(_ attributes: SpanAttributes, atMost limit: Int) -> [Attribute] {
     var result: [Attribute] = []
     result.reserveCapacity(attributes.count)
-    attributes.forEach { key, value in
+    func add(_ key: String, _ value: SpanAttribute) {
       if !key.isEmpty, let value = self.value(value) { result.append(Attribute(clipped(key), value)) }
     }
+    attributes.forEach(add)
     if result.count > 1 { result.sort { $0.key < $1.key } }
     return result.count > limit ? Array(result.prefix(limit)) : result
   }

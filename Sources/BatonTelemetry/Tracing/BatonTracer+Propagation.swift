@@ -31,7 +31,9 @@ extension BatonTracer {
     case state = "tracestate"
 
     /// A carrier need not know that names of headers have no case; these are the ones that are in use.
-    var spellings: [String] { [rawValue, rawValue.prefix(1).uppercased() + rawValue.dropFirst(), rawValue.uppercased()] }
+    var spellings: [String] {
+      [rawValue, rawValue.prefix(1).uppercased() + rawValue.dropFirst(), rawValue.uppercased()]
+    }
   }
 
   private static func value<Carrier, Extract: Extractor>(

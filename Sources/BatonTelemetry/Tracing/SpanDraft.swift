@@ -25,9 +25,10 @@ struct SpanDraft: Sendable {
       return
     }
     var (kept, late) = (SpanAttributes(), [(String, SpanAttribute)]())
-    new.forEach { key, value in
+    func sort(_ key: String, _ value: SpanAttribute) {
       if attributes.get(key) == nil { late.append((key, value)) } else { kept.set(key, value: value) }
     }
+    new.forEach(sort)
     late.sort { $0.0 < $1.0 }
     for (key, value) in late.prefix(max(0, limits.attributes - kept.count)) { kept.set(key, value: value) }
     attributes = kept

@@ -58,6 +58,9 @@ package final class SpanQueue: SpanSink {
     (self.clock, self.draw, self.logger) = (clock, draw, logger)
   }
 
+  /// Spans that were dropped since the start, by cause.
+  package var droppedByCause: [BatchQueue.Drop: Int] { state.withLock { $0.queue.drops } }
+
   package func add(_ span: SpanRecord) { change { $0.queue.add(span, at: $1) } }
 
   package func flush() { change { $0.queue.flush(0, at: $1) } }

@@ -8,6 +8,8 @@ import BatonModel
 struct CommandEnvironment: Sendable {
   /// Used where the worker has no `PATH`.
   static let standardPath = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+  /// W3C trace context, as https://opentelemetry.io/docs/specs/otel/context/env-carriers has it.
+  static let traceVariable = "TRACEPARENT"
 
   private var values: [String: String]
 
@@ -30,7 +32,7 @@ struct CommandEnvironment: Sendable {
     values["BATON_PAYLOAD_FILE"] = folder.payloadFile
     values["BATON_CHECKPOINT_FILE"] = folder.checkpointFile
     values[ProcessMarker.variable] = folder.expiryFile
-    values["TRACEPARENT"] = assignment.trace.traceparent
+    values[Self.traceVariable] = assignment.trace.traceparent
   }
 
   /// What executables are searched on.

@@ -26,10 +26,13 @@ package struct CommandError: Error, Sendable, Hashable, CustomStringConvertible 
 
   package let code: Code
   package let message: String
+  /// What kind of failure it is, of few values: `exit 3`, `signal SIGSEGV`, else the code's name.
+  package let type: String
 
-  package init(_ code: Code, _ message: String) {
+  package init(_ code: Code, _ message: String, type: String? = nil) {
     self.code = code
     self.message = message
+    self.type = type ?? code.name
   }
 
   package var description: String { message }

@@ -78,9 +78,11 @@ struct CommandLaunch: Sendable {
   private func start(
     _ invocation: Invocation, during: @escaping @Sendable (RunningProcess) async -> Void, tail: OutputTail
   ) async throws -> ProcessOutcome {
+    var extra = invocation.environment
+    if let traceparent = runtime.traceparent { extra[CommandEnvironment.traceVariable] = traceparent }
     let process = ProcessLaunch(
       executable: invocation.executable ?? executable.path, arguments: invocation.arguments,
-      environment: environment.variables(batch: runtime.progress.batches, adding: invocation.environment),
+      environment: environment.variables(batch: runtime.progress.batches, adding: extra),
       directory: directory, standardInput: invocation.standardInput, limit: runner.limit)
     do {
       return try await process.run(in: runner.processes, folder: folder.path) { process in

@@ -11,4 +11,11 @@ package protocol CommandRuntime: LaunchRuntime {
   func items(start: Int, count: Int) async throws -> [String]
   /// Kept per launch, the last 64 KiB; never waits.
   func output(_ bytes: [UInt8])
+  /// What a process that is started now gets as `TRACEPARENT`; nil means the launch.
+  var traceparent: String? { get }
+}
+
+extension CommandRuntime {
+  /// The launch, where nothing is traced.
+  package var traceparent: String? { nil }
 }

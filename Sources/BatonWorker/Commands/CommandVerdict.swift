@@ -37,24 +37,24 @@ enum CommandVerdict: Hashable, Sendable {
   }
 
   private static func failure(_ end: ProcessEnd, _ subject: String, output: [String]) -> CommandError {
-    let code: CommandError.Code
+    let (code, type): (CommandError.Code, String)
     var message: String
     switch end {
     case .exited(let status):
-      code = .exitStatus
+      (code, type) = (.exitStatus, "exit \(status)")
       message = "\(subject) ended with status \(status)"
     case .signalled(let signal):
-      code = .killed
+      (code, type) = (.killed, "signal \(SignalName.names[signal] ?? "\(signal)")")
       message = "\(subject) was ended by \(SignalName.of(signal))"
       if signal == SIGKILL { message += "; the host may have run out of memory (see its kernel log)" }
     }
     message += output.isEmpty ? "; it wrote nothing" : "; its last output was:\n" + output.joined(separator: "\n")
-    return CommandError(code, message.prefix(bytes: LaunchOutcome.maximumErrorBytes))
+    return CommandError(code, message.prefix(bytes: LaunchOutcome.maximumErrorBytes), type: type)
   }
 }
 
 enum SignalName {
-  private static let names: [Int32: String] = [
+  static let names: [Int32: String] = [
     SIGHUP: "SIGHUP", SIGINT: "SIGINT", SIGQUIT: "SIGQUIT", SIGILL: "SIGILL", SIGTRAP: "SIGTRAP", SIGABRT: "SIGABRT",
     SIGBUS: "SIGBUS", SIGFPE: "SIGFPE", SIGKILL: "SIGKILL", SIGSEGV: "SIGSEGV", SIGPIPE: "SIGPIPE",
     SIGALRM: "SIGALRM", SIGTERM: "SIGTERM", SIGXCPU: "SIGXCPU", SIGXFSZ: "SIGXFSZ", SIGSYS: "SIGSYS",

@@ -30,13 +30,17 @@ extension WorkerCore {
 
   /// The handler returned or threw. Whatever it threw after it was asked to stop, the launch has expired; returning is
   /// completion even then.
-  /// - Parameter result: what a refresh said that it found.
+  /// - Parameters:
+  ///   - result: what a refresh said that it found.
+  ///   - errorType: what kind of error a failure was; left out where the launch has not failed.
   package mutating func handlerEnded(
-    _ launch: LaunchKey, _ outcome: LaunchOutcome, isGraceful: Bool, result: RefreshResult? = nil
+    _ launch: LaunchKey, _ outcome: LaunchOutcome, isGraceful: Bool, result: RefreshResult? = nil,
+    errorType: String? = nil
   ) -> [Effect] {
     guard let state = launches[launch], !state.hasEnded else { return [] }
     var ending = Ending(launch: launch, outcome: outcome, isGraceful: isGraceful, result: result)
     if let (reason, _) = state.expiry, outcome != .finished { ending.outcome = .expired(reason) }
+    if case .failed = ending.outcome { ending.errorType = errorType }
     launches[launch]?.unanswered = nil
     launches[launch]?.phase = .ended(ending)
     if state.isSuperseded || isLeaving {

@@ -1,7 +1,9 @@
 import BatonHandler
 import BatonModel
+import BatonTelemetry
 import BatonWire
 import Logging
+import ServiceContextModule
 import Synchronization
 
 /// Running handlers: one task per launch, and beside it one that waits for its expiry to cancel it.
@@ -24,47 +26,66 @@ extension Worker {
   }
 
   private func perform(_ order: StartOrder, _ processes: ProcessRegistry, _ folders: WorkerFolders) async {
-    let (outcome, isGraceful) = await withTaskGroup(of: (LaunchOutcome, Bool)?.self) { group in
-      group.addTask { await self.outcome(of: order, processes, folders) }
+    let span = RunSpan(
+      order.assignment, order.definition, host: HostName(configuration.name), sampling: configuration.batchSampling,
+      clocks: clocks)
+    let end = await withTaskGroup(of: HandlerEnd?.self) { group in
+      group.addTask {
+        await ServiceContext.$current.withValue(span.context) {
+          await self.end(of: order, span.traced(order.launch), processes, folders)
+        }
+      }
       group.addTask {
         await order.launch.waitForExpiry()
         return nil
       }
-      var result: (LaunchOutcome, Bool)?
+      var end: HandlerEnd?
       while let ended = await group.next() {
-        if let ended { result = ended }
+        if let ended { end = ended }
         if ended == nil { group.cancelAll() } else { order.launch.close() }
       }
-      return result ?? (.lost, true)
+      return end ?? HandlerEnd(outcome: .lost)
     }
-    if let chunk = order.launch.takeOutput() { say(.output(chunk)) }
-    countLast(order.assignment.launch, processes)
-    let result = order.launch.result
-    decide { $0.handlerEnded(order.assignment.launch, outcome, isGraceful: isGraceful, result: result) }
+    conclude(order, end, span, processes)
   }
 
-  private func outcome(
-    of order: StartOrder, _ processes: ProcessRegistry, _ folders: WorkerFolders
-  ) async -> (LaunchOutcome, Bool) {
+  /// The spans end first: once the coordinator has the ending, this process may end.
+  private func conclude(_ order: StartOrder, _ end: HandlerEnd, _ span: RunSpan, _ processes: ProcessRegistry) {
+    let (key, result) = (order.assignment.launch, order.launch.result)
+    let expiry = state.withLock { $0.core.launches[key]?.expiry?.reason } ?? order.launch.expiry?.reason
+    span.end(RunEnd(end, result: result, expiry: expiry))
+    if let chunk = order.launch.takeOutput() { say(.output(chunk)) }
+    countLast(key, processes)
+    decide {
+      $0.handlerEnded(key, end.outcome, isGraceful: end.isGraceful, result: result, errorType: end.failure?.type)
+    }
+  }
+
+  private func end(
+    of order: StartOrder, _ runtime: any CommandRuntime, _ processes: ProcessRegistry, _ folders: WorkerFolders
+  ) async -> HandlerEnd {
     do {
-      try await run(order, processes, folders)
-      return (.finished, true)
+      try await run(order, runtime, processes, folders)
+      return HandlerEnd(outcome: .finished)
     } catch let expired as CommandExpired {
       // With an expiry the core says which; without one the launch was stopped from outside, which is no failure.
-      return (.lost, expired.isGraceful)
+      return HandlerEnd(outcome: .lost, isGraceful: expired.isGraceful)
     } catch {
-      return (.failed(String(String(describing: error).prefix(LaunchOutcome.maximumErrorBytes))), true)
+      let failure = Failure(error)
+      return HandlerEnd(outcome: .failed(failure.text), failure: failure)
     }
   }
 
-  private func run(_ order: StartOrder, _ processes: ProcessRegistry, _ folders: WorkerFolders) async throws {
+  private func run(
+    _ order: StartOrder, _ runtime: any CommandRuntime, _ processes: ProcessRegistry, _ folders: WorkerFolders
+  ) async throws {
     let (assignment, definition) = (order.assignment, order.definition)
     if definition.work != nil {
       let runner = CommandRunner(
         definition: definition, assignment: assignment, gpus: gpus(of: assignment), folders: folders,
         host: HostName(configuration.name),
         processes: processes, limit: state.withLock { $0.limit })
-      return try await runner.run(order.launch)
+      return try await runner.run(runtime)
     }
     guard let handler = handler(for: definition.pattern) else {
       throw WorkerError("this worker has no handler for '\(definition.pattern)'")
@@ -73,7 +94,7 @@ extension Worker {
       JobTask(
         identifier: assignment.identifier, request: assignment.requestNumber, launch: assignment.launch.number,
         kind: definition.kind, wildcard: definition.pattern.wildcardValue(in: assignment.identifier),
-        principal: assignment.principal, payload: assignment.payload, gpus: gpus(of: assignment), runtime: order.launch)
+        principal: assignment.principal, payload: assignment.payload, gpus: gpus(of: assignment), runtime: runtime)
     )
   }
 
@@ -93,10 +114,20 @@ extension Worker {
       return (launch, isHandler)
     }
     guard isDoomed, let launch else { return }
-    logger.warning(
-      "a handler ignored its expiry",
-      metadata: ["identifier": "\(launch.assignment.identifier)", "launch": "\(key.number)"])
+    warn(of: launch.assignment, "a handler ignored its expiry")
     guard configuration.endsProcessOnOverrun else { return }
     decide { $0.handlerEnded(key, .lost, isGraceful: false) }
+  }
+
+  /// A line about a launch that is not written by what it runs: within the launch's span.
+  private func warn(of assignment: Assignment, _ text: Logger.Message) {
+    ServiceContext.$current.withValue(assignment.context) {
+      logger.warning(
+        text,
+        metadata: [
+          Names.LogKey.identifier: "\(assignment.identifier)", Names.LogKey.request: "\(assignment.requestNumber)",
+          Names.LogKey.launch: "\(assignment.launch.number)",
+        ])
+    }
   }
 }

@@ -3,6 +3,7 @@ import BatonCoordinator
 import BatonModel
 import BatonSettings
 import BatonStore
+import BatonTelemetry
 import BatonWire
 import Logging
 
@@ -80,10 +81,10 @@ struct CoordinatorSetup {
     return retention
   }
 
-  func server(for coordinator: Coordinator, logger: Logger) throws -> CoordinatorServer {
+  func server(for coordinator: Coordinator, metrics: MetricsReader, logger: Logger) throws -> CoordinatorServer {
     try CoordinatorServer(
       coordinator: coordinator, grpc: listen, http: http, token: TokenFile.own(dataFolder: dataFolder),
-      logger: logger
+      metrics: metrics, logger: logger
     ) { grpc, http in
       StandardError.say(
         "baton: the coordinator listens on \(grpc) (gRPC)" + (http.map { " and \($0) (HTTP)" } ?? "")

@@ -33,10 +33,9 @@ struct Embedded {
   init(
     dataFolder: String, host: Host, environment: [String: String], logger: Logger,
     settings: CoordinatorSettings = CoordinatorSettings(),
-    limits: StoreLimits = StoreLimits(), telemetry: Telemetry
+    limits: StoreLimits = StoreLimits(), telemetry: ProcessTelemetry
   ) async throws {
     var settings = settings
-    telemetry.set(in: &settings)
     let name = ProcessInfo.processInfo.hostName
     settings.embeddedHost = HostName(name)
     var configuration = WorkerConfiguration(
@@ -47,8 +46,7 @@ struct Embedded {
     configuration.ownsProcess = true
     configuration.answersOwner = host.answersOwner
     if host.isIdle { configuration.conditions.assumesIdle() }
-    store = try SQLiteStore.open(folder: dataFolder, limits: limits, queuesSpans: settings.spans != nil)
-    coordinator = Coordinator(store: store, settings: settings, logger: logger)
+    (store, coordinator) = try telemetry.coordinator(folder: dataFolder, settings, limits, logger: logger)
     worker = Worker(
       configuration, incarnation: Incarnation(.randomIncarnation()), logger: logger,
       connector: EmbeddedConnector { [coordinator] in try await coordinator.serve($0, from: "this process") })

@@ -4,6 +4,7 @@ import BatonExporter
 import BatonModel
 import BatonSettings
 import BatonStore
+import BatonTelemetry
 import BatonWire
 import BatonWorker
 import Logging
@@ -45,7 +46,8 @@ struct LiveBackend: Backend {
   ) async throws -> Result {
     var settings = CoordinatorSettings()
     settings.endsOnFullDisk = true
-    let telemetry = Telemetry.ofProcess("baton", environment: environment, logger: Self.logger(.warning))
+    let telemetry = ProcessTelemetry("baton", environment: environment, logger: Self.logger(.warning))
+    telemetry.bootstrap()
     let embedded = try await asUsage { [settings] in
       try await Embedded(
         dataFolder: options.dataFolder, host: Embedded.Host(slots: options.slots, isIdle: true),
@@ -62,7 +64,8 @@ struct LiveBackend: Backend {
     let setup = try await asUsage {
       try await CoordinatorSetup(options.coordinator, environment: environment, defaultFolder: "up")
     }
-    let telemetry = Telemetry.ofProcess("baton", environment: environment, logger: Self.logger(setup.logLevel))
+    let telemetry = ProcessTelemetry("baton", environment: environment, logger: Self.logger(setup.logLevel))
+    telemetry.bootstrap()
     let embedded = try await asUsage {
       try await Embedded(
         dataFolder: setup.dataFolder,
@@ -70,7 +73,8 @@ struct LiveBackend: Backend {
         environment: environment, logger: Self.logger(setup.logLevel), settings: setup.settings, limits: setup.limits,
         telemetry: telemetry)
     }
-    let server = try setup.server(for: embedded.coordinator, logger: Self.logger(setup.logLevel))
+    let server = try setup.server(
+      for: embedded.coordinator, metrics: telemetry.reader, logger: Self.logger(setup.logLevel))
     // Before the worker can say hello.
     try await embedded.coordinator.restore()
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -93,13 +97,11 @@ struct LiveBackend: Backend {
       try await CoordinatorSetup(options, environment: environment, defaultFolder: "coordinator")
     }
     let logger = Self.logger(setup.logLevel)
-    let telemetry = Telemetry.ofProcess("baton-coordinator", environment: environment, logger: logger)
-    var settings = setup.settings
-    telemetry.set(in: &settings)
-    let store = try SQLiteStore.open(
-      folder: setup.dataFolder, limits: setup.limits, queuesSpans: settings.spans != nil)
-    let coordinator = Coordinator(store: store, settings: settings, logger: logger)
-    let server = try setup.server(for: coordinator, logger: logger)
+    let telemetry = ProcessTelemetry("baton-coordinator", environment: environment, logger: logger)
+    telemetry.bootstrap()
+    let (store, coordinator) = try telemetry.coordinator(
+      folder: setup.dataFolder, setup.settings, setup.limits, logger: logger)
+    let server = try setup.server(for: coordinator, metrics: telemetry.reader, logger: logger)
     try await coordinator.restore()
     try await Self.serve(telemetry.services + [server], setup.logLevel)
     try await store.close()
@@ -126,7 +128,7 @@ struct LiveBackend: Backend {
   }
 
   static func logger(_ level: Logger.Level) -> Logger {
-    var logger = Logger(label: "baton") { StreamLogHandler.standardError(label: $0) }
+    var logger = Logger(label: "baton") { StreamLogHandler.standardError(label: $0, metadataProvider: .spans) }
     logger.logLevel = level
     return logger
   }

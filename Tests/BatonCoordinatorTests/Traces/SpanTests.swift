@@ -9,7 +9,8 @@ import Testing
 struct SpanTests {
   static let begin = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
 
-  static func source(_ parts: SpanParts, launch: Int = 0, _ change: (inout SpanSource) -> Void = { _ in }) -> SpanSource {
+  static func source(_ parts: SpanParts, launch: Int = 0, _ change: (inout SpanSource) -> Void = { _ in }) -> SpanSource
+  {
     var source = SpanSource(
       key: SpanKey(request: RequestID(9), launch: launch, parts: parts), identifier: JobIdentifier("com.a.b")!,
       number: 3, definition: Desk.job("com.a.*"), trace: Desk.trace, parentSpanID: nil, submittedAt: begin)
@@ -56,7 +57,8 @@ struct SpanTests {
     #expect(found.map { $0.end - $0.start } == [.seconds(5), .seconds(10), .seconds(3)])
   }
 
-  @Test("expiry never shows as an error", arguments: ExpiryReason.plain + [.cancelled(by: "ada"), .simulated(as: .thermal)])
+  @Test(
+    "expiry never shows as an error", arguments: ExpiryReason.plain + [.cancelled(by: "ada"), .simulated(as: .thermal)])
   func expiry(reason: ExpiryReason) {
     for outcome in ["expired", "finished"] {
       let found = spans(Self.launch(outcome, reason: reason.code, expiring: reason))
@@ -94,7 +96,8 @@ struct SpanTests {
     #expect(second.attribute(Names.Attribute.launch) == 2)
   }
 
-  @Test("a completion is an error exactly if the request failed", arguments: [RequestState.succeeded, .failed, .cancelled])
+  @Test(
+    "a completion is an error exactly if the request failed", arguments: [RequestState.succeeded, .failed, .cancelled])
   func completion(state: RequestState) {
     var source = Self.launch("failed", reason: "it broke", errorType: "exit 3")
     source.key.parts = .complete
@@ -116,9 +119,10 @@ struct SpanTests {
   @Test("a retried request has two completions, each with an id of its own that stays")
   func completions() {
     let ids = [15, 30].map { seconds in
-      spans(Self.source(.complete) {
-        $0.completion = SpanSource.Completion(state: .succeeded, reason: nil, at: Self.begin + .seconds(seconds))
-      })[0].id
+      spans(
+        Self.source(.complete) {
+          $0.completion = SpanSource.Completion(state: .succeeded, reason: nil, at: Self.begin + .seconds(seconds))
+        })[0].id
     }
     #expect(ids[0] != ids[1])
     #expect(ids[0] == SpanID(hex: "18fca8959b48bd23"))

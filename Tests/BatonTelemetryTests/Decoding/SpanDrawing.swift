@@ -23,7 +23,8 @@ struct SpanDrawing: RandomNumberGenerator {
     SpanRecord(
       trace: trace(), id: id(), parent: Bool.random(using: &self) ? id() : nil, traceState: text(), name: text(),
       kind: SpanKind.allCases.randomElement(using: &self) ?? .internal, start: time(), end: time(),
-      attributes: attributes(), events: list(4) { SpanEvent(time: $0.time(), name: $0.text(), attributes: $0.attributes()) },
+      attributes: attributes(),
+      events: list(4) { SpanEvent(time: $0.time(), name: $0.text(), attributes: $0.attributes()) },
       links: list(3) { $0.link() }, status: status(), flags: SpanFlags(rawValue: .random(in: 0...(.max), using: &self)))
   }
 

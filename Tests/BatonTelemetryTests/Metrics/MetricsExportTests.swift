@@ -49,7 +49,7 @@ import Testing
           return MetricsFixture.snapshot([MetricsFixture.gauge(seconds)])
         },
         logger: Logger(label: "test") { _ in Lines { line in self.state.withLock { $0.lines.append(line) } } },
-        now: { self.clock.now }, sleep: { try self.sleep($0) }, send: { self.send($0) })
+        now: { self.clock.now }, sleep: { try self.sleep($0) }, send: { self.send($0.protobuf) })
     }
 
     var lines: [String] { state.withLock { $0.lines } }

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Who scrapes how often, and what is asked for it.
-@Suite struct MetricsReaderTests {
+@Suite(.timeLimit(.minutes(1))) struct MetricsReaderTests {
   /// Collections that end when the test says so.
   private final class Source: Sendable {
     struct State {
@@ -32,7 +32,7 @@ import Testing
 
     /// Waits until a collection is under way that can be ended, and ends it.
     func end() async {
-      while true {
+      while !Task.isCancelled {
         let one = state.withLock { $0.open.popLast() }
         if let one { return one.resume() }
         await Task.yield()
@@ -48,11 +48,13 @@ import Testing
   func reuse() async {
     let clock = StandingClock()
     let calls = Mutex(0)
-    let reader = MetricsReader(now: { clock.now }) {
-      calls.withLock { $0 += 1 }
-      clock.advance(.milliseconds(300))
-      return MetricsFixture.snapshot([])
-    }
+    let reader = MetricsReader(
+      now: { clock.now },
+      collect: {
+        calls.withLock { $0 += 1 }
+        clock.advance(.milliseconds(300))
+        return MetricsFixture.snapshot([])
+      })
     for (wait, expected) in [(0, 1), (699, 1), (1, 2), (699, 2), (1, 3)] {
       clock.advance(.milliseconds(wait))
       _ = await reader.snapshot()
@@ -77,7 +79,7 @@ import Testing
     let (clock, source) = (StandingClock(), Source())
     let reader = MetricsReader(now: { clock.now }, collect: source.collect)
     let first = Task { await reader.snapshot() }
-    while source.begun == 0 { await Task.yield() }
+    while source.begun == 0, !Task.isCancelled { await Task.yield() }
     let second = Task { await reader.snapshot() }
     first.cancel()
     await source.end()

@@ -1,0 +1,88 @@
+import Foundation
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// B9: what tracing costs. B1 with every span of every job sent to a sink on this machine, against B1 with tracing
+/// off, in turn.
+enum Tracing {
+  static func measure() async throws -> [Measurement] {
+    let sink = try Child(["sink"])
+    defer { sink.stop() }
+    let port = await sink.line { $0.hasPrefix("port ") }.dropFirst(5)
+    let on = ["OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:\(port)"]
+    var rates: (on: [Double], off: [Double]) = ([], [])
+    for _ in 0..<3 {
+      rates.off.append(try await Throughput.rate(jobs: 50_000))
+      rates.on.append(try await Throughput.rate(jobs: 50_000, environment: on))
+      guard await sink.line({ $0.hasPrefix("took ") }) != "" else { fatalError("nothing was traced") }
+    }
+    return [
+      Measurement(
+        "B9 no-op jobs with tracing on, against off", value: rates.on.median, unit: "jobs/s", limit: rates.off.median,
+        target: 0.9)
+    ]
+  }
+}
+
+/// A tracing backend that costs as little as possible: it answers 200 to everything, and says how many bytes it took
+/// when a connection ends.
+enum Sink {
+  static func run() throws {
+    let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let port = try withUnsafeMutablePointer(to: &address) { pointer in
+      try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in
+        guard bind(server, name, length) == 0, listen(server, 64) == 0, getsockname(server, name, &length) == 0 else {
+          throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+        }
+      }
+      return UInt16(bigEndian: pointer.pointee.sin_port)
+    }
+    say("port \(port)")
+    while true {
+      let connection = accept(server, nil, nil)
+      guard connection >= 0 else { continue }
+      Thread { say("took \(serve(connection)) bytes") }.start()
+    }
+  }
+
+  /// Answers one request after the other until the connection ends; how many bytes their bodies had.
+  private static func serve(_ connection: Int32) -> Int {
+    defer { close(connection) }
+    let answer = Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".utf8)
+    var (buffer, taken, wanted) = ([UInt8](repeating: 0, count: 1 << 18), 0, -1)
+    var pending: [UInt8] = []
+    while true {
+      let count = read(connection, &buffer, buffer.count)
+      guard count > 0 else { return taken }
+      pending += buffer[..<count]
+      if wanted < 0, let body = bodyStart(pending) {
+        wanted = bodyLength(pending[..<body])
+        pending.removeFirst(body)
+      }
+      guard wanted >= 0, pending.count >= wanted else { continue }
+      taken += wanted
+      pending.removeFirst(wanted)
+      wanted = -1
+      _ = write(connection, answer, answer.count)
+    }
+  }
+
+  private static func bodyStart(_ bytes: [UInt8]) -> Int? {
+    guard bytes.count >= 4 else { return nil }
+    return (4...bytes.count).first { bytes[$0 - 4..<$0].elementsEqual([13, 10, 13, 10]) }
+  }
+
+  private static func bodyLength(_ head: ArraySlice<UInt8>) -> Int {
+    let lines = String(decoding: head, as: UTF8.self).lowercased().split(separator: "\r\n")
+    let length = lines.first { $0.hasPrefix("content-length:") }?.dropFirst("content-length:".count)
+    return length.flatMap { Int($0.trimmingCharacters(in: .whitespaces)) } ?? 0
+  }
+}

@@ -1,0 +1,84 @@
+import ArgumentParser
+import BatonCoordinator
+import BatonModel
+import BatonTelemetry
+
+struct TraceCommand: AsyncParsableCommand, Sendable {
+  /// How a trace is written.
+  enum Format: String, CaseIterable, ExpressibleByArgument, Sendable {
+    case table, json, jsonl, otlp
+  }
+
+  static let configuration = CommandConfiguration(
+    commandName: "trace",
+    abstract: "Show where the time of one request went: its trace, as a waterfall.",
+    discussion: """
+      From the coordinator's store alone: no tracing backend is needed, and it is all there whether or not the request \
+      was sampled. A row for each wait with its obstacles, each launch with its host, outcome and expiry, and the time \
+      in which the request was not due. Of many launches the first, the last and the longest are shown.
+
+      Examples:
+        baton trace com.example.report
+        baton trace com.example.report --request 3 --all
+        baton trace com.example.report -o json | jq -r .summary.text
+        baton trace com.example.report -o otlp >trace.json
+      """)
+
+  @OptionGroup var request: RequestArgument
+  @OptionGroup var client: ClientOptions
+
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp(
+      "table for people; json or jsonl (on one line) for scripts; otlp: an ExportTraceServiceRequest in OTLP's JSON.",
+      valueName: "format"))
+  var output: Format = .table
+
+  @Flag(help: "Every launch and every event.")
+  var all = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Prints the address of the trace: this one, with the trace's id for {traceId}. Default: BATON_TRACE_URL.",
+      valueName: "url"),
+    transform: Self.link)
+  var traceUrl: TraceLink?
+
+  func run() async throws {
+    let console = Console.current
+    let link = try traceUrl ?? Self.configuredLink(console.environment)
+    let request = request
+    let trace = try await client.connect { try await $0.trace(request.identifier, number: request.request) }
+    let name = trace.name(orElse: request.identifier, number: request.request)
+    let address = trace.spans.first.flatMap { link?.address(of: $0.trace) }
+    switch output {
+    case .table: console.lines(text(name, trace, address, console).lines)
+    case .json: console.output(JSONValue(name, trace, link: address).indented)
+    case .jsonl: console.output(JSONValue(name, trace, link: address).compact)
+    case .otlp: writeOTLP(trace, console)
+    }
+  }
+
+  private func text(_ name: RequestName, _ trace: RequestTrace, _ address: String?, _ console: Console) -> TraceText {
+    TraceText(
+      name, trace, link: address, showsAll: all, style: console.style(of: .output), width: console.outputColumns)
+  }
+
+  private func writeOTLP(_ trace: RequestTrace, _ console: Console) {
+    console.output(trace.exportable.json)
+    let left = trace.open.count
+    if left > 0 { console.note("\(counted(left, "span")) that \(left == 1 ? "goes" : "go") on left out") }
+  }
+
+  private static func link(_ text: String) throws -> TraceLink {
+    if let link = TraceLink(text) { return link }
+    throw ValidationError("It must be an http or https address with \(TraceLink.placeholder) in it.")
+  }
+
+  private static func configuredLink(_ environment: CommandEnvironment) throws -> TraceLink? {
+    guard let text = environment.variable("BATON_TRACE_URL") else { return nil }
+    if let link = TraceLink(text) { return link }
+    throw CommandFailure(
+      .usage, "BATON_TRACE_URL must be an http or https address with \(TraceLink.placeholder) in it: \(text.onOneLine)")
+  }
+}

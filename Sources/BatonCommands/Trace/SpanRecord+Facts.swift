@@ -1,0 +1,64 @@
+import BatonModel
+import BatonTelemetry
+
+/// What `baton trace` reads out of the coordinator's spans.
+extension SpanRecord {
+  /// Nil for a span that is not Baton's.
+  var role: Names.Span? { Names.Span(rawValue: String(name.prefix { $0 != " " })) }
+
+  var duration: Duration { max(.zero, end - start) }
+
+  func text(_ key: String) -> String? {
+    guard case .string(let text) = attributes[key] else { return nil }
+    return text
+  }
+
+  func number(_ key: String) -> Int? {
+    guard case .int(let number) = attributes[key] else { return nil }
+    return Int(exactly: number)
+  }
+
+  func truth(_ key: String) -> Bool? {
+    guard case .bool(let isTrue) = attributes[key] else { return nil }
+    return isTrue
+  }
+
+  /// How a launch ended; nil while it runs.
+  var outcome: LaunchOutcomeName? { text(Names.Attribute.launchOutcome).flatMap(LaunchOutcomeName.init) }
+
+  /// What its error says; nil if it has none.
+  var error: String? { if case .error(let message) = status { message } else { nil } }
+}
+
+extension [Attribute] {
+  subscript(key: String) -> AttributeValue? { first { $0.key == key }?.value }
+}
+
+extension RequestTrace {
+  func isOpen(_ span: SpanRecord) -> Bool { open.contains(span.id) }
+
+  func spans(_ role: Names.Span) -> [SpanRecord] { spans.filter { $0.role == role } }
+
+  /// The request, as its spans name it; what is not in them is as it was asked for.
+  func name(orElse asked: JobIdentifier, number: Int?) -> RequestName {
+    let found = spans.lazy.compactMap { $0.text(Names.Attribute.identifier) }.first.flatMap { JobIdentifier($0) }
+    let numbers = spans.lazy.compactMap { $0.number(Names.Attribute.request) }
+    return RequestName(identifier: found ?? asked, number: numbers.first ?? number ?? 1)
+  }
+}
+
+extension AttributeValue {
+  /// For people.
+  var words: String {
+    switch self {
+    case .string(let text): text
+    case .bool(let isTrue): isTrue ? "yes" : "no"
+    case .int(let number): String(number)
+    case .double(let number): String(number)
+    case .strings(let texts): texts.joined(separator: ", ")
+    case .bools(let truths): truths.map { $0 ? "yes" : "no" }.joined(separator: ", ")
+    case .ints(let numbers): numbers.map(String.init).joined(separator: ", ")
+    case .doubles(let numbers): numbers.map { String($0) }.joined(separator: ", ")
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import BatonModel
+
+extension TraceSummary {
+  /// So many obstacles are named; the others are counted.
+  private static let namedObstacles = 3
+
+  /// `waited 12m 40s (needsExternalPower), ran 3m 2s on 2 hosts, 1 expiry (powerLost)`.
+  var sentence: String {
+    let parts = [scheduledWords, waitedWords, ranWords, endedWords].compactMap { $0 } + endingWords
+    return parts.isEmpty ? "nothing took time yet" : parts.joined(separator: ", ")
+  }
+
+  /// Less than a hundredth of the whole is left out: it explains nothing.
+  func isWorthSaying(_ time: Duration) -> Bool { time > .zero && time * 100 >= total }
+
+  private var scheduledWords: String? {
+    guard isWorthSaying(scheduled) else { return nil }
+    let soFar = state == .scheduled ? " so far" : ""
+    return "scheduled \(scheduled.inWords)\(soFar)" + Self.parentheses(named(causes, of: scheduled))
+  }
+
+  private var waitedWords: String? {
+    guard isWorthSaying(waiting) else { return nil }
+    let soFar = state == .ready ? " so far" : ""
+    return "waited \(waiting.inWords)\(soFar)" + Self.parentheses(named(obstacles, of: waiting) + unexplainedWords)
+  }
+
+  private var unexplainedWords: [String] {
+    guard unexplained * 20 >= waiting else { return [] }
+    if isHistoryLost { return ["\(unexplained.inWords) not known because of a restart"] }
+    return obstacles.isEmpty ? [] : ["\(unexplained.inWords) without an obstacle"]
+  }
+
+  private var ranWords: String? {
+    guard launches > 0 else { return nil }
+    let place = hosts.count == 1 ? " on \(hosts[0])" : hosts.isEmpty ? "" : " on \(hosts.count) hosts"
+    return "ran \(running.inWords)\(state == .running ? " so far" : "")\(place)"
+  }
+
+  private var endedWords: String? { isWorthSaying(ended) ? "ended for \(ended.inWords) until it was retried" : nil }
+
+  /// One that was there all the time needs no number; shorter ones than a twentieth of it are left out.
+  private func named(_ shares: [Share], of time: Duration) -> [String] {
+    let large = shares.filter { $0.time * 20 >= time }
+    let more = large.count - Self.namedObstacles
+    return large.prefix(Self.namedObstacles).map { share in
+      share.time * 20 >= time * 19 ? share.code : "\(share.code) \(share.time.inWords)"
+    } + (more > 0 ? ["\(more) more"] : [])
+  }
+
+  private var endingWords: [String] {
+    [LaunchOutcomeName.expired, .lost, .failed].compactMap { outcome in
+      let own = endings.filter { $0.outcome == outcome }
+      let count = own.reduce(0) { $0 + $1.count }
+      guard count > 0 else { return nil }
+      let reasons = own.compactMap { ending in
+        ending.reason.map { own.count == 1 ? $0 : "\(ending.count) \($0)" }
+      }
+      return outcome.counted(count) + Self.parentheses(reasons)
+    }
+  }
+
+  private static func parentheses(_ words: [String]) -> String {
+    words.isEmpty ? "" : " (\(words.joined(separator: ", ")))"
+  }
+}
+
+extension LaunchOutcomeName {
+  fileprivate func counted(_ count: Int) -> String {
+    switch self {
+    case .expired: BatonCommands.counted(count, "expiry", plural: "expiries")
+    case .lost, .failed, .finished:
+      BatonCommands.counted(count, "launch", plural: "launches") + " \(rawValue)"
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import BatonModel
+import BatonTelemetry
+
+/// `baton trace` for people: whose trace it is, where the time went, and the waterfall.
+struct TraceText {
+  /// Columns where no terminal says how wide it is.
+  static let usualWidth = 80
+  /// A terminal that is narrower wraps lines.
+  private static let narrowestWidth = 40
+
+  private let name: RequestName
+  private let trace: RequestTrace
+  private let link: String?
+  private let showsAll: Bool
+  private let style: Style
+  private let width: Int
+
+  /// - Parameters:
+  ///   - link: where a person can look at the trace.
+  ///   - showsAll: every launch and event; otherwise as many as people read.
+  ///   - width: columns of the terminal; nil if there is none.
+  init(_ name: RequestName, _ trace: RequestTrace, link: String?, showsAll: Bool, style: Style, width: Int?) {
+    (self.name, self.trace, self.link, self.showsAll, self.style) = (name, trace, link, showsAll, style)
+    self.width = max(Self.narrowestWidth, width ?? Self.usualWidth)
+  }
+
+  var lines: [String] {
+    let timeline = TraceTimeline(trace)
+    let rows = Waterfall(trace, timeline, showsAll: showsAll).rows(showsAll ? nil : Waterfall.Limits())
+    let waterfall = WaterfallText(rows: rows, whole: timeline.whole, style: style, width: width).lines
+    return [style.bold(name.description)] + facts(TraceSummary(trace, timeline))
+      + (waterfall.isEmpty ? ["", "no span is there yet"] : [""] + waterfall)
+  }
+
+  private func facts(_ summary: TraceSummary) -> [String] {
+    let took = summary.total.inWords + (summary.endedAt == nil ? " so far" : "")
+    let spent = summary.sentence.onOneLine.wrapped(to: width - 10)
+    return block(
+      [
+        ("State", style.paint(summary.state.rawValue, summary.state.colour)),
+        ("Trace", trace.spans.first?.trace.description ?? ""),
+        ("Link", link?.onOneLine ?? ""),
+        ("Took", "\(took), from \(summary.submittedAt.wholeSeconds)"),
+        ("Spent", spent.first ?? ""),
+      ]) + spent.dropFirst().map { String(repeating: " ", count: 9) + $0 }
+  }
+}

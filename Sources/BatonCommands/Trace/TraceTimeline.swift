@@ -1,0 +1,119 @@
+import BatonModel
+import BatonTelemetry
+
+/// The time of a request from end to end, each moment of it spent on one thing.
+struct TraceTimeline: Hashable, Sendable {
+  enum Phase: Hashable, Sendable {
+    /// Not eligible yet: an earliest begin date, spacing, a backoff, or the live request of its identifier.
+    case scheduled
+    /// Eligible, and no host took it.
+    case waiting
+    case running
+    /// Between an end and the retry that an operator asked for.
+    case ended
+  }
+
+  struct Segment: Hashable, Sendable {
+    var phase: Phase
+    var time: Interval
+    /// Of a scheduled one: the code of the obstacle that held the request, if the wait after it says so.
+    var cause: String?
+  }
+
+  /// From submission to the end, or to when the trace was read.
+  let whole: Interval
+  /// One after the other without a gap, and no two of the same phase.
+  let segments: [Segment]
+
+  init(_ trace: RequestTrace) {
+    let start = trace.spans.map(\.start).min() ?? trace.asOf
+    let hasEnded = trace.open.isEmpty && trace.state.isEnded
+    whole = Interval(from: start, to: hasEnded ? trace.spans.map(\.end).max() ?? start : trace.asOf)
+    segments = Self.segments(trace, whole)
+  }
+
+  func duration(_ phase: Phase) -> Duration {
+    segments.reduce(.zero) { $1.phase == phase ? $0 + $1.time.duration : $0 }
+  }
+
+  // MARK: Cutting
+
+  private static func segments(_ trace: RequestTrace, _ whole: Interval) -> [Segment] {
+    func times(_ role: Names.Span) -> [Interval] {
+      trace.spans(role).map { Interval(from: $0.start, to: $0.end).clipped(to: whole) }
+    }
+    var (launches, waits, ends) = (Sweep(times(.launch)), Sweep(times(.wait)), Sweep(times(.complete)))
+    let edges = (times(.launch) + times(.wait) + times(.complete) + [whole]).flatMap { [$0.from, $0.to] }
+    let cuts = Set(edges).sorted()
+    var found: [Segment] = []
+    for (from, to) in zip(cuts, cuts.dropFirst()) {
+      let (isRunning, isWaiting) = (launches.covers(from), waits.covers(from))
+      _ = ends.covers(from)
+      let isEnded = ends.began(after: launches) && ends.began(after: waits)
+      let phase: Phase = isRunning ? .running : isWaiting ? .waiting : isEnded ? .ended : .scheduled
+      found.add(Segment(phase: phase, time: Interval(from: from, to: to)))
+    }
+    return found.map { $0.phase == .scheduled ? $0.caused(by: trace.spans(.wait)) : $0 }
+  }
+}
+
+extension TraceTimeline.Segment {
+  /// The wait that begins when it ends says what held the request.
+  fileprivate func caused(by waits: [SpanRecord]) -> Self {
+    var segment = self
+    segment.cause = waits.first { $0.start == time.to }?.text(Names.Attribute.heldBy)
+    return segment
+  }
+}
+
+extension [TraceTimeline.Segment] {
+  fileprivate mutating func add(_ segment: Element) {
+    if let last, last.phase == segment.phase {
+      self[count - 1].time.to = segment.time.to
+    } else {
+      append(segment)
+    }
+  }
+}
+
+/// Says of one time after another whether one of the intervals covers it.
+private struct Sweep {
+  private let intervals: [Interval]
+  private var next = 0
+  private var end: Timestamp?
+  /// When the last one began that began at or before the last time that was asked for.
+  private var lastStart: Timestamp?
+
+  init(_ intervals: [Interval]) { self.intervals = intervals.sorted { $0.from < $1.from } }
+
+  /// - Parameter time: not before the one of the last call.
+  mutating func covers(_ time: Timestamp) -> Bool {
+    while next < intervals.count, intervals[next].from <= time {
+      end = max(end ?? intervals[next].to, intervals[next].to)
+      lastStart = intervals[next].from
+      next += 1
+    }
+    return end.map { time < $0 } ?? false
+  }
+
+  /// Whether its last one began, and after the last one of `other`.
+  func began(after other: Sweep) -> Bool {
+    guard let lastStart else { return false }
+    return other.lastStart.map { $0 < lastStart } ?? true
+  }
+}
+
+extension RequestTrace {
+  /// The request's state, as far as its spans say it.
+  var state: RequestState {
+    let last = spans.max { $0.start < $1.start || ($0.start == $1.start && !$0.isLast && $1.isLast) }
+    if spans.contains(where: { $0.role == .launch && isOpen($0) }) { return .running }
+    if spans.contains(where: { $0.role == .wait && isOpen($0) }) { return .ready }
+    guard let last, last.role == .complete else { return .scheduled }
+    return last.text(Names.Attribute.requestState).flatMap(RequestState.init) ?? .succeeded
+  }
+}
+
+extension SpanRecord {
+  fileprivate var isLast: Bool { role == .complete }
+}

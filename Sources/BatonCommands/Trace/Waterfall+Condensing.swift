@@ -1,0 +1,72 @@
+import BatonModel
+import BatonTelemetry
+
+extension Waterfall {
+  /// How many launches are shown one by one.
+  struct Limits: Hashable, Sendable {
+    /// With more than these, some are left out.
+    var launches = 20
+    /// Those that are shown of the first and of the last ones.
+    var atEachEnd = 5
+    /// Those that are shown between them: the longest, their waits included, if they took twice the usual time.
+    var longest = 5
+  }
+
+  /// The rows of everything, or with `limits` of as much as people read.
+  func rows(_ limits: Limits?) -> [WaterfallRow] {
+    beginning + turnRows(limits.map(shown) ?? Set(turns.indices)) + ending
+  }
+
+  private func turnRows(_ shown: Set<Int>) -> [WaterfallRow] {
+    var rows: [WaterfallRow] = []
+    var hidden: [Turn] = []
+    for (index, turn) in turns.enumerated() {
+      if shown.contains(index) {
+        rows += hidden.row
+        hidden = []
+        rows += turn.rows
+      } else {
+        hidden.append(turn)
+      }
+    }
+    return rows + hidden.row
+  }
+
+  private func shown(_ limits: Limits) -> Set<Int> {
+    guard turns.count > limits.launches else { return Set(turns.indices) }
+    let middle = turns.indices.dropFirst(limits.atEachEnd).dropLast(limits.atEachEnd)
+    let ordered = middle.sorted { (turns[$1].duration, $0) < (turns[$0].duration, $1) }
+    // Those that stand out: where all are alike, none is worth more than another.
+    let usual = ordered.isEmpty ? .zero : turns[ordered[ordered.count / 2]].duration
+    let longest = ordered.prefix(limits.longest).filter { turns[$0].duration >= usual * 2 }
+    var shown = Set(turns.indices).subtracting(middle).union(longest)
+    // A row that stands for one launch saves nothing.
+    for index in middle where shown.isSuperset(of: [index - 1, index + 1]) { shown.insert(index) }
+    return shown
+  }
+}
+
+extension Waterfall.Turn {
+  /// Of the wait before it, too.
+  fileprivate var duration: Duration {
+    guard let start = rows.compactMap(\.start).min() else { return .zero }
+    return launch.end - start
+  }
+}
+
+extension [Waterfall.Turn] {
+  /// One row for all of these; none for none.
+  fileprivate var row: [WaterfallRow] {
+    guard let last else { return [] }
+    let top = flatMap(\.rows).filter { $0.depth == 0 }
+    let start = top.compactMap(\.start).min() ?? last.launch.start
+    let endings = compactMap(\.launch.ending).tallied
+    let finished = count - endings.reduce(0) { $0 + $1.count }
+    let words = endings.map { "\($0.count) \($0.words)" } + (finished > 0 ? ["\(finished) finished"] : [])
+    return [
+      WaterfallRow(
+        name: "… \(counted(count, "more launch", plural: "more launches"))", marks: top.flatMap(\.marks),
+        duration: last.launch.end - start, note: words.joined(separator: ", "), colour: .grey)
+    ]
+  }
+}

@@ -1,0 +1,54 @@
+import BatonModel
+import BatonStore
+package import BatonTelemetry
+import Synchronization
+
+/// What the coordinator counts, and the state that it shows at a scrape.
+extension Coordinator {
+  /// Gauges and counters of this coordinator, for a registry to collect.
+  package func metricFamilies() async -> [MetricFamily] {
+    let (dispatcher, now) = (state.withLock { $0.dispatcher }, now().date)
+    let counts = (try? await store.counts()) ?? []
+    let oldest = try? await store.oldestReady(of: dispatcher.ready.keys.sorted())
+    let gauges = CoordinatorGauges(
+      dispatcher, requests: counts, readyOldest: oldest.map { max(.zero, now - $0) })
+    return metrics.families(of: gauges)
+  }
+
+  func count(_ answers: [EndingAnswer]) {
+    for answer in answers {
+      guard let launched = answer.launched else { continue }
+      let definition = state.withLock { $0.dispatcher.definitions[answer.requirementClass.definition] }
+      guard let definition, let outcome = LaunchOutcomeName(rawValue: launched.outcome.code) else { continue }
+      metrics.launchEnded(
+        definition: definition.pattern, outcome: outcome, reason: launched.outcome.reasonName,
+        duration: launched.duration)
+      // It was at a batch that nobody will commit, and that the next launch begins with.
+      if !answer.state.isEnded, !launched.isGraceful || launched.outcome.isBroken { metrics.batchRepeated() }
+    }
+  }
+
+  func count(_ launches: [Assignment]) {
+    for launch in launches { launch.resumedAfter.map(metrics.resumed(after:)) }
+  }
+
+  func count(_ checkpoints: [Checkpoint], _ answers: [CheckpointAnswer]) {
+    metrics.checkpoints(
+      bytes: zip(checkpoints, answers).compactMap { checkpoint, answer in
+        if case .committed = answer { checkpoint.cursor?.count ?? 0 } else { nil }
+      })
+  }
+}
+
+extension LaunchOutcome {
+  fileprivate var reasonName: ExpiryReasonName? {
+    if case .expired(let reason) = self { ExpiryReasonName(rawValue: reason.code) } else { nil }
+  }
+
+  fileprivate var isBroken: Bool {
+    switch self {
+    case .failed, .lost: true
+    case .finished, .expired: false
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import BatonModel
+import BatonTelemetry
+import ServiceContextModule
+import Synchronization
+import Tracing
+
+/// The spans of one launch's batches: performs what a `BatchSampler` decides.
+///
+/// With `BatonTracer` a batch has its span from its beginning, and what a handler makes meanwhile is a child of it. Spans
+/// of other tracers cannot be discarded: they are made when a batch is to be sent, with its times, and what a handler
+/// makes is a child of the run.
+final class BatchSpans: Sendable {
+  private struct Batch {
+    let number: Int
+    var start: Timestamp
+    /// There once it is held.
+    var end: Timestamp?
+    /// Nil with a tracer whose spans cannot be discarded.
+    var span: (any DiscardableSpan)?
+    var checkpointBytes: Int?
+  }
+
+  private struct State {
+    var sampler: BatchSampler
+    var open: Batch?
+    var held: Batch?
+  }
+
+  private let tracer: any Tracer
+  private let run: any Tracing.Span
+  private let labels: LaunchLabels
+  private let clocks: WorkerClocks
+  private let box = OpenBatch()
+  /// The tracer is called while it is locked: a batch is not begun before the one before has ended, whoever commits.
+  private let state: Mutex<State>
+
+  /// - Parameter run: recording.
+  init(
+    of run: any Tracing.Span, _ labels: LaunchLabels, _ sampler: BatchSampler, tracer: any Tracer, clocks: WorkerClocks
+  ) {
+    (self.run, self.labels, self.tracer, self.clocks) = (run, labels, tracer, clocks)
+    state = Mutex(State(sampler: sampler))
+    perform { $0.begin(at: $1) }
+  }
+
+  /// What the handler runs in.
+  var context: ServiceContext {
+    var context = run.context
+    context.openBatch = box
+    return context
+  }
+
+  /// How many batches were committed.
+  var committed: Int { state.withLock { $0.sampler.committed } }
+
+  func announced() { perform { $0.announced(at: $1) } }
+
+  /// - Parameter bytes: the size of the checkpoint; nil if it has no cursor.
+  func committed(bytes: Int?) {
+    perform(bytes: bytes) { $0.committed(at: $1) }
+  }
+
+  func end(_ end: RunEnd) {
+    perform(end: end) { $0.end(end.ofBatch, at: $1) }
+  }
+
+  /// What a process that is started now has for its parent: the batch if that is certain to be sent, else the run.
+  var traceparent: String? {
+    let batch = state.withLock { $0.sampler.isCertain ? $0.open?.span : nil }
+    return tracer.traceparent(of: batch?.context ?? run.context)
+  }
+
+  // MARK: Effects
+
+  private func perform(
+    bytes: Int? = nil, end: RunEnd? = nil, _ decide: (inout BatchSampler, Instant) -> [BatchSampler.Effect]
+  ) {
+    let (now, date) = (clocks.instant(), clocks.date())
+    state.withLock { state in
+      state.open?.checkpointBytes = bytes
+      for effect in decide(&state.sampler, now) { perform(effect, &state, at: date, end) }
+    }
+  }
+
+  private func perform(_ effect: BatchSampler.Effect, _ state: inout State, at date: Timestamp, _ end: RunEnd?) {
+    switch effect {
+    case .begin(let number): state.open = begin(number, at: date)
+    case .restart: restart(&state.open, at: date)
+    case .hold:
+      state.held = take(&state.open)
+      state.held?.end = date
+    case .end(let reason): send(take(&state.open), reason, at: date, end)
+    case .drop: drop(take(&state.open), at: date)
+    case .endHeld(let reason): send(state.held.take(), reason, at: date, nil)
+    case .dropHeld: drop(state.held.take(), at: date)
+    }
+  }
+
+  private func begin(_ number: Int, at date: Timestamp) -> Batch {
+    var batch = Batch(number: number, start: date)
+    // Otherwise the tracer is not Baton's: it would send what it begins.
+    if run is any DiscardableSpan { batch.span = startSpan(from: date) as? any DiscardableSpan }
+    if let span = batch.span { box.open(span) }
+    return batch
+  }
+
+  /// One that has a child already began earlier.
+  private func restart(_ open: inout Batch?, at date: Timestamp) {
+    guard let batch = open else { return }
+    if batch.span == nil { open?.start = date }
+    if batch.span?.discard() == true { open = begin(batch.number, at: date) }
+  }
+
+  private func take(_ open: inout Batch?) -> Batch? {
+    box.close()
+    return open.take()
+  }
+
+  private func drop(_ batch: Batch?, at date: Timestamp) {
+    if batch?.span?.discard() == false { send(batch, .parent, at: date, nil) }
+  }
+
+  private func send(_ batch: Batch?, _ reason: BatchSampler.Reason, at date: Timestamp, _ end: RunEnd?) {
+    guard let batch else { return }
+    let span: any Tracing.Span = batch.span ?? startSpan(from: batch.start)
+    span.updateAttributes { attributes in
+      labels.add(to: &attributes)
+      attributes.set(Names.Attribute.batch, value: .int64(Int64(batch.number)))
+      attributes.set(Names.Attribute.batchSample, value: .string(reason.rawValue))
+      if reason == .repeated { attributes.set(Names.Attribute.batchRepeated, value: .bool(true)) }
+      if let bytes = batch.checkpointBytes {
+        attributes.set(Names.Attribute.checkpointBytes, value: .int64(Int64(bytes)))
+      }
+    }
+    let time = (batch.end ?? date).forTracer
+    if let end { span.says(end, at: time) }
+    span.end(at: time)
+  }
+
+  private func startSpan(from start: Timestamp) -> any Tracing.Span {
+    tracer.startSpan(labels.batchName, context: run.context, ofKind: .internal, at: start.forTracer)
+  }
+}

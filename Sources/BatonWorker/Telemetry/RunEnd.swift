@@ -1,0 +1,57 @@
+import BatonModel
+import BatonTelemetry
+import Tracing
+
+/// How a run ended, as its span says it, and that of the batch that was open.
+enum RunEnd: Sendable {
+  case finished
+  /// No error: the status stays unset.
+  case expired(ExpiryReason)
+  case failed(Failure)
+  /// Stopped from outside, without an expiry.
+  case lost
+
+  /// The rules of `WorkerCore.handlerEnded`, and the store's for a refresh that says that it failed.
+  init(_ end: HandlerEnd, result: RefreshResult?, expiry: ExpiryReason?) {
+    switch (end.outcome, expiry) {
+    case (.finished, _) where result == .failed: self = .failed(.refresh)
+    case (.finished, _): self = .finished
+    case (_, let reason?), (.expired(let reason), nil): self = .expired(reason)
+    case (.failed(let text), nil): self = .failed(end.failure ?? Failure(type: Failure.other, text: text))
+    case (.lost, nil): self = .lost
+    }
+  }
+
+  /// `baton.launch.outcome`, as the worker saw it.
+  var outcome: LaunchOutcome {
+    switch self {
+    case .finished: .finished
+    case .expired(let reason): .expired(reason)
+    case .failed(let failure): .failed(failure.text)
+    case .lost: .lost
+    }
+  }
+
+  var ofBatch: BatchSampler.End {
+    switch self {
+    case .finished: .finished
+    case .expired, .lost: .interrupted
+    case .failed: .failed
+    }
+  }
+}
+
+extension Tracing.Span {
+  /// A failure is an error; an expiry is an outcome.
+  func says(_ end: RunEnd, at time: DefaultTracerClock.Timestamp) {
+    switch end {
+    case .finished, .lost: break
+    case .expired(let reason):
+      updateAttributes { $0.set(Names.Attribute.expiryReason, value: .string(reason.code)) }
+    case .failed(let failure):
+      if let error = failure.error { recordError(error, attributes: [:], at: time) }
+      updateAttributes { $0.set(Names.Attribute.errorType, value: .string(failure.type)) }
+      setStatus(.init(code: .error, message: failure.text))
+    }
+  }
+}

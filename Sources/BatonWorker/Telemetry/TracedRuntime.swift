@@ -1,0 +1,34 @@
+import BatonHandler
+import BatonModel
+
+/// A runtime whose batches have spans.
+struct TracedRuntime: CommandRuntime {
+  let runtime: any CommandRuntime
+  let batches: BatchSpans
+
+  var expiry: Expiry? { runtime.expiry }
+  var progress: Progress { runtime.progress }
+  var frozenItems: Int? { runtime.frozenItems }
+  var traceparent: String? { batches.traceparent }
+
+  func commit(_ commit: Commit) async throws {
+    try await runtime.commit(commit)
+    batches.committed(bytes: commit.cursor?.count)
+  }
+
+  func batchBegins() { batches.announced() }
+
+  func freeze(_ items: [String], start: Int, isLast: Bool) async throws {
+    try await runtime.freeze(items, start: start, isLast: isLast)
+  }
+
+  func items(start: Int, count: Int) async throws -> [String] { try await runtime.items(start: start, count: count) }
+
+  func output(_ bytes: [UInt8]) { runtime.output(bytes) }
+
+  func update(title: String?, subtitle: String?, completedUnits: Int64?, totalUnits: Int64?) {
+    runtime.update(title: title, subtitle: subtitle, completedUnits: completedUnits, totalUnits: totalUnits)
+  }
+
+  func conclude(_ result: RefreshResult) { runtime.conclude(result) }
+}

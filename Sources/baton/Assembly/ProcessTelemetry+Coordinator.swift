@@ -1,0 +1,22 @@
+import BatonCoordinator
+import BatonExporter
+import BatonStore
+import BatonTelemetry
+import Logging
+
+extension ProcessTelemetry {
+  /// A coordinator that counts and traces as this process does, and its store.
+  func coordinator(
+    folder: String, _ settings: CoordinatorSettings, _ limits: StoreLimits, logger: Logger
+  ) throws -> (SQLiteStore, Coordinator) {
+    var settings = settings
+    settings.trace(to: telemetry.traces, as: telemetry.resource, telemetry.settings)
+    let metrics = CoordinatorMetrics(factory: registry)
+    let store = try SQLiteStore.open(folder: folder, limits: limits, queuesSpans: settings.spans != nil) {
+      metrics.groupCommit($0, operations: $1)
+    }
+    let coordinator = Coordinator(store: store, settings: settings, metrics: metrics, logger: logger)
+    registry.collect { [weak coordinator] in await coordinator?.metricFamilies() ?? [] }
+    return (store, coordinator)
+  }
+}

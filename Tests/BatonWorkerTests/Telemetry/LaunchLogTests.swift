@@ -1,0 +1,64 @@
+import BatonModel
+import BatonTelemetry
+import Logging
+import Synchronization
+import Testing
+
+@testable import BatonWorker
+
+/// Log lines about a launch can be found by its trace.
+@Suite(.timeLimit(.minutes(1))) struct LaunchLogTests {
+  let log = LineCollector()
+  var logger: Logger {
+    Logger(label: "test") { [log] _ in LineHandler(log: log, metadataProvider: .spans) }
+  }
+
+  @Test func `a line that a handler writes has the trace, and the span of the run`() async throws {
+    let handlers = logger
+    let station = try TracingStation { _ in handlers.info("at work") }
+    try await station.run()
+    let line = try #require(log.lines.first)
+    #expect(line.text == "at work")
+    #expect(line.metadata[Names.LogKey.trace] == "\(TraceID(of: Bench.trace))")
+    #expect(line.metadata[Names.LogKey.span] == station.run.map { "\($0.id)" })
+  }
+
+  @Test func `what the worker says of a launch has its trace, its span and who it is`() throws {
+    let station = try TracingStation(logger: logger) { _ in }
+    station.worker.decide { $0.connected(at: Instant(nanoseconds: 0)) }
+    station.hears(.welcome(leaseTerm: Bench.term))
+    station.hears(.definition(DefinitionID(1), Bench.job()))
+    station.hears(.launch(Bench.assignment(3, launch: 2)))
+    station.worker.overrun(key(3, 2))
+    let line = try #require(log.lines.first)
+    #expect(line.text == "a handler ignored its expiry")
+    #expect(
+      line.metadata == [
+        "trace_id": "\(TraceID(of: Bench.trace))", "span_id": "\(TracingStation.launchSpan)",
+        "baton.identifier": "com.example.a", "baton.request": "3", "baton.launch.number": "2",
+      ])
+  }
+}
+
+final class LineCollector: Sendable {
+  private let collected = Mutex<[(text: String, metadata: [String: String])]>([])
+  var lines: [(text: String, metadata: [String: String])] { collected.withLock { $0 } }
+  func add(_ text: String, _ metadata: [String: String]) { collected.withLock { $0.append((text, metadata)) } }
+}
+
+private struct LineHandler: LogHandler {
+  let log: LineCollector
+  var metadataProvider: Logger.MetadataProvider?
+  var metadata: Logger.Metadata = [:]
+  var logLevel = Logger.Level.trace
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) {
+    let all = (metadataProvider?.get() ?? [:]).merging(event.metadata ?? [:]) { $1 }
+    log.add("\(event.message)", all.mapValues { "\($0)" })
+  }
+}

@@ -1,0 +1,253 @@
+import BatonHandler
+import BatonModel
+import BatonTelemetry
+import Testing
+import Tracing
+
+@testable import BatonWorker
+
+/// The spans of a launch of a Swift handler, as a backend gets them.
+@Suite(.timeLimit(.minutes(1))) struct RunSpanTests {
+  @Test func `a launch has a run, and the run its first and last batch`() async throws {
+    let time = Mutable<Mutable<Duration>?>(nil)
+    let station = try TracingStation { task in
+      time.value?.change { $0 += .seconds(3) }
+      for try await _ in task.batches(of: 0..<5, size: 1) { time.value?.change { $0 += .seconds(2) } }
+      time.value?.change { $0 += .seconds(1) }
+    }
+    time.change { $0 = station.time }
+    let ending = try await station.run()
+    #expect(ending == Ending(launch: key(1), outcome: .finished))
+    #expect(station.sink.spans.count == 3)
+    let run = try #require(station.run)
+    #expect(run.trace == TraceID(of: Bench.trace) && run.parent == TracingStation.launchSpan)
+    #expect(run.kind == .internal && run.status == .unset && run.seconds == [0, 14])
+    #expect(run.flags.contains([.parentIsKnown, .parentIsRemote]))
+    #expect(
+      run.attributes == [
+        Attribute("baton.definition", "com.example.a"), Attribute("baton.host", "anna"),
+        Attribute("baton.identifier", "com.example.a"), Attribute("baton.kind", "continued"),
+        Attribute("baton.launch.batches", 5), Attribute("baton.launch.first_batch", 0),
+        Attribute("baton.launch.number", 1), Attribute("baton.launch.outcome", "finished"),
+        Attribute("baton.request", 1),
+      ])
+    #expect(station.samples == ["0 first", "4 last"])
+    #expect(station.batches.map(\.seconds) == [[3, 5], [11, 13]], "what comes before and after is no batch")
+    for batch in station.batches { #expect(batch.parent == run.id && batch.trace == run.trace) }
+    let last = try #require(station.batch(4))
+    #expect(last.kind == .internal && last.status == .unset)
+    #expect(last["baton.definition"] == "com.example.a" && last["baton.host"] == "anna")
+    #expect(last["baton.identifier"] == "com.example.a" && last["baton.request"] == 1)
+    #expect(last["baton.launch.number"] == 1 && last["baton.batch.repeated"] == nil)
+  }
+
+  @Test func `a batch says how large the checkpoint is that it committed`() async throws {
+    let station = try TracingStation(sampling: BatchSampling(interval: 1)) { task in
+      for length in [1, 1000] { try await task.checkpoint(String(repeating: "x", count: length)) }
+    }
+    let sizes = Mutable<[Int64]>([])
+    try await station.run { message in
+      if case .checkpoint(let checkpoint) = message { sizes.change { $0.append(Int64(checkpoint.cursor!.count)) } }
+      return TracingStation.commits(message)
+    }
+    #expect(sizes.value.count == 2 && sizes.value[1] > 1000)
+    #expect(station.batches.map { $0.number(Names.Attribute.checkpointBytes) } == sizes.value)
+  }
+
+  @Test func `what a handler makes is a child of its batch, and that batch is sent`() async throws {
+    let station = try TracingStation { task in
+      withSpan("prepare") { _ in }
+      for try await batch in task.batches(of: 0..<5, size: 1) where batch.first == 2 {
+        try await withSpan("query") { _ in try await purge(batch) }
+      }
+      withSpan("tidy") { _ in }
+    }
+    try await station.run()
+    let run = try #require(station.run)
+    #expect(station.samples == ["0 first", "2 parent", "4 last"])
+    // Whether it begins batches of its own, nobody knows yet.
+    #expect(station["prepare"]?.parent == station.batch(0)?.id)
+    #expect(station["query"]?.parent == station.batch(2)?.id)
+    #expect(station["below"]?.parent == station["query"]?.id)
+    #expect(station["tidy"]?.parent == run.id, "no batch is open after the last one")
+    #expect(station.sink.spans.allSatisfy { $0.trace == run.trace })
+  }
+
+  @Test func `a handler with checkpoints of its own is at work on a batch from each to the next`() async throws {
+    let station = try TracingStation { task in
+      for number in 0..<4 {
+        withSpan("part \(number)") { _ in }
+        try await task.checkpoint(number)
+      }
+    }
+    try await station.run()
+    #expect(station.samples == ["0 first", "1 parent", "2 parent", "3 last"])
+    for number in 0..<4 { #expect(station["part \(number)"]?.parent == station.batch(Int64(number))?.id) }
+    #expect(station.run?.number(Names.Attribute.batches) == 4)
+  }
+
+  @Test func `a handler without batches has a run and nothing else`() async throws {
+    let station = try TracingStation { _ in }
+    try await station.run()
+    #expect(station.sink.spans.map(\.name) == ["run com.example.a"])
+    #expect(station.run?.number(Names.Attribute.batches) == 0)
+  }
+
+  @Test func `a resumed launch repeats a batch, and its numbers go on`() async throws {
+    let station = try TracingStation { task in
+      for number in 0..<3 { try await task.checkpoint(number) }
+    }
+    var assignment = Bench.assignment(1, launch: 2)
+    (assignment.isResumption, assignment.progress.batches) = (true, 7)
+    try await station.run(assignment)
+    #expect(station.samples == ["7 repeated", "9 last"])
+    #expect(station.batch(7)?["baton.batch.repeated"] == true)
+    #expect(station.run?.number(Names.Attribute.firstBatch) == 7)
+    #expect(station.run?.number(Names.Attribute.batches) == 3)
+    #expect(station.run?.number(Names.Attribute.launch) == 2)
+  }
+
+  @Test func `a slow batch is sent, by the worker's steady clock`() async throws {
+    let time = Mutable<Mutable<Duration>?>(nil)
+    let station = try TracingStation { task in
+      for try await batch in task.batches(of: 0..<5, size: 1) {
+        time.value?.change { $0 += .seconds(batch.first == 2 ? 9 : 2) }
+      }
+    }
+    time.change { $0 = station.time }
+    try await station.run()
+    #expect(station.samples == ["0 first", "2 slow", "4 last"])
+    #expect(station.batch(2)?.seconds == [4, 13])
+  }
+
+  // MARK: Failure and expiry
+
+  @Test func `a failure is an error of the run and of its batch`() async throws {
+    let station = try TracingStation { task in
+      for try await batch in task.batches(of: 0..<5, size: 1) where batch.first == 2 { throw Broken() }
+    }
+    let ending = try await station.run()
+    #expect(ending == Ending(launch: key(1), outcome: .failed("it is broken"), errorType: "Broken"))
+    #expect(station.samples == ["0 first", "2 failed"])
+    for span in [station.run, station.batch(2)] {
+      #expect(span?.status == .error("it is broken"))
+      #expect(span?["error.type"] == "Broken")
+      #expect(span?.events.map(\.name) == ["exception"])
+      #expect(
+        span?.events.first?.attributes == [
+          Attribute("exception.message", "it is broken"), Attribute("exception.type", "Broken"),
+        ])
+    }
+    #expect(station.run?["baton.launch.outcome"] == "failed" && station.run?["baton.launch.batches"] == 2)
+    #expect(station.batch(0)?.status == .unset)
+  }
+
+  @Test(arguments: [true, false])
+  func `an expiry is no error`(throwsAnother: Bool) async throws {
+    let station = try TracingStation { task in
+      for try await batch in task.batches(of: 0..<5, size: 1) where batch.first == 2 {
+        task.update(title: "expire me")
+        await cancelled()
+        if throwsAnother { throw Broken() }
+        try Task.checkCancellation()
+      }
+    }
+    let ending = try await station.run(answer: TracingStation.expires)
+    #expect(ending == Ending(launch: key(1), outcome: .expired(.paused)))
+    let run = try #require(station.run)
+    #expect(run.status == .unset && run.events == [] && run["error.type"] == nil)
+    #expect(run["baton.launch.outcome"] == "expired" && run["baton.expiry.reason"] == "paused")
+    #expect(run["baton.launch.batches"] == 2)
+    // What was interrupted was the last.
+    #expect(station.samples == ["0 first", "2 last"])
+    let batch = try #require(station.batch(2))
+    #expect(batch.status == .unset && batch.events == [] && batch["baton.expiry.reason"] == "paused")
+    #expect(station.batch(0)?["baton.expiry.reason"] == nil)
+  }
+
+  @Test func `a batch that is committed while the launch expires is the last, and was not interrupted`() async throws {
+    let station = try TracingStation { task in
+      for try await batch in task.batches(of: 0..<5, size: 1) where batch.first == 2 {
+        task.update(title: "expire me")
+        await cancelled()
+      }
+    }
+    try await station.run(answer: TracingStation.expires)
+    #expect(station.samples == ["0 first", "2 last"])
+    #expect(station.batch(2)?["baton.expiry.reason"] == nil && station.run?["baton.launch.batches"] == 3)
+    #expect(station.run?["baton.expiry.reason"] == "paused")
+  }
+
+  @Test func `returning is completion, also while it expires`() async throws {
+    let station = try TracingStation { task in
+      task.update(title: "expire me")
+      await cancelled()
+    }
+    let ending = try await station.run(answer: TracingStation.expires)
+    #expect(ending.outcome == .finished)
+    #expect(station.run?["baton.launch.outcome"] == "finished" && station.run?["baton.expiry.reason"] == nil)
+  }
+
+  @Test func `a refresh that says that it failed has failed`() async throws {
+    let station = try TracingStation(handler: refreshing { _ in .failed })
+    try await station.run(Bench.assignment(1), Bench.job(.refresh))
+    let run = try #require(station.run)
+    #expect(run.status == .error("the refresh reported that it failed") && run["error.type"] == "refreshFailed")
+    #expect(run["baton.launch.outcome"] == "failed" && run["baton.kind"] == "refresh")
+    let well = try TracingStation(handler: refreshing { _ in .noData })
+    try await well.run(Bench.assignment(1), Bench.job(.refresh))
+    #expect(well.run?.status == .unset)
+  }
+
+  // MARK: Not traced
+
+  @Test func `nothing is recorded of a request that is not sampled, and its handler knows its trace`() async throws {
+    let seen = Mutable<TraceID?>(nil)
+    let station = try TracingStation { task in
+      seen.change { $0 = ServiceContext.current?.spanContext?.trace }
+      for try await _ in task.batches(of: 0..<3, size: 1) { withSpan("query") { _ in } }
+      throw Broken()
+    }
+    var assignment = Bench.assignment(1)
+    assignment.trace.isSampled = false
+    let ending = try await station.run(assignment)
+    #expect(ending.outcome == .failed("it is broken") && ending.errorType == "Broken")
+    #expect(station.sink.spans == [])
+    #expect(seen.value == TraceID(of: Bench.trace))
+  }
+
+  @Test func `without a tracer nothing is recorded, and a handler knows its launch`() async throws {
+    let seen = Mutable<SpanID?>(nil)
+    let station = try TracingStation(tracer: NoOpTracer()) { task in
+      seen.change { $0 = ServiceContext.current?.spanContext?.span }
+      for try await _ in task.batches(of: 0..<3, size: 1) { withSpan("query") { _ in } }
+    }
+    #expect(try await station.run() == Ending(launch: key(1), outcome: .finished))
+    #expect(station.sink.spans == [] && seen.value == TracingStation.launchSpan)
+  }
+
+  @Test func `a launch belongs to its own trace, not to what the program is in`() async throws {
+    let station = try TracingStation { _ in }
+    var context = ServiceContext.topLevel
+    context.spanContext = SpanContext(trace: TraceID(high: 9, low: 9), span: SpanID(9), isSampled: false)
+    try await ServiceContext.$current.withValue(context) { _ = try await station.run() }
+    #expect(station.run?.trace == TraceID(of: Bench.trace))
+  }
+}
+
+private func purge(_ batch: Range<Int>) async throws {
+  withSpan("below") { _ in #expect(batch == 2..<3) }
+}
+
+/// Returns once the task is cancelled.
+private func cancelled() async {
+  while !Task.isCancelled { await Task.yield() }
+}
+
+extension TracingStation {
+  /// Commits, and lets the launch expire whose handler asks for it.
+  static func expires(_ message: WorkerMessage) -> CoordinatorMessage? {
+    if case .update(let update) = message, update.title == "expire me" { return .expire(update.launch, .paused) }
+    return commits(message)
+  }
+}
