@@ -184,7 +184,9 @@ let package = Package(
     .testTarget(
       name: "BatonWorkerTests",
       dependencies: [
-        "ContractRows", "HostFixtures", "BatonModel", "BatonHandler", "BatonWire", "BatonWorker", logging,
+        "ContractRows", "HostFixtures", "BatonModel", "BatonHandler", "BatonWire", "BatonTelemetry", "BatonWorker",
+        logging,
+        tracing, context,
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),

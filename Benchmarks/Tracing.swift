@@ -11,7 +11,7 @@ import Foundation
 enum Tracing {
   static func measure() async throws -> [Measurement] {
     let sink = try Child(["sink"])
-    defer { sink.stop() }
+    defer { sink.end() }
     let port = await sink.line { $0.hasPrefix("port ") }.dropFirst(5)
     let on = ["OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:\(port)"]
     var rates: (on: [Double], off: [Double]) = ([], [])

@@ -12,7 +12,20 @@ extension Coordinator {
     while true {
       try await spanSignal.wait { try await self.clocks.sleep(delivery.batch.delay) }
       self.state.withLock { $0.endedSpans = 0 }
-      while try await deliverOnce(delivery, &state) {}
+      var begin = clocks.now().instant
+      while try await deliverOnce(delivery, &state) {
+        let took = clocks.now().instant - begin
+        if takeNews(), state.failures == 0 { try await clocks.sleep(took * delivery.pause) }
+        begin = clocks.now().instant
+      }
+    }
+  }
+
+  /// Whether more spans have ended since the last request: then there is work, which goes first.
+  private func takeNews() -> Bool {
+    state.withLock { state in
+      defer { state.endedSpans = 0 }
+      return state.endedSpans > 0
     }
   }
 

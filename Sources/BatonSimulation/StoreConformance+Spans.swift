@@ -88,6 +88,14 @@ extension StoreConformance {
         after.filter { $0.key.parts == .wait }.map { $0.waitEvents.map(\.name) }, [["poked"], ["retried", "late"]],
         "what was noted while it waited")
     },
+    spanCase("what is said of a submission does not change with one that takes its place") { s in
+      let first = try await s.define("com.*").id
+      try await s.submit("com.a", to: first) { $0.earliestBeginDate = .afterSubmission(.seconds(60)) }
+      let before = try await s.store.unsentSpans(limit: 10)
+      let second = try await s.define("com.a").id
+      try expect(try await s.submit("com.a", to: second).replaced, true, "replaced")
+      try expect(try await s.store.unsentSpans(limit: 10), before, "the submission's span")
+    },
     spanCase("launches name the one before, and failures their type") { s in
       let (definition, first) = try await s.running()
       let failure = Ending(launch: first, outcome: .failed("exit 3"), errorType: "exit 3")
@@ -95,9 +103,9 @@ extension StoreConformance {
       s.advance(.seconds(30))
       _ = try await s.store.promote(at: s.now, limit: 10)
       let second = try await s.start(definition)
-      try await s.store.endLease(
-        StoreScenario.host, StoreScenario.process, countsAsLoss: true, at: s.now
-      ).forEach { try expect($0.launch, second, "the lost launch") }
+      let lost = try await s.store.endLease(
+        StoreScenario.host, StoreScenario.process, countsAsLoss: true, at: s.now)
+      try expect(lost.map(\.launch), [second], "the lost launch")
       let launches = try await s.sources(of: first.request, .launch).compactMap(\.launch)
       try expect(launches.map(\.errorType), ["exit 3", "lost"], "their error types")
       try expect(launches.map(\.previousSpanID), [nil, launches[0].record.spanID], "what they resume")

@@ -8,6 +8,9 @@ package struct SpanDelivery: Sendable {
   /// How long ended spans gather before they are sent together, and how many at most go in one request.
   package var batch: BatchLimits
   package var backoff: Backoff
+  /// While work goes on, the wait after each request, in times what that took: sending takes a part of one core only,
+  /// and what is not sent waits in the store until there is less to do.
+  package var pause: Int
   /// Tries once.
   package var send: @Sendable (TraceRequest) async -> ExportVerdict
   /// Drawn for the backoff, from 0 up to 1.
@@ -18,13 +21,13 @@ package struct SpanDelivery: Sendable {
 
   package init(
     resource: Resource, batch: BatchLimits = BatchLimits(), backoff: Backoff = Backoff(),
-    keptFor: Duration = .seconds(7 * 86_400), keptCount: Int = 1_000_000,
+    keptFor: Duration = .seconds(7 * 86_400), keptCount: Int = 1_000_000, pause: Int = 9,
     draw: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
     send: @escaping @Sendable (TraceRequest) async -> ExportVerdict
   ) {
     (self.resource, self.batch, self.backoff) = (resource, batch, backoff)
     (self.keptFor, self.keptCount) = (keptFor, keptCount)
-    (self.draw, self.send) = (draw, send)
+    (self.draw, self.send, self.pause) = (draw, send, pause)
   }
 }
 

@@ -11,6 +11,7 @@ enum TraceSchema {
   private static let columns = """
     ALTER TABLE request ADD COLUMN ready_at INTEGER;  -- since when it waits for a host
     ALTER TABLE request ADD COLUMN held_by INTEGER CHECK (held_by BETWEEN 0 AND 3);  -- the cause that ended then
+    ALTER TABLE request ADD COLUMN submitted_as INTEGER;  -- its definition before another submission replaced it
     ALTER TABLE request ADD COLUMN obstacles TEXT;  -- of a wait that a cancellation ended
     ALTER TABLE launch ADD COLUMN ready_at INTEGER;  -- when its wait began; null if there was none
     ALTER TABLE launch ADD COLUMN held_by INTEGER CHECK (held_by BETWEEN 0 AND 3);

@@ -107,6 +107,7 @@ extension Query {
     """
     UPDATE request SET definition = ?1, priority = ?2, state = ?3, cause = ?4, eligible_at = ?5, earliest_at = ?6,
       is_dated = ?7, poke = ?8, principal = ?9, held_by = coalesce(cause, held_by),
+      submitted_as = coalesce(submitted_as, definition),
       ready_at = CASE WHEN ?3 = 1 THEN coalesce(ready_at, ?11) END
     WHERE id = ?10
     """)

@@ -74,7 +74,9 @@ extension Verbs {
     let found = try prepare(.spanSource).first(key.request.rawValue, key.launch) { row in
       var source = SpanSource(
         key: key, identifier: JobIdentifier(trusted: row.text(0)), number: row.int(1),
-        definition: try knownDefinition(DefinitionID(row.int64(2))).definition, trace: row.trace(3),
+        // What is said of a submission does not change with one that takes its place.
+        definition: try knownDefinition(DefinitionID(row.int64(key.parts == .submit ? 37 : 2))).definition,
+        trace: row.trace(3),
         parentSpanID: row.optionalBlob(6), submittedAt: row.time(7))
       if key.parts.contains(.complete) { source.completion = Self.completion(row, key.parts) }
       if key.parts.contains(.vainWait) { source.wait = Self.wait(row, from: 12) }
@@ -165,7 +167,8 @@ extension Query {
       l.span_id, l.expiring_reason, l.expiring_detail, l.expiring_since, l.is_simulated,
       l.ready_at, l.held_by, l.obstacles, l.error_type, before.span_id,
       c.state, c.reason, c.ended_at,
-      EXISTS (SELECT 1 FROM event e WHERE e.request = r.id)
+      EXISTS (SELECT 1 FROM event e WHERE e.request = r.id),
+      coalesce(r.submitted_as, r.definition)
     FROM request r JOIN identifier i ON i.id = r.identifier
       LEFT JOIN launch l ON l.request = r.id AND l.number = ?2 LEFT JOIN host h ON h.id = l.host
       LEFT JOIN launch before ON before.request = r.id AND before.number = ?2 - 1

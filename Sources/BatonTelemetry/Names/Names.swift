@@ -72,7 +72,7 @@ package enum Names {
     package static let host = "baton.host"
     /// The number of the batch, from 0.
     package static let batch = "baton.batch.number"
-    /// Whether the batch was done before, by a launch whose commit was lost.
+    /// True on the first batch of a launch that resumes: the one before may have begun it.
     package static let batchRepeated = "baton.batch.repeated"
     /// Why a sampled batch is there: `first`, `last`, `slow`, `failed`, `repeated`, `parent` or `drawn`.
     package static let batchSample = "baton.batch.sample"

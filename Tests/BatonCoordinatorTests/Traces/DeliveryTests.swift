@@ -51,7 +51,7 @@ struct DeliveryTests {
         }
         if count > waits { throw CancellationError() }
       })
-    var delivery = SpanDelivery(resource: Resource([]), draw: { 1 }) { backend.take($0) }
+    var delivery = SpanDelivery(resource: Resource([]), draw: { 1 }, send: { backend.take($0) })
     delivery.batch = BatchLimits(queue: 2048, batch: batch, delay: .seconds(5))
     let coordinator = Coordinator(store: store, settings: CoordinatorSettings(), clocks: clocks, logger: Self.quiet)
     _ = try? await coordinator.deliverSpans(delivery)

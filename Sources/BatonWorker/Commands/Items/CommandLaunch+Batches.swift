@@ -15,6 +15,8 @@ extension CommandLaunch {
       let (end, held) = (offset + batch.count, ahead.count)
       // The next ones come while this batch runs.
       async let more = source.items(after: end + held, having: held, least: 2 * work.batchSize)
+      // No batch begins that would not be run.
+      if stop.isStopped { throw CommandExpired(isGraceful: true) }
       runtime.batchBegins()
       try await execute(ItemPassage(batch, launch: self).invocation())
       try await commit(end, of: source.count)
