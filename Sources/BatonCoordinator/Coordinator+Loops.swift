@@ -1,5 +1,6 @@
 import BatonModel
 import BatonStore
+import BatonTelemetry
 import BatonWire
 import Logging
 import Synchronization
@@ -83,7 +84,8 @@ extension Coordinator {
   private func perform(_ work: StoreWork) async throws {
     switch work {
     case .endLease(let host, let incarnation, let countsAsLoss):
-      logger.warning("the lease of a host ended", metadata: ["host": "\(host)", "incarnation": "\(incarnation)"])
+      logger.warning(
+        "the lease of a host ended", metadata: [Names.LogKey.host: "\(host)", "incarnation": "\(incarnation)"])
       let answers = try await persistently {
         try await self.store.endLease(host, incarnation, countsAsLoss: countsAsLoss, at: self.now().moment)
       }
@@ -167,7 +169,7 @@ extension Coordinator {
       do {
         try await saveClock()
         try await keepPace(&keptPace)
-        if let spans = settings.spans { try await dropOldSpans(spans) }
+        try await dropOldSpans()
         while try await store.prune(settings.retention, at: now().moment) {
           try await clocks.sleep(.milliseconds(50))
         }

@@ -1,5 +1,6 @@
 package import BatonModel
 import BatonStore
+import BatonTelemetry
 package import BatonWire
 import Logging
 import Synchronization
@@ -33,7 +34,7 @@ extension Coordinator {
     guard state.withLock({ $0.isAccepting }) else { return false }
     switch state.withLock({ $0.dispatcher.hello(hello, from: address, at: clocks.now().instant) }) {
     case .refused(let text, let isFinal):
-      logger.warning("a worker was refused", metadata: ["host": "\(hello.host)", "why": "\(text)"])
+      logger.warning("a worker was refused", metadata: [Names.LogKey.host: "\(hello.host)", "why": "\(text)"])
       connection.down.send(.refused(text, isFinal: isFinal))
       return false
     case .after(let incarnation):
@@ -55,7 +56,7 @@ extension Coordinator {
 
   /// Another process of the same name is there: the one before it is gone, and its launches are lost.
   private func perform(endOf incarnation: Incarnation, on host: HostName) async throws {
-    logger.notice("a worker came back as another process", metadata: ["host": "\(host)"])
+    logger.notice("a worker came back as another process", metadata: [Names.LogKey.host: "\(host)"])
     let answers = try await persistently {
       try await self.store.endLease(
         host, incarnation, countsAsLoss: host != self.settings.embeddedHost, at: self.now().moment)
@@ -91,7 +92,8 @@ extension Coordinator {
         hello.host, hello.incarnation, held: held, running: hello.running, assignments: assignments)
     }
     noteAttachment()
-    logger.info("a worker is attached", metadata: ["host": "\(hello.host)", "running": "\(hello.running.count)"])
+    logger.info(
+      "a worker is attached", metadata: [Names.LogKey.host: "\(hello.host)", "running": "\(hello.running.count)"])
     dispatchSignal.raise()
   }
 
@@ -239,7 +241,7 @@ extension Coordinator {
   private func withdrawal(of checkpoint: Checkpoint) -> CoordinatorMessage {
     logger.notice(
       "a superseded launch tried to commit",
-      metadata: ["launch": "\(checkpoint.launch)", "batch": "\(checkpoint.batch)"])
+      metadata: [Names.LogKey.launchKey: "\(checkpoint.launch)", Names.LogKey.batch: "\(checkpoint.batch)"])
     return .withdraw(checkpoint.launch, "another launch of this request is live, or it has ended")
   }
 
@@ -260,7 +262,7 @@ extension Coordinator {
   private func warn(of answer: EndingAnswer) {
     logger.warning(
       "a launch ignored its expiry, and was ended at its deadline",
-      metadata: ["identifier": "\(answer.identifier)", "launch": "\(answer.launch)"])
+      metadata: [Names.LogKey.identifier: "\(answer.identifier)", Names.LogKey.launchKey: "\(answer.launch)"])
   }
 }
 

@@ -100,11 +100,11 @@ extension Coordinator {
   }
 
   /// So that a backend that is gone for good does not fill the disk.
-  func dropOldSpans(_ delivery: SpanDelivery) async throws {
-    let date = now().date + (.zero - delivery.keptFor)
+  func dropOldSpans() async throws {
+    let (limits, date) = (settings.retention, now().date + (.zero - settings.retention.spansFor))
     var dropped = 0
     while true {
-      let step = try await store.dropUnsentSpans(endedBefore: date, beyond: delivery.keptCount, limit: 500)
+      let step = try await store.dropUnsentSpans(endedBefore: date, beyond: limits.spanCount, limit: 500)
       dropped += step
       if step < 500 { break }
       try await clocks.sleep(.milliseconds(50))

@@ -169,13 +169,20 @@ package struct RetentionLimits: Hashable, Sendable {
   /// At most so many ended requests stay.
   package var endedCount: Int
   package var submissionsFor: Duration
+  /// How long after their request's end spans are kept that no backend took, and how many occasions of them at most
+  /// (telemetry.md).
+  package var spansFor: Duration
+  package var spanCount: Int
   /// Rows deleted in one step.
   package var step: Int
 
   package init(
     endedFor: Duration = .seconds(30 * 86_400), endedCount: Int = 100_000,
-    submissionsFor: Duration = .seconds(7 * 86_400), step: Int = 500
+    submissionsFor: Duration = .seconds(7 * 86_400), spansFor: Duration = .seconds(7 * 86_400),
+    spanCount: Int = 1_000_000, step: Int = 500
   ) {
+    self.spansFor = spansFor
+    self.spanCount = spanCount
     self.endedFor = endedFor
     self.endedCount = endedCount
     self.submissionsFor = submissionsFor

@@ -25,7 +25,10 @@ package struct WorkerSettings: Sendable {
 
   /// Those that a worker within another process has, too.
   static let hostKeys =
-    ["accepts", "cpuLimit", "dailyAllowance", "hours", "ownerSocket", "permittedIdentifiers", "slots"] + conditionKeys
+    [
+      "accepts", "cpuLimit", "dailyAllowance", "hours", "ownerSocket", "permittedIdentifiers", "slots",
+      "tracing.batchInterval", "tracing.slowFactor", "tracing.slowMinimum",
+    ] + conditionKeys
 
   /// What the owner of this host says of it, for a worker within another process.
   /// - Parameter file: a worker.yaml; keys about the coordinator are taken and have no effect.
@@ -74,6 +77,15 @@ package struct WorkerSettings: Sendable {
     configuration.hours = try hours(settings)
     configuration.cpuLimit = try cpuLimit(settings)
     configuration.ownerSocket = settings.text("ownerSocket")
+    configuration.batchSampling = try batchSampling(settings)
+  }
+
+  private static func batchSampling(_ settings: Settings) throws -> BatchSampling {
+    var sampling = BatchSampling()
+    sampling.interval = try settings.number("tracing.batchInterval", in: 0...1_000_000_000) ?? sampling.interval
+    sampling.slowFactor = try settings.number("tracing.slowFactor", in: 1...1_000_000) ?? sampling.slowFactor
+    sampling.slowMinimum = try settings.duration("tracing.slowMinimum") ?? sampling.slowMinimum
+    return sampling
   }
 
   private static func name(_ name: String) throws -> String {

@@ -31,7 +31,8 @@ extension Coordinator: OperatorAPI {
       logger.notice(
         "a poke of priority 10",
         metadata: [
-          "identifier": "\(submission.identifier)", "principal": "\(submission.principal)", "id": "\(submission.id)",
+          Names.LogKey.identifier: "\(submission.identifier)", "principal": "\(submission.principal)",
+          "id": "\(submission.id)",
         ])
     }
   }

@@ -15,18 +15,14 @@ package struct SpanDelivery: Sendable {
   package var send: @Sendable (TraceRequest) async -> ExportVerdict
   /// Drawn for the backoff, from 0 up to 1.
   package var draw: @Sendable () -> Double
-  /// How long spans are kept that no backend takes (telemetry.md), and how many occasions at most.
-  package var keptFor: Duration
-  package var keptCount: Int
 
   package init(
     resource: Resource, batch: BatchLimits = BatchLimits(), backoff: Backoff = Backoff(),
-    keptFor: Duration = .seconds(7 * 86_400), keptCount: Int = 1_000_000, pause: Int = 9,
+    pause: Int = 9,
     draw: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
     send: @escaping @Sendable (TraceRequest) async -> ExportVerdict
   ) {
     (self.resource, self.batch, self.backoff) = (resource, batch, backoff)
-    (self.keptFor, self.keptCount) = (keptFor, keptCount)
     (self.draw, self.send, self.pause) = (draw, send, pause)
   }
 }

@@ -206,6 +206,10 @@ package enum Names {
     package static let request = Attribute.request
     /// The number of the launch within its request.
     package static let launch = Attribute.launch
+    /// The store's number of the request, and the launch's within it: `9/2`.
+    package static let launchKey = "baton.launch.key"
+    /// The number of the batch.
+    package static let batch = Attribute.batch
     /// The name of the host.
     package static let host = Attribute.host
     /// Why a launch was asked to stop.

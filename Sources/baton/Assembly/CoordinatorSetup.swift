@@ -27,7 +27,7 @@ struct CoordinatorSetup {
     "data", "http", "leaseTerm", "limits.checkpointBytes", "limits.pending", "limits.pendingPerDefinition",
     "limits.waitingWrites", "listen", "logLevel", "losses.backoff", "losses.quarantineAfter", "permittedIdentifiers",
     "retention.count", "retention.ended",
-    "retention.submissions",
+    "retention.spanCount", "retention.spans", "retention.submissions",
   ]
 
   init(_ options: CoordinatorOptions, environment: [String: String], defaultFolder: String) async throws {
@@ -78,6 +78,8 @@ struct CoordinatorSetup {
     retention.endedFor = try file.duration("retention.ended") ?? retention.endedFor
     retention.endedCount = try file.number("retention.count", in: 0...100_000_000) ?? retention.endedCount
     retention.submissionsFor = try file.duration("retention.submissions") ?? retention.submissionsFor
+    retention.spansFor = try file.duration("retention.spans") ?? retention.spansFor
+    retention.spanCount = try file.number("retention.spanCount", in: 0...100_000_000) ?? retention.spanCount
     return retention
   }
 
