@@ -62,7 +62,9 @@ extension Coordinator {
       let (keys, request) = delivery.request(of: sources, at: now().date)
       let verdict = await delivery.send(request)
       try await settle(keys, verdict, &state)
-      guard case .retry(let asked) = verdict else { return sources.count >= delivery.batch.batch / 3 }
+      guard case .retry(let asked) = verdict else {
+        return keys.count < sources.count || sources.count == delivery.batch.batch
+      }
       if state.isLast { return false }
       try await clocks.sleep(delivery.backoff.wait(after: state.failures, asked: asked, draw: delivery.draw()))
       return true

@@ -94,6 +94,11 @@ private struct MetricsSender: Service {
 
   func run() async throws {
     await cancelWhenGracefulShutdown { await export.run() }
-    await export.export()
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await export.export() }
+      group.addTask { try? await TelemetryClock.system.sleep(SpanQueue.closingWindow) }
+      await group.next()
+      group.cancelAll()
+    }
   }
 }

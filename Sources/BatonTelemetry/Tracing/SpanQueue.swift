@@ -86,20 +86,23 @@ package final class SpanQueue: SpanSink {
     }
   }
 
+  /// How long the end of a process waits for a backend, at most*: people wait for it.
+  package static let closingWindow = Duration.seconds(5)
+
   /// Takes no more spans; `run` sends what waits and returns. It may be called more than once.
   package func shutDown() {
     change { $0.queue.shutDown(at: $1) }
     stop.ring()
   }
 
-  /// Sends until `shutDown` was called and nothing waits, or `timeout` is over after it; or until its task is cancelled:
+  /// Sends until `shutDown` was called and nothing waits, or `timeout`, at most `closingWindow`, is over after it; or until its task is cancelled:
   /// then what cannot be sent at once is dropped.
   package func run() async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.send() }
       group.addTask {
         await self.stop.wait()
-        try? await self.clock.sleep(self.timeout)
+        try? await self.clock.sleep(min(self.timeout, Self.closingWindow))
       }
       await group.next()
       group.cancelAll()
