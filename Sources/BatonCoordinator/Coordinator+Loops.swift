@@ -20,15 +20,16 @@ extension Coordinator {
   /// Starts what can be started now; false if nothing could.
   private func dispatchOnce() async throws -> Bool {
     try await learnDefinitions()
-    let (reservations, waits) = state.withLock { state in
-      (state.dispatcher.reserveReady(limit: Self.claimLimit), state.dispatcher.waits)
+    let (reservations, histories) = state.withLock { state in
+      let reservations = state.dispatcher.reserveReady(limit: Self.claimLimit)
+      return (reservations, reservations.map { state.dispatcher.history(of: $0.requirementClass) })
     }
     guard !reservations.isEmpty else { return false }
-    let claims = reservations.map { reservation in
+    let claims = zip(reservations, histories).map { reservation, history in
       Claim(
         requirementClass: reservation.requirementClass, host: reservation.host, incarnation: reservation.incarnation,
         places: reservation.places.map { Claim.Place(gpus: $0, spanID: .randomSpanID()) },
-        history: waits[reservation.requirementClass])
+        history: history)
     }
     let answers: [ClaimAnswer]
     do {

@@ -14,8 +14,10 @@ extension Coordinator {
       self.state.withLock { $0.endedSpans = 0 }
       var begin = clocks.now().instant
       while try await deliverOnce(delivery, &state) {
-        let took = clocks.now().instant - begin
-        if takeNews(), state.failures == 0 { try await clocks.sleep(took * delivery.pause) }
+        // The backend's time is not ours.
+        let took = clocks.now().instant - begin - state.waited
+        if takeNews(), state.failures == 0 { try await clocks.sleep(min(took * delivery.pause, .seconds(1))) }
+        state.waited = .zero
         begin = clocks.now().instant
       }
     }
@@ -60,12 +62,17 @@ extension Coordinator {
       sources = try await store.unsentSpans(limit: delivery.batch.batch)
       guard !sources.isEmpty else { return false }
       let (keys, request) = delivery.request(of: sources, at: now().date)
+      let sentAt = clocks.now().instant
       let verdict = await delivery.send(request)
+      state.waited = clocks.now().instant - sentAt
       try await settle(keys, verdict, &state)
       guard case .retry(let asked) = verdict else {
         return keys.count < sources.count || sources.count == delivery.batch.batch
       }
-      if state.isLast { return false }
+      if state.isLast {
+        try await clocks.sleep(.milliseconds(250))
+        return true
+      }
       try await clocks.sleep(delivery.backoff.wait(after: state.failures, asked: asked, draw: delivery.draw()))
       return true
     } catch let error as StoreError where error.isPassing {
@@ -119,7 +126,9 @@ extension Coordinator {
 private struct DeliveryState {
   /// Attempts in a row that came to nothing.
   var failures = 0
-  /// The process ends: nothing is waited for.
+  /// How long the backend took for the last answer.
+  var waited = Duration.zero
+  /// The process ends: it tries again soon, or never.
   var isLast = false
 }
 

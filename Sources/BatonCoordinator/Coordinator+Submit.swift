@@ -89,7 +89,7 @@ extension Coordinator.State {
       spanID: .randomSpanID())
     return .offered(
       SubmissionOffer(
-        submission: submission, definition: stored.id, host: offer, history: dispatcher.waits[requirementClass]),
+        submission: submission, definition: stored.id, host: offer, history: dispatcher.history(of: requirementClass)),
       reservation)
   }
 

@@ -137,7 +137,9 @@ extension SQLiteStore: Store {
     try await write(.ordinary) { try $0.rejectSpans(keys, because: message, at: now) }
   }
   package func dropUnsentSpans(endedBefore date: Timestamp, beyond count: Int, limit: Int) async throws -> Int {
-    try await write(.ordinary) { try $0.dropUnsentSpans(endedBefore: date, beyond: count, limit: limit) }
+    let old = try await read { try $0.oldUnsentSpans(endedBefore: date, beyond: count, limit: limit) }
+    if !old.isEmpty { try await write(.ordinary) { try $0.confirmSpans(old) } }
+    return old.count
   }
   package func spanQueue() async throws -> SpanQueueRecord { try await read { try $0.spanQueue() } }
   package func spans(of request: RequestID) async throws -> [SpanSource] {
@@ -145,6 +147,8 @@ extension SQLiteStore: Store {
   }
 
   package func prune(_ limits: RetentionLimits, at now: Moment) async throws -> Bool {
-    try await write(.ordinary) { try $0.prune(limits, at: now) }
+    // Looking for what may go can take long while much waits for a tracing backend: beside the writer.
+    let found = try await read { [queuesSpans] in try $0.prunable(limits, keepingUnsent: queuesSpans, at: now) }
+    return try await write(.ordinary) { try $0.prune(found, limits, at: now) }
   }
 }

@@ -11,6 +11,7 @@ package final class SQLiteStore: Sendable {
   private let writer: GroupCommitWriter
   private let limits: StoreLimits
   private let cache: DefinitionCache
+  let queuesSpans: Bool
   /// Locked until this store is gone; nil in memory.
   private let folder: StoreFolder?
 
@@ -46,6 +47,7 @@ package final class SQLiteStore: Sendable {
     self.database = database
     self.folder = folder
     self.limits = limits
+    self.queuesSpans = queuesSpans
     cache = DefinitionCache()
     writer = GroupCommitWriter(database, limits: limits, cache: cache, queuesSpans: queuesSpans, onGroup: onGroup)
   }

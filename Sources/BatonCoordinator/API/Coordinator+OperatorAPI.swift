@@ -116,7 +116,7 @@ extension Coordinator {
     let record = try await request(identifier, number: number)
     let now = now().date
     let requirementClass = RequirementClass(definition: record.definition, priority: record.priority)
-    let history = state.withLock { $0.dispatcher.waits[requirementClass] }
+    let history = state.withLock { $0.dispatcher.history(of: requirementClass) }
     let sources = try await store.spans(of: record.id).map { $0.goingOn(history, at: now) }
     return RequestTrace(
       spans: sources.flatMap { $0.spans(asOf: now) }, open: Set(sources.flatMap(\.openSpans)), asOf: now)
@@ -125,10 +125,10 @@ extension Coordinator {
 
 extension SpanSource {
   /// With what keeps the request waiting at the moment, which no row has yet.
-  fileprivate func goingOn(_ history: WaitHistory?, at now: Timestamp) -> SpanSource {
+  fileprivate func goingOn(_ history: WaitHistory, at now: Timestamp) -> SpanSource {
     guard key.parts == .vainWait, let readyAt = wait?.readyAt else { return self }
     var source = self
-    source.wait?.obstacles = history?.wait(from: readyAt, to: now) ?? WaitObstacles(isIncomplete: true)
+    source.wait?.obstacles = history.wait(from: readyAt, to: now)
     return source
   }
 }

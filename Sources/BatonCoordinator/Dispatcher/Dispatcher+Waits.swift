@@ -20,6 +20,11 @@ extension Dispatcher {
   /// By class, for the waits that end.
   package var waits: [RequirementClass: WaitHistory] { waitWatch.histories }
 
+  /// Of one class. Where nothing was written down, nothing kept it from starting since this coordinator looks.
+  package func history(of requirementClass: RequirementClass) -> WaitHistory {
+    waitWatch.histories[requirementClass] ?? WaitHistory(since: waitWatch.since ?? now.date)
+  }
+
   /// Looks at the classes that are ready in turn.
   mutating func watchWaits() {
     waitWatch.since = waitWatch.since ?? now.date

@@ -5,7 +5,13 @@ internal import GRDB
 /// A span has no row of its own: it is made of the rows of its request and launch, whose columns do not change any more
 /// when it has ended. `unsent_span` names those that were not confirmed yet.
 enum TraceSchema {
-  static func extend(_ db: Database) throws { try db.execute(sql: columns + queue) }
+  static func extend(_ db: Database) throws { try db.execute(sql: columns + queue + waits) }
+
+  /// What is ready already waits since now, as far as anybody can tell.
+  private static let waits = """
+
+    UPDATE request SET ready_at = CAST(strftime('%s', 'now') AS INTEGER) * 1000000000 WHERE state = 1;
+    """
 
   /// Dates of the wall clock, as all times that say when something happened.
   private static let columns = """

@@ -118,7 +118,7 @@ extension Verbs {
       number: row.int(3), definition: DefinitionID(row.int64(4)), state: RequestState(code: row.int(5)),
       launches: row.int(6), host: row.optionalText(7),
       requirementClass: RequirementClass(
-        definition: DefinitionID(row.int64(3)), priority: Priority(code: row.int(8))),
+        definition: DefinitionID(row.int64(4)), priority: Priority(code: row.int(8))),
       readyAt: row.optionalTime(9), isSampled: row.bool(10))
   }
 }

@@ -1,35 +1,54 @@
 package import BatonModel
 
+/// Ended requests that need not be kept any more.
+struct Prunable: Sendable {
+  var requests: [(id: Int64, definition: DefinitionID, state: RequestState)] = []
+  /// There may be more.
+  var isFull = false
+}
+
 extension Verbs {
+  /// One small step with what is found in it, for the simulation.
   package func prune(_ limits: RetentionLimits, at now: Moment) throws -> Bool {
-    let step = max(1, limits.step)
-    let old = try deleteEnded(before: now.date + (.zero - limits.endedFor), limit: step)
-    let beyond = old < step ? try deleteBeyond(limits.endedCount, limit: step - old) : 0
-    let submissions = try deleteSubmissions(before: now.steady + (.zero - limits.submissionsFor), limit: step)
-    return old + beyond == step || submissions == step
-  }
-
-  private func deleteEnded(before date: Timestamp, limit: Int) throws -> Int {
-    try delete(try prepare(.endedBefore).all(date, limit, row: Self.ended))
-  }
-
-  private func deleteBeyond(_ kept: Int, limit: Int) throws -> Int {
     try flush()
-    let ended = try prepare(.endedCount).first { $0.int(0) } ?? 0
-    guard ended > kept else { return 0 }
-    return try delete(try prepare(.oldestEnded).all(min(limit, ended - kept), row: Self.ended))
+    return try prune(prunable(limits, keepingUnsent: queuesSpans, at: now), limits, at: now)
   }
 
-  /// Launches, progress, payload, events, items and output go with the request.
-  /// What still has to be sent stays: the oldest wait longest, so they are what is in the way, and the next step would
-  /// find the same ones.
-  private func delete(_ requests: [(id: Int64, definition: DefinitionID, state: RequestState)]) throws -> Int {
-    let requests = try requests.filter { try prepare(.hasUnsent).first($0.id) { _ in true } == nil }
+  /// - Parameter keepingUnsent: requests whose spans were not sent yet stay.
+  func prunable(_ limits: RetentionLimits, keepingUnsent: Bool, at now: Moment) throws -> Prunable {
+    let step = max(1, limits.step)
+    let before = now.date + (.zero - limits.endedFor)
+    var found = Prunable()
+    found.requests = try prepare(.endedBefore).all(before, keepingUnsent, step, row: Self.ended)
+    if found.requests.count < step {
+      let ended = try prepare(.endedCount).first { $0.int(0) } ?? 0
+      let surplus = min(step, ended - limits.endedCount) - found.requests.count
+      let known = Set(found.requests.map(\.id))
+      if surplus > 0 {
+        found.requests += try prepare(.oldestEnded).all(keepingUnsent, found.requests.count + surplus, row: Self.ended)
+          .filter { !known.contains($0.id) }
+      }
+    }
+    found.isFull = found.requests.count >= step
+    return found
+  }
+
+  /// True if more is left.
+  func prune(_ found: Prunable, _ limits: RetentionLimits, at now: Moment) throws -> Bool {
+    let step = max(1, limits.step)
+    try delete(found.requests)
+    let submissions = try deleteSubmissions(before: now.steady + (.zero - limits.submissionsFor), limit: step)
+    return found.isFull || submissions == step
+  }
+
+  /// Launches, progress, payload, events, items and output go with the request. What was retried meanwhile stays.
+  private func delete(_ requests: [(id: Int64, definition: DefinitionID, state: RequestState)]) throws {
     for request in requests {
+      guard try prepare(.endedState).first(request.id, row: { $0.int(0) }) == request.state.code else { continue }
+      try prepare(.deleteUnsent).run(request.id)
       try prepare(.deleteRequest).run(request.id)
       try count(pattern: try knownDefinition(request.definition).pattern, from: request.state, to: nil)
     }
-    return requests.count
   }
 
   /// In the order they came in, by their age on the steady clock.
@@ -47,9 +66,17 @@ extension Verbs {
 
 extension Query {
   static let endedBefore = Query(
-    "SELECT id, definition, state FROM request WHERE ended_at < ? AND ended_at IS NOT NULL ORDER BY ended_at LIMIT ?")
+    """
+    SELECT id, definition, state FROM request WHERE ended_at < ?1 AND ended_at IS NOT NULL
+      AND (?2 = 0 OR NOT EXISTS (SELECT 1 FROM unsent_span u WHERE u.request = request.id)) ORDER BY ended_at LIMIT ?3
+    """)
   static let oldestEnded = Query(
-    "SELECT id, definition, state FROM request WHERE ended_at IS NOT NULL ORDER BY ended_at LIMIT ?")
+    """
+    SELECT id, definition, state FROM request WHERE ended_at IS NOT NULL
+      AND (?1 = 0 OR NOT EXISTS (SELECT 1 FROM unsent_span u WHERE u.request = request.id)) ORDER BY ended_at LIMIT ?2
+    """)
+  static let endedState = Query("SELECT state FROM request WHERE id = ? AND ended_at IS NOT NULL")
+  static let deleteUnsent = Query("DELETE FROM unsent_span WHERE request = ?")
   static let endedCount = Query("SELECT coalesce(sum(succeeded + failed + cancelled), 0) FROM pattern")
   static let deleteRequest = Query("DELETE FROM request WHERE id = ?")
   static let oldestSubmissions = Query("SELECT id, at FROM submission ORDER BY id LIMIT ?")

@@ -33,18 +33,19 @@ extension Verbs {
       lastRejection: try prepare(.lastRejection).first { $0.text(0) })
   }
 
-  /// Forgets occasions that were not confirmed in time, and the oldest beyond `count`: a backend that is gone for good
-  /// must not fill the disk. Answers how many, at most `limit`.
-  package func dropUnsentSpans(endedBefore date: Timestamp, beyond count: Int, limit: Int) throws -> Int {
+  /// Occasions that were not confirmed in time, and the oldest beyond `count`, at most `limit`. It may look at many rows:
+  /// for a connection that only reads.
+  func oldUnsentSpans(endedBefore date: Timestamp, beyond count: Int, limit: Int) throws -> [SpanKey] {
+    let all = try prepare(.countUnsent).first { $0.int(0) } ?? 0
+    guard all > 0 else { return [] }
     var keys = try prepare(.unsentBefore).all(date, limit, row: Self.spanKey)
-    let surplus = try (prepare(.countUnsent).first { $0.int(0) } ?? 0) - keys.count - count
+    let surplus = all - keys.count - count
     if surplus > 0, keys.count < limit {
       let known = Set(keys)
       keys += try prepare(.unsentSpans).all(min(surplus, limit - keys.count), row: Self.spanKey)
         .filter { !known.contains($0) }
     }
-    try confirmSpans(keys)
-    return keys.count
+    return keys
   }
 
   /// Everything that there is to say of a request, in order of time; empty if it is not kept.
@@ -139,13 +140,13 @@ extension Query {
   static let confirmSpans = Query("DELETE FROM unsent_span WHERE request = ? AND launch = ? AND parts = ?")
   static let rejectSpans = Query(
     """
-    INSERT INTO rejected_span (request, launch, parts, at, message) VALUES (?, ?, ?, ?, ?)
+    INSERT INTO rejected_span (request, launch, parts, at, message)
+    SELECT ?1, ?2, ?3, ?4, ?5 WHERE EXISTS (SELECT 1 FROM request WHERE id = ?1)
     ON CONFLICT (request, launch, parts) DO NOTHING
     """)
   static let countUnsent = Query("SELECT count(*) FROM unsent_span")
   static let countRejected = Query("SELECT count(*) FROM rejected_span")
   static let lastRejection = Query("SELECT message FROM rejected_span ORDER BY at DESC LIMIT 1")
-  static let hasUnsent = Query("SELECT 1 FROM unsent_span WHERE request = ? LIMIT 1")
   static let unsentBefore = Query(
     """
     SELECT u.request, u.launch, u.parts FROM request r INDEXED BY request_ended
@@ -155,7 +156,7 @@ extension Query {
   static let occasions = Query("SELECT state, launches, ready_at FROM request WHERE id = ?")
   static let earlierCompletions = Query("SELECT launches FROM completion WHERE request = ?")
   static let eventsOfPhase = Query(
-    "SELECT at, name, detail FROM event WHERE request = ? AND phase = ? ORDER BY position")
+    "SELECT at, name, detail FROM event WHERE request = ? AND phase = ? ORDER BY position LIMIT 128")
   static let spanSource = Query(
     """
     SELECT i.name, r.number, r.definition, r.trace_id, r.span_id, r.is_sampled, r.parent_span_id, r.submitted_at,

@@ -78,6 +78,9 @@ struct Embedded {
       return try await Self.outcome(of: &group)
     }
     await coordinator.deliverRest()
+    if folder != nil, let unsent = try? await store.spanQueue().unsent, unsent > 0 {
+      StandardError.say("baton: the tracing backend did not answer in time: spans of this run are lost")
+    }
     if let folder, case .success = outcome { try? FileManager.default.removeItem(atPath: folder) }
     try await store.close()
     return try outcome.get()
