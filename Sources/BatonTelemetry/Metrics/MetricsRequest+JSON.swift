@@ -6,7 +6,7 @@ extension MetricsRequest {
     var writer = JSONWriter()
     writer.object {
       $0.array("resourceMetrics", [self]) { request, json in
-        json.field("resource") { $0.array("attributes", request.resource.attributes, Self.attribute) }
+        json.field("resource") { $0.array("attributes", request.resource.attributes, Attribute.write) }
         json.array("scopeMetrics", [request]) { request, json in
           json.field("scope") {
             $0.field("name", unlessEmpty: Names.scope)
@@ -47,7 +47,7 @@ extension MetricsRequest {
       case .number(let value): json.member("asDouble", JSONWriter.number(value))
       case .histogram(let counts): Self.write(counts, to: &json)
       }
-      json.array("attributes", sample.labels.map(\.attribute), Self.attribute)
+      json.array("attributes", sample.labels.map(\.attribute), Attribute.write)
     }
   }
 
@@ -56,21 +56,5 @@ extension MetricsRequest {
     json.member("sum", JSONWriter.number(counts.sum))
     json.member("bucketCounts", "[\(counts.counts.map { "\"\($0)\"" }.joined(separator: ","))]")
     json.member("explicitBounds", "[\(counts.bounds.map { JSONWriter.number($0) }.joined(separator: ","))]")
-  }
-
-  private static func attribute(_ attribute: Attribute, to json: inout JSONWriter) {
-    json.field("key", unlessEmpty: attribute.key)
-    json.field("value") { value(attribute.value, to: &$0) }
-  }
-
-  private static func value(_ value: AttributeValue, to json: inout JSONWriter) {
-    switch value {
-    case .string(let value): json.member("stringValue", JSONWriter.quoted(value))
-    case .bool(let value): json.member("boolValue", value ? "true" : "false")
-    case .int(let value): json.member("intValue", "\"\(value)\"")
-    case .double(let value): json.member("doubleValue", JSONWriter.number(value))
-    case .strings, .bools, .ints, .doubles:
-      json.field("arrayValue") { $0.array("values", value.elements ?? [], Self.value) }
-    }
   }
 }

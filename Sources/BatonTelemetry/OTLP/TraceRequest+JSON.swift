@@ -9,7 +9,7 @@ extension TraceRequest {
     var writer = JSONWriter()
     writer.object {
       $0.array("resourceSpans", [self]) { request, json in
-        json.field("resource") { $0.array("attributes", request.resource.attributes, Self.attribute) }
+        json.field("resource") { $0.array("attributes", request.resource.attributes, Attribute.write) }
         json.array("scopeSpans", [request]) { request, json in
           json.field("scope") {
             $0.field("name", unlessEmpty: Names.scope)
@@ -31,7 +31,7 @@ extension TraceRequest {
     json.field("kind", unlessZero: span.kind.rawValue)
     json.field("startTimeUnixNano", unlessZero64: span.start.sinceEpoch)
     json.field("endTimeUnixNano", unlessZero64: span.end.sinceEpoch)
-    json.array("attributes", span.attributes, attribute)
+    json.array("attributes", span.attributes, Attribute.write)
     json.array("events", span.events, event)
     json.array("links", span.links, link)
     status(span.status, to: &json)
@@ -49,30 +49,14 @@ extension TraceRequest {
   private static func event(_ event: SpanEvent, to json: inout JSONWriter) {
     json.field("timeUnixNano", unlessZero64: event.time.sinceEpoch)
     json.field("name", unlessEmpty: event.name)
-    json.array("attributes", event.attributes, attribute)
+    json.array("attributes", event.attributes, Attribute.write)
   }
 
   private static func link(_ link: SpanLink, to json: inout JSONWriter) {
     json.field("traceId", unlessEmpty: link.trace.description)
     json.field("spanId", unlessEmpty: link.span.description)
     json.field("traceState", unlessEmpty: link.traceState)
-    json.array("attributes", link.attributes, attribute)
+    json.array("attributes", link.attributes, Attribute.write)
     json.field("flags", unlessZero: UInt64(link.flags.rawValue))
-  }
-
-  private static func attribute(_ attribute: Attribute, to json: inout JSONWriter) {
-    json.field("key", unlessEmpty: attribute.key)
-    json.field("value") { value(attribute.value, to: &$0) }
-  }
-
-  private static func value(_ value: AttributeValue, to json: inout JSONWriter) {
-    switch value {
-    case .string(let value): json.member("stringValue", JSONWriter.quoted(value))
-    case .bool(let value): json.member("boolValue", value ? "true" : "false")
-    case .int(let value): json.member("intValue", "\"\(value)\"")
-    case .double(let value): json.member("doubleValue", JSONWriter.number(value))
-    case .strings, .bools, .ints, .doubles:
-      json.field("arrayValue") { $0.array("values", value.elements ?? [], Self.value) }
-    }
   }
 }
