@@ -70,10 +70,11 @@ let package = Package(
       ], swiftSettings: strict),
     .target(name: "BatonHandler", dependencies: ["BatonModel"], swiftSettings: strict),
     .target(name: "BatonTestKit", dependencies: ["BatonModel", "BatonHandler"], swiftSettings: strict),
+    .target(name: "CBatonSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
     .target(
       name: "BatonStore",
       dependencies: [
-        "BatonModel", .product(name: "GRDB", package: "GRDB.swift"),
+        "BatonModel", "CBatonSQLite", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], swiftSettings: strict),
     .target(
@@ -85,6 +86,7 @@ let package = Package(
       name: "BatonWire",
       dependencies: [
         "BatonModel", "BatonProtobuf", grpc, grpcTransport, protobuf,
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: strict),
     .target(
@@ -125,7 +127,7 @@ let package = Package(
     .target(
       name: "BatonWorkerSettings", dependencies: ["BatonModel", "BatonSettings", "BatonWire", "BatonWorker"],
       swiftSettings: strict),
-    .target(name: "BatonSimulation", dependencies: ["BatonModel", "BatonStore"], swiftSettings: strict),
+    .target(name: "BatonConformance", dependencies: ["BatonModel", "BatonStore"], swiftSettings: strict),
     .target(
       name: "BatonCommands",
       dependencies: [
@@ -152,6 +154,10 @@ let package = Package(
         "BatonModel", "BatonHandler", "BatonStore", "BatonWire", "BatonTelemetry", "BatonExporter", "BatonCoordinator",
         "BatonWorker", lifecycle, signals, logging, tracing, .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], path: "Benchmarks", swiftSettings: [.swiftLanguageMode(.v6)]),
+    .target(
+      name: "BatonSimulation", dependencies: ["BatonModel", "BatonStore", "BatonCoordinator", "BatonWorker"],
+      swiftSettings: strict),
+    .executableTarget(name: "baton-simulate", dependencies: ["BatonSimulation"], swiftSettings: strict),
     .target(name: "ContractRows", path: "Tests/ContractRows", exclude: ["rows.tsv"], swiftSettings: strict),
     .target(
       name: "HostFixtures", dependencies: ["BatonWorker"], path: "Tests/HostFixtures", swiftSettings: strict),
@@ -178,7 +184,7 @@ let package = Package(
     .testTarget(
       name: "BatonStoreTests",
       dependencies: [
-        "ContractRows", "BatonModel", "BatonStore", "BatonSimulation", .product(name: "GRDB", package: "GRDB.swift"),
+        "ContractRows", "BatonModel", "BatonStore", "BatonConformance", .product(name: "GRDB", package: "GRDB.swift"),
       ],
       swiftSettings: strict),
     .testTarget(
@@ -232,6 +238,9 @@ let package = Package(
       name: "ContractTests",
       dependencies: ["ContractRows", "BatonModel", "BatonStore", "BatonCoordinator", "BatonWorker"],
       swiftSettings: strict),
+    .testTarget(
+      name: "BatonSimulationTests", dependencies: ["BatonSimulation"],
+      exclude: ["kept-seeds.txt", "same-in-two-processes"], swiftSettings: strict),
     .testTarget(
       name: "EmbeddedTests",
       dependencies: [

@@ -10,7 +10,7 @@ import Synchronization
 
 /// B7: from a condition that flips to the handler's cancellation, in one process.
 enum Flips {
-  static func measure() async throws -> [Measurement] {
+  static func measure(_ options: Options) async throws -> [Measurement] {
     let inWorker = try await times(launches: 200, rounds: 10, hasProbes: false)
     let fromFile = try await times(launches: 1, rounds: 10, hasProbes: true)
     return [
@@ -164,38 +164,49 @@ private final class FlippingHost: Sendable {
   }
 }
 
-/// B8, of the processor: a worker that is connected and has nothing to do, with all its probes and without any.
+/// B8: the worker's program, connected and with nothing to do: what it takes of the disk, the memory and the processor.
 enum IdleWorker {
-  private static let length = 60.0
-
-  static func measure() async throws -> [Measurement] {
-    let folder = NSTemporaryDirectory() + "baton-bench-\(UUID().uuidString)"
+  static func measure(_ options: Options) async throws -> [Measurement] {
+    let folder = Files.temporary()
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let coordinator = try Child(["coordinator", folder + "/coordinator"])
+    let coordinator = try Child(["coordinator", folder + "/coordinator"], Fleet.untraced)
     defer { coordinator.stop() }
     let port = String(await coordinator.line { $0.hasPrefix("port ") }.dropFirst(5))
-    let workers = try ["probes", "none"].map { try Child(["idle", port, folder + "/\($0)", $0]) }
-    defer { for worker in workers { worker.stop() } }
+    let worker = try Child(
+      ["--coordinator", "127.0.0.1:\(port)", "--name", "idle-worker", "--data", folder + "/worker"], Fleet.untraced,
+      program: program)
+    defer { worker.stop() }
+    let bare = try Child(["idle", port, folder + "/bare"], Fleet.untraced)
+    defer { bare.stop() }
     // The first looks at everything, and programs that are not there, cost more than the later ones.
     try await Task.sleep(for: .seconds(20))
-    let before = workers.map { Self.seconds(of: $0.pid) }
-    try await Task.sleep(for: .seconds(Self.length))
-    let used = zip(workers, before).map { (Self.seconds(of: $0.pid) - $1) / Self.length * 100 }
+    let length = options.isSmall ? 20.0 : 60.0
+    let before = (processorTime(of: worker), bare.processorTime)
+    try await Task.sleep(for: .seconds(length))
+    let used = (processorTime(of: worker) - before.0) / length * 100
+    let usedBare = (bare.processorTime - before.1) / length * 100
+    let processes = [worker.pid] + worker.children
     return [
-      Measurement(
-        "B8 idle worker with all probes (against 0.2 % of a core)", value: used[0], unit: "% of a core", limit: 0.2,
-        target: 1, isAtMost: true),
-      Measurement(
-        "B8 its probes alone (against 0.5 % of a core)", value: max(0.001, used[0] - used[1]), unit: "% of a core",
-        limit: 0.5, target: 1, isAtMost: true),
+      .bound("B8 idle worker, processor", used, "% of a core", atMost: 0.2),
+      .bound("B8 its probes alone, processor", max(0.001, used - usedBare), "% of a core", atMost: 0.5),
+      .bound(
+        "B8 idle worker, resident", processes.map { Child.mebibytes("VmRSS", $0) }.max() ?? 0, "MiB", atMost: 40),
+      .bound("B8 \(isPackaged ? "packaged" : "unpackaged") worker, on disk", try megabytes(), "MB", atMost: 40),
     ]
   }
 
-  /// Processor time of a process and of the children it has reaped.
-  private static func seconds(of pid: Int32) -> Double {
-    let stat = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ""
-    let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
-    return fields.count > 14
-      ? fields[11...14].compactMap { Double($0) }.reduce(0, +) / Double(sysconf(Int32(_SC_CLK_TCK))) : 0
+  /// The one that `make package` has made, or else the one that was built beside this program.
+  private static var program: String { isPackaged ? packaged : Files.program("baton-worker") }
+  private static var packaged: String { Files.program("../../package/baton-worker") }
+  private static var isPackaged: Bool { FileManager.default.isExecutableFile(atPath: packaged) }
+
+  private static func megabytes() throws -> Double {
+    let size = try FileManager.default.attributesOfItem(atPath: program)[.size] as? Int
+    return Double(size ?? 0) / 1e6
+  }
+
+  /// The supervisor's and the worker's own.
+  private static func processorTime(of worker: Child) -> Double {
+    worker.processorTime + worker.children.map(Child.processorTime(of:)).reduce(0, +)
   }
 }

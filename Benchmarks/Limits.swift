@@ -30,6 +30,36 @@ enum Limits {
     return Double(count) / -start.timeIntervalSinceNow
   }
 
+  /// Processes of `/bin/true` a second, with so many at work.
+  static func spawns(_ count: Int, atOnce width: Int) async throws -> Double {
+    let start = Date()
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<width {
+        group.addTask {
+          await onThread { for _ in 0..<count / width { spawn() } }
+        }
+      }
+    }
+    return Double(count) / -start.timeIntervalSinceNow
+  }
+
+  private static func onThread(_ body: @escaping @Sendable () -> Void) async {
+    await withCheckedContinuation { continuation in
+      Thread {
+        body()
+        continuation.resume()
+      }.start()
+    }
+  }
+
+  private static func spawn() {
+    var pid: pid_t = 0
+    let arguments: [UnsafeMutablePointer<CChar>?] = [strdup("/bin/true"), nil]
+    defer { free(arguments[0]) }
+    guard posix_spawn(&pid, "/bin/true", nil, nil, arguments, nil) == 0 else { return }
+    waitpid(pid, nil, 0)
+  }
+
   /// One 256-byte checkpoint per job, `perCommit` of them a commit.
   static func checkpoints(_ count: Int, perCommit: Int) throws -> Double {
     let database = try RawDatabase()

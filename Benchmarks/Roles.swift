@@ -10,15 +10,22 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// Prints a whole line at once, through a pipe too.
-func say(_ line: String) {
-  let bytes = Array((line + "\n").utf8)
-  _ = write(1, bytes, bytes.count)
-}
-
 /// The processes of the fleet under test.
-enum Role {
-  static func coordinator(data: String) async throws {
+enum Role: String {
+  case coordinator, worker, idle, crowd, sink
+
+  func run(_ arguments: [String]) async throws {
+    switch self {
+    case .coordinator: try await Self.coordinator(data: arguments[0])
+    case .worker:
+      try await Self.worker(port: arguments[0], data: arguments[1], slots: Int(arguments[2]) ?? 1, name: arguments[3])
+    case .idle: try await Self.idle(port: arguments[0], data: arguments[1])
+    case .crowd: try await CrowdOfWorkers(port: arguments[0], count: Int(arguments[1]) ?? 1).run()
+    case .sink: try Sink.run()
+    }
+  }
+
+  private static func coordinator(data: String) async throws {
     let telemetry = telemetry("baton-coordinator")
     var settings = CoordinatorSettings()
     settings.trace(
@@ -40,17 +47,18 @@ enum Role {
     return telemetry
   }
 
-  /// A worker with nothing to do.
-  static func idle(port: String, data: String, probes: String) async throws {
+  /// A worker with nothing to do, and without probes.
+  private static func idle(port: String, data: String) async throws {
     var configuration = WorkerConfiguration(
-      coordinator: "127.0.0.1:\(port)", name: "idle-\(probes)", dataFolder: data, slots: 1)
-    if probes == "none" { configuration.conditions.probes = [] }
+      coordinator: "127.0.0.1:\(port)", name: "idle", dataFolder: data, slots: 1)
+    configuration.conditions.probes = []
     try await run(Worker(configuration, logger: logger()))
   }
 
-  static func worker(port: String, data: String, slots: Int) async throws {
+  private static func worker(port: String, data: String, slots: Int, name: String) async throws {
     var configuration = WorkerConfiguration(
-      coordinator: "127.0.0.1:\(port)", name: "bench", dataFolder: data, slots: slots)
+      coordinator: "127.0.0.1:\(port)", name: name, dataFolder: data, slots: slots)
+    configuration.ownsProcess = true
     // The load of the benchmark itself would make the host busy.
     configuration.probesHost = false
     let worker = Worker(configuration, logger: logger())
@@ -59,8 +67,8 @@ enum Role {
       say("start \(task.request) \(SystemClocks.instant().nanoseconds)")
     }
     worker.register("com.example.bench.checkpoint.*") { task in
-      let count = try task.payload(as: Int.self)
-      let cursor = String(repeating: "x", count: 220)
+      let (count, bytes) = try { ($0[0], $0[1]) }(task.payload(as: [Int].self))
+      let cursor = String(repeating: "x", count: bytes)
       say("begin \(SystemClocks.instant().nanoseconds)")
       for index in 0..<count { try await task.checkpoint(cursor, completed: Int64(index), of: Int64(count)) }
       say("end \(SystemClocks.instant().nanoseconds)")

@@ -9,15 +9,16 @@ import Foundation
 /// B9: what tracing costs. B1 with every span of every job sent to a sink on this machine, against B1 with tracing
 /// off, in turn.
 enum Tracing {
-  static func measure() async throws -> [Measurement] {
+  static func measure(_ options: Options) async throws -> [Measurement] {
     let sink = try Child(["sink"])
     defer { sink.end() }
     let port = await sink.line { $0.hasPrefix("port ") }.dropFirst(5)
     let on = ["OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:\(port)"]
     var rates: (on: [Double], off: [Double]) = ([], [])
-    for _ in 0..<3 {
-      rates.off.append(try await Throughput.rate(jobs: 50_000))
-      rates.on.append(try await Throughput.rate(jobs: 50_000, environment: on))
+    let jobs = options.isSmall ? 10_000 : 50_000
+    for _ in 0..<options.rounds {
+      rates.off.append(try await Throughput.rate(jobs: jobs))
+      rates.on.append(try await Throughput.rate(jobs: jobs, environment: on))
       guard await sink.line({ $0.hasPrefix("took ") }) != "" else { fatalError("nothing was traced") }
     }
     return [

@@ -38,6 +38,7 @@ extension CommandFailure {
     case .notFound(let message): self.init(.notFound, message)
     case .conflict(let message): self.init(.refused, message)
     case .invalid(let message): self.init(.usage, message)
+    case .unknown(let message): self.init(.unavailable, message + " Then give the same command again.")
     }
   }
 

@@ -164,6 +164,8 @@ extension Coordinator {
   private static let housekeepingInterval = Duration.seconds(60)
 
   func housekeepingLoop() async throws {
+    // Once, and then the process goes on or ends.
+    try await store.verify()
     var keptPace: [IdentifierPattern: Duration] = [:]
     while true {
       try await clocks.sleep(Self.housekeepingInterval)

@@ -16,12 +16,15 @@ extension Coordinator {
   }
 
   func count(_ answers: [EndingAnswer]) {
-    for answer in answers {
-      guard let launched = answer.launched else { continue }
-      let definition = state.withLock { $0.dispatcher.definitions[answer.requirementClass.definition] }
-      guard let definition, let outcome = LaunchOutcomeName(rawValue: launched.outcome.code) else { continue }
+    let patterns = state.withLock { state in
+      answers.map { state.dispatcher.definitions[$0.requirementClass.definition]?.pattern }
+    }
+    for (answer, pattern) in zip(answers, patterns) {
+      guard let launched = answer.launched, let pattern,
+        let outcome = LaunchOutcomeName(rawValue: launched.outcome.code)
+      else { continue }
       metrics.launchEnded(
-        definition: definition.pattern, outcome: outcome, reason: launched.outcome.reasonName,
+        definition: pattern, outcome: outcome, reason: launched.outcome.reasonName,
         duration: launched.duration)
       // It was at a batch that nobody will commit, and that the next launch begins with.
       if !answer.state.isEnded, !launched.isGraceful || launched.outcome.isBroken { metrics.batchRepeated() }

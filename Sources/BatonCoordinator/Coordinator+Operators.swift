@@ -212,16 +212,17 @@ extension Coordinator {
   }
 
   /// Why nothing could run this definition as the fleet is now, nil if some host could or might soon.
-  package func warning(for identifier: JobIdentifier) -> String? {
-    state.withLock { state in
-      guard let definition = state.index.definition(for: identifier)?.definition else { return nil }
-      let (fleet, hosts) = state.dispatcher.obstacles(for: definition, identifier)
-      if fleet.contains(.noHosts) { return "no worker has connected yet, so it waits: start one with 'baton-worker'" }
-      let able = hosts.filter { _, obstacles in
-        !obstacles.contains { $0.isPermanent || $0 == .hostGone }
+  package func warnings(for identifiers: [JobIdentifier]) -> [String?] {
+    guard !identifiers.isEmpty else { return [] }
+    return state.withLock { state in
+      var known: [DefinitionID: String?] = [:]
+      return identifiers.map { identifier in
+        guard let definition = state.index.definition(for: identifier) else { return nil }
+        let warning = known[definition.id] ?? state.warning(for: definition.definition)
+        known[definition.id] = .some(warning)
+        if state.dispatcher.hosts.isEmpty { return warning }
+        return warning.map { "\($0); 'baton explain \(identifier)' has all reasons" }
       }
-      guard able.isEmpty, let (host, obstacles) = hosts.first, let first = obstacles.first else { return nil }
-      return "no known host could run it now (\(host): \(first.text)); 'baton explain \(identifier)' has all reasons"
     }
   }
 
@@ -234,9 +235,23 @@ extension Coordinator {
       switch error.code {
       case .notFound: throw OperatorError.notFound(error.message)
       case .refused: throw OperatorError.conflict(error.message)
-      case .cannotWrite, .overloaded, .unknown: throw OperatorError.refused(.unavailable(error.message))
+      case .cannotWrite, .overloaded: throw OperatorError.refused(.unavailable(error.message))
+      case .unknown: throw OperatorError.unknown(error.message)
       case .newerVersion, .locked, .corrupt: throw error
       }
     }
+  }
+}
+
+extension Coordinator.State {
+  /// The same for every request of a definition, so it is asked for once, however many are submitted.
+  fileprivate func warning(for definition: Definition) -> String? {
+    if dispatcher.hosts.isEmpty { return "no worker has connected yet, so it waits: start one with 'baton-worker'" }
+    let isHopeless = { (obstacles: [Obstacle]) in obstacles.contains { $0.isPermanent || $0 == .hostGone } }
+    // Mostly the first host that is asked could run it, and then the others are not.
+    guard dispatcher.hosts.values.allSatisfy({ isHopeless($0.obstacles(for: definition)) }),
+      let (host, obstacles) = dispatcher.obstacles(for: definition).hosts.first, let first = obstacles.first
+    else { return nil }
+    return "no known host could run it now (\(host): \(first.text))"
   }
 }

@@ -204,9 +204,10 @@ extension Coordinator {
       }
     }
     if !chunks.isEmpty { try await store.appendOutput(chunks) }
-    async let saved: Void = save(checkpoints, connection)
+    if checkpoints.isEmpty { return try await end(endings, connection) }
     async let closed: Void = end(endings, connection)
-    _ = try await (saved, closed)
+    try await save(checkpoints, connection)
+    try await closed
   }
 
   private func append(_ page: ItemPage, _ connection: Connection) async throws {

@@ -107,7 +107,7 @@ package final class Coordinator: Sendable {
   /// Runs until the task is cancelled, or the store fails in a way that only a new start can mend.
   package func run() async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { try await self.dispatchLoop() }
+      group.addTask { try await RPCLoop.run { try await self.dispatchLoop() } }
       group.addTask { try await self.storeLoop() }
       group.addTask { try await self.timeLoop() }
       group.addTask {

@@ -1,4 +1,5 @@
 import BatonHTTP
+package import BatonStore
 package import BatonTelemetry
 package import BatonWire
 import GRPCCore
@@ -20,6 +21,9 @@ package struct CoordinatorServer: Service {
   private let readiness = Signal()
   let httpReadiness = Signal()
   let onReady: @Sendable (_ grpc: HostPort, _ http: HostPort?) -> Void
+  /// Called when the disk failed, before anything is taken down; may end the process. What has been said is in the store
+  /// or was never answered, so nothing is gained by saying goodbye.
+  package var onDiskFailure: (@Sendable (StoreError) -> Void)?
 
   /// - Throws: `CoordinatorServerError` if an address is not on loopback: without TLS nothing else is listened on.
   package init(
@@ -50,14 +54,20 @@ package struct CoordinatorServer: Service {
   /// Serves until the graceful shutdown, or until the store fails for good. The coordinator must have been restored.
   package func run() async throws {
     let server = GRPCServer(
-      transport: .http2NIOPosix(address: Self.address(grpc), transportSecurity: .plaintext, config: Self.config),
+      transport: .http2NIOPosix(
+        address: Self.address(grpc), transportSecurity: .plaintext, config: Self.config, eventLoopGroup: RPCLoop.group),
       services: [WorkersService(coordinator: coordinator), OperatorsService(api: coordinator)],
       interceptors: [TokenInterceptor(token: token), SubmitterInterceptor()])
     // Each task says whether the service is over when it is.
     try await withThrowingTaskGroup(of: Bool.self) { group in
       group.addTask { try await serve(server) }
       group.addTask {
-        try await coordinator.run()
+        do {
+          try await coordinator.run()
+        } catch let error as StoreError where error.code == .unknown {
+          onDiskFailure?(error)
+          throw error
+        }
         return true
       }
       if let http {
@@ -76,7 +86,7 @@ package struct CoordinatorServer: Service {
   private func serve(_ server: GRPCServer<HTTP2ServerTransport.Posix>) async throws -> Bool {
     try await Self.naming(grpc) {
       try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask { try await server.serve() }
+        group.addTask { try await RPCLoop.run { try await server.serve() } }
         // If it cannot listen, `serve` says why.
         guard let address = try? await server.listeningAddress, let port = address.ipv4?.port ?? address.ipv6?.port
         else { return try await group.waitForAll() }
@@ -120,6 +130,8 @@ package struct CoordinatorServer: Service {
     .defaults { config in
       config.rpc.maxRequestPayloadSize = CoordinatorClient.maximumMessageBytes
       config.http2.targetWindowSize = 8 << 20
+      // Frames carry many messages; what is written then waits for nothing.
+      config.connection.flushCoalescing = nil
     }
   }
 

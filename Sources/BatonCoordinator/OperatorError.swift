@@ -7,11 +7,14 @@ package enum OperatorError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Understood, and not possible as things are: says why and what to do.
   case conflict(String)
   case invalid(String)
+  /// Whether it was done is not known: the disk failed in the middle. The same order again, with the same id where it has
+  /// one, is not done twice.
+  case unknown(String)
 
   package var description: String {
     switch self {
     case .refused(let refusal): refusal.message
-    case .notFound(let text), .conflict(let text), .invalid(let text): text
+    case .notFound(let text), .conflict(let text), .invalid(let text), .unknown(let text): text
     }
   }
 }

@@ -1,4 +1,5 @@
 internal import BatonModel
+internal import CBatonSQLite
 internal import GRDB
 
 /// The store on SQLite: one file in a folder that one process holds, or a database in memory with the same schema and
@@ -25,6 +26,7 @@ package final class SQLiteStore: Sendable {
     do {
       let pool = try DatabasePool(path: folder.databasePath, configuration: configuration)
       try pool.writeWithoutTransaction(Durability.demand)
+      if folder.databaseBytes <= largestLookedThrough { try pool.read(Self.lookThrough) }
       return try SQLiteStore(pool, folder, limits, incarnation: nil, queuesSpans: queuesSpans, onGroup: onGroup)
     } catch {
       throw StoreError(opening: folder.databasePath, error)
@@ -52,7 +54,11 @@ package final class SQLiteStore: Sendable {
     writer = GroupCommitWriter(database, limits: limits, cache: cache, queuesSpans: queuesSpans, onGroup: onGroup)
   }
 
+  /// Once in a process, before its first connection.
+  private static let sqliteStatus = baton_sqlite_configure()
+
   private static var configuration: Configuration {
+    _ = sqliteStatus
     var configuration = Configuration()
     configuration.label = "baton.store"
     configuration.prepareDatabase { db in
@@ -60,6 +66,23 @@ package final class SQLiteStore: Sendable {
       try db.execute(sql: "PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = OFF")
     }
     return configuration
+  }
+
+  /// A larger database is looked through when it is in use already (`verify`): a start takes less than a second.
+  private static let largestLookedThrough = 64 << 20
+
+  /// Looks through the whole database for damage, while it is in use. Throws `.corrupt` if there is some.
+  package func verify() async throws {
+    do { try await database.read(Self.lookThrough) } catch { throw StoreError(anything: error) }
+  }
+
+  /// Checks what `PRAGMA quick_check` does (https://www.sqlite.org/pragma.html#pragma_quick_check): the structure of every
+  /// page, not what the rows say.
+  private static func lookThrough(_ db: Database) throws {
+    let found = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? "no answer"
+    guard found == "ok" else {
+      throw StoreError(.corrupt, "The database is damaged (\(found)); restore it from a backup.")
+    }
   }
 
   /// Tells once that the disk failed: every write since is answered `.unknown`, so the process should end and recover.

@@ -107,6 +107,8 @@ package protocol Store: Sendable {
   func position(of request: RequestID) async throws -> Int?
   func output(of launch: LaunchKey) async throws -> [UInt8]
   func counts() async throws -> [DefinitionCount]
+  /// Looks through everything that is stored for damage, which may take seconds. Throws `.corrupt` if there is some.
+  func verify() async throws
   /// Since when the first request of these classes has been ready; nil if none is.
   func oldestReady(of classes: [RequirementClass]) async throws -> Timestamp?
 

@@ -29,6 +29,16 @@ final class StoreFolder: Sendable {
 
   deinit { release() }
 
+  /// Of the database and its log.
+  var databaseBytes: Int {
+    [databasePath, databasePath + "-wal"].reduce(0) { sum, path in
+      let file = open(path, O_RDONLY | O_CLOEXEC)
+      guard file >= 0 else { return sum }
+      defer { close(file) }
+      return sum + Int(lseek(file, 0, SEEK_END))
+    }
+  }
+
   /// Gives the folder free. The database must be closed before.
   func release() {
     lock.withLock { file in

@@ -96,7 +96,8 @@ extension Worker {
       seconds += 1
       guard seconds.isMultiple(of: Self.useInterval) else { continue }
       for launch in state.withLock({ $0.core.launches.values.filter { !$0.hasEnded } }) {
-        count(launch, processes.use(of: launch.assignment.launch), host, isOver: false)
+        let use = launch.definition.work == nil ? nil : processes.use(of: launch.assignment.launch)
+        count(launch, use, host, isOver: false)
       }
       await save(host) { try await host.use.saveIfDue(at: clocks.instant()) }
     }
@@ -111,15 +112,16 @@ extension Worker {
     }
   }
 
-  private func count(_ launch: WorkerLaunch, _ use: ProcessUse, _ host: WorkerHost, isOver: Bool) {
+  /// - Parameter use: nil for a handler, whose processor time nobody knows.
+  private func count(_ launch: WorkerLaunch, _ use: ProcessUse?, _ host: WorkerHost, isOver: Bool) {
     host.use.count(
-      launch.assignment.launch, launchTime: clocks.instant() - launch.startedAt,
-      cpuTime: launch.definition.work == nil ? nil : use.cpuTime, on: clocks.date(), isOver: isOver)
+      launch.assignment.launch, launchTime: clocks.instant() - launch.startedAt, cpuTime: use?.cpuTime,
+      on: clocks.date(), isOver: isOver)
   }
 
   /// The last count of a launch whose handler is through.
-  func countLast(_ key: LaunchKey, _ processes: ProcessRegistry) {
-    let use = processes.endUse(of: key)
+  func countLast(_ key: LaunchKey, _ processes: ProcessRegistry, isCommand: Bool) {
+    let use = isCommand ? processes.endUse(of: key) : nil
     guard
       let (host, launch) = state.withLock({ state in
         state.host.flatMap { host in state.core.launches[key].map { (host, $0) } }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,6 +20,22 @@ int baton_become_subreaper(void) {
 #else
 int baton_become_subreaper(void) { return ENOSYS; }
 #endif
+
+int baton_pipe(int *reading, int *writing) {
+  int ends[2];
+#if defined(__linux__)
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return errno;
+#else
+  if (pipe(ends) != 0) return errno;
+  for (int index = 0; index < 2; index++) {
+    fcntl(ends[index], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[index], F_SETFL, O_NONBLOCK);
+  }
+#endif
+  *reading = ends[0];
+  *writing = ends[1];
+  return 0;
+}
 
 int baton_file_kind(const char *path) {
   struct stat status;

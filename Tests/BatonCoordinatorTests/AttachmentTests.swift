@@ -80,6 +80,19 @@ import Testing
     #expect(desk.host.usedGPUs == [2, 3])
   }
 
+  /// Found by the simulator: the launch holds its GPU twice for a moment, by the claim and by the hello.
+  @Test func `a claim that is settled after the hello took its launch over gives back one of its GPUs, not both`() {
+    var desk = Desk()
+    desk.learn(1, Desk.job { $0.requirements.gpu = GPURequirement() })
+    let gpus = (0..<2).map { _ in GPU(name: "gpu", memoryBytes: 8) }
+    desk.attach(Desk.hello(gpus: gpus))
+    let claim = desk.dispatcher.reserve(ready(1), count: 1)[0]
+    desk.attach(Desk.hello(gpus: gpus), assignments: [Desk.assignment(1, gpus: [0])])
+    _ = desk.dispatcher.settle(claim, with: [Desk.assignment(1, gpus: [0])], hasMore: true)
+    #expect(desk.host.usedGPUs == [0])
+    #expect(desk.dispatcher.reserve(ready(1), count: 1).flatMap(\.places) == [[1]])
+  }
+
   @Test func `a launch claimed between hello and welcome is delivered after the welcome, once`() {
     var desk = Desk()
     desk.learn(1)

@@ -1,4 +1,4 @@
-import BatonSimulation
+import BatonConformance
 import BatonStore
 import Testing
 

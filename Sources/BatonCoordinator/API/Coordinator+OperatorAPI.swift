@@ -14,13 +14,14 @@ extension Coordinator: OperatorAPI {
     }
     audit(submissions)
     let answers = try await translating { try await self.submit(submissions) }
+    var warnings = warnings(for: answers.compactMap(\.waiting))[...]
     return zip(submissions, answers).map { submission, answer in
       switch answer {
       case .refused(let refusal): .refused(code: refusal.code, message: refusal.message)
-      case .accepted(let receipt, _, let launch, let isRepeat):
+      case .accepted(let receipt, _, _, let isRepeat):
         .accepted(
           receipt, traceID: isRepeat ? "" : submission.trace.traceID.hexadecimal,
-          warning: launch == nil && receipt.state == .ready ? warning(for: receipt.identifier) : nil)
+          warning: answer.waiting == nil ? nil : warnings.removeFirst())
       }
     }
   }
@@ -162,5 +163,12 @@ extension HostState {
     }
     if host.isDraining { return .draining }
     return link == .attached ? .ready : .away
+  }
+}
+
+extension SubmissionAnswer {
+  /// What is ready and was not started at once.
+  fileprivate var waiting: JobIdentifier? {
+    if case .accepted(let receipt, _, nil, _) = self, receipt.state == .ready { receipt.identifier } else { nil }
   }
 }

@@ -15,6 +15,8 @@ func answering<Result>(_ body: () async throws -> Result) async throws -> Result
     throw RPCError(error)
   } catch let error as WireError {
     throw RPCError(code: .invalidArgument, message: error.message, metadata: [codeKey: "invalid"])
+  } catch let error as StoreError where error.code == .unknown {
+    throw RPCError(OperatorError.unknown(error.message))
   } catch let error as StoreError {
     throw RPCError(OperatorError.refused(.unavailable(error.message)))
   } catch let error as DecodingError {
@@ -30,6 +32,7 @@ extension RPCError {
     case .notFound(let text): self.init(code: .notFound, message: text, metadata: [codeKey: "notFound"])
     case .conflict(let text): self.init(code: .failedPrecondition, message: text, metadata: [codeKey: "conflict"])
     case .invalid(let text): self.init(code: .invalidArgument, message: text, metadata: [codeKey: "invalid"])
+    case .unknown(let text): self.init(code: .unknown, message: text, metadata: [codeKey: "unknown"])
     case .refused(.unavailable(let why)):
       self.init(code: .unavailable, message: why, metadata: [codeKey: "unavailable"])
     case .refused(let refusal):
@@ -45,6 +48,7 @@ extension RPCError {
     case "notFound": return OperatorError.notFound(message)
     case "conflict": return OperatorError.conflict(message)
     case "invalid": return OperatorError.invalid(message)
+    case "unknown": return OperatorError.unknown(message)
     case "unavailable": return OperatorError.refused(.unavailable(message))
     default: break
     }

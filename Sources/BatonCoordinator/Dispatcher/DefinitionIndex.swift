@@ -5,19 +5,26 @@ package import BatonStore
 /// Which stored definition an identifier belongs to: a literal beats a wildcard (contract, row 2).
 package struct DefinitionIndex: Sendable {
   private var byPattern: [IdentifierPattern: StoredDefinition] = [:]
+  /// By what stands before the `*`, the dot included.
+  private var wildcards: [Substring: StoredDefinition] = [:]
 
   package init(_ definitions: [StoredDefinition] = []) {
-    for stored in definitions { byPattern[stored.definition.pattern] = stored }
+    for stored in definitions {
+      let pattern = stored.definition.pattern
+      byPattern[pattern] = stored
+      if pattern.isWildcard { wildcards[pattern.rawValue.dropLast()] = stored }
+    }
   }
 
   package subscript(pattern: IdentifierPattern) -> StoredDefinition? { byPattern[pattern] }
 
   package func definition(for identifier: JobIdentifier) -> StoredDefinition? {
     if let literal = byPattern[IdentifierPattern(identifier)] { return literal }
-    var prefix = identifier.rawValue[...]
-    while let dot = prefix.lastIndex(of: ".") {
-      prefix = prefix[..<dot]
-      if let found = byPattern[IdentifierPattern(trusted: prefix + ".*")] { return found }
+    let text = identifier.rawValue
+    var rest = text.utf8[...]
+    while let dot = rest.lastIndex(of: UInt8(ascii: ".")) {
+      if let found = wildcards[text[...dot]] { return found }
+      rest = rest[..<dot]
     }
     return nil
   }

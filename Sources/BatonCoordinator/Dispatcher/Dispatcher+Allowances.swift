@@ -30,10 +30,8 @@ extension Dispatcher {
   /// Counts a launch that has ended.
   mutating func charge(_ launch: RunningState, on host: HostName) {
     if let pattern = pattern(of: launch) { charge(launch, to: &use[pattern, default: DailyUse()]) }
-    if var spent = hosts[host]?.use {
-      charge(launch, to: &spent)
-      hosts[host]?.use = spent
-    }
+    let now = now.steady
+    change(host) { $0.use.charge(now - launch.startedSteady, at: now) }
   }
 
   /// What has used its allowance up expires, and starts again when it refills.

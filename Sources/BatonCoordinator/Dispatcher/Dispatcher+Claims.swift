@@ -104,7 +104,8 @@ extension Dispatcher {
     }
     defer { openClaims.close(reservation.number) }
     // If the lease ended meanwhile, the store has ended these launches with it.
-    guard let state = hosts[reservation.host], state.lease != .none, state.grant == reservation.grant else { return [] }
+    let isCurrent = change(reservation.host) { $0.lease != .none && $0.grant == reservation.grant } ?? false
+    guard isCurrent else { return [] }
     if reservation.places.isEmpty { return hasFitting ?? hasMore ? relieve(reservation.requirementClass) : [] }
     return assignments.flatMap { begin($0, on: reservation.host) }
   }
@@ -123,16 +124,20 @@ extension Dispatcher {
     // The store told `attached` of it first, which has delivered it.
     guard places[launch] == nil else { return [] }
     hold(launch, RunningState(assignment, at: now), on: host)
+    let (isAttached, isDrained, hasEvictions) =
+      change(host) { ($0.link == .attached, $0.isDrainedByOperator, !$0.host.evictions.isEmpty) } ?? (
+        false, false, false
+      )
     var effects: [Effect] = []
-    if hosts[host]?.link == .attached {
-      effects += deliver(assignment, to: host)
+    if isAttached {
+      effects = deliver(assignment, to: host)
     } else {
-      hosts[host]?.undelivered.append(assignment)
+      change(host) { $0.undelivered.append(assignment) }
     }
     if let reason = openClaims.expiry(of: launch) { effects += expire(launch, reason) }
     if isPaused { effects += expire(launch, .paused) }
-    if hosts[host]?.isDrainedByOperator == true { effects += expire(launch, .draining) }
-    return effects + enforceEvictions(on: host)
+    if isDrained { effects += expire(launch, .draining) }
+    return hasEvictions ? effects + enforceEvictions(on: host) : effects
   }
 
   /// The store had nothing of this class that may run on this host: instances of it are evicted there. The host is not
@@ -180,15 +185,16 @@ extension Dispatcher {
         Array(state.host.suitableGPUs(for: gpu).filter { !state.host.usedGPUs.contains($0) }.prefix(gpu.count))
       }
     }
-    hosts[name]?.host.usedSlots += definition.requirements.slots
-    hosts[name]?.host.usedGPUs += gpus ?? []
+    change(name) { state in
+      state.host.usedSlots += definition.requirements.slots
+      if let gpus { state.host.usedGPUs += gpus }
+    }
     runningByPattern[definition.pattern, default: 0] += 1
     return gpus ?? []
   }
 
   private mutating func free(_ gpus: [Int], on name: HostName, _ definition: Definition) {
-    hosts[name]?.host.usedSlots -= definition.requirements.slots
-    hosts[name]?.host.usedGPUs.removeAll { gpus.contains($0) }
+    change(name) { $0.giveBack(definition.requirements.slots, gpus) }
     let count = runningByPattern[definition.pattern, default: 0]
     runningByPattern[definition.pattern] = count > 1 ? count - 1 : nil
   }

@@ -4,7 +4,7 @@ package import BatonModel
 extension Dispatcher {
   /// The launch has ended, by the store's word; what it held is free.
   package mutating func ended(_ launch: LaunchKey) {
-    if let host = places[launch], let state = hosts[host]?.launches[launch] { charge(state, on: host) }
+    if let host = places[launch], let state = change(host, { $0.launches[launch] }) ?? nil { charge(state, on: host) }
     release(launch)
   }
 
@@ -50,15 +50,12 @@ extension Dispatcher {
   }
 
   mutating func deliver(_ assignment: Assignment, to host: HostName) -> [Effect] {
+    let isNews = change(host) { $0.knownDefinitions.insert(assignment.definition).inserted } ?? false
+    guard isNews else { return [.send(host, .launch(assignment))] }
     guard let definition = definitions[assignment.definition] else {
       preconditionFailure("launch \(assignment.launch) names definition \(assignment.definition), which nobody learnt")
     }
-    var effects: [Effect] = []
-    if hosts[host]?.knownDefinitions.insert(assignment.definition).inserted == true {
-      effects.append(.send(host, .definition(assignment.definition, definition)))
-    }
-    effects.append(.send(host, .launch(assignment)))
-    return effects
+    return [.send(host, .definition(assignment.definition, definition)), .send(host, .launch(assignment))]
   }
 
   mutating func hold(_ launch: LaunchKey, _ state: RunningState, on host: HostName) {
@@ -66,20 +63,37 @@ extension Dispatcher {
     if hosts[host] == nil { hosts[host] = .unknown(host) }
     let definition = definitions[state.requirementClass.definition]
     places[launch] = host
-    hosts[host]?.launches[launch] = state
-    hosts[host]?.host.usedSlots += definition?.requirements.slots ?? 1
-    hosts[host]?.host.usedGPUs += state.gpus
+    change(host) { known in
+      known.launches[launch] = state
+      known.host.usedSlots += definition?.requirements.slots ?? 1
+      if !state.gpus.isEmpty { known.host.usedGPUs += state.gpus }
+    }
     if let definition { runningByPattern[definition.pattern, default: 0] += 1 }
   }
 
   mutating func release(_ launch: LaunchKey) {
     guard let host = places.removeValue(forKey: launch),
-      let state = hosts[host]?.launches.removeValue(forKey: launch)
+      let state = change(host, { $0.launches.removeValue(forKey: launch) }) ?? nil
     else { return }
     let definition = definitions[state.requirementClass.definition]
-    hosts[host]?.host.usedSlots -= definition?.requirements.slots ?? 1
-    hosts[host]?.host.usedGPUs.removeAll { state.gpus.contains($0) }
+    change(host) { $0.giveBack(definition?.requirements.slots ?? 1, state.gpus) }
     guard let pattern = definition?.pattern, let count = runningByPattern[pattern] else { return }
     runningByPattern[pattern] = count > 1 ? count - 1 : nil
+  }
+}
+
+extension HostState {
+  mutating func giveBack(_ slots: Int, _ gpus: [Int]) {
+    host.usedSlots -= slots
+    host.giveBack(gpus)
+  }
+}
+
+extension Host {
+  /// Each once: a launch that a hello told of may hold the same ones as its own unsettled reservation.
+  mutating func giveBack(_ gpus: [Int]) {
+    for gpu in gpus {
+      if let place = usedGPUs.firstIndex(of: gpu) { usedGPUs.remove(at: place) }
+    }
   }
 }

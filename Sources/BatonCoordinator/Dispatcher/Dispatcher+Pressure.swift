@@ -100,6 +100,6 @@ extension HostState {
   fileprivate mutating func remove(_ launch: LaunchKey, _ definitions: [DefinitionID: Definition]) {
     guard let running = launches.removeValue(forKey: launch) else { return }
     host.usedSlots -= definitions[running.requirementClass.definition]?.requirements.slots ?? 1
-    host.usedGPUs.removeAll { running.gpus.contains($0) }
+    host.giveBack(running.gpus)
   }
 }

@@ -158,6 +158,13 @@ package struct RunningState: Hashable, Sendable {
 }
 
 extension Dispatcher {
+  /// Changes or looks at what is known of a host where it is, without a copy of it; nil if it is not known.
+  @discardableResult
+  mutating func change<Result>(_ host: HostName, _ body: (inout HostState) -> Result) -> Result? {
+    guard let index = hosts.index(forKey: host) else { return nil }
+    return body(&hosts.values[index])
+  }
+
   package mutating func learn(_ id: DefinitionID, _ definition: Definition) { definitions[id] = definition }
 
   /// Definitions that ready classes name and nobody has told yet: nothing of them starts before `learn`.

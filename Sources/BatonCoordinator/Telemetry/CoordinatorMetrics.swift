@@ -17,6 +17,14 @@ package final class CoordinatorMetrics: Sendable {
   private let batches: Counter
   private let batchesRepeated: Counter
   private let checkpointBytes: Recorder
+  /// Of launches, as far as they were asked for: finding one in the registry costs more than counting.
+  private let launches = Mutex<[LaunchSeries: Counter]>([:])
+
+  private struct LaunchSeries: Hashable {
+    var definition: String
+    var outcome: LaunchOutcomeName
+    var reason: String
+  }
 
   /// - Parameters:
   ///   - factory: the process's registry.
@@ -91,9 +99,15 @@ package final class CoordinatorMetrics: Sendable {
   }
 
   private func launches(_ definition: String, _ outcome: LaunchOutcomeName, _ reason: String) -> Counter {
-    let dimensions = [
-      (Names.Label.definition, definition), (Names.Label.outcome, outcome.rawValue), (Names.Label.reason, reason),
-    ]
-    return Counter(label: Names.Metric.launches, dimensions: dimensions, factory: factory)
+    let series = LaunchSeries(definition: definition, outcome: outcome, reason: reason)
+    return launches.withLock { known in
+      if let counter = known[series] { return counter }
+      let dimensions = [
+        (Names.Label.definition, definition), (Names.Label.outcome, outcome.rawValue), (Names.Label.reason, reason),
+      ]
+      let counter = Counter(label: Names.Metric.launches, dimensions: dimensions, factory: factory)
+      known[series] = counter
+      return counter
+    }
   }
 }

@@ -21,8 +21,12 @@ public struct JobIdentifier: Hashable, Sendable, Comparable, CustomStringConvert
   public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
   private static func isWellFormed(_ text: String) -> Bool {
-    let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    return parts.allSatisfy { part in !part.isEmpty && part.allSatisfy(isIdentifierByte) }
+    var last = UInt8(ascii: ".")
+    for byte in text.utf8 {
+      guard isIdentifierByte(byte) || byte == UInt8(ascii: ".") && last != byte else { return false }
+      last = byte
+    }
+    return last != UInt8(ascii: ".")
   }
 
   private static func isIdentifierByte(_ byte: UInt8) -> Bool {
@@ -51,7 +55,7 @@ public struct IdentifierPattern: Hashable, Sendable, Comparable, CustomStringCon
 
   public init(_ identifier: JobIdentifier) { rawValue = identifier.rawValue }
 
-  public var isWildcard: Bool { rawValue.hasSuffix(".*") }
+  public var isWildcard: Bool { rawValue.utf8.last == UInt8(ascii: "*") }
 
   /// The identifier, if this pattern names exactly one.
   public var literal: JobIdentifier? { isWildcard ? nil : JobIdentifier(trusted: rawValue) }
@@ -62,16 +66,20 @@ public struct IdentifierPattern: Hashable, Sendable, Comparable, CustomStringCon
 
   /// What the `*` stands for in `identifier`; nil for a literal pattern or an identifier it does not match.
   public func wildcardValue(in identifier: JobIdentifier) -> String? {
-    guard isWildcard else { return nil }
-    let prefix = rawValue.dropLast()
-    guard identifier.rawValue.hasPrefix(prefix), identifier.rawValue.count > prefix.count else { return nil }
-    return String(identifier.rawValue.dropFirst(prefix.count))
+    guard isWildcard, isBeginning(of: identifier.rawValue) else { return nil }
+    return String(identifier.rawValue.utf8.dropFirst(rawValue.utf8.count - 1))
   }
 
   /// True if every identifier that `other` matches is matched by this pattern too.
   public func covers(_ other: IdentifierPattern) -> Bool {
     if rawValue == other.rawValue { return true }
-    return isWildcard && other.rawValue.hasPrefix(rawValue.dropLast())
+    return isWildcard && isBeginning(of: other.rawValue)
+  }
+
+  /// True if `text` goes on after what stands before the `*`: byte by byte, identifiers have nothing but ASCII.
+  private func isBeginning(of text: String) -> Bool {
+    let prefix = rawValue.utf8.dropLast()
+    return text.utf8.count > prefix.count && text.utf8.starts(with: prefix)
   }
 
   /// Two different wildcards overlap if one covers the other; a literal under a wildcard is no overlap, it wins.

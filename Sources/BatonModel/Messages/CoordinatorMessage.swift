@@ -7,7 +7,8 @@ package enum CoordinatorMessage: Hashable, Sendable {
   /// The lease runs for one more term from when heartbeat `number` was sent.
   case heartbeatAnswered(number: Int)
   /// Comes once per stream before the first launch that names it.
-  case definition(DefinitionID, Definition)
+  // Indirect what is large and rare, or every message would be as large.
+  indirect case definition(DefinitionID, Definition)
   case launch(Assignment)
   case items(ItemPage)
   /// The items below `count` are in the store; `isFrozen` says that these are all.
@@ -21,7 +22,7 @@ package enum CoordinatorMessage: Hashable, Sendable {
   /// The launch can not go on: the store refused what it sent, for a reason that is its own fault.
   case refuse(LaunchKey, String)
   /// Until `lasting` is over the host's conditions are taken to be these; no overrides at all ends it now.
-  case simulate(ConditionOverrides, lasting: Duration)
+  indirect case simulate(ConditionOverrides, lasting: Duration)
   /// The ending is durable; the worker forgets the launch.
   case endingCommitted(LaunchKey)
 }

@@ -2,10 +2,11 @@
 /// is answered, and harmless if it arrives twice.
 package enum WorkerMessage: Hashable, Sendable {
   /// First on every stream.
-  case hello(Hello)
+  // Indirect what is large and rare, or every message would be as large.
+  indirect case hello(Hello)
   /// Renews the lease; `number` comes back in the answer.
   case heartbeat(number: Int)
-  case conditions(Conditions)
+  indirect case conditions(Conditions)
   /// Items that the first launch found.
   case items(ItemPage)
   /// Asks for frozen items.

@@ -104,38 +104,47 @@ package struct TraceContext: Hashable, Sendable {
 
   /// Nil for anything but a well-formed traceparent of version 00 or later with non-zero ids.
   package init?(traceparent: String) {
-    let fields = traceparent.split(separator: "-", omittingEmptySubsequences: false)
-    guard fields.count >= 4, [UInt8](hexadecimal: fields[0])?.count == 1, fields[0] != "ff",
-      fields[0] != "00" || fields.count == 4,
-      let trace = [UInt8](hexadecimal: fields[1]), trace.count == 16, trace.contains(where: { $0 != 0 }),
-      let span = [UInt8](hexadecimal: fields[2]), span.count == 8, span.contains(where: { $0 != 0 }),
-      let flags = [UInt8](hexadecimal: fields[3]), flags.count == 1
+    let digits = Array(traceparent.utf8)
+    // Version, trace id, span id and flags, with a dash between; a later version may go on after another dash.
+    guard digits.count >= 55, [2, 35, 52].allSatisfy({ digits[$0] == UInt8(ascii: "-") }),
+      let version = [UInt8](hexadecimal: digits[0..<2]), version != [0xff],
+      digits.count == 55 || version != [0] && digits[55] == UInt8(ascii: "-"),
+      let trace = [UInt8](hexadecimal: digits[3..<35]), trace.contains(where: { $0 != 0 }),
+      let span = [UInt8](hexadecimal: digits[36..<52]), span.contains(where: { $0 != 0 }),
+      let flags = [UInt8](hexadecimal: digits[53..<55])
     else { return nil }
     self.init(traceID: trace, spanID: span, isSampled: flags[0] & 1 == 1)
   }
 }
 
 extension [UInt8] {
+  /// Two digits in lower case for each byte.
   package var hexadecimal: String {
-    var text = ""
-    text.reserveCapacity(count * 2)
-    for byte in self {
-      let digits = String(byte, radix: 16)
-      text += digits.count == 1 ? "0" + digits : digits
+    String(unsafeUninitializedCapacity: count * 2) { digits in
+      for (index, byte) in enumerated() {
+        digits[index * 2] = Self.digit(byte >> 4)
+        digits[index * 2 + 1] = Self.digit(byte & 15)
+      }
+      return count * 2
     }
-    return text
   }
 
   /// Nil unless `text` is an even number of hexadecimal digits in lower case.
-  package init?(hexadecimal text: some StringProtocol) {
-    let digits = [UInt8](text.utf8)
+  package init?(hexadecimal text: some StringProtocol) { self.init(hexadecimal: Array(text.utf8)[...]) }
+
+  package init?(hexadecimal digits: ArraySlice<UInt8>) {
     guard digits.count.isMultiple(of: 2) else { return nil }
     var bytes: [UInt8] = []
-    for index in stride(from: 0, to: digits.count, by: 2) {
+    bytes.reserveCapacity(digits.count / 2)
+    for index in stride(from: digits.startIndex, to: digits.endIndex, by: 2) {
       guard let high = Self.nibble(digits[index]), let low = Self.nibble(digits[index + 1]) else { return nil }
       bytes.append(high << 4 | low)
     }
     self = bytes
+  }
+
+  private static func digit(_ nibble: UInt8) -> UInt8 {
+    nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") - 10 + nibble
   }
 
   private static func nibble(_ digit: UInt8) -> UInt8? {

@@ -35,7 +35,10 @@ extension Verbs {
 
   private func objection(to checkpoint: Checkpoint, next: Int) -> String? {
     if checkpoint.batch > next {
-      return "batch \(checkpoint.batch) is not the next one: \(next) is, and none may be skipped"
+      // A worker begins a batch when it was told that the one before is stored.
+      return
+        "batch \(checkpoint.batch) is not the next one: \(next) is, and none may be skipped. If the batches before it "
+        + "were stored, the store went backwards: was an older backup put in its place?"
     }
     let size = checkpoint.cursor?.count ?? 0
     guard size > limits.checkpointBytes else { return nil }

@@ -37,8 +37,9 @@ extension Verbs {
     }
     var answer = ClaimAnswer(assignments: [], hasMore: false)
     let ready = try ready(for: claim, on: host, putBack: &answer.nextDue, at: now)
+    let waits = WaitTexts(claim.history)
     answer.assignments = try zip(ready, claim.places).map { candidate, place in
-      try start(candidate, on: host, claim.incarnation, place, history: claim.history, at: now)
+      try start(candidate, on: host, claim.incarnation, place, waits: waits, at: now)
     }
     let mayHaveLeft = try !evictions(from: host).isEmpty || answer.nextDue != NextDue()
     answer.hasFitting = ready.count > claim.places.count

@@ -16,13 +16,22 @@ extension Verbs {
     _ source: ListSource, _ names: NameRange, _ filter: RequestFilter, after: Int64, limit: Int
   ) throws -> [RequestRecord] {
     // Ready requests are in the order of ids only within their class.
-    let classes: [RequirementClass?] = source == .ready ? try readyClasses() : [nil]
+    let classes: [RequirementClass?] = source == .ready ? try readyClasses(for: filter.pattern) : [nil]
     let prepared = try prepare(Query.list(source, names.kind))
     let states = filter.states.isEmpty ? nil : filter.states.reduce(0) { $0 | 1 << $1.code }
     return try classes.flatMap { requirementClass in
       try prepared.all(
         after, limit, names.lower, names.upper, states, filter.host?.rawValue,
         requirementClass?.definition.rawValue, requirementClass?.priority.rawValue, row: Self.record)
+    }
+  }
+
+  /// Classes that may have requests of these identifiers.
+  private func readyClasses(for pattern: IdentifierPattern?) throws -> [RequirementClass] {
+    guard let pattern else { return try readyClasses() }
+    return try readyClasses().filter { requirementClass in
+      let own = try knownDefinition(requirementClass.definition).definition.pattern
+      return own.covers(pattern) || pattern.covers(own)
     }
   }
 

@@ -12,12 +12,12 @@ extension Verbs {
   /// Starts the next launch of a request that is ready.
   func start(
     _ candidate: Candidate, on host: Int64, _ incarnation: Incarnation, _ place: Claim.Place,
-    isSimulated: Bool = false, history: WaitHistory? = nil, at now: Moment
+    isSimulated: Bool = false, waits: WaitTexts = WaitTexts(nil), at now: Moment
   ) throws -> Assignment {
     let (request, number) = (candidate.request.rawValue, candidate.launches + 1)
     let definition = try knownDefinition(candidate.definition)
     try prepare(.startRequest).run(number, host, now.date, request)
-    let wait = candidate.wait(until: now.date, history)
+    let wait = candidate.wait(until: now.date, waits)
     try prepare(.insertLaunch).run(
       request, number, host, incarnation.rawValue, GPUList.text(place.gpus), place.spanID, now.date, now.steady,
       candidate.progress.batches, isSimulated, wait?.readyAt, wait?.heldBy, wait?.obstacles)
@@ -40,11 +40,26 @@ extension Verbs {
 extension Candidate {
   /// Nil if it was ready for no time at all.
   fileprivate func wait(
-    until date: Timestamp, _ history: WaitHistory?
+    until date: Timestamp, _ waits: WaitTexts
   ) -> (readyAt: Timestamp, heldBy: Int64?, obstacles: String?)? {
     guard let readyAt, readyAt < date else { return nil }
-    let obstacles = history?.wait(from: readyAt, to: date) ?? WaitObstacles(isIncomplete: true)
-    return (readyAt, heldBy, obstacles.text)
+    return (readyAt, heldBy, waits.text(from: readyAt, to: date))
+  }
+}
+
+/// What kept requests of one class from starting, as their launches keep it. Requests that became ready together waited
+/// for the same, which is put into words once.
+final class WaitTexts {
+  private let history: WaitHistory?
+  private var known: (start: Timestamp, end: Timestamp, text: String?)?
+
+  init(_ history: WaitHistory?) { self.history = history }
+
+  func text(from start: Timestamp, to end: Timestamp) -> String? {
+    if let known, known.start == start, known.end == end { return known.text }
+    let obstacles = history?.wait(from: start, to: end) ?? WaitObstacles(isIncomplete: true)
+    known = (start, end, obstacles.text)
+    return known?.text
   }
 }
 

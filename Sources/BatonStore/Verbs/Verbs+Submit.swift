@@ -36,7 +36,7 @@ extension Verbs {
       try !isEvicted(new.identifier, from: host)
     {
       assignment = try start(
-        candidate(new, enqueued), on: host, place.incarnation, place.place, history: offer.history, at: now)
+        candidate(new, enqueued), on: host, place.incarnation, place.place, waits: WaitTexts(offer.history), at: now)
       receipt.state = .running
     }
     try remember(offer.submission, receipt, of: enqueued.identifierID, requirementClass, at: now)

@@ -8,20 +8,47 @@ package import Tracing
 /// which batch is open; what `BatonTracer` makes in the context is then a child of the batch. Other tracers do not know
 /// it, and make children of the run.
 package final class OpenBatch: Sendable {
-  private let current = Mutex<SpanContext?>(nil)
+  private enum State {
+    case none
+    /// Nothing refers to the batch yet: most batches are not sent, and need no span.
+    case unmade(@Sendable () -> any Tracing.Span)
+    case made(any Tracing.Span)
+  }
+
+  private let state = Mutex(State.none)
 
   package init() {}
 
-  /// From now on, children of the run are children of `batch`; until the next `open` or `close`.
-  package func open(_ batch: any Tracing.Span) {
-    let context = batch.context.spanContext
-    current.withLock { $0 = context }
-  }
+  /// From now on, children of the run are children of a batch; until the next `open` or `close`.
+  /// - Parameter make: begins its span, once, when something refers to it first. It must not use this value.
+  package func open(_ make: @escaping @Sendable () -> any Tracing.Span) { state.withLock { $0 = .unmade(make) } }
 
   /// From now on, children of the run are its own. Called before the batch is ended or discarded.
-  package func close() { current.withLock { $0 = nil } }
+  /// - Returns: the batch's span, if it was made.
+  @discardableResult
+  package func close() -> (any Tracing.Span)? {
+    state.withLock { state in
+      defer { state = .none }
+      if case .made(let span) = state { return span }
+      return nil
+    }
+  }
 
-  var context: SpanContext? { current.withLock { $0 } }
+  /// The span of the batch that is open, made if need be.
+  package var span: (any Tracing.Span)? {
+    state.withLock { state in
+      switch state {
+      case .none: return nil
+      case .made(let span): return span
+      case .unmade(let make):
+        let span = make()
+        state = .made(span)
+        return span
+      }
+    }
+  }
+
+  var context: SpanContext? { span?.context.spanContext }
 }
 
 private enum OpenBatchKey: ServiceContextKey {

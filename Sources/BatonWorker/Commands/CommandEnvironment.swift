@@ -29,8 +29,8 @@ struct CommandEnvironment: Sendable {
     values["BATON_LAUNCH"] = String(assignment.launch.number)
     values["BATON_HOST"] = host.rawValue
     if !gpus.isEmpty { values["BATON_GPUS"] = gpus.joined(separator: ",") }
-    values["BATON_PAYLOAD_FILE"] = folder.payloadFile
-    values["BATON_CHECKPOINT_FILE"] = folder.checkpointFile
+    values["BATON_PAYLOAD_FILE"] = folder.payloadFile(of: assignment)
+    values["BATON_CHECKPOINT_FILE"] = folder.checkpointFile(of: assignment)
     values[ProcessMarker.variable] = folder.expiryFile
     values[Self.traceVariable] = assignment.trace.traceparent
   }

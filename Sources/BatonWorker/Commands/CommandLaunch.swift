@@ -33,10 +33,11 @@ struct CommandLaunch: Sendable {
     self.runner = runner
     self.runtime = runtime
     self.stop = stop
-    let (work, assignment) = (runner.work, runner.assignment)
+    let work = runner.work
+    var assignment = runner.assignment
+    assignment.progress = runtime.progress
     self.folder = folder
-    try SystemCall.write(assignment.payload ?? [], to: folder.payloadFile)
-    try SystemCall.write(runtime.progress.cursor ?? [], to: folder.checkpointFile)
+    try folder.write(assignment)
     let text = CommandText(wildcard: runner.definition.pattern.wildcardValue(in: assignment.identifier))
     environment = CommandEnvironment(
       worker: ProcessInfo.processInfo.environment, work: work, assignment: assignment, gpus: runner.gpus,

@@ -26,7 +26,7 @@ package struct GRPCConnector: Connector {
 
   package func withConnection(_ body: @escaping @Sendable (Connection) async throws -> Void) async throws {
     do {
-      try await CoordinatorClient.withClient(endpoint, tokenFile: tokenFile) { client, metadata in
+      try await CoordinatorClient.withLoopClient(endpoint, tokenFile: tokenFile) { client, metadata in
         let workers = Baton_V1_Workers.Client(wrapping: client)
         let connection = Connection()
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -110,9 +110,10 @@ extension Worker {
     open(connection)
     defer { state.withLock { $0.connection = nil } }
     while let messages = await connection.down.receive() {
-      for message in messages {
-        if case .welcome = message { welcomed() }
-        decide { $0.received(message, at: clocks.instant()) }
+      for case .welcome in messages { welcomed() }
+      decide { core in
+        let now = clocks.instant()
+        return messages.flatMap { core.received($0, at: now) }
       }
     }
     if state.withLock({ $0.lastProblem.isEmpty }), !Task.isCancelled { note("the coordinator closed the connection") }

@@ -37,13 +37,10 @@ extension WorkerCore {
     _ launch: LaunchKey, _ outcome: LaunchOutcome, isGraceful: Bool, result: RefreshResult? = nil,
     errorType: String? = nil
   ) -> [Effect] {
-    guard let state = launches[launch], !state.hasEnded else { return [] }
+    guard let index = launches.index(forKey: launch), !launches.values[index].hasEnded else { return [] }
     var ending = Ending(launch: launch, outcome: outcome, isGraceful: isGraceful, result: result)
-    if let (reason, _) = state.expiry, outcome != .finished { ending.outcome = .expired(reason) }
-    if case .failed = ending.outcome { ending.errorType = errorType }
-    launches[launch]?.unanswered = nil
-    launches[launch]?.phase = .ended(ending)
-    if state.isSuperseded || isLeaving {
+    let isSuperseded = launches.values[index].end(&ending, errorType)
+    if isSuperseded || isLeaving {
       launches[launch] = nil
       return [.forget(launch)]
     }
@@ -193,5 +190,15 @@ extension WorkerCore {
 }
 
 extension WorkerLaunch {
+  /// The handler is through. Completes what is said of it, and answers whether there is another launch by now.
+  fileprivate mutating func end(_ ending: inout Ending, _ errorType: String?) -> Bool {
+    let wasSuperseded = isSuperseded
+    if let (reason, _) = expiry, ending.outcome != .finished { ending.outcome = .expired(reason) }
+    if case .failed = ending.outcome { ending.errorType = errorType }
+    unanswered = nil
+    phase = .ended(ending)
+    return wasSuperseded
+  }
+
   var isSuperseded: Bool { expiry?.reason == .superseded }
 }

@@ -6,7 +6,7 @@ package struct WorkerCore: Sendable {
   package enum Effect: Hashable, Sendable {
     /// Lost if there is no connection: everything that matters is said again after the next hello.
     case send(WorkerMessage)
-    case start(Assignment, Definition)
+    indirect case start(Assignment, Definition)
     /// The handler is told why and until when, and is cancelled.
     case expire(LaunchKey, ExpiryReason, deadline: Instant)
     /// The handler ignored its deadline.

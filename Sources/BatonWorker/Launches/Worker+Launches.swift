@@ -6,7 +6,7 @@ import Logging
 import ServiceContextModule
 import Synchronization
 
-/// Running handlers: one task per launch, and beside it one that waits for its expiry to cancel it.
+/// Running handlers: one task per launch, and around it one that waits for its expiry to cancel it.
 extension Worker {
   func say(_ message: WorkerMessage) { state.withLock { $0.connection }?.up.send(message) }
 
@@ -29,22 +29,16 @@ extension Worker {
     let span = RunSpan(
       order.assignment, order.definition, host: HostName(configuration.name), sampling: configuration.batchSampling,
       clocks: clocks)
-    let end = await withTaskGroup(of: HandlerEnd?.self) { group in
+    let end = await withTaskGroup(of: HandlerEnd.self) { group in
       group.addTask {
-        await ServiceContext.$current.withValue(span.context) {
+        defer { order.launch.close() }
+        return await ServiceContext.$current.withValue(span.context) {
           await self.end(of: order, span.traced(order.launch), processes, folders)
         }
       }
-      group.addTask {
-        await order.launch.waitForExpiry()
-        return nil
-      }
-      var end: HandlerEnd?
-      while let ended = await group.next() {
-        if let ended { end = ended }
-        if ended == nil { group.cancelAll() } else { order.launch.close() }
-      }
-      return end ?? HandlerEnd(outcome: .lost)
+      await order.launch.waitForExpiry()
+      group.cancelAll()
+      return await group.next() ?? HandlerEnd(outcome: .lost)
     }
     conclude(order, end, span, processes)
   }
@@ -52,13 +46,16 @@ extension Worker {
   /// The spans end first: once the coordinator has the ending, this process may end.
   private func conclude(_ order: StartOrder, _ end: HandlerEnd, _ span: RunSpan, _ processes: ProcessRegistry) {
     let (key, result) = (order.assignment.launch, order.launch.result)
-    let expiry = state.withLock { $0.core.launches[key]?.expiry?.reason } ?? order.launch.expiry?.reason
-    span.end(RunEnd(end, result: result, expiry: expiry))
+    span.end(RunEnd(end, result: result, expiry: end.outcome == .finished ? nil : expiry(of: order.launch)))
     if let chunk = order.launch.takeOutput() { say(.output(chunk)) }
-    countLast(key, processes)
+    countLast(key, processes, isCommand: order.definition.work != nil)
     decide {
       $0.handlerEnded(key, end.outcome, isGraceful: end.isGraceful, result: result, errorType: end.failure?.type)
     }
+  }
+
+  private func expiry(of launch: ActiveLaunch) -> ExpiryReason? {
+    state.withLock { $0.core.launches[launch.key]?.expiry?.reason } ?? launch.expiry?.reason
   }
 
   private func end(
@@ -100,6 +97,7 @@ extension Worker {
 
   /// What the drivers call the GPUs that the launch holds.
   private func gpus(of assignment: Assignment) -> [String] {
+    guard !assignment.gpus.isEmpty else { return [] }
     let all = state.withLock { $0.core.conditions.gpus.value ?? [] }
     return assignment.gpus.filter(all.indices.contains).map { all[$0].id }
   }

@@ -6,17 +6,16 @@ import Tracing
 
 /// The spans of one launch's batches: performs what a `BatchSampler` decides.
 ///
-/// With `BatonTracer` a batch has its span from its beginning, and what a handler makes meanwhile is a child of it. Spans
-/// of other tracers cannot be discarded: they are made when a batch is to be sent, with its times, and what a handler
-/// makes is a child of the run.
+/// A batch's span is made when the batch is to be sent, with its times. With `BatonTracer` it is made earlier if a handler
+/// makes something meanwhile, which is a child of it then; with other tracers that is a child of the run.
 final class BatchSpans: Sendable {
   private struct Batch {
     let number: Int
     var start: Timestamp
     /// There once it is held.
     var end: Timestamp?
-    /// Nil with a tracer whose spans cannot be discarded.
-    var span: (any DiscardableSpan)?
+    /// Nil while nothing refers to it.
+    var span: (any Tracing.Span)?
     var checkpointBytes: Int?
   }
 
@@ -66,7 +65,7 @@ final class BatchSpans: Sendable {
 
   /// What a process that is started now has for its parent: the batch if that is certain to be sent, else the run.
   var traceparent: String? {
-    let batch = state.withLock { $0.sampler.isCertain ? $0.open?.span : nil }
+    let batch = state.withLock { $0.sampler.isCertain ? box.span : nil }
     return tracer.traceparent(of: batch?.context ?? run.context)
   }
 
@@ -97,27 +96,34 @@ final class BatchSpans: Sendable {
   }
 
   private func begin(_ number: Int, at date: Timestamp) -> Batch {
-    var batch = Batch(number: number, start: date)
-    // Otherwise the tracer is not Baton's: it would send what it begins.
-    if run is any DiscardableSpan { batch.span = startSpan(from: date) as? any DiscardableSpan }
-    if let span = batch.span { box.open(span) }
-    return batch
+    // Otherwise the tracer is not Baton's, and what it begins could not be discarded.
+    if run is any DiscardableSpan { box.open { [self] in startSpan(from: date) } }
+    return Batch(number: number, start: date)
   }
 
   /// One that has a child already began earlier.
   private func restart(_ open: inout Batch?, at date: Timestamp) {
-    guard let batch = open else { return }
-    if batch.span == nil { open?.start = date }
-    if batch.span?.discard() == true { open = begin(batch.number, at: date) }
+    guard let batch = take(&open) else { return }
+    guard let span = batch.span, !discard(span) else {
+      open = begin(batch.number, at: date)
+      return
+    }
+    open = batch
+    box.open { span }
   }
 
   private func take(_ open: inout Batch?) -> Batch? {
-    box.close()
-    return open.take()
+    let span = box.close()
+    guard var batch = open.take() else { return nil }
+    batch.span = span ?? batch.span
+    return batch
   }
 
+  /// False if something refers to it.
+  private func discard(_ span: any Tracing.Span) -> Bool { (span as? any DiscardableSpan)?.discard() ?? false }
+
   private func drop(_ batch: Batch?, at date: Timestamp) {
-    if batch?.span?.discard() == false { send(batch, .parent, at: date, nil) }
+    if let span = batch?.span, !discard(span) { send(batch, .parent, at: date, nil) }
   }
 
   private func send(_ batch: Batch?, _ reason: BatchSampler.Reason, at date: Timestamp, _ end: RunEnd?) {

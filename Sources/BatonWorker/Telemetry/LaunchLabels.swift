@@ -10,16 +10,15 @@ struct LaunchLabels: Sendable {
   private let request: Int64
   private let launch: Int64
   private let host: String
-  let runName: String
-  let batchName: String
+
+  var runName: String { Names.Span.run.name(of: definition) }
+  var batchName: String { Names.Span.batch.name(of: definition) }
 
   init(_ assignment: Assignment, _ definition: Definition, host: HostName) {
     self.definition = definition.pattern.rawValue
     identifier = assignment.identifier.rawValue
     (request, launch) = (Int64(assignment.requestNumber), Int64(assignment.launch.number))
     self.host = host.rawValue
-    runName = Names.Span.run.name(of: self.definition)
-    batchName = Names.Span.batch.name(of: self.definition)
   }
 
   func add(to attributes: inout SpanAttributes) {

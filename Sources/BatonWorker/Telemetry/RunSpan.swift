@@ -13,24 +13,23 @@ struct RunSpan: Sendable {
   /// Nil if nothing is recorded.
   let batches: BatchSpans?
   private let span: any Tracing.Span
+  private let labels: LaunchLabels
+  private let kind: JobKind
+  private let firstBatch: Int
   private let clocks: WorkerClocks
 
   init(
     _ assignment: Assignment, _ definition: Definition, host: HostName, sampling: BatchSampling, clocks: WorkerClocks,
     tracer: any Tracer = InstrumentationSystem.tracer
   ) {
-    let labels = LaunchLabels(assignment, definition, host: host)
+    labels = LaunchLabels(assignment, definition, host: host)
+    (kind, firstBatch) = (definition.kind, assignment.progress.batches)
     let parent = tracer.context(of: assignment)
     span = tracer.startSpan(labels.runName, context: parent, ofKind: .internal, at: clocks.date().forTracer)
     self.clocks = clocks
     guard span.isRecording else {
       (batches, context) = (nil, span.context)
       return
-    }
-    span.updateAttributes { attributes in
-      labels.add(to: &attributes)
-      attributes.set(Names.Attribute.kind, value: .string(definition.kind.rawValue))
-      attributes.set(Names.Attribute.firstBatch, value: .int64(Int64(assignment.progress.batches)))
     }
     let sampler = BatchSampler(
       sampling, seed: TraceID(of: assignment.trace).low, firstBatch: assignment.progress.batches,
@@ -49,7 +48,11 @@ struct RunSpan: Sendable {
     guard let batches else { return span.end() }
     batches.end(end)
     let time = clocks.date().forTracer
+    // All at once: each change of a span's attributes copies them.
     span.updateAttributes { attributes in
+      labels.add(to: &attributes)
+      attributes.set(Names.Attribute.kind, value: .string(kind.rawValue))
+      attributes.set(Names.Attribute.firstBatch, value: .int64(Int64(firstBatch)))
       attributes.set(Names.Attribute.batches, value: .int64(Int64(batches.committed)))
       attributes.set(Names.Attribute.launchOutcome, value: .string(end.outcome.code))
     }

@@ -5,6 +5,10 @@
 /// Returns 0, or an errno; ENOSYS where the system has no such thing (macOS).
 int baton_become_subreaper(void);
 
+/// A pipe whose ends never block and are closed on exec; from its first moment on where the system can do that (Linux).
+/// Returns 0, or an errno.
+int baton_pipe(int *reading, int *writing);
+
 /// What a path names, by baton_file_kind. Here in C, because Swift's view of `struct stat` depends on which modules are
 /// loaded (member import visibility).
 #define BATON_OTHER 0

@@ -17,6 +17,14 @@ import UnixSignals
   import Foundation
 #endif
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
 /// Real coordinators: over gRPC, and in this process.
 struct LiveBackend: Backend {
   let environment: [String: String]
@@ -101,7 +109,11 @@ struct LiveBackend: Backend {
     telemetry.bootstrap()
     let (store, coordinator) = try telemetry.coordinator(
       folder: setup.dataFolder, setup.settings, setup.limits, logger: logger)
-    let server = try setup.server(for: coordinator, metrics: telemetry.reader, logger: logger)
+    var server = try setup.server(for: coordinator, metrics: telemetry.reader, logger: logger)
+    server.onDiskFailure = { error in
+      StandardError.say("baton: \(error.message)")
+      _exit(ExitStatus.unavailable.rawValue)
+    }
     try await coordinator.restore()
     try await Self.serve(telemetry.services + [server], setup.logLevel)
     try await store.close()

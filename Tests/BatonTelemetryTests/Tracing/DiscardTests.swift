@@ -22,7 +22,7 @@ import Tracing
 
   private func open(_ name: String) -> BatonSpan {
     let batch = tracer.startSpan(name, context: context)
-    box.open(batch)
+    box.open { batch }
     return batch
   }
 
@@ -120,9 +120,22 @@ import Tracing
     #expect(sink.spans.count { $0.name == "child" } == 200)
   }
 
+  @Test func `a batch that nothing refers to needs no span, and one that something refers to is made once`() {
+    let run = run
+    box.open { [tracer] in tracer.startSpan("unmade", context: run.context) }
+    let unmade = box.close()
+    #expect(unmade == nil)
+    box.open { [tracer] in tracer.startSpan("made", context: run.context) }
+    for name in ["a", "b"] { tracer.startSpan(name, context: context).end() }
+    let batch = box.close()
+    batch?.end()
+    #expect(sink.names == ["a", "b", "made"])
+    #expect(Set(["a", "b"].map { sink[$0]?.parent }) == [batch?.context.spanContext?.span])
+  }
+
   @Test func `a foreign span is simply ended`() {
     let span = NoOpTracer().startSpan("a", context: .topLevel)
-    box.open(span)
+    box.open { span }
     span.discardOrEnd()
     tracer.startSpan("b", context: context).end()
     #expect(sink["b"]?.parent == run.context.spanContext?.span)

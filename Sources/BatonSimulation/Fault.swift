@@ -1,0 +1,108 @@
+import BatonModel
+
+/// Something that goes wrong, or that an operator does, at a time.
+package struct Fault: Sendable {
+  var at: Duration
+  var kind: Kind
+
+  enum Kind: Sendable {
+    case crashCoordinator(CrashPoint, downFor: Duration, reboots: Bool)
+    /// Stopped and continued, as by SIGSTOP.
+    case pauseCoordinator(Duration)
+    case killWorker(Int, word: SupervisorsWord, backAfter: Duration, losesPower: Bool)
+    case pauseWorker(Int, Duration)
+    /// A graceful end, and a new start.
+    case restartWorker(Int, backAfter: Duration)
+    /// What is on its way is lost. Either side notices when it does.
+    case loseConnection(Int, workerNotices: Duration, coordinatorNotices: Duration)
+    case partition(Int, Direction, Duration)
+    case slowNetwork(Int, Duration)
+    case slowStore(Duration)
+    /// Of the coordinator's wall clock, for good until everything is calm.
+    case stepClock(Duration)
+    case loseCondition(Int, Condition, Duration)
+    case cancel(JobIdentifier)
+    case evict(IdentifierPattern, Int, Duration)
+    case pauseFleet(Duration)
+    case drainHost(Int, Duration)
+    case simulateLaunch(JobIdentifier)
+    case simulateExpiry(JobIdentifier)
+    case simulateConditions(Int, Duration)
+    /// The same definition with another title: another one to the store.
+    case applyAgain(Int)
+    case retryFailed
+  }
+
+  enum CrashPoint: CaseIterable, Sendable { case now, beforeCommit, betweenCommitAndAnswer }
+  enum SupervisorsWord: CaseIterable, Sendable { case none, blameless, loss }
+  enum Direction: CaseIterable, Sendable { case both, up, down }
+  enum Condition: CaseIterable, Sendable { case power, network, idle, temperature, gpu, owner }
+
+  /// Not a fault, but what people do all day.
+  var isOperators: Bool {
+    switch kind {
+    case .cancel, .evict, .pauseFleet, .drainHost, .simulateLaunch, .simulateExpiry, .simulateConditions, .applyAgain,
+      .retryFailed:
+      true
+    case .crashCoordinator, .pauseCoordinator, .killWorker, .pauseWorker, .restartWorker, .loseConnection, .partition,
+      .slowNetwork, .slowStore, .stepClock, .loseCondition:
+      false
+    }
+  }
+}
+
+extension Schedule {
+  mutating func addFault(_ draw: inout Draw) {
+    let at = draw.milliseconds(500...Int(calmAt.inSeconds * 950))
+    faults.append(Fault(at: at, kind: draw.chance(70) ? damage(&draw) : operation(&draw)))
+  }
+
+  private func damage(_ draw: inout Draw) -> Fault.Kind {
+    let host = draw.number(0...hosts.count - 1)
+    switch draw.number(0...19) {
+    case 0...3:
+      return .crashCoordinator(
+        draw.one(of: Fault.CrashPoint.allCases), downFor: draw.milliseconds(10...12_000), reboots: draw.chance(15))
+    case 4: return .pauseCoordinator(draw.milliseconds(100...25_000))
+    case 5...7:
+      return .killWorker(
+        host, word: draw.one(of: Fault.SupervisorsWord.allCases), backAfter: draw.milliseconds(50...20_000),
+        losesPower: draw.chance(25))
+    case 8, 9: return .pauseWorker(host, draw.milliseconds(500...40_000))
+    case 10: return .restartWorker(host, backAfter: draw.milliseconds(50...5_000))
+    case 11...13:
+      return .loseConnection(
+        host, workerNotices: draw.milliseconds(draw.one(of: [0...100, 0...20_000])),
+        coordinatorNotices: draw.milliseconds(draw.one(of: [0...100, 0...60_000])))
+    case 14, 15: return .partition(host, draw.one(of: Fault.Direction.allCases), draw.milliseconds(200...30_000))
+    case 16: return .slowNetwork(host, draw.milliseconds(1_000...20_000))
+    case 17: return .slowStore(draw.milliseconds(1_000...10_000))
+    case 18: return .stepClock(Self.step(&draw))
+    default: return .loseCondition(host, draw.one(of: Fault.Condition.allCases), draw.milliseconds(500...30_000))
+    }
+  }
+
+  /// Seconds to years, both ways.
+  private static func step(_ draw: inout Draw) -> Duration {
+    .seconds(draw.one(of: [1, 30, 3_600, 86_400, 30 * 86_400, 3_650 * 86_400]) * draw.one(of: [-1, 1]))
+  }
+
+  private func operation(_ draw: inout Draw) -> Fault.Kind {
+    let host = draw.number(0...hosts.count - 1)
+    let identifier = draw.one(of: requests).identifier
+    let lasting = draw.milliseconds(1_000...25_000)
+    switch draw.number(0...11) {
+    case 0...2: return .cancel(identifier)
+    case 3, 4:
+      let pattern = definition(for: identifier)?.pattern ?? IdentifierPattern(identifier)
+      return .evict(draw.chance(50) ? pattern : IdentifierPattern(identifier), host, lasting)
+    case 5: return .pauseFleet(lasting)
+    case 6: return .drainHost(host, lasting)
+    case 7: return .simulateLaunch(identifier)
+    case 8: return .simulateExpiry(identifier)
+    case 9: return .simulateConditions(host, lasting)
+    case 10: return .applyAgain(draw.number(0...definitions.count - 1))
+    default: return .retryFailed
+    }
+  }
+}

@@ -1,0 +1,217 @@
+import BatonModel
+import BatonStore
+
+/// Launches as the store starts and ends them.
+extension Journal {
+  /// The store has committed the start of a launch.
+  func started(_ assignment: Assignment, on host: HostName, _ incarnation: Incarnation, at now: Moment) throws {
+    let launch = assignment.launch
+    var request =
+      try requests[launch.request] ?? Request(identifier: assignment.identifier, definition: definition(of: assignment))
+    try expect(
+      request.open == nil, .twoLaunches, "\(launch) started while \(request.open.map { "\($0)" } ?? "none") is live")
+    try expect(
+      launch.number == request.launches + 1, .twoLaunches, "\(launch) follows launch \(request.launches) of it")
+    let isOver = request.hasEnded || cancelledWaiting.contains(launch.request)
+    try expect(!isOver, .completion, "\(launch) started, and its request has ended")
+    try expect(!request.reachedEnd, .completion, "\(launch) started, and nothing was left to do")
+    try checkProgress(of: assignment, request)
+    try checkTime(of: assignment, request, at: now)
+    try expect(
+      spanIDs.insert(assignment.trace.spanID).inserted, .span,
+      "\(launch) has the span id of another launch")
+    request.launches += 1
+    request.open = launch
+    requests[launch.request] = request
+    launches[launch] = Launch(
+      host: host, incarnation: incarnation, gpus: assignment.gpus, spanID: assignment.trace.spanID,
+      isSimulated: assignment.isSimulated, startedSteady: now.steady, firstBatch: assignment.progress.batches)
+    open[host, default: []].insert(launch)
+    try checkRoom(for: launch, request.definition)
+  }
+
+  private func definition(of assignment: Assignment) throws -> Definition {
+    guard let definition = schedule.definition(for: assignment.identifier) else {
+      throw violation(.crash, "nobody defined \(assignment.identifier)")
+    }
+    return definition
+  }
+
+  /// It goes on exactly where the last commit left the request.
+  func checkProgress(of assignment: Assignment, _ request: Request) throws {
+    let progress = assignment.progress
+    try expect(
+      progress.batches == request.committed, .checkpointLost,
+      "\(assignment.launch) starts at batch \(progress.batches); \(request.committed) are committed")
+    let cursor = Checkpoint.cursor(of: assignment.launch.request, after: progress.batches)
+    try expect(
+      progress.batches == 0 || progress.cursor == cursor, .checkpointLost,
+      "\(assignment.launch) starts with cursor \(progress.cursor ?? []) after \(progress.batches) batches")
+  }
+
+  private func checkTime(of assignment: Assignment, _ request: Request, at now: Moment) throws {
+    let launch = assignment.launch
+    if let rest = request.restsUntil, !assignment.isSimulated {
+      try expect(hasCome(rest, at: now), .time, "\(launch) starts before its backoff ends")
+    }
+    guard launch.number == 1 else { return }
+    if !assignment.isSimulated, let (plan, submitted) = acceptedAt[launch.request] {
+      try checkWish(plan, submitted, request.definition, launch, at: now)
+    }
+    if request.definition.kind == .refresh, !request.definition.allowFrequent, !assignment.isSimulated {
+      let isUrgent = acceptedAt[launch.request]?.plan.poke == .immediate
+      if !isUrgent, let last = lastFirstLaunch[assignment.identifier] {
+        try expect(
+          hasCome(last, at: now) || hadImmediatePoke(assignment.identifier), .time,
+          "first launches of \(assignment.identifier) are not spaced")
+      }
+    }
+    lastFirstLaunch[assignment.identifier] = Moments(
+      steady: now.steady + Definition.refreshSpacing, elapsed: self.now + Definition.refreshSpacing)
+  }
+
+  /// Pokes that join a request mark it, whoever came last.
+  private func hadImmediatePoke(_ identifier: JobIdentifier) -> Bool {
+    schedule.requests.contains { $0.identifier == identifier && $0.poke == .immediate }
+  }
+
+  /// By the steady clock; or in truth, where a reboot has set that back.
+  private func hasCome(_ end: Moments, at now: Moment) -> Bool { now.steady >= end.steady || self.now >= end.elapsed }
+
+  private func checkWish(
+    _ plan: Schedule.RequestPlan, _ submitted: Moments, _ definition: Definition, _ launch: LaunchKey, at now: Moment
+  ) throws {
+    guard definition.kind != .continued, plan.poke == nil else { return }
+    switch plan.earliest {
+    case .after(let delay):
+      let end = Moments(steady: submitted.steady + delay, elapsed: submitted.elapsed + delay)
+      try expect(hasCome(end, at: now), .time, "\(launch) starts before its delay is over")
+    case .date(let offset):
+      try expect(now.date >= Self.epoch + offset, .time, "\(launch) starts before its date")
+    case nil: break
+    }
+  }
+
+  /// What the wall clock shows at the beginning.
+  static let epoch = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
+
+  private func checkRoom(for launch: LaunchKey, _ definition: Definition) throws {
+    guard let log = launches[launch], let plan = schedule.hosts.first(where: { $0.name == log.host }) else { return }
+    let others = open[log.host, default: []].filter { $0 != launch }
+    let slots = others.reduce(definition.requirements.slots) { $0 + self.slots(of: $1) }
+    try expect(
+      slots <= plan.capabilities.slots, .capacity,
+      "\(slots) of \(plan.capabilities.slots) slots of \(log.host) are used")
+    // Whoever is through and only waits for its ending to be stored uses none any more.
+    let used = Set(others.flatMap { launches[$0]?.said == nil ? launches[$0]?.gpus ?? [] : [] })
+    try expect(
+      used.isDisjoint(with: log.gpus), .capacity, "\(launch) shares a GPU of \(log.host) with one of \(others.sorted())"
+    )
+    if let gpu = definition.requirements.gpu {
+      let all = plan.conditions.gpus.value ?? []
+      let isRight =
+        log.gpus.count == gpu.count && Set(log.gpus).count == gpu.count
+        && log.gpus.allSatisfy { all.indices.contains($0) && all[$0].memoryBytes >= gpu.memoryBytes ?? 0 }
+      try expect(isRight, .capacity, "\(launch) got GPUs \(log.gpus) of \(log.host)")
+    }
+    guard let limit = definition.maxRunning, !log.isSimulated else { return }
+    let running = open.values.reduce(0) { sum, launches in
+      sum + launches.count { isCounted($0, as: definition.pattern) }
+    }
+    try expect(running <= limit, .capacity, "\(running) launches of \(definition.pattern) run, \(limit) may")
+  }
+
+  private func slots(of launch: LaunchKey) -> Int { requests[launch.request]?.definition.requirements.slots ?? 1 }
+
+  /// What `baton simulate launch` started runs whatever `maxRunning` says.
+  private func isCounted(_ launch: LaunchKey, as pattern: IdentifierPattern) -> Bool {
+    guard let log = launches[launch], log.outcome == nil, !log.isSimulated else { return false }
+    return requests[launch.request]?.definition.pattern == pattern
+  }
+
+  /// A worker that hears everything runs it.
+  func checkStillWanted(_ launch: LaunchKey, since ago: Duration) throws {
+    guard let log = launches[launch], let request = requests[launch.request] else { return }
+    if let asked = log.asked, asked.at <= ago {
+      throw violation(.expiry, "\(launch) was asked to stop (\(asked.reason.code)), and its worker does not know")
+    }
+    if let endedAt = log.endedAt, endedAt <= ago { throw violation(.expiry, "\(launch) has ended, and runs on") }
+    for wish in wishes where wish.since <= ago && wish.concerns(log.host, request.identifier) {
+      throw violation(.expiry, "\(launch) runs on against an operator's word: \(wish.text)")
+    }
+  }
+
+  // MARK: Endings
+
+  /// A handler is through with a launch; what it says later does not count.
+  func said(_ outcome: LaunchOutcome, of launch: LaunchKey) {
+    if launches[launch]?.said == nil { launches[launch]?.said = outcome }
+  }
+
+  /// The store knows that a launch was asked to stop; the first reason stays.
+  func noted(_ reason: ExpiryReason, of launch: LaunchKey) {
+    guard let log = launches[launch], log.outcome == nil, log.asked == nil else { return }
+    launches[launch]?.asked = (reason, now)
+  }
+
+  /// The store has closed a launch, or says what it did before.
+  func ended(_ answer: EndingAnswer, as outcome: LaunchOutcome, at now: Moment) throws {
+    let launch = answer.launch
+    guard var request = requests[launch.request], let log = launches[launch] else { return }
+    guard answer.wasLive else {
+      return try expect(request.open != launch, .outcome, "\(launch) is live, and could not be ended")
+    }
+    try expect(request.open == launch && log.outcome == nil, .outcome, "\(launch) ended twice")
+    launches[launch]?.outcome = answer.launched?.outcome ?? outcome
+    launches[launch]?.endedAt = self.now
+    open[log.host]?.remove(launch)
+    request.open = nil
+    request.hasEnded = answer.state.isEnded
+    if request.reachedEnd {
+      try expect(answer.state == .succeeded, .completion, "\(launch) ended, all was done, and it is \(answer.state)")
+    }
+    if stopping.contains(launch.request) {
+      try expect(answer.state.isEnded, .outcome, "\(launch) was cancelled, and its request is \(answer.state)")
+    }
+    if answer.state == .succeeded {
+      let isDone = request.reachedEnd || outcome == .finished
+      try expect(isDone, .outcome, "\(launch) ended \(outcome.text), and the request succeeded")
+      let total = schedule.batches[request.identifier, default: 1]
+      try expect(
+        request.committed == total, .batches,
+        "\(launch.request) succeeded after \(request.committed) of \(total) batches")
+    }
+    rest(&request, after: outcome, committed: request.committed > log.firstBatch, at: now)
+    requests[launch.request] = request
+  }
+
+  /// The least that the next launch has to wait.
+  private func rest(_ request: inout Request, after outcome: LaunchOutcome, committed: Bool, at now: Moment) {
+    request.restsUntil = nil
+    guard case .failed = outcome, !request.hasEnded else { return }
+    request.failures += 1
+    let backoff = request.definition.retry.backoff.doubled(request.failures - 1)
+    request.restsUntil = Moments(steady: now.steady + backoff, elapsed: self.now + backoff)
+  }
+
+  /// The store has committed that somebody cancelled it.
+  func cancelled(_ cancellation: Cancellation) throws {
+    switch cancellation {
+    case .ended(let request, _, _):
+      try expect(requests[request]?.open == nil, .outcome, "\(request) was cancelled as waiting, and runs")
+      requests[request]?.hasEnded = true
+      cancelledWaiting.insert(request)
+    case .stopping(let launch, _, _, _):
+      try expect(requests[launch.request]?.open == launch, .outcome, "\(launch) was cancelled, and does not run")
+      stopping.insert(launch.request)
+      noted(.cancelled(by: "operator"), of: launch)
+    }
+  }
+
+  /// An operator wants it tried again.
+  func retried(_ request: RequestID) {
+    requests[request]?.hasEnded = false
+    requests[request]?.failures = 0
+    requests[request]?.restsUntil = nil
+  }
+}

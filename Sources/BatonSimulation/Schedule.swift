@@ -1,0 +1,160 @@
+import BatonModel
+
+/// Everything that is going to happen to a fleet from outside: data, so that it can be printed and made smaller.
+package struct Schedule: Sendable {
+  package var seed: UInt64
+  var leaseTerm: Duration
+  /// How often processes look at their clocks.
+  var tickInterval: Duration
+  var hosts: [HostPlan]
+  var definitions: [Definition]
+  package var requests: [RequestPlan]
+  package var faults: [Fault]
+  /// From here on nothing goes wrong any more, and everything has to come to its end.
+  var calmAt: Duration
+
+  struct HostPlan: Sendable {
+    var name: HostName
+    var capabilities: Capabilities
+    var conditions: Conditions
+    /// Where its monotonic clock began: no two machines agree.
+    var clockOffset: Duration
+  }
+
+  /// A client that submits once, and again with the same id until it has an answer.
+  package struct RequestPlan: Sendable {
+    var at: Duration
+    var id: String
+    var identifier: JobIdentifier
+    var earliest: Earliest?
+    var priority: Priority?
+    var poke: PokePriority?
+    var isSampled: Bool
+
+    enum Earliest: Hashable, Sendable {
+      case after(Duration)
+      /// On the wall clock, so long after the beginning.
+      case date(Duration)
+    }
+  }
+
+  /// How many batches the work of each identifier has.
+  var batches: [JobIdentifier: Int]
+  /// Identifiers whose handlers fail at a batch, whoever runs them.
+  var permanentFailures: [JobIdentifier: Int]
+
+  /// Batches that have to run if nothing is cancelled or replaced.
+  package var plannedBatches: Int { requests.reduce(0) { $0 + batches[$1.identifier, default: 1] } }
+
+  package var hostCount: Int { hosts.count }
+
+  /// Without what operators do.
+  package var damageCount: Int { faults.count { !$0.isOperators } }
+
+  func definition(for identifier: JobIdentifier) -> Definition? { definitions.first { $0.pattern.matches(identifier) } }
+}
+
+extension Schedule {
+  /// At least 3 workers, 20 requests, 200 batches and 10 faults.
+  package init(seed: UInt64) {
+    var draw = Draw(seed: seed)
+    self.seed = seed
+    leaseTerm = .seconds(draw.one(of: [4, 6, 10, 15]))
+    tickInterval = .milliseconds(draw.one(of: [300, 500, 700]))
+    (batches, permanentFailures, requests, faults) = ([:], [:], [], [])
+    hosts = (0..<draw.one(of: [3, 3, 4])).map { HostPlan(number: $0, &draw) }
+    definitions = Self.definitions(&draw)
+    calmAt = .seconds(draw.one(of: [40, 60, 80]))
+    let count = draw.number(20...24)
+    while requests.count < count || plannedBatches < 200 { addRequest(&draw) }
+    let faultCount = draw.number(10...16)
+    while faults.count(where: { !$0.isOperators }) < faultCount { addFault(&draw) }
+    faults.sort { $0.at < $1.at }
+  }
+
+  private mutating func addRequest(_ draw: inout Draw) {
+    let definition = draw.one(of: definitions + definitions.filter { $0.budget == .seconds(600) })
+    let isKnown = draw.chance(12)
+    let known = requests.map(\.identifier).filter { definition.pattern.matches($0) }
+    let identifier =
+      definition.pattern.literal ?? (isKnown ? known.first : nil)
+      ?? JobIdentifier(trusted: definition.pattern.rawValue.dropLast(1) + "n\(requests.count)")
+    if batches[identifier] == nil { addWork(of: identifier, definition, &draw) }
+    // Some come at the same moment as others.
+    let at = draw.chance(30) ? requests.last?.at : nil
+    var request = RequestPlan(
+      at: at ?? draw.milliseconds(0...Int(calmAt.inSeconds * 700)), id: "submission-\(requests.count)",
+      identifier: identifier, isSampled: draw.chance(80))
+    switch draw.number(0...19) {
+    case 0, 1: request.earliest = .after(draw.milliseconds(500...40_000))
+    case 2, 3: request.earliest = .date(draw.milliseconds(0...100_000))
+    case 4, 5: request.priority = draw.one(of: Priority.allCases)
+    case 6, 7: request.poke = draw.one(of: PokePriority.allCases)
+    default: break
+    }
+    requests.append(request)
+  }
+
+  private mutating func addWork(of identifier: JobIdentifier, _ definition: Definition, _ draw: inout Draw) {
+    if let items = definition.work?.items?.computedCount, let size = definition.work?.batchSize {
+      batches[identifier] = (items + size - 1) / size
+    } else {
+      batches[identifier] = definition.kind == .refresh ? draw.number(1...3) : draw.number(4...22)
+    }
+    if draw.chance(4) { permanentFailures[identifier] = draw.number(0...batches[identifier, default: 1]) }
+  }
+
+  private static func definitions(_ draw: inout Draw) -> [Definition] {
+    var ranged = Definition(pattern: "range.*", kind: .processing, retry: 3)
+    ranged.work = Work(command: ["range"], items: .range(1...Int64(draw.number(6...40))), batchSize: draw.number(1...3))
+    ranged.maxRunning = draw.one(of: [1, 2, 3, nil])
+    var listed = Definition(pattern: "lines.*", kind: .processing, retry: 2)
+    listed.work = Work(command: ["lines"], items: .lines("items"), batchSize: draw.number(1...3))
+    listed.requirements.requiresIdle = draw.chance(50)
+    var trained = Definition(pattern: "train.*", kind: .continued, retry: 1)
+    trained.requirements.gpu = GPURequirement(count: draw.number(1...2), memoryBytes: 8 << 30)
+    var large = Definition(pattern: "large.*", kind: .processing, retry: 3)
+    large.requirements.slots = 2
+    large.requirements.externalPower = true
+    large.budget = draw.one(of: [.seconds(20), .seconds(600)])
+    var looked = Definition(pattern: "look", kind: .refresh, retry: 1)
+    looked.repeatEvery = .seconds(draw.one(of: [25, 40]))
+    looked.allowFrequent = true
+    var synced = Definition(pattern: "sync.*", kind: .refresh, retry: 2)
+    synced.requirements.network = .unmetered
+    synced.allowFrequent = draw.chance(75)
+    synced.pokeSpacing = .seconds(20)
+    var urgent = Definition(pattern: "now.*", kind: .continued, retry: 2)
+    urgent.strategy = draw.one(of: [.fail, .queue])
+    return [ranged, listed, trained, large, looked, synced, urgent]
+  }
+}
+
+extension Definition {
+  fileprivate init(pattern: String, kind: JobKind, retry limit: Int) {
+    self.init(pattern: IdentifierPattern(trusted: pattern), kind: kind)
+    requirements.requiresIdle = false
+    retry = RetryRule(limit: limit, backoff: .seconds(2))
+  }
+}
+
+extension Schedule.HostPlan {
+  /// The first two hosts can run everything, so that everything can end.
+  fileprivate init(number: Int, _ draw: inout Draw) {
+    name = HostName("host-\(number)")
+    let handlers = ["train.*", "large.*", "look", "sync.*", "now.*"].map { IdentifierPattern(trusted: $0) }
+    let isAble = number < 2
+    capabilities = Capabilities(
+      slots: isAble ? draw.number(2...4) : draw.number(1...3),
+      kinds: isAble || draw.chance(80) ? Set(JobKind.allCases) : [.processing],
+      handlers: isAble ? handlers : handlers.filter { _ in draw.chance(70) })
+    conditions = Conditions.assumed
+    conditions.isIdle = Reading(true, source: "probe")
+    let count = isAble ? 2 : draw.number(0...3)
+    conditions.gpus = Reading(
+      (0..<count).map {
+        GPU(id: "gpu-\($0)", name: "GPU", memoryBytes: isAble || draw.chance(50) ? 16 << 30 : 4 << 30)
+      }, source: "probe")
+    clockOffset = .seconds(draw.number(0...1_000_000))
+  }
+}

@@ -1,0 +1,203 @@
+import BatonModel
+import BatonWorker
+
+/// One launch's handler: batch after batch, each committed before the next, and its own idea of what an expiry means.
+final class SimulatedHandler {
+  /// When it asked what was not answered yet.
+  private(set) var askedAt: Instant?
+
+  private enum Phase: Equatable {
+    case idle
+    case running
+    /// Waits for the coordinator's answer about items.
+    case asking
+    /// Waits for a commit.
+    case committing
+    case over
+  }
+
+  private enum Manner: Equatable {
+    case usual
+    /// Takes no notice when it is asked to stop.
+    case ignoresExpiry
+    /// Fails after so many batches of this launch.
+    case fails(Int)
+  }
+
+  private let launch: LaunchKey
+  private let identifier: JobIdentifier
+  private let definition: Definition
+  private unowned let worker: SimulatedWorker
+  private var phase = Phase.idle {
+    didSet { askedAt = isAsking ? world.now : nil }
+  }
+  private var batches: Int
+  private let first: Int
+  private var frozen: Int?
+  /// Items of lists that are at hand, or on their way to the store.
+  private var listed = 0
+  private var isExpiring = false
+  private let manner: Manner
+  private var draw: Draw
+  private let pace: ClosedRange<Int>
+
+  private var world: World { worker.world }
+  private var isCommand: Bool { definition.work != nil }
+  private var total: Int { world.schedule.batches[identifier, default: 1] }
+  private var batchSize: Int { definition.work?.batchSize ?? 1 }
+  var isAsking: Bool { phase == .asking || phase == .committing }
+
+  init(_ assignment: Assignment, _ definition: Definition, _ worker: SimulatedWorker) {
+    launch = assignment.launch
+    identifier = assignment.identifier
+    (self.definition, self.worker) = (definition, worker)
+    batches = assignment.progress.batches
+    first = batches
+    frozen = assignment.frozenItems
+    let stream = UInt64(bitPattern: launch.request.rawValue) &* 1_000 &+ UInt64(launch.number)
+    draw = Draw(seed: worker.world.schedule.seed, stream: (1 << 40) + stream)
+    pace = definition.kind == .refresh ? 50...1_500 : 100...2_000
+    switch worker.world.isCalm ? 99 : draw.number(0...29) {
+    case 0, 1: manner = .ignoresExpiry
+    case 2, 3: manner = .fails(draw.number(0...5))
+    default: manner = .usual
+    }
+  }
+
+  /// The next thing to do: freeze items, fetch them, run a batch, or end.
+  func goOn() throws {
+    guard phase == .idle, worker.handlers[launch] === self else { return }
+    if isExpiring, manner != .ignoresExpiry { return try end(isCommand ? .lost : .failed("cancelled")) }
+    if definition.work?.items?.needsExpansion == true {
+      if frozen == nil { return try freeze() }
+      if listed < min((batches + 1) * batchSize, total * batchSize) { return try fetch() }
+    }
+    if batches >= total { return try end(.finished) }
+    try run()
+  }
+
+  // MARK: Batches
+
+  private func run() throws {
+    phase = .running
+    world.note("\(worker.plan.name): \(launch) begins batch \(batches)")
+    try world.journal.began(batches, of: launch)
+    if case .fails(let count) = manner, batches - first >= count {
+      return afterBatch { try $0.end(.failed("it broke")) }
+    }
+    if !world.isCalm, world.schedule.permanentFailures[identifier] == batches {
+      return afterBatch { try $0.end(.failed("it is broken")) }
+    }
+    afterBatch { try $0.commit() }
+  }
+
+  private func afterBatch(_ body: @escaping (SimulatedHandler) throws -> Void) {
+    world.after(draw.milliseconds(pace), for: worker.owner) { [self] in
+      if phase == .running { try body(self) }
+    }
+  }
+
+  private func commit() throws {
+    phase = .committing
+    let after = batches + 1
+    let checkpoint = Checkpoint(
+      launch: launch, batch: batches, cursor: Checkpoint.cursor(of: launch.request, after: after),
+      completedUnits: Int64(after * batchSize), totalUnits: Int64(total * batchSize),
+      reachesEnd: isCommand && after == total)
+    try worker.decide { $0.checkpoint(launch, checkpoint) }
+    guard world.breakage == .runsAhead, phase == .committing, after < total else { return }
+    try world.journal.began(after, of: launch)
+  }
+
+  func committed(_ batch: Int) throws {
+    guard phase == .committing else { return }
+    try world.journal.told(batch, of: launch)
+    batches = batch + 1
+    answered()
+  }
+
+  // MARK: Items
+
+  /// Three to a page, so that there are several.
+  private static let pageSize = 7
+
+  private func freeze() throws {
+    phase = .asking
+    let end = min(listed + Self.pageSize, total * batchSize)
+    let items = (listed..<end).map { "item \($0)" }
+    let page = ItemPage(launch: launch, start: listed, items: items, isLast: end == total * batchSize)
+    listed = end
+    if page.isLast { (frozen, listed) = (end, batches * batchSize) }
+    try worker.decide { $0.freeze(page) }
+  }
+
+  private func fetch() throws {
+    phase = .asking
+    let start = max(listed, batches * batchSize)
+    let count = min(2 * batchSize, total * batchSize - start)
+    listed = start + count
+    try worker.decide { $0.wantItems(launch, start: start, count: count) }
+  }
+
+  func received(_ page: ItemPage) throws {
+    guard phase == .asking else { return }
+    let wanted = (page.start..<listed).map { "item \($0)" }
+    try world.journal.expect(
+      page.items == wanted, .message, "\(launch) was given \(page.items) where \(wanted) were asked for")
+    answered()
+  }
+
+  // MARK: Answers
+
+  /// The handler is another task than the one that takes the answer.
+  func answered() {
+    guard isAsking else { return }
+    phase = .idle
+    world.after(.microseconds(50), for: worker.owner) { [self] in try goOn() }
+  }
+
+  func refused() {
+    guard isAsking else { return }
+    phase = .idle
+    world.after(.microseconds(50), for: worker.owner) { [self] in
+      if phase == .idle { try end(.failed("refused")) }
+    }
+  }
+
+  // MARK: Expiry
+
+  func expire(in window: Duration) throws {
+    isExpiring = true
+    guard manner != .ignoresExpiry else { return }
+    // Commits are waited for, questions about items are not.
+    if phase == .asking {
+      phase = .idle
+      return world.after(.microseconds(50), for: worker.owner) { [self] in try goOn() }
+    }
+    // A command that still runs is ended before the deadline.
+    let margin = Duration.seconds(definition.kind == .refresh ? 2 : 5)
+    guard isCommand else { return }
+    world.after(window - margin, for: worker.owner) { [self] in
+      if phase == .running { try end(.lost) }
+    }
+  }
+
+  /// A command at its deadline.
+  func kill() throws {
+    guard phase != .over else { return }
+    try end(.lost, isGraceful: false)
+  }
+
+  private func end(_ outcome: LaunchOutcome, isGraceful: Bool = true) throws {
+    phase = .over
+    world.note("\(worker.plan.name): the handler of \(launch) is through, \(outcome.text)")
+    world.journal.said(outcome, of: launch)
+    let wasAsked = worker.core.launches[launch]?.expiry != nil
+    try worker.decide {
+      $0.handlerEnded(launch, outcome, isGraceful: isGraceful, errorType: outcome.code == "failed" ? "Error" : nil)
+    }
+    guard wasAsked, outcome != .finished, case .ended(let ending)? = worker.core.launches[launch]?.phase else { return }
+    let isExpired = if case .expired = ending.outcome { true } else { false }
+    try world.journal.expect(isExpired, .outcome, "\(launch) was asked to stop, and ended \(ending.outcome.text)")
+  }
+}

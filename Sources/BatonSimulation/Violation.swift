@@ -1,0 +1,32 @@
+import BatonModel
+
+/// A promise that was broken.
+package struct Violation: Error, Hashable, Sendable, CustomStringConvertible {
+  /// Which: a promise of the reliability page, or a word for what is checked besides. Shrinking keeps it the same.
+  package var rule: Rule
+  package var text: String
+  /// Virtual time since the beginning.
+  package var at: Duration
+
+  package enum Rule: String, Hashable, Sendable {
+    case submissionLost = "P1: an acknowledged submission is in the store, one per id"
+    case checkpointLost = "P2: an acknowledged checkpoint is neither lost nor taken back"
+    case supersededCommit = "P3: a superseded launch commits nothing"
+    case twoLaunches = "P4: one live launch per request"
+    case batches = "P5: one batch repeated per launch that ended early, none skipped"
+    case leaseByTime = "P7: a lease ends by the monotonic clock, after its worker's own has"
+    case time = "P7: nothing starts before its time"
+    case expiry = "P8: a launch that has to stop is asked to, and is over by its deadline"
+    case span = "P9: one span identity per launch, with its outcome"
+    case outcome = "every launch has one outcome, and it is the true one"
+    case completion = "a request whose last checkpoint landed completes at once"
+    case repeatedLaunch = "a worker starts no launch twice"
+    case capacity = "slots, GPUs and maxRunning are never exceeded"
+    case explain = "explain and the dispatcher agree"
+    case message = "a process says only what its peer can understand"
+    case liveness = "everything finishes once the faults have stopped"
+    case crash = "nothing is refused that has to work"
+  }
+
+  package var description: String { "\(rule.rawValue): \(text) (at \(at.inSeconds) s)" }
+}

@@ -1,0 +1,176 @@
+import BatonCoordinator
+import BatonModel
+import BatonStore
+import BatonWorker
+
+/// What is compared with the store and between explain and the dispatcher.
+extension World {
+  /// The dispatcher is copied before it decides, which costs: not every time.
+  func isObserving(_ coordinator: SimulatedCoordinator) -> Bool { coordinator.draw.chance(10) }
+
+  /// The first place of a round has no obstacle, by the list that `explain` prints; and whoever has none on some host
+  /// gets a place, unless others before it took what there was.
+  func checkExplanation(of reservations: [Dispatcher.Reservation], before: Dispatcher, after: Dispatcher) throws {
+    for reservation in reservations where !reservation.places.isEmpty {
+      guard let definition = before.definitions[reservation.requirementClass.definition] else { continue }
+      let (fleet, hosts) = before.obstacles(for: definition)
+      let own = hosts.first { $0.0 == reservation.host }?.1 ?? [.noHosts]
+      try journal.expect(
+        fleet.isEmpty && own.isEmpty, .explain,
+        "\(definition.pattern) gets a place on \(reservation.host) in spite of \((fleet + own).map(\.code))")
+    }
+  }
+
+  /// A request that is ready for long, and has no obstacle anywhere, would have started.
+  func checkReasons(_ unfinished: [RequestRecord]) throws {
+    guard let coordinator, coordinator.isReady else { return }
+    for record in unfinished {
+      if record.state == .scheduled {
+        try journal.expect(
+          record.waitsBecause != nil, .explain, "\(record.identifier) is scheduled and does not say what it waits for")
+      }
+      let key = record.id
+      guard record.state == .ready, let definition = coordinator.dispatcher.definitions[record.definition] else {
+        freeSince[key] = nil
+        continue
+      }
+      let (fleet, hosts) = coordinator.dispatcher.obstacles(for: definition, record.identifier)
+      // A host where launches give way is kept for whoever they give way to, which the obstacles do not say.
+      let isFree =
+        fleet.isEmpty
+        && hosts.contains { $0.1.isEmpty && coordinator.dispatcher.hosts[$0.0]?.isGivingWay == false }
+      guard isFree else {
+        freeSince[key] = nil
+        continue
+      }
+      let since = freeSince[key] ?? now
+      freeSince[key] = since
+      try journal.expect(
+        now - since < .seconds(10), .explain,
+        "\(record.identifier) is ready, nothing is in its way, and it does not start")
+    }
+  }
+
+  /// A lease that ends because its time is over: nobody heard of the worker for a whole term, and the worker's own lease
+  /// was over before.
+  func checkEndOfLease(_ host: HostName, _ incarnation: Incarnation) throws {
+    let heard = heard[host] ?? now
+    try journal.expect(
+      now - heard >= schedule.leaseTerm, .leaseByTime,
+      "\(host) lost its lease \((now - heard).inSeconds) s after it was heard of")
+    guard let worker = workers.first(where: { $0.plan.name == host }), worker.isAlive,
+      worker.core.incarnation == incarnation, case .held(let until, _, _) = worker.core.lease
+    else { return }
+    try journal.expect(
+      until <= worker.now, .leaseByTime,
+      "\(incarnation) lost its lease and believes to hold it for \((until - worker.now).inSeconds) s")
+  }
+
+  /// The store has committed the start of a launch.
+  func started(_ assignment: Assignment, on host: HostName, _ incarnation: Incarnation, at now: Moment) throws {
+    try journal.started(assignment, on: host, incarnation, at: now)
+    try checkChain(assignment)
+    if !isCalm, draw.chance(3) { cancelAtOnce(assignment.identifier) }
+  }
+
+  /// Somebody cancels what has just been claimed, perhaps before the dispatcher has heard of it.
+  private func cancelAtOnce(_ identifier: JobIdentifier) {
+    guard let coordinator else { return }
+    after(.milliseconds(1), for: coordinator.owner) { coordinator.cancel(.identifier(identifier)) }
+  }
+
+  // MARK: Submissions
+
+  func checkSubmissions() throws {
+    try store.transaction { verbs in
+      for (id, receipt) in journal.receipts {
+        let record = try verbs.request(receipt.request)
+        try journal.expect(
+          record?.number == receipt.number, .submissionLost,
+          "\(id) was acknowledged as request \(receipt.request), which is not there")
+      }
+    }
+  }
+
+  // MARK: The end
+
+  func audit() throws {
+    try checkSubmissions()
+    let (records, launches) = try store.transaction { verbs in
+      let records = try verbs.requests(RequestFilter(), after: nil, limit: 10_000)
+      return (records, try records.map { try verbs.launches(of: $0.id) })
+    }
+    for (record, launches) in zip(records, launches) { try audit(record, launches) }
+    try auditIdentities(records)
+    try auditSpans(launches.flatMap { $0 }, records)
+  }
+
+  private func audit(_ record: RequestRecord, _ launches: [LaunchRecord]) throws {
+    let log = journal.requests[record.id]
+    try journal.expect(record.state.isEnded, .liveness, "\(record.identifier) is \(record.state)")
+    try journal.expect(
+      launches.count == log?.launches ?? 0, .outcome,
+      "request \(record.id) has \(launches.count) launches, \(log?.launches ?? 0) were seen")
+    try journal.expect(
+      record.progress.batches == log?.committed ?? 0, .checkpointLost,
+      "request \(record.id) has \(record.progress.batches) batches, \(log?.committed ?? 0) were committed")
+    for launch in launches {
+      let seen = journal.launches[launch.launch]
+      try journal.expect(
+        launch.outcome == seen?.outcome?.code, .outcome,
+        "launch \(launch.launch) is \(launch.outcome ?? "open"), and ended \(seen?.outcome?.code ?? "never")")
+      try journal.expect(launch.spanID == seen?.spanID, .span, "launch \(launch.launch) has another span id")
+      if let asked = seen?.asked?.reason {
+        try journal.expect(
+          launch.expiringReason == asked, .outcome,
+          "launch \(launch.launch) was asked to stop for \(asked.code) first, and says \(launch.expiringReason?.code ?? "nothing")"
+        )
+      }
+      if launch.outcome == "finished" {
+        let isTrue = seen?.said == .finished || log?.reachedEnd == true
+        try journal.expect(
+          isTrue, .outcome, "launch \(launch.launch) is finished, and its handler said \(seen?.said?.code ?? "nothing")"
+        )
+      }
+    }
+  }
+
+  /// In calm: whoever was asked to stop is over in time, wherever it runs.
+  func checkExpiries() throws {
+    for launches in journal.open.values {
+      for launch in launches {
+        guard let asked = journal.launches[launch]?.asked,
+          let definition = journal.requests[launch.request]?.definition
+        else { continue }
+        let limit = asked.reason.closingWindow(of: definition) + schedule.leaseTerm * 2 + .seconds(15)
+        let since = max(asked.at, schedule.calmAt)
+        try journal.expect(
+          journal.now - since < limit, .expiry,
+          "\(launch) was asked to stop (\(asked.reason.code)) and runs on for \(limit.inSeconds) s")
+      }
+    }
+  }
+
+  /// In a chain there is always a next one once the last has started.
+  func checkChain(_ assignment: Assignment) throws {
+    guard assignment.launch.number == 1,
+      schedule.definition(for: assignment.identifier)?.repeatEvery != nil
+    else { return }
+    let next = try store.transaction { try $0.request(assignment.identifier, number: assignment.requestNumber + 1) }
+    try journal.expect(next != nil, .completion, "\(assignment.launch) of a chain started, and none follows it")
+  }
+
+  /// Every request was asked for, once.
+  private func auditIdentities(_ records: [RequestRecord]) throws {
+    let asked = Set(journal.receipts.values.map(\.request))
+    for record in records where schedule.definition(for: record.identifier)?.repeatEvery == nil {
+      try journal.expect(
+        asked.contains(record.id), .submissionLost,
+        "request \(record.id) of \(record.identifier) was asked for by nobody")
+    }
+  }
+}
+
+extension HostState {
+  fileprivate var isGivingWay: Bool { launches.values.contains { $0.expiring == .preempted } }
+}

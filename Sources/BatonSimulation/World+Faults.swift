@@ -1,0 +1,158 @@
+import BatonModel
+import BatonStore
+
+/// What goes wrong, and what operators do.
+extension World {
+  func perform(_ fault: Fault) throws {
+    note("fault: \(fault.kind)")
+    switch fault.kind {
+    case .crashCoordinator(let point, let downFor, let reboots):
+      guard coordinator != nil else { return }
+      crashPlan = (downFor, reboots)
+      if point == .now { try crashCoordinator() } else { crash = point }
+    case .pauseCoordinator(let duration): pause(coordinator?.owner, duration)
+    case .killWorker(let host, let word, let backAfter, let losesPower):
+      // The process may be stopped, and dies all the same.
+      workers[host].die(word: word, losesPower: losesPower, backAfter: backAfter)
+    case .pauseWorker(let host, let duration): pause(workers[host].isAlive ? workers[host].owner : nil, duration)
+    case .restartWorker(let host, _): after(.zero, for: workers[host].owner) { try self.workers[host].drain() }
+    case .loseConnection(let host, let workerNotices, let coordinatorNotices):
+      loseConnection(host, workerNotices, coordinatorNotices)
+    case .partition(let host, let direction, let duration):
+      network.cut(host, direction)
+      after(duration, for: .world) { self.network.heal(host, in: self) }
+    case .slowNetwork(let host, let duration):
+      network.isSlow[host] = true
+      after(duration, for: .world) {
+        self.network.isSlow[host] = false
+        self.settle()
+      }
+    case .slowStore(let duration):
+      isStoreSlow = true
+      after(duration, for: .world) {
+        self.isStoreSlow = false
+        self.settle()
+      }
+    case .stepClock(let step): clocks.error += step
+    case .loseCondition(let host, let condition, let duration):
+      try workers[host].change(Self.without(condition, workers[host].plan.conditions))
+      after(duration, for: .world) { try self.workers[host].change(self.workers[host].plan.conditions) }
+    case .cancel, .evict, .pauseFleet, .drainHost, .simulateLaunch, .simulateExpiry, .simulateConditions, .applyAgain,
+      .retryFailed:
+      try ask(fault.kind)
+    }
+  }
+
+  private func pause(_ owner: Owner?, _ duration: Duration) {
+    guard let owner, !isStopped(owner) else { return }
+    stop(owner)
+    after(duration, for: .world) { self.goOn(owner) }
+  }
+
+  private func loseConnection(_ host: Int, _ workerNotices: Duration, _ coordinatorNotices: Duration) {
+    guard let link = workers[host].link else { return }
+    link.isBroken = true
+    if draw.chance(25) { network.swallow(host) }
+    after(workerNotices, for: link.workerOwner) { try self.workers[host].closed(link) }
+    after(coordinatorNotices, for: link.owner) { try link.session?.upClosed() }
+  }
+
+  private static func without(_ condition: Fault.Condition, _ conditions: Conditions) -> Conditions {
+    var lost = conditions
+    switch condition {
+    case .power: lost.power.value = .battery
+    case .network: lost.network.value = .unavailable
+    case .idle: lost.isIdle.value = false
+    case .temperature: lost.thermal.value = .serious
+    case .gpu:
+      lost.gpus.value = lost.gpus.value?.map {
+        GPU(id: $0.id, name: $0.name, memoryBytes: $0.memoryBytes, isPresent: false)
+      }
+    case .owner: lost.owner = .paused(by: "owner", until: nil)
+    }
+    return lost
+  }
+
+  /// What an operator asks for is lost if nobody is there.
+  private func ask(_ kind: Fault.Kind) throws {
+    guard let coordinator, coordinator.isReady else { return }
+    after(.milliseconds(5), for: coordinator.owner) { [self] in
+      switch kind {
+      case .cancel(let identifier): coordinator.cancel(.identifier(identifier))
+      case .evict(let pattern, let host, let duration):
+        coordinator.setEvicted(pattern, from: schedule.hosts[host].name, true)
+        takeBack(after: duration) { $0.setEvicted(pattern, from: self.schedule.hosts[host].name, false) }
+      case .pauseFleet(let duration):
+        coordinator.setPaused(true)
+        takeBack(after: duration) { $0.setPaused(false) }
+      case .drainHost(let host, let duration):
+        coordinator.setDraining(schedule.hosts[host].name, true)
+        takeBack(after: duration) { $0.setDraining(self.schedule.hosts[host].name, false) }
+      case .simulateLaunch(let identifier): try record(identifier).map { try coordinator.simulateLaunch($0) }
+      case .simulateExpiry(let identifier): try record(identifier).map { try coordinator.simulateExpiry($0) }
+      case .simulateConditions(let host, let duration):
+        try coordinator.simulateConditions(
+          ConditionOverrides(power: .battery, network: .metered), on: schedule.hosts[host].name, lasting: duration)
+      case .applyAgain(let number):
+        var definition = schedule.definitions[number]
+        definition.title = "at \(now.nanoseconds)"
+        try coordinator.apply([definition])
+      case .retryFailed: try retryFailed(coordinator)
+      case .crashCoordinator, .pauseCoordinator, .killWorker, .pauseWorker, .restartWorker, .loseConnection, .partition,
+        .slowNetwork, .slowStore, .stepClock, .loseCondition:
+        break
+      }
+    }
+  }
+
+  private func record(_ identifier: JobIdentifier) throws -> RequestRecord? {
+    try store.transaction { try $0.request(identifier, number: nil) }
+  }
+
+  private func retryFailed(_ coordinator: SimulatedCoordinator) throws {
+    let failed = try store.transaction { try $0.requests(RequestFilter(states: [.failed]), after: nil, limit: 3) }
+    for record in failed { coordinator.retry(record) }
+  }
+
+  private func takeBack(after duration: Duration, _ body: @escaping (SimulatedCoordinator) -> Void) {
+    after(duration, for: .world) { [self] in
+      guard let coordinator, coordinator.isReady else { return }
+      after(.milliseconds(5), for: coordinator.owner) { body(coordinator) }
+    }
+  }
+
+  // MARK: The coordinator's process
+
+  /// All that it held is gone; its connections end, or hang if its machine lost power.
+  func crashCoordinator() throws {
+    crash = nil
+    guard let coordinator, let (downFor, reboots) = crashPlan else { return }
+    note("coordinator: process \(coordinator.life) dies")
+    self.coordinator = nil
+    for link in network.links where !link.isBroken {
+      link.isBroken = true
+      let number = link.host
+      if reboots { continue }
+      after(.milliseconds(1), for: link.workerOwner) { try self.workers[number].closed(link) }
+    }
+    forgetCaches()
+    if reboots { clocks.reboot(at: now) }
+    after(downFor, for: .world) { try self.startCoordinator() }
+  }
+
+  /// What the store's connection believes goes with the process.
+  private func forgetCaches() {
+    do {
+      try store.transaction { _ in throw StoreError(.refused, "the process is gone") }
+    } catch {}
+  }
+
+  func startCoordinator() throws {
+    guard coordinator == nil else { return }
+    let new = SimulatedCoordinator(self)
+    coordinator = new
+    note("coordinator: starts as process \(new.life)")
+    try new.restore()
+    try checkSubmissions()
+  }
+}

@@ -1,0 +1,115 @@
+import BatonCoordinator
+import BatonModel
+import BatonStore
+
+/// The course of a simulation: a beginning, faults, calm, and the end.
+extension World {
+  /// How long everything may take to come to its end once nothing goes wrong any more.
+  static let patience = Duration.seconds(3_600)
+
+  /// How often processes look at their clocks: less often while nothing runs any more, well below the lease.
+  var pace: Duration {
+    guard isCalm, journal.open.values.allSatisfy(\.isEmpty) else { return schedule.tickInterval }
+    return max(schedule.tickInterval, schedule.leaseTerm / 4)
+  }
+
+  func begin() throws {
+    try store.transaction { try $0.wipe() }
+    try startCoordinator()
+    guard let coordinator else { return }
+    try coordinator.apply(schedule.definitions) { [self] in try beginWork() }
+  }
+
+  private func beginWork() throws {
+    workers = schedule.hosts.indices.map { SimulatedWorker(self, $0) }
+    for worker in workers { worker.start() }
+    clients = schedule.requests.enumerated().map { SimulatedClient(self, $1, number: $0) }
+    for client in clients { client.start() }
+    for fault in schedule.faults { after(fault.at, for: .world) { try self.perform(fault) } }
+    after(schedule.calmAt, for: .world) { try self.calm() }
+    sendSpans()
+    watch()
+  }
+
+  private func watch() {
+    after(.seconds(1), for: .world) { [self] in
+      for worker in workers { try worker.watch() }
+      watch()
+    }
+  }
+
+  // MARK: Calm
+
+  /// Everything is mended, and operators take back what they said.
+  private func calm() throws {
+    note("calm: nothing goes wrong from here on")
+    isCalm = true
+    crash = nil
+    clocks.error = .zero
+    isStoreSlow = false
+    settle()
+    for host in schedule.hosts.indices {
+      network.isSlow[host] = false
+      network.heal(host, in: self)
+    }
+    goOnAll()
+    try startCoordinator()
+    for worker in workers {
+      try worker.change(worker.plan.conditions)
+      worker.start()
+    }
+    takeBackEverything()
+    after(.seconds(1), for: .world) { try self.look(from: self.now) }
+  }
+
+  private func takeBackEverything() {
+    guard let coordinator else { return }
+    after(.milliseconds(1), for: coordinator.owner) {
+      coordinator.setPaused(false)
+      for host in coordinator.dispatcher.hosts.keys.sorted() {
+        coordinator.setDraining(host, false)
+        for pattern in (coordinator.dispatcher.hosts[host]?.host.evictions ?? []).sorted() {
+          coordinator.setEvicted(pattern, from: host, false)
+        }
+      }
+    }
+  }
+
+  /// Looks whether everything has ended.
+  private func look(from start: Instant) throws {
+    let unfinished = try store.transaction {
+      try $0.requests(RequestFilter(states: [.scheduled, .ready, .running]), after: nil, limit: 100)
+    }
+    let chained = unfinished.filter { definition(of: $0)?.repeatEvery != nil }
+    if unfinished.count == chained.count, clients.allSatisfy(\.isAnswered) {
+      if chained.isEmpty, workers.allSatisfy(\.isHealthy) { return try end() }
+      for identifier in Set(chained.map(\.identifier)).sorted() { coordinator?.cancel(.identifier(identifier)) }
+    }
+    guard now - start < Self.patience else {
+      let waiting = unfinished.map { "\($0.identifier) is \($0.state) \($0.waitsBecause.map { "(\($0.code))" } ?? "")" }
+      throw journal.violation(
+        .liveness,
+        "after \(Self.patience.inSeconds) s \(waiting.joined(separator: ", "))"
+          + (clients.allSatisfy(\.isAnswered) ? "" : "; a client has no answer")
+          + (workers.allSatisfy(\.isHealthy) ? "" : "; a worker is not back"))
+    }
+    try checkReasons(unfinished)
+    try checkExpiries()
+    after(max(.seconds(3), pace), for: .world) { try self.look(from: start) }
+  }
+
+  private func definition(of record: RequestRecord) -> Definition? { schedule.definition(for: record.identifier) }
+
+  private func end() throws {
+    try audit()
+    isOver = true
+  }
+
+  // MARK: Identities
+
+  static func bytes(of number: UInt64) -> [UInt8] {
+    (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * (7 - $0))) }
+  }
+
+  func drawSpanID() -> [UInt8] { Self.bytes(of: draw.next() | 1) }
+}

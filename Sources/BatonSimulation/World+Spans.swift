@@ -1,0 +1,58 @@
+import BatonModel
+import BatonStore
+
+/// A tracing backend whose answers get lost now and then.
+extension World {
+  func sendSpans() {
+    after(.seconds(7), for: .world) { [self] in
+      try sendSomeSpans(losingAnswers: draw.chance(30))
+      sendSpans()
+    }
+  }
+
+  @discardableResult
+  private func sendSomeSpans(losingAnswers: Bool) throws -> Bool {
+    guard coordinator != nil else { return false }
+    let sources = try store.transaction { try $0.unsentSpans(limit: 50) }
+    for source in sources.map(\.spoken) {
+      if let sent = journal.sentSpans[source.key] {
+        try journal.expect(sent == source, .span, "the spans of \(source.key) were sent, and are others now")
+      }
+      journal.sentSpans[source.key] = source
+    }
+    if !losingAnswers { try store.transaction { try $0.confirmSpans(sources.map(\.key)) } }
+    return !sources.isEmpty
+  }
+
+  /// Every launch of a sampled request has its span in the backend, with the outcome that it had.
+  func auditSpans(_ launches: [LaunchRecord], _ records: [RequestRecord]) throws {
+    while try sendSomeSpans(losingAnswers: false) {}
+    let sampled = Set(records.filter(\.trace.isSampled).map(\.id))
+    var outcomes: [LaunchKey: [String?]] = [:]
+    for (key, source) in journal.sentSpans where key.parts.contains(.launch) {
+      outcomes[LaunchKey(request: key.request, number: key.launch), default: []].append(source.launch?.record.outcome)
+    }
+    for launch in launches where sampled.contains(launch.launch.request) {
+      try journal.expect(
+        outcomes[launch.launch] == [launch.outcome], .span,
+        "launch \(launch.launch) ended \(launch.outcome ?? "never"), and its span says \(outcomes[launch.launch] ?? [])"
+      )
+    }
+  }
+}
+
+extension SpanSource {
+  /// Without what its spans do not say: a wait that is over says nothing of the launch that ended it.
+  fileprivate var spoken: SpanSource {
+    guard !key.parts.contains(.launch), var launch else { return self }
+    let record = launch.record
+    launch.record = LaunchRecord(
+      launch: record.launch, host: record.host, startedAt: record.startedAt, isGraceful: true,
+      firstBatch: record.firstBatch, batches: 0, spanID: record.spanID)
+    launch.errorType = nil
+    var source = self
+    source.launch = launch
+    source.launchEvents = []
+    return source
+  }
+}

@@ -1,0 +1,81 @@
+import BatonModel
+import BatonStore
+
+/// The store's writer as the coordinator meets it: what waits is written in one transaction, and each caller is answered
+/// some time after the commit. A crash falls before the commit, or between the commit and the answers.
+final class Writer {
+  private struct Write {
+    var run: (Verbs) throws -> Void
+    /// For the journal: it is durable now.
+    var committed: () throws -> Void
+    var answer: () throws -> Void
+  }
+
+  private let world: World
+  private let owner: Owner
+  private var urgent: [Write] = []
+  private var ordinary: [Write] = []
+  private var isWriting = false
+  private var draw: Draw
+
+  init(_ world: World, _ owner: Owner) {
+    (self.world, self.owner) = (world, owner)
+    draw = Draw(seed: world.schedule.seed, stream: 2_000 + UInt64(world.coordinatorLives))
+  }
+
+  /// - Parameters:
+  ///   - body: the verb. A refusal of the store is an answer too.
+  ///   - committed: what the journal makes of it, at the commit.
+  func write<Value>(
+    _ lane: WriteLane, _ body: @escaping (Verbs) throws -> Value,
+    committed: @escaping (Value) throws -> Void = { _ in },
+    then: @escaping (Result<Value, StoreError>) throws -> Void
+  ) {
+    var result: Result<Value, StoreError>?
+    let write = Write {
+      do { result = .success(try body($0)) } catch let error as StoreError { result = .failure(error) }
+    } committed: {
+      if case .success(let value)? = result { try committed(value) }
+    } answer: {
+      if let result { try then(result) }
+    }
+    if lane == .urgent { urgent.append(write) } else { ordinary.append(write) }
+    startIfIdle()
+  }
+
+  /// Beside the writer, from the last commit.
+  func read<Value>(
+    _ body: @escaping (Verbs) throws -> Value, then: @escaping (Value) throws -> Void
+  ) {
+    world.after(latency, for: owner) { [self] in
+      let value = try world.store.transaction(body)
+      world.after(wakeUp, for: owner) { try then(value) }
+    }
+  }
+
+  private var latency: Duration { .microseconds(draw.number(world.isStoreSlow ? 50_000...900_000 : 50...3_000)) }
+
+  /// Callers go on in any order, and now and then long after the commit.
+  private var wakeUp: Duration {
+    guard draw.chance(10) else { return .microseconds(draw.number(5...50)) }
+    return .microseconds(!world.isCalm && draw.chance(10) ? draw.number(20_000...700_000) : draw.number(100...20_000))
+  }
+
+  private func startIfIdle() {
+    guard !isWriting, !urgent.isEmpty || !ordinary.isEmpty else { return }
+    isWriting = true
+    world.after(latency, for: owner) { [self] in try writeGroup() }
+  }
+
+  private func writeGroup() throws {
+    let group = urgent + ordinary
+    (urgent, ordinary) = ([], [])
+    if world.crash == .beforeCommit { return try world.crashCoordinator() }
+    try world.store.transaction { verbs in for write in group { try write.run(verbs) } }
+    for write in group { try write.committed() }
+    if world.crash == .betweenCommitAndAnswer { return try world.crashCoordinator() }
+    for write in group { world.after(wakeUp, for: owner, write.answer) }
+    isWriting = false
+    startIfIdle()
+  }
+}

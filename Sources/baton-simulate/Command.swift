@@ -1,0 +1,59 @@
+import BatonSimulation
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// What the two ways to call it do; each answers an exit status.
+enum Command {
+  static func replay(_ seed: UInt64) throws -> Int32 {
+    let schedule = Schedule(seed: seed)
+    print(schedule)
+    let outcome = try Simulator().run(schedule, tracing: .print)
+    print(
+      "\(outcome.batches) batches, \(outcome.events) events, \(outcome.duration), trace \(hexadecimal(outcome.hash))")
+    print(outcome.violation.map { "seed \(seed): \($0)" } ?? "0 violations")
+    return outcome.violation == nil ? 0 : 1
+  }
+
+  static func run(_ count: Int, first: UInt64, threads: Int?, shrinks: Bool) async throws -> Int32 {
+    let clock = ContinuousClock()
+    let start = clock.now
+    let campaign = Campaign(first: first, count: count, threads: threads ?? sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    let result = try await campaign.run { progress in
+      if progress.seeds % 1_000 == 0 { print("\(progress.seeds) seeds, \(progress.faults) faults") }
+    }
+    for failure in result.failures { try explain(failure, shrinks: shrinks) }
+    let rate = Double(result.seeds) / seconds(clock.now - start)
+    print(
+      "\(Int(rate)) seeds a second on \(campaign.threads) threads, \(result.batches) batches, "
+        + "traces \(hexadecimal(result.hash))")
+    print("\(result.seeds) seeds, \(result.faults) faults, \(result.failures.count) violations")
+    return result.failures.isEmpty ? 0 : 1
+  }
+
+  /// What was violated, and the least that it takes.
+  private static func explain(_ failure: Campaign.Failure, shrinks: Bool) throws {
+    print("seed \(failure.seed): \(failure.text)")
+    guard shrinks, let rule = failure.rule else { return }
+    var shrinking = Shrinking(try Simulator(), rule: rule)
+    print("it takes no more than this:\n\(shrinking.shrink(Schedule(seed: failure.seed)))")
+    print("to see it happen: baton-simulate --seed \(failure.seed)")
+  }
+
+  private static func seconds(_ duration: Duration) -> Double {
+    Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+  }
+
+  private static func hexadecimal(_ number: UInt64) -> String { String(number, radix: 16) }
+}
+
+/// Ends the process with what was printed.
+func end(_ status: Int32) {
+  fflush(nil)
+  exit(status)
+}
