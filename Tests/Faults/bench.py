@@ -1,0 +1,90 @@
+"""What a row of the table has at hand: how many rounds, a seeded choice, a folder, and the count of what went wrong."""
+
+import dataclasses
+import pathlib
+import random
+import time
+
+
+class Skipped(Exception):
+    """This machine cannot run the row: why."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One line of the table: its name, the function that runs it, and how many rounds each tier has."""
+
+    name: str
+    run: object
+    quick: int
+    long: int
+
+    def rounds(self, tier):
+        """Full is a fifth of the long tier, and never less than the quick one."""
+        return {"quick": self.quick, "full": max(self.quick, self.long // 5), "long": self.long}[tier]
+
+
+class Bench:
+    """A run of one row. The row calls `land` for every fault that hit what it was meant for, and `violation` for every
+    promise that was not kept."""
+
+    def __init__(self, row, options, folder, rounds, plant=None):
+        self.row = row
+        self.tier = options.tier
+        self.seed = options.seed
+        self.random = random.Random(f"{options.seed} {row.name}")
+        self.rounds = rounds
+        self.plant = plant
+        self.folder = pathlib.Path(folder)
+        self.binaries = pathlib.Path(options.bin)
+        self.is_verbose = options.verbose
+        self.round = 0
+        self.landed = 0
+        self.violations = []
+        self.kinds = {}
+        self.figures = {}
+        self.folders = 0
+
+    @property
+    def is_quick(self):
+        return self.tier == "quick"
+
+    def each_round(self):
+        """The numbers of the rounds, from 1."""
+        for self.round in range(1, self.rounds + 1):
+            yield self.round
+
+    def land(self, kind):
+        self.landed += 1
+        self.kinds[kind] = self.kinds.get(kind, 0) + 1
+
+    def violation(self, text):
+        self.violations.append(f"round {self.round}: {text}")
+        print(f"  {self.row.name}, {self.violations[-1]}", flush=True)
+
+    def expect(self, is_kept, text):
+        if not is_kept:
+            self.violation(text)
+        return is_kept
+
+    def note(self, text):
+        if self.is_verbose:
+            print(f"  {self.row.name}, round {self.round}: {text}", flush=True)
+
+    def figure(self, name, value):
+        """Keeps a number for the results; of several the largest."""
+        self.figures[name] = max(value, self.figures.get(name, value))
+
+    def new_folder(self, name):
+        self.folders += 1
+        folder = self.folder / f"{name}-{self.folders}"
+        folder.mkdir()
+        return folder
+
+
+def until(seconds, condition, every=0.02):
+    """Waits until `condition()` is true and returns what it said; the last answer if that takes longer than `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not (answer := condition()) and time.monotonic() < deadline:
+        time.sleep(every)
+    return answer

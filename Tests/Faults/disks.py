@@ -1,0 +1,154 @@
+"""A disk that is full, fails or is slow, under a coordinator with running jobs and a client that submits without end."""
+
+import contextlib
+import errno
+import time
+
+import jobs
+from bench import until
+from fleet import Fleet, started
+from kills import Load
+from shim import Shim
+from submitter import Submitter
+
+HOSTS = ["anna", "ben"]
+# What a Swift program dies of when it met what it thought impossible: SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV.
+TRAPS = {-4, -5, -6, -7, -8, -11}
+
+
+@contextlib.contextmanager
+def loaded(bench):
+    """A fleet with the shim, jobs that run and a submitter; everything is checked when the body is done."""
+    shim = Shim(bench)
+    with Fleet(bench) as fleet:
+        started(fleet, HOSTS, environment=shim.environment)
+        load, client = Load(fleet, at_once=3), Submitter(fleet)
+        load.refill()
+        client.start()
+        yield fleet, shim, load, client
+        shim.reset()
+        if not fleet.runs:
+            fleet.start_coordinator(environment=shim.environment)
+        client.rest(bench)
+        client.stop()
+        if not jobs.wait_until_done(fleet):
+            bench.violation("jobs are stuck")
+        fleet.stop_coordinator()
+        jobs.check(bench, fleet, load.all)
+        jobs.check_store(bench, fleet)
+        client.check(bench)
+
+
+# ---- Full
+
+
+def full(bench):
+    """The disk is full from some write on, and a little later there is room again. Nobody has to restart anything."""
+    with loaded(bench) as (fleet, shim, load, client):
+        for _ in bench.each_round():
+            load.refill()
+            time.sleep(bench.random.uniform(0, 0.05))
+            failures = len(client.failures)
+            shim.fail_writes(errno.ENOSPC, after=bench.random.randint(0, 30))
+            if until(5, lambda: shim.landed > 0, every=0.002):
+                bench.land("full")
+            until(1, lambda: len(client.failures) > failures, every=0.002)
+            time.sleep(bench.random.uniform(0, 0.2))
+            shim.reset()
+            if not fleet.runs:
+                bench.violation(f"the coordinator ended with {fleet.coordinator.returncode}: {fleet.said()[-300:]!r}")
+                fleet.start_coordinator(environment=shim.environment)
+            client.rest(bench)
+        bench.figure("explicit refusals", len(client.failures))
+        bench.expect(client.failures, "a full disk was told to nobody")
+
+
+# ---- Failing
+
+KINDS = ["sync once", "write once", "sync for good", "write for good"]
+
+
+def failing(bench):
+    """EIO. The coordinator ends by itself, names the disk, and never says that a submission was refused; started again
+    on a disk that works it has everything, and on one that still fails it says so."""
+    with loaded(bench) as (fleet, shim, load, client):
+        for number in bench.each_round():
+            load.refill()
+            time.sleep(bench.random.uniform(0, 0.05))
+            fail(bench, fleet, shim, KINDS[number % len(KINDS)])
+            client.rest(bench)
+        refused = [error for error in client.failures if "nothing was changed" in error.message]
+        bench.expect(not refused, f"{len(refused)} times 'nothing was changed' on a disk that failed: {refused[:1]}")
+
+
+def fail(bench, fleet, shim, kind):
+    start = len(fleet.said())
+    count = 1 if kind.endswith("once") else 1 << 40
+    strike = shim.fail_writes if kind.startswith("write") else shim.fail_syncs
+    strike(errno.EIO, after=bench.random.randint(0, 30), count=count)
+    if until(5, lambda: shim.landed > 0, every=0.002):
+        bench.land(kind)
+    # A log that could not be copied into the database is copied later, and nothing of it is lost: no commit failed.
+    is_at_commit = until(1, lambda: shim.landed_in_log > 0 or not fleet.runs, every=0.005)
+    ended = until(5 if is_at_commit else 0, lambda: not fleet.runs, every=0.005)
+    if not ended and not is_at_commit:
+        bench.note(f"{kind} hit no commit")
+        fleet.kill_coordinator()
+    elif not bench.expect(ended, f"5 s after EIO ({kind}) the coordinator still runs: {fleet.said(start)[-300:]!r}"):
+        fleet.kill_coordinator()
+    else:
+        expect_named(bench, fleet, start, kind)
+    if count > 1:
+        restart_on_failing(bench, fleet, shim, kind)
+    shim.reset()
+    if not fleet.start_coordinator(environment=shim.environment):
+        raise RuntimeError(f"on a disk that works again it does not start: {fleet.said(start)[-500:]!r}")
+
+
+def restart_on_failing(bench, fleet, shim, kind):
+    """It may start, as long as it writes nothing; if it does not, it says why."""
+    start = len(fleet.said())
+    if kind.startswith("write"):
+        shim.fail_writes(errno.EIO, after=-shim.writes)
+    else:
+        shim.fail_syncs(errno.EIO, after=-shim.syncs)
+    fleet.start_coordinator(environment=shim.environment, seconds=3)
+    if until(3, lambda: not fleet.runs):
+        expect_named(bench, fleet, start, f"started on a disk that fails ({kind})")
+    fleet.kill_coordinator()
+
+
+def expect_named(bench, fleet, start, kind):
+    status, said = fleet.coordinator.returncode, fleet.said(start)
+    bench.expect(status not in TRAPS, f"{kind}: the coordinator trapped with {status}: {said[-400:]!r}")
+    named = any(word in said.lower() for word in (b"disk", b"i/o", b"input/output"))
+    good = status in TRAPS or (status != 0 and named)
+    bench.expect(good, f"{kind}: it ended with {status} and named no disk: {said[-300:]!r}")
+
+
+# ---- Slow
+
+
+def slow(bench):
+    """Each sync takes 50 ms to 30 s. Heartbeats are not writes: nobody loses a launch, and everything is answered."""
+    longest = 2.0 if bench.is_quick else 30.0
+    with loaded(bench) as (fleet, shim, load, client):
+        for number in bench.each_round():
+            load.refill()
+            delay = 0.05 * (longest / 0.05) ** ((number - 1) % 5 / 4)
+            load.wait_for_launch(HOSTS)
+            promised = len(client.promised)
+            shim.sync_delay = int(delay * 1e9)
+            until(3 * delay + 5, lambda: shim.landed > 0 and len(client.promised) > promised)
+            if shim.landed > 0:
+                bench.land(f"{delay:.2f} s")
+            bench.expect(fleet.runs, "the coordinator ended")
+            shim.reset()
+            client.rest(bench, seconds=2 * delay + 10)
+        bench.figure("slowest submission in seconds", round(client.slowest, 2))
+        failures = client.failures
+        bench.expect(not failures, f"{len(failures)} submissions were answered with errors: {failures[:1]}")
+        early = fleet.rows("SELECT outcome, reason FROM launch WHERE outcome <> 'finished'")
+        bench.expect(not early, f"{len(early)} launches ended because the disk was slow: {early[:2]}")
+        ran_out = sum((fleet.folder / f"{host}.log").read_bytes().count(b"lease ran out") for host in HOSTS)
+        bench.expect(ran_out == 0, f"{ran_out} leases ran out because the disk was slow")

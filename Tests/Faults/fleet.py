@@ -1,0 +1,251 @@
+"""A coordinator and its workers: the real binaries, with folders and a port of their own."""
+
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import time
+
+import processes
+import wire
+from bench import until
+
+LISTENING = re.compile(rb"listens on 127\.0\.0\.1:(\d+) \(gRPC\)")
+
+
+class Fleet:
+    """What is started here ends with `close`. Leases last `lease_seconds`; losses alone fail no request."""
+
+    def __init__(self, bench, lease_seconds=1, environment=None, data=None):
+        self.bench = bench
+        self.folder = bench.new_folder("fleet")
+        self.lease_seconds = lease_seconds
+        self.data = data or self.folder / "coordinator"
+        (self.folder / "runtime").mkdir(mode=0o700)
+        self.port = 0
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.folder),
+            "LANG": "C.UTF-8",
+            "XDG_RUNTIME_DIR": str(self.folder / "runtime"),
+            "XDG_STATE_HOME": str(self.folder / "state"),
+            "BATON_LEASE_TERM": f"{lease_seconds}s",
+            "BATON_LOSSES_QUARANTINE_AFTER": "100",
+            "BATON_LOSSES_BACKOFF": "0s",
+            "BATON_PROBES": "none",
+            "BATON_TREAT_UNKNOWN_AS_IDLE": "idle",
+            # A backtrace takes seconds, and the port and the store stay taken until it is written.
+            "SWIFT_BACKTRACE": "enable=no",
+        } | self.planted(environment or {})
+        self.coordinator = None
+        self.hosts = {}
+        # What stands before every command, to run it somewhere else.
+        self.prefix = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def planted(self, environment):
+        """With the planted bug, if there is one: before every other library."""
+        if self.bench.plant is None:
+            return environment
+        libraries = [self.bench.plant.library(self.bench), environment.get("LD_PRELOAD")]
+        preload = ":".join(filter(None, libraries))
+        return environment | {"LD_PRELOAD": preload, "FAULT_PLANT": self.bench.plant.name}
+
+    def close(self):
+        for name in list(self.hosts):
+            self.kill_host(name)
+        self.kill_coordinator()
+
+    # ---- The coordinator
+
+    @property
+    def log(self):
+        return self.folder / "coordinator.log"
+
+    @property
+    def database(self):
+        return self.data / "baton.sqlite"
+
+    def spawn_coordinator(self, environment=None, http="off"):
+        """Starts it and does not wait; what it writes from now on is at the returned offset of its log."""
+        command = [*self.prefix, self.bench.binaries / "baton", "coordinator", "--data", self.data]
+        command += ["--listen", f"127.0.0.1:{self.port}", "--http", http]
+        with open(self.log, "ab") as log:
+            start = log.tell()
+            self.coordinator = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env=self.environment | self.planted(environment or {}))
+        return start
+
+    def start_coordinator(self, environment=None, http="off", seconds=20):
+        """On a free port the first time, then on the same one. False if it ended instead."""
+        start = self.spawn_coordinator(environment, http)
+        found = until(seconds, lambda: self.listening(start) or not self.runs, every=0.005)
+        if not self.runs or not found:
+            return False
+        self.port = int(self.listening(start)[1])
+        self.environment["BATON_COORDINATOR"] = f"127.0.0.1:{self.port}"
+        return True
+
+    def listening(self, start):
+        return LISTENING.search(self.said(start))
+
+    def said(self, start=0):
+        """What the coordinator wrote to its log since that offset."""
+        with open(self.log, "rb") as log:
+            log.seek(start)
+            return log.read()
+
+    @property
+    def runs(self):
+        return self.coordinator is not None and self.coordinator.poll() is None
+
+    def kill_coordinator(self):
+        if self.runs:
+            self.coordinator.kill()
+            self.coordinator.wait()
+
+    def stop_coordinator(self, seconds=10):
+        """SIGTERM; its exit status, or None if it had to be killed."""
+        if not self.runs:
+            return self.coordinator.returncode
+        self.coordinator.terminate()
+        try:
+            return self.coordinator.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill_coordinator()
+            return None
+
+    # ---- Hosts
+
+    def start_host(self, name, slots=2, environment=None, coordinator=None):
+        """A supervisor, which starts the worker proper."""
+        command = [*self.prefix, self.bench.binaries / "baton-worker", "--name", name, "--data", self.folder / f"host-{name}"]
+        command += ["--slots", str(slots), "--coordinator", coordinator or f"127.0.0.1:{self.port}"]
+        with open(self.folder / f"{name}.log", "ab") as log:
+            self.hosts[name] = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env=self.environment | self.planted(environment or {}))
+
+    def worker_of(self, name):
+        """The worker proper, or None while its supervisor has none."""
+        supervisor = self.hosts[name].pid
+        program = os.path.realpath(self.bench.binaries / "baton-worker")
+        for child in processes.children().get(supervisor, []):
+            if processes.executable_of(child) == program:
+                return child
+        return None
+
+    def kill_host(self, name):
+        """Supervisor, worker and commands at once, as if the host had lost its power."""
+        supervisor = self.hosts.pop(name, None)
+        if supervisor is not None:
+            processes.kill_tree(supervisor.pid)
+            supervisor.wait()
+
+    def kill_worker(self, name):
+        """The worker proper only. False if there was none."""
+        worker = self.worker_of(name)
+        if worker is not None:
+            os.kill(worker, signal.SIGKILL)
+        return worker is not None
+
+    def wait_for_hosts(self, count, seconds=20):
+        return until(seconds, lambda: len(self.ready_hosts()) >= count)
+
+    def ready_hosts(self):
+        try:
+            return [host["name"] for host in self.json("hosts") if host["state"] == "ready"]
+        except (subprocess.SubprocessError, ValueError):
+            return []
+
+    # ---- The operator's side
+
+    def baton(self, *arguments, seconds=30, check=True):
+        """The command, to its end. With `check` an exit status that is not 0 raises CalledProcessError."""
+        return subprocess.run(
+            [*self.prefix, self.bench.binaries / "baton", *map(str, arguments)], env=self.environment, timeout=seconds, check=check,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder)  # fmt: skip
+
+    def json(self, *arguments):
+        return json.loads(self.baton(*arguments, "-o", "json").stdout)
+
+    def show(self, identifier):
+        return self.json("show", identifier)
+
+    def client(self, timeout=10):
+        return Client(self.port, (self.data / "token").read_text().strip(), timeout)
+
+    # ---- The store
+
+    def rows(self, sql, *values):
+        """Of the database as it is; where the coordinator is stopped that is the truth."""
+        connection = sqlite3.connect(f"file:{self.database}?mode=ro", uri=True, timeout=10)
+        try:
+            return connection.execute(sql, values).fetchall()
+        finally:
+            connection.close()
+
+
+class Client:
+    """An operator on a connection of its own, which knows what it was promised."""
+
+    def __init__(self, port, token, timeout):
+        self.connection = wire.Connection(port, token, timeout)
+
+    def close(self):
+        self.connection.close()
+
+    def submit(self, items):
+        """`items` are pairs of submission id and identifier. For each: the request's id and number within the
+        identifier, or None and why it was refused. What raises anything but CallFailed may be there or not."""
+        body = b"".join(wire.field(1, wire.field(1, key) + wire.field(2, name)) for key, name in items)
+        reply = self.connection.call("/baton.v1.Operators/Submit", body + wire.field(2, "faults"))
+        return [answer_of(value) for number, value in wire.fields(reply) if number == 1]
+
+    def show(self, identifier):
+        """State, and for each launch its number, host and outcome ('' while it is open)."""
+        reply = self.connection.call("/baton.v1.Operators/Show", wire.field(1, identifier))
+        request = wire.first(reply, 1)
+        launches = [
+            (wire.first(value, 1, 0), wire.first(value, 2, b"").decode(), wire.first(value, 5, b"").decode())
+            for number, value in wire.fields(reply)
+            if number == 2
+        ]
+        return wire.first(request, 8, b"").decode(), launches
+
+    def hosts(self):
+        return self.connection.call("/baton.v1.Operators/Hosts", b"")
+
+
+def answer_of(answer):
+    accepted = wire.first(answer, 1)
+    if accepted is None:
+        refused = wire.first(answer, 2, b"")
+        return None, wire.first(refused, 1, b"").decode()
+    return wire.first(accepted, 1, 0), wire.first(accepted, 3, 0)
+
+
+def started(fleet, hosts=(), slots=2, **options):
+    """The fleet, with its coordinator and these hosts ready. Raises RuntimeError if it does not come up."""
+    if not fleet.start_coordinator(**options):
+        raise RuntimeError(f"the coordinator does not start: {fleet.said()[-500:]!r}")
+    if fleet.bench.plant:
+        fleet.bench.plant.put_into(fleet.database)
+    for name in hosts:
+        fleet.start_host(name, slots)
+    if not fleet.wait_for_hosts(len(hosts)):
+        raise RuntimeError("the hosts do not come up")
+    return fleet
+
+
+def wall_clock():
+    """Nanoseconds since 1970, as the store writes them."""
+    return time.time_ns()

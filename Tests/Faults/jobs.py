@@ -1,0 +1,144 @@
+"""Jobs whose batches write down, outside of Baton, that they ran; and what store and log must say of each other."""
+
+import collections
+import dataclasses
+
+from bench import until
+
+# The batch's line is written in the middle of its time: a kill lands before or after it.
+SCRIPT = """#!/bin/sh
+log=$1 pause=$2
+shift 2
+sleep "$pause"
+echo "$BATON_REQUEST $BATON_LAUNCH $BATON_BATCH $*" >> "$log"
+sleep "$pause"
+"""
+
+STATES = ["scheduled", "ready", "running", "succeeded", "failed", "cancelled"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """A job of `batches` batches of two items; each takes twice `pause` seconds, and a little more."""
+
+    identifier: str
+    log: object
+    batches: int = 30
+    pause: float = 0.01
+    kind: str = "continued"
+
+    @property
+    def items(self):
+        return 2 * self.batches
+
+    def yaml(self, script, extra=""):
+        return (
+            f"---\nidentifier: {self.identifier}\nkind: {self.kind}\ntitle: Faults\nretry: {{limit: 0}}\n{extra}work:\n"
+            f'  command: [{script}, {self.log}, "{self.pause}"]\n  items: {{range: 1...{self.items}}}\n  batchSize: 2\n'
+        )
+
+
+def new_job(fleet, name, batches=30, pause=0.01, kind="continued"):
+    return Job(f"com.example.faults.{name}", fleet.folder / f"{name}.log", batches, pause, kind)
+
+
+def submit(fleet, jobs, extra=""):
+    """Through the command line, as a person would; raises CalledProcessError if it is not accepted."""
+    script = fleet.folder / "append-batch"
+    if not script.exists():
+        script.write_text(SCRIPT)
+        script.chmod(0o755)
+    file = fleet.folder / "jobs.yaml"
+    file.write_text("".join(job.yaml(script, extra) for job in jobs))
+    fleet.baton("submit", "-f", file)
+
+
+def lines_of(job):
+    """Launch, batch and items of each line."""
+    try:
+        text = job.log.read_text()
+    except FileNotFoundError:
+        return []
+    lines = (line.split() for line in text.splitlines())
+    return [(int(line[1]), int(line[2]), [int(item) for item in line[3:]]) for line in lines]
+
+
+def wait_for_lines(job, count, seconds=20):
+    return until(seconds, lambda: len(lines_of(job)) >= count, every=0.005)
+
+
+def wait_until_done(fleet, seconds=30):
+    """True if no request of the jobs made here is unfinished any more."""
+    sql = (
+        "SELECT count(*) FROM request r JOIN identifier i ON i.id = r.identifier"
+        " WHERE r.state < 3 AND i.name LIKE 'com.example.faults.%'")
+    return until(seconds, lambda: fleet.rows(sql)[0][0] == 0, every=0.05)
+
+
+# ---- What must be true afterwards
+
+
+def problems_of(fleet, job):
+    """Everything that is wrong with the only request of `job`; the coordinator is stopped, or idle."""
+    requests = fleet.rows(
+        "SELECT r.id, r.state, r.reason FROM request r JOIN identifier i ON i.id = r.identifier WHERE i.name = ?",
+        job.identifier)  # fmt: skip
+    if len(requests) != 1:
+        return [f"{job.identifier}: {len(requests)} requests"]
+    request, state, reason = requests[0]
+    launches = fleet.rows(
+        "SELECT number, first_batch, batches, outcome FROM launch WHERE request = ? ORDER BY number", request)
+    found = [] if STATES[state] == "succeeded" else [f"{STATES[state]}: {reason}"]
+    found += partition_problems(launches, job.batches)
+    found += log_problems(launches, lines_of(job), job)
+    return [f"{job.identifier}: {problem}" for problem in found]
+
+
+def partition_problems(launches, batches):
+    """The launches committed the batches 0 ..< `batches`, each exactly once."""
+    found, place = [], 0
+    for number, first, count, _ in launches:
+        if first != place:
+            found.append(f"launch {number} began with batch {first}, not with {place}")
+        place = first + count
+    if place != batches:
+        found.append(f"the launches committed {place} batches of {batches}")
+    return found
+
+
+def log_problems(launches, lines, job):
+    """Each committed batch was run by the launch that committed it; a launch that ended early ran at most one more,
+    one that finished none, and nobody ran a batch twice; every batch had its items."""
+    ran = collections.Counter((launch, batch) for launch, batch, _ in lines)
+    found = [f"launch {launch} ran batch {batch} {count} times" for (launch, batch), count in ran.items() if count > 1]
+    for number, first, count, outcome in launches:
+        batches = {batch for launch, batch in ran if launch == number}
+        committed = set(range(first, first + count))
+        if missing := committed - batches:
+            found.append(f"launch {number} committed {sorted(missing)[:3]} without having run it")
+        more = batches - committed
+        if more and (outcome == "finished" or more != {first + count}):
+            found.append(f"launch {number} ({outcome}) ran {sorted(more)[:3]} beyond what it committed")
+    for launch, batch, items in lines:
+        if items != [2 * batch + 1, 2 * batch + 2]:
+            found.append(f"launch {launch} ran batch {batch} with items {items}")
+    unknown = {launch for launch, _ in ran} - {launch[0] for launch in launches}
+    return found + [f"launch {number} is not in the store" for number in unknown]
+
+
+def check(bench, fleet, jobs):
+    for job in jobs:
+        for problem in problems_of(fleet, job):
+            bench.violation(problem)
+
+
+def check_store(bench, fleet):
+    """What SQLite itself has to say, and what no store may hold whatever happened."""
+    for (text,) in fleet.rows("PRAGMA integrity_check"):
+        bench.expect(text == "ok", f"integrity_check: {text}")
+    for row in fleet.rows("PRAGMA foreign_key_check"):
+        bench.violation(f"foreign_key_check: {row}")
+    double = fleet.rows("SELECT request FROM launch WHERE ended_at IS NULL GROUP BY request HAVING count(*) > 1")
+    bench.expect(not double, f"two live launches of requests {double}")
+    lost = fleet.rows("SELECT r.id FROM request r WHERE r.launches <> (SELECT count(*) FROM launch WHERE request = r.id)")
+    bench.expect(not lost, f"launches are missing of requests {lost[:3]}")

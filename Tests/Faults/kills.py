@@ -1,0 +1,171 @@
+"""SIGKILL of workers, hosts and the coordinator at any instant (promises P1 to P6, P10)."""
+
+import time
+
+import jobs
+from bench import until
+from fleet import Fleet, started, wall_clock
+from shim import Shim
+from submitter import Submitter
+
+HOSTS = ["anna", "ben", "cora", "dora", "emil", "finn"]
+BATCHES = 60
+
+
+class Load:
+    """Keeps a few jobs unfinished all the time, and says on which host each runs."""
+
+    def __init__(self, fleet, at_once):
+        self.fleet = fleet
+        self.at_once = at_once
+        self.all = []
+
+    def refill(self):
+        """Raises CalledProcessError if a job is not accepted."""
+        unfinished = {name for name, _, _ in self.running()}
+        names = {name for name, in self.fleet.rows(
+            "SELECT i.name FROM request r JOIN identifier i ON i.id = r.identifier WHERE r.state < 3"
+            " AND i.name LIKE 'com.example.faults.%'")}  # fmt: skip
+        missing = self.at_once - len(names | unfinished)
+        if missing > 0:
+            new = [jobs.new_job(self.fleet, f"job{len(self.all) + n}", BATCHES) for n in range(missing)]
+            jobs.submit(self.fleet, new)
+            self.all += new
+
+    def running(self):
+        """Identifier, host and launch number of every open launch."""
+        return self.fleet.rows(
+            "SELECT i.name, h.name, l.number FROM launch l JOIN request r ON r.id = l.request"
+            " JOIN identifier i ON i.id = r.identifier JOIN host h ON h.id = l.host WHERE l.ended_at IS NULL")  # fmt: skip
+
+    def wait_for_launch(self, hosts):
+        """The hosts among these that have launches, as soon as there is one. RuntimeError if none has for a while."""
+        found = until(10, lambda: sorted({host for _, host, _ in self.running() if host in hosts}))
+        if not found:
+            raise RuntimeError("nothing runs any more")
+        return found
+
+
+def workers(bench):
+    """Of the worker proper, which its supervisor reports, or of a whole host, which nobody reports."""
+    with Fleet(bench) as fleet:
+        started(fleet, HOSTS)
+        load, strikes, away = Load(fleet, at_once=5), [], {}
+        # Some hit a launch that has ended by itself: a few more than asked for.
+        for bench.round in range(1, bench.rounds + bench.rounds // 8 + 3):
+            mend(fleet, away)
+            load.refill()
+            strikes.append(strike_host(bench, fleet, load, away, "worker" if bench.round % 2 else "host"))
+            time.sleep(bench.random.uniform(0, 0.1))
+        mend(fleet, away, at_once=True)
+        if not jobs.wait_until_done(fleet):
+            bench.violation("jobs are stuck")
+        fleet.stop_coordinator()
+        count_losses(bench, fleet, strikes)
+        jobs.check(bench, fleet, load.all)
+        jobs.check_store(bench, fleet)
+
+
+def mend(fleet, away, at_once=False):
+    """Starts hosts whose time away is over. A supervisor that waits before its next start is replaced."""
+    for name, until_then in list(away.items()):
+        if at_once or time.monotonic() >= until_then:
+            del away[name]
+            fleet.kill_host(name)
+            fleet.start_host(name)
+
+
+def strike_host(bench, fleet, load, away, kind):
+    """Host, kind, time and round."""
+    while len(away) >= 3:
+        time.sleep(0.02)
+        mend(fleet, away)
+    found = load.wait_for_launch([name for name in HOSTS if name not in away])
+    host = bench.random.choice(found)
+    time.sleep(bench.random.uniform(0, 0.03))
+    at = wall_clock()
+    if kind == "host":
+        fleet.kill_host(host)
+        away[host] = time.monotonic() + bench.random.choice([0, 0, 1.5])
+    else:
+        fleet.kill_worker(host)
+        away[host] = time.monotonic() + 1
+    return host, kind, at, bench.round
+
+
+def count_losses(bench, fleet, strikes):
+    """A strike landed if a launch of that host was lost by it. The request ran elsewhere in time (promise P6)."""
+    for host, kind, at, bench.round in strikes:
+        lost = fleet.rows(
+            "SELECT l.request, coalesce((SELECT n.started_at FROM launch n WHERE n.request = l.request"
+            " AND n.number = l.number + 1), r.ended_at) FROM launch l JOIN request r ON r.id = l.request"
+            " JOIN host h ON h.id = l.host"
+            " WHERE h.name = ? AND l.started_at <= ? AND l.ended_at > ? AND l.outcome = 'lost'", host, at, at)  # fmt: skip
+        if lost:
+            bench.land(kind)
+        bound = 2 if kind == "worker" else fleet.lease_seconds + 2
+        for request, again in lost:
+            # It ended at once if its last batch had been committed; it is stuck if neither happened.
+            seconds = ((again or 1 << 63) - at) / 1e9
+            bench.figure(f"{kind}: seconds until it ran elsewhere", round(seconds, 2))
+            late = f"request {request} ran again {seconds:.1f} s after its {kind} was killed, not within {bound} s"
+            bench.expect(seconds <= bound, late)
+
+
+# ---- The coordinator
+
+
+KINDS = ["after-commit", "coordinator", "before-commit", "coordinator+host", "after-write", "SIGTERM"]
+
+
+def coordinator(bench):
+    """At a random instant, just before or after a commit reached the disk (so between commit and answer), in the middle
+    of writing one, and together with a host; and SIGTERM, which ends it in good order. A client submits all the while,
+    and repeats what was not answered."""
+    shim = Shim(bench)
+    with Fleet(bench) as fleet:
+        started(fleet, HOSTS[:3], environment=shim.environment)
+        load, client = Load(fleet, at_once=3), Submitter(fleet)
+        client.start()
+        for number in bench.each_round():
+            load.refill()
+            strike_coordinator(bench, fleet, load, shim, KINDS[number % len(KINDS)])
+            client.rest(bench)
+        client.stop()
+        if not jobs.wait_until_done(fleet):
+            bench.violation("jobs are stuck")
+        fleet.stop_coordinator()
+        jobs.check(bench, fleet, load.all)
+        jobs.check_store(bench, fleet)
+        client.check(bench)
+
+
+def strike_coordinator(bench, fleet, load, shim, kind):
+    host = load.wait_for_launch(HOSTS)[0]
+    time.sleep(bench.random.uniform(0, 0.1))
+    nth = bench.random.randint(1, 20)
+    match kind:
+        case "after-commit":
+            shim.kill_after_sync = shim.syncs + nth
+        case "before-commit":
+            shim.kill_before_sync = shim.syncs + nth
+        case "after-write":
+            shim.kill_after_write = shim.writes + nth
+        case "coordinator" | "coordinator+host":
+            fleet.coordinator.kill()
+        case "SIGTERM":
+            status = fleet.stop_coordinator()
+            bench.expect(status == 0, f"after SIGTERM it ended with {status}, not with 0: {fleet.said()[-300:]!r}")
+    if kind == "coordinator+host":
+        fleet.kill_host(host)
+    landed = kind.startswith(("coordinator", "SIG")) or until(5, lambda: shim.landed > 0, every=0.002)
+    fleet.kill_coordinator()
+    if landed:
+        bench.land(kind)
+    shim.reset()
+    restart = time.monotonic()
+    if not fleet.start_coordinator(environment=shim.environment):
+        raise RuntimeError(f"after '{kind}' the coordinator does not start: {fleet.said()[-500:]!r}")
+    bench.figure("seconds until it listens again", round(time.monotonic() - restart, 2))
+    if host not in fleet.hosts:
+        fleet.start_host(host)

@@ -1,0 +1,76 @@
+"""Planted bugs on the real binaries: each row has to catch what is planted for it. Some are libraries that come between
+Baton and the system (plants.c), some are triggers that undo in the store what Baton writes there."""
+
+import contextlib
+import dataclasses
+import pathlib
+import shutil
+import sqlite3
+import subprocess
+
+from bench import Skipped
+
+
+@dataclasses.dataclass(frozen=True)
+class Plant:
+    """A bug, the row that has to catch it, in so many rounds, what it must say then, and the trigger, if it is one."""
+
+    name: str
+    row: str
+    rounds: int
+    said: str
+    trigger: str = ""
+
+    def library(self, bench):
+        if self.trigger:
+            return None
+        library = bench.folder / "plants.so"
+        if not library.exists():
+            compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+            if compiler is None:
+                raise Skipped("there is no C compiler")
+            source = pathlib.Path(__file__).with_name("plants.c")
+            command = [compiler, "-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o", library, source, "-ldl", "-pthread"]
+            subprocess.run(command, check=True, timeout=60)
+        return str(library)
+
+    def put_into(self, database):
+        if self.trigger:
+            with contextlib.closing(sqlite3.connect(database, timeout=10)) as connection:
+                connection.executescript(f"CREATE TRIGGER IF NOT EXISTS planted {self.trigger}")
+
+
+# A launch that lost its lease commits one batch more, as if it had not been kept out.
+STALE_COMMIT = """AFTER UPDATE OF outcome ON launch WHEN NEW.outcome = 'lost'
+    BEGIN UPDATE progress SET batches = batches + 1 WHERE request = NEW.request AND batches BETWEEN 1 AND 50; END"""
+# A checkpoint that was acknowledged is gone.
+LOST_CHECKPOINT = """AFTER UPDATE OF batches ON progress WHEN NEW.batches = 20
+    BEGIN UPDATE progress SET batches = 18 WHERE request = NEW.request; END"""
+LOST_SUBMISSION = """AFTER INSERT ON submission WHEN NEW.id % 50 = 9
+    BEGIN DELETE FROM submission WHERE id = NEW.id; END"""
+# What was lost waits for ever.
+NO_REQUEUE = """AFTER UPDATE OF state ON request WHEN OLD.state = 2 AND NEW.state = 1
+    BEGIN UPDATE request SET state = 0, cause = 0, eligible_at = 9000000000000000000 WHERE id = NEW.id; END"""
+LOST_SPAN = """AFTER INSERT ON unsent_span WHEN NEW.request % 3 = 0
+    BEGIN DELETE FROM unsent_span WHERE request = NEW.request; END"""
+
+TABLE = [
+    Plant("no-requeue", "workers", 6, "nothing runs any more", NO_REQUEUE),
+    Plant("stale-commit", "workers", 10, "began with batch", STALE_COMMIT),
+    Plant("lost-submission", "coordinator", 6, "acknowledged submissions are lost", LOST_SUBMISSION),
+    Plant("lost-checkpoint", "coordinator", 6, "is not the next one", LOST_CHECKPOINT),
+    Plant("stale-commit-of-zombies", "zombies", 10, "began with batch", STALE_COMMIT),
+    Plant("stale-commit-after-partition", "partitions", 10, "began with batch", STALE_COMMIT),
+    Plant("group-kill-only", "hostile", 4, "left"),
+    Plant("no-sync", "power", 4, "acknowledged submissions are lost"),
+    Plant("traps-on-damage", "torn", 40, "trapped"),
+    Plant("wall-clock", "clocks", 6, "because the clock jumped"),
+    Plant("swallows-full", "disk-full", 8, "the row did not get to its end"),
+    Plant("swallows-eio", "disk-failing", 4, "still runs"),
+    Plant("stalls-with-disk", "disk-slow", 5, "because the disk was slow"),
+    Plant("lost-span", "telemetry", 3, "is missing", LOST_SPAN),
+    Plant("traps-on-garbage", "frames", 2000, "the coordinator ended"),
+    Plant("leaks-sockets", "frames", 3000, "connections are left open"),
+    Plant("traps-on-alias", "yaml", 500, "trapped"),
+    Plant("slow-start", "overload", 4000, "after a restart took"),
+]

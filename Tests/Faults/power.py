@@ -1,0 +1,158 @@
+"""The power fails: what was acknowledged is on the disk afterwards (promise P1, model W)."""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import sqlite3
+import struct
+import subprocess
+import time
+
+import jobs
+from bench import Skipped, until
+from fleet import Fleet, started
+from submitter import Submitter
+
+# _IOR('X', 125, uint32_t), and the flag that leaves out even the journal (linux/fs/ext4).
+EXT4_IOC_SHUTDOWN = 0x8004587D
+GOING_DOWN_WITHOUT_LOG = 2
+MEBIBYTES = 256
+
+
+def run(bench):
+    """A coordinator with its data on ext4 on a loop device, which is cut off in the middle; then a control that must lose
+    rows, so that one knows that the cut cuts."""
+    with loop_device(bench) as device:
+        bench.figure("rows that the control lost", control(bench, device))
+        with Fleet(bench, data=device.mount_point / "coordinator") as fleet:
+            device.mount()
+            started(fleet, ["anna"])
+            client = Submitter(fleet, batch=4)
+            client.start()
+            job = jobs.new_job(fleet, "powered", batches=40 * bench.rounds, pause=0)
+            jobs.submit(fleet, [job])
+            for _ in bench.each_round():
+                client.rest(bench)
+                time.sleep(bench.random.uniform(0, 0.15))
+                cut(bench, fleet, device, client)
+            finish(bench, fleet, client, job)
+
+
+def cut(bench, fleet, device, client):
+    before = len(client.promised)
+    device.cut()
+    fleet.kill_coordinator()
+    device.mount()
+    bench.land("cut")
+    # From outside and before anybody writes again: nothing that was promised is missing.
+    try:
+        present = {key for (key,) in fleet.rows("SELECT key FROM submission")}
+    except sqlite3.Error as error:
+        present = set()
+        bench.violation(f"nothing can be read of the store: {error}")
+    lost = [key for key in list(client.promised) if key not in present]
+    bench.expect(not lost, f"{len(lost)} of {len(client.promised)} acknowledged submissions are lost")
+    bench.note(f"{before} were acknowledged")
+    if not fleet.start_coordinator():
+        raise RuntimeError(f"after a power cut it does not start: {fleet.said()[-500:]!r}")
+
+
+def finish(bench, fleet, client, job):
+    client.rest(bench)
+    client.stop()
+    fleet.baton("cancel", job.identifier, check=False)
+    if not jobs.wait_until_done(fleet):
+        bench.violation("the job is stuck")
+    fleet.stop_coordinator()
+    jobs.check_store(bench, fleet)
+    client.check(bench)
+    check_committed(bench, fleet, job)
+
+
+def check_committed(bench, fleet, job):
+    """The job was cancelled at last. No batch ran again that had been answered: at most one for each launch that ended
+    early, and none skipped."""
+    ran = [batch for _, batch, _ in jobs.lines_of(job)]
+    repeated = len(ran) - len(set(ran))
+    early = fleet.rows("SELECT count(*) FROM launch WHERE outcome = 'lost'")[0][0]
+    bench.expect(repeated <= early, f"{repeated} batches ran again, and {early} launches ended early")
+    bench.expect(set(ran) == set(range(len(set(ran)))), "a batch was skipped")
+    bench.expect(len(ran) > bench.rounds, "the job did not get on")
+
+
+def control(bench, device, commits=300):
+    """A writer with synchronous=NORMAL: how many of its acknowledged rows a cut took. None would say that nothing is cut."""
+    device.mount()
+    path = device.mount_point / "control.sqlite"
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("CREATE TABLE control (number INTEGER)")
+    for number in range(commits):
+        connection.execute("INSERT INTO control VALUES (?)", [number])
+    device.cut()
+    with contextlib.suppress(sqlite3.Error):
+        connection.close()
+    device.mount()
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        try:
+            kept = connection.execute("SELECT count(*) FROM control").fetchone()[0]
+        except sqlite3.Error:
+            kept = 0
+    bench.expect(kept < commits, "the control lost nothing: the power cut does not cut")
+    path.unlink(missing_ok=True)
+    return commits - kept
+
+
+class LoopDevice:
+    """ext4 in a file. `cut` leaves what was not synced behind, `mount` brings it back as after a power failure."""
+
+    def __init__(self, image, mount_point):
+        self.image = image
+        self.mount_point = mount_point
+        self.is_mounted = False
+        mount_point.mkdir()
+        with open(image, "wb") as file:
+            file.truncate(MEBIBYTES << 20)
+        command("mkfs.ext4", "-q", "-F", image)
+
+    def mount(self):
+        if self.is_mounted:
+            self.unmount()
+        command("mount", "-o", "loop", self.image, self.mount_point)
+        self.is_mounted = True
+
+    def unmount(self):
+        until(5, lambda: subprocess.run(["umount", self.mount_point], stderr=subprocess.DEVNULL).returncode == 0)
+        self.is_mounted = os.path.ismount(self.mount_point)
+
+    def cut(self):
+        folder = os.open(self.mount_point, os.O_RDONLY)
+        try:
+            fcntl.ioctl(folder, EXT4_IOC_SHUTDOWN, struct.pack("I", GOING_DOWN_WITHOUT_LOG))
+        finally:
+            os.close(folder)
+
+
+@contextlib.contextmanager
+def loop_device(bench):
+    for tool in ("mkfs.ext4", "mount", "umount"):
+        if shutil.which(tool) is None:
+            raise Skipped(f"there is no {tool}")
+    if os.geteuid() != 0:
+        raise Skipped("a loop device needs root")
+    folder = bench.new_folder("power")
+    device = LoopDevice(folder / "image", folder / "mounted")
+    try:
+        try:
+            device.mount()
+        except subprocess.CalledProcessError as error:
+            raise Skipped(f"no loop device can be mounted: {error.stderr.decode().strip()}") from error
+        yield device
+    finally:
+        device.unmount()
+
+
+def command(*arguments):
+    subprocess.run(list(map(str, arguments)), check=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)

@@ -1,0 +1,61 @@
+"""The Python side of shim.c: compiles it on the spot, and says live what it shall do."""
+
+import mmap
+import pathlib
+import shutil
+import struct
+import subprocess
+
+from bench import Skipped
+
+# In the order of the structure in shim.c; each is a signed 64-bit number.
+NAMES = [
+    "clock_offset", "writes", "syncs", "landed", "write_from", "write_to", "write_error", "sync_from", "sync_to",
+    "sync_error", "sync_delay", "kill_after_sync", "kill_before_sync", "kill_after_write", "clock_reads",
+    "landed_in_log",
+]  # fmt: skip
+FOREVER = (1 << 63) - 1
+
+
+class Shim:
+    """Set an attribute of NAMES and it holds from then on; read one and it says how things are."""
+
+    def __init__(self, bench):
+        compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+        if compiler is None:
+            raise Skipped("there is no C compiler")
+        folder = bench.new_folder("shim")
+        library, control = folder / "shim.so", folder / "control"
+        source = pathlib.Path(__file__).with_name("shim.c")
+        command = [compiler, "-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o", library, source, "-ldl"]
+        subprocess.run(command, check=True, timeout=60)
+        control.write_bytes(bytes(4096))
+        with open(control, "r+b") as file:
+            super().__setattr__("memory", mmap.mmap(file.fileno(), 4096))
+        environment = {"LD_PRELOAD": str(library), "FAULT_CONTROL": str(control)}
+        super().__setattr__("environment", environment)
+
+    def __getattr__(self, name):
+        return struct.unpack_from("<q", self.memory, 8 * NAMES.index(name))[0]
+
+    def __setattr__(self, name, value):
+        struct.pack_into("<q", self.memory, 8 * NAMES.index(name), value)
+
+    def reset(self):
+        """No fault any more; the counts of faults begin anew, the clock stays."""
+        for name in NAMES:
+            if name not in ("clock_offset", "writes", "syncs", "clock_reads"):
+                setattr(self, name, 0)
+
+    def fail_writes(self, error, after, count=FOREVER):
+        """`count` writes fail with this error number, `after` so many more."""
+        self.write_error = error
+        # The range is empty until its end is set.
+        self.write_to = 0
+        self.write_from = self.writes + 1 + after
+        self.write_to = min(FOREVER, self.write_from + count)
+
+    def fail_syncs(self, error, after, count=FOREVER):
+        self.sync_from = self.syncs + 1 + after
+        self.sync_to = min(FOREVER, self.sync_from + count)
+        self.sync_error = error

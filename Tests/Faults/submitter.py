@@ -1,0 +1,104 @@
+"""A client that submits without end, keeps what it was promised, and repeats what was not answered (promise P1)."""
+
+import threading
+import time
+import uuid
+
+from wire import CallFailed
+
+# Nothing has this label: what is submitted waits, and costs no host anything.
+DEFINITION = """identifier: com.example.parked.*
+kind: continued
+title: Parked
+pendingLimit: 2000000
+requiredLabels: {exists: nowhere}
+work:
+  command: ["true"]
+"""
+
+
+class Submitter(threading.Thread):
+    """Every submission has an identifier of its own, so that a second request of it would be seen."""
+
+    def __init__(self, fleet, batch=8, pause=0.002):
+        super().__init__(daemon=True)
+        self.fleet = fleet
+        self.batch = batch
+        self.pause = pause
+        self.is_stopping = False
+        self.promised = {}
+        self.sent = {}
+        self.repeated = 0
+        self.failures = []
+        self.slowest = 0
+        define(fleet)
+
+    def run(self):
+        client, items = None, None
+        while not self.is_stopping:
+            try:
+                client = client or self.fleet.client(timeout=40)
+                items = items or self.next_items()
+                before = time.monotonic()
+                answers = client.submit(items)
+                self.slowest = max(self.slowest, time.monotonic() - before)
+                self.keep(items, answers)
+                items = None
+            except CallFailed as error:
+                self.failures.append(error)
+                self.repeated += 1
+                time.sleep(0.02)
+            except (OSError, ValueError, IndexError):
+                client = client and client.close()
+                self.repeated += items is not None
+                time.sleep(0.005)
+            time.sleep(self.pause)
+        if client:
+            client.close()
+
+    def next_items(self):
+        items = [(uuid.uuid4().hex, f"com.example.parked.{len(self.sent) + n}") for n in range(self.batch)]
+        self.sent |= items
+        return items
+
+    def keep(self, items, answers):
+        for (key, _), answer in zip(items, answers, strict=True):
+            if answer[0] is not None:
+                self.promised[key] = answer
+
+    def rest(self, bench, seconds=10):
+        """Waits until something new was promised: whatever was down is back."""
+        before, deadline = len(self.promised), time.monotonic() + seconds
+        while len(self.promised) == before:
+            if time.monotonic() > deadline:
+                said = self.failures[-1:] or "nothing"
+                return bench.violation(f"no submission is answered for {seconds} s: {said}")
+            time.sleep(0.002)
+
+    def stop(self):
+        self.is_stopping = True
+        self.join(60)
+
+    def check(self, bench):
+        """The store, with the coordinator stopped, has each promised submission with the answer that was given, and no
+        submission twice."""
+        bench.figure("acknowledged submissions", len(self.promised))
+        bench.figure("submissions repeated", self.repeated)
+        stored = {key: (request, number) for key, request, number in self.fleet.rows(
+            "SELECT s.key, s.request, s.number FROM submission s")}  # fmt: skip
+        requests = dict(self.fleet.rows(
+            "SELECT r.id, i.name FROM request r JOIN identifier i ON i.id = r.identifier"))  # fmt: skip
+        lost = [key for key in self.promised if key not in stored]
+        bench.expect(not lost, f"{len(lost)} acknowledged submissions are lost")
+        other = [key for key, answer in self.promised.items() if stored.get(key, answer) != answer]
+        bench.expect(not other, f"{len(other)} acknowledged submissions have another answer now")
+        gone = [key for key, answer in self.promised.items() if requests.get(answer[0]) != self.sent[key]]
+        bench.expect(not gone, f"the requests of {len(gone)} acknowledged submissions are lost")
+        twice = self.fleet.rows("SELECT count(*) FROM identifier WHERE last_number > 1 AND name LIKE '%.parked.%'")
+        bench.expect(twice[0][0] == 0, f"{twice[0][0]} submissions made a second request")
+
+
+def define(fleet):
+    file = fleet.folder / "parked.yaml"
+    file.write_text(DEFINITION)
+    fleet.baton("apply", file)

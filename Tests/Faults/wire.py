@@ -1,0 +1,279 @@
+"""As much of HTTP/2, gRPC and protobuf as is needed to be a client of the coordinator without starting a process for
+each call. Without dynamic header tables, on one connection, one call at a time."""
+
+import socket
+import struct
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+DATA, HEADERS, RESET, SETTINGS, PING, GOAWAY, WINDOW_UPDATE = 0, 1, 3, 4, 6, 7, 8
+END_STREAM, ACK, END_HEADERS = 1, 1, 4
+WINDOW = (1 << 31) - 1
+
+
+class CallFailed(Exception):
+    """The coordinator answered with an error: nothing was accepted by this call, unless it says `unknown`."""
+
+    def __init__(self, status, message):
+        super().__init__(f"status {status}: {message}")
+        self.status = status
+        self.message = message
+
+
+# ---- Protobuf
+
+
+def varint(number):
+    number &= (1 << 64) - 1
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def field(number, value):
+    """One field: a number as a varint, text and bytes with their length."""
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def fields(data):
+    """Number and value of each field: an int, or bytes."""
+    at = 0
+    while at < len(data):
+        key, at = read_varint(data, at)
+        if key & 7 == 0:
+            value, at = read_varint(data, at)
+        elif key & 7 == 2:
+            length, at = read_varint(data, at)
+            value, at = data[at : at + length], at + length
+        else:
+            raise ValueError(f"wire type {key & 7} is not used by Baton")
+        yield key >> 3, value
+
+
+def read_varint(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 0x7F) << shift
+        at += 1
+        if data[at - 1] < 0x80:
+            return value, at
+        shift += 7
+
+
+def first(data, number, default=None):
+    """The value of the first field of that number."""
+    return next((value for found, value in fields(data) if found == number), default)
+
+
+# ---- HPACK (RFC 7541). Huffman codes are canonical: consecutive within a length. The rare ones come out as nothing.
+
+HUFFMAN = {
+    5: "012aceiost", 6: " %-./3456789=A_bdfghlmnpru", 7: ":BCDEFGHIJKLMNOPQRSTUVWYjkqvwxyz", 8: "&*,;XZ",
+    10: "!\"()?", 11: "'+|", 12: "#>", 13: "\0$@[]~", 14: "^}", 15: "<`{",
+}  # fmt: skip
+
+
+def huffman_codes():
+    codes, code, previous = {}, 0, 5
+    for length, symbols in HUFFMAN.items():
+        code <<= length - previous
+        previous = length
+        for symbol in symbols:
+            codes[length, code] = symbol
+            code += 1
+    return codes
+
+
+CODES = huffman_codes()
+
+
+def huffman_text(data):
+    text, code, length = [], 0, 0
+    for byte in data:
+        for bit in range(7, -1, -1):
+            code, length = code << 1 | byte >> bit & 1, length + 1
+            if (length, code) in CODES:
+                text.append(CODES[length, code])
+                code = length = 0
+    return "".join(text)
+
+
+def prefixed(data, at, bits):
+    """An integer whose first `bits` bits are in the byte at `at`."""
+    limit = (1 << bits) - 1
+    value, at = data[at] & limit, at + 1
+    if value < limit:
+        return value, at
+    rest, at = read_varint(data, at)
+    return value + rest, at
+
+
+def header_text(data, at):
+    length, end = prefixed(data, at, 7)
+    raw = data[end : end + length]
+    text = huffman_text(raw) if data[at] & 0x80 else raw.decode("latin-1")
+    return text, end + length
+
+
+def headers_in(block):
+    """Those with a name of their own; what the static table has is left out."""
+    found, at = {}, 0
+    while at < len(block):
+        byte = block[at]
+        if byte & 0x80:
+            _, at = prefixed(block, at, 7)
+        elif byte & 0xE0 == 0x20:
+            _, at = prefixed(block, at, 5)
+        else:
+            index, at = prefixed(block, at, 6 if byte & 0x40 else 4)
+            name = None
+            if index == 0:
+                name, at = header_text(block, at)
+            value, at = header_text(block, at)
+            if name is not None:
+                found[name] = value
+    return found
+
+
+def header(name, value):
+    """A literal that is never indexed, without Huffman codes."""
+    out = b"\x10"
+    for text in (name, value):
+        data = text.encode()
+        out += (bytes([len(data)]) if len(data) < 127 else b"\x7f" + varint(len(data) - 127)) + data
+    return out
+
+
+# ---- HTTP/2
+
+
+def frame(kind, flags, stream, payload=b""):
+    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+
+def greeting():
+    """What a client says first: no header table, and room for whatever comes."""
+    settings = struct.pack(">HIHI", 1, 0, 4, WINDOW)
+    return PREFACE + frame(SETTINGS, 0, 0, settings) + frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", WINDOW - 65535))
+
+
+def request_headers(path, token, authority="127.0.0.1"):
+    pairs = [
+        (":method", "POST"), (":scheme", "http"), (":path", path), (":authority", authority),
+        ("content-type", "application/grpc"), ("te", "trailers"), ("authorization", f"Bearer {token}"),
+    ]  # fmt: skip
+    return b"".join(header(name, value) for name, value in pairs)
+
+
+def message(body):
+    """A gRPC message, not compressed."""
+    return b"\0" + struct.pack(">I", len(body)) + body
+
+
+class Connection:
+    """Frames over a socket. A broken one raises OSError; so does one that is silent for longer than `timeout`."""
+
+    def __init__(self, port, token, timeout=10):
+        self.token = token
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.buffer = bytearray()
+        self.next_stream = 1
+        self.window = {0: 65535}
+        self.initial_window = 65535
+        self.socket.sendall(greeting())
+
+    def close(self):
+        self.socket.close()
+
+    def open_stream(self, path):
+        stream, self.next_stream = self.next_stream, self.next_stream + 2
+        self.window[stream] = self.initial_window
+        self.socket.sendall(frame(HEADERS, END_HEADERS, stream, request_headers(path, self.token)))
+        return stream
+
+    def send(self, stream, body, ends=True):
+        """Waits for the window where the message is larger than that."""
+        data = message(body)
+        at = 0
+        while at < len(data):
+            room = min(self.window[0], self.window[stream], 16384, len(data) - at)
+            if room == 0:
+                self.take(self.receive())
+                continue
+            flags = END_STREAM if ends and at + room == len(data) else 0
+            self.socket.sendall(frame(DATA, flags, stream, data[at : at + room]))
+            self.window[0] -= room
+            self.window[stream] -= room
+            at += room
+
+    def receive(self):
+        """The next frame: kind, flags, stream, payload."""
+        self.fill(9)
+        length = int.from_bytes(self.buffer[:3], "big")
+        self.fill(9 + length)
+        kind, flags = self.buffer[3], self.buffer[4]
+        stream = int.from_bytes(self.buffer[5:9], "big") & WINDOW
+        payload = bytes(self.buffer[9 : 9 + length])
+        del self.buffer[: 9 + length]
+        return kind, flags, stream, payload
+
+    def fill(self, size):
+        while len(self.buffer) < size:
+            data = self.socket.recv(1 << 16)
+            if not data:
+                raise ConnectionResetError("the coordinator closed the connection")
+            self.buffer += data
+
+    def take(self, received):
+        """Answers what belongs to the connection itself."""
+        kind, flags, stream, payload = received
+        if kind == SETTINGS and not flags & ACK:
+            for at in range(0, len(payload), 6):
+                name, value = struct.unpack_from(">HI", payload, at)
+                if name == 4:
+                    self.grow(value)
+            self.socket.sendall(frame(SETTINGS, ACK, 0))
+        elif kind == WINDOW_UPDATE:
+            self.window[stream] = self.window.get(stream, 0) + struct.unpack(">I", payload)[0]
+        elif kind == PING and not flags & ACK:
+            self.socket.sendall(frame(PING, ACK, 0, payload))
+        elif kind == RESET:
+            raise ConnectionResetError("the coordinator reset the stream")
+        elif kind == GOAWAY:
+            raise ConnectionResetError("the coordinator goes away")
+
+    def grow(self, initial):
+        for stream in self.window:
+            if stream:
+                self.window[stream] += initial - self.initial_window
+        self.initial_window = initial
+
+    def call(self, path, body):
+        """One call with one answer. Raises CallFailed if it was answered with an error."""
+        stream = self.open_stream(path)
+        self.send(stream, body)
+        data, headers = bytearray(), {}
+        while True:
+            received = self.receive()
+            kind, flags, where, payload = received
+            self.take(received)
+            if where != stream:
+                continue
+            if kind == DATA:
+                data += payload
+            elif kind == HEADERS:
+                headers |= headers_in(payload)
+            if flags & END_STREAM and kind in (DATA, HEADERS):
+                break
+        self.window.pop(stream, None)
+        if headers.get("grpc-status") != "0":
+            raise CallFailed(int(headers.get("grpc-status") or 2), headers.get("grpc-message", ""))
+        if len(data) < 5:
+            raise CallFailed(2, "an answer without a message")
+        return bytes(data[5:])
