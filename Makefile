@@ -7,16 +7,18 @@ SEED ?= 1
 # Tests that start real servers and binaries: others in the same process kill every child that they do not know.
 APART := EndToEndTests|NUTTests|BusMockTests|NamespaceTests|HostTests|SinkTests
 ROUNDS ?=
+SEEDS ?= 1000
+TIER ?= quick
 
 # Everything of ours that swift-format looks at: generated code is taken as the generators write it.
 SOURCES = find Package.swift Sources Tests Benchmarks Examples -name '*.swift' -not -path '*/Generated/*' -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test interop check lint imports tree contract deploy format build release faults bench proto
+.PHONY: help demo test interop check lint imports tree contract deploy format build release faults bench bench-small simulate fault-table proto
 
 ## help: says what there is to make
 help:
-	@sed -n 's/^## //p' $(MAKEFILE_LIST) | awk '{ i = index($$0, ": "); printf "  make %-8s %s\n", substr($$0, 1, i - 1), substr($$0, i + 2) }'
+	@sed -n 's/^## //p' $(MAKEFILE_LIST) | awk '{ i = index($$0, ": "); printf "  make %-11s %s\n", substr($$0, 1, i - 1), substr($$0, i + 2) }'
 
 ## demo: a coordinator and two workers here, one killed, then the coordinator; the job succeeds all the same
 demo: release
@@ -36,8 +38,8 @@ interop: release
 	Scripts/interop
 	Scripts/interop-telemetry
 
-## check: what CI runs: format, import direction, the tree, the contract's rows, and the tests (with warnings as errors)
-check: lint imports tree contract deploy test
+## check: what CI runs: format, import direction, the tree, the contract's rows, the tests, and a look at the benchmarks
+check: lint imports tree contract deploy test bench-small
 
 ## lint: fails if a file is not as `make format` would leave it
 lint:
@@ -79,9 +81,24 @@ release:
 faults: release
 	Scripts/faults/all "$(ROUNDS)" "$(SEED)"
 
-## bench: the figures of Benchmarks/ with their limits, on release binaries; FIGURE=B1 for one
+## bench: the figures of Benchmarks/ with their limits, a table, and the pictures of B10; ONLY="B1 B3" for some
 bench: release
-	$(RELEASE)/baton-benchmarks $(FIGURE)
+	Scripts/setup bench
+	rm -rf results/growth
+	$(RELEASE)/baton-benchmarks $(ONLY) --points results/growth
+	Scripts/growth results/growth results/growth.svg
+
+## bench-small: a quick look at B1, B3 and B4 on release binaries: printed, never asserted
+bench-small: release
+	$(RELEASE)/baton-benchmarks --small B1 B3 B4
+
+## simulate: runs both cores and the real SQL in simulated fleets; SEEDS=n of them, SEED=n is the first
+simulate: release
+	$(RELEASE)/baton-simulate $(SEEDS) $(SEED)
+
+## fault-table: torments the real binaries, a row for each kind of fault; TIER=quick, full or long
+fault-table: release
+	Tests/Faults/faults --tier $(TIER) --seed $(SEED)
 
 ## proto: regenerates the protobuf code after a change of baton.proto (needs protoc)
 proto:

@@ -78,7 +78,27 @@ extension Coordinator {
 
   func storeLoop() async throws {
     while let work = await storeWork.receive() {
-      for item in work { try await perform(item) }
+      var expiries: [(LaunchKey, ExpiryReason)] = []
+      for item in work {
+        if case .noteExpiry(let launch, let reason) = item {
+          expiries.append((launch, reason))
+          continue
+        }
+        try await note(expiries)
+        expiries = []
+        try await perform(item)
+      }
+      try await note(expiries)
+    }
+  }
+
+  /// A whole fleet may be asked to stop at once: what is noted together is committed together.
+  private func note(_ expiries: [(LaunchKey, ExpiryReason)]) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for (launch, reason) in expiries {
+        group.addTask { try await self.perform(.noteExpiry(launch, reason)) }
+      }
+      try await group.waitForAll()
     }
   }
 

@@ -11,8 +11,11 @@ extension Coordinator {
       return submissions.map { _ in .refused(.unavailable("it is shutting down; submit again in a moment")) }
     }
     let now = now().moment
+    // Of many, those that a host is free for are claimed together right after: to look for a place for each would take
+    // long in a large fleet.
+    let isFew = submissions.count <= Self.startedAtOnce
     let plans = state.withLock { state in
-      submissions.map { state.plan($0, permitted: settings.permittedIdentifiers, at: now) }
+      submissions.map { state.plan($0, startsAtOnce: isFew, permitted: settings.permittedIdentifiers, at: now) }
     }
     let offers = plans.compactMap(\.offer)
     var answers = try await take(offers, plans)[...]
@@ -23,6 +26,9 @@ extension Coordinator {
       }
     }
   }
+
+  /// So many submissions of one call are started in the transaction that stores them.
+  private static let startedAtOnce = 8
 
   private func take(_ offers: [SubmissionOffer], _ plans: [SubmissionPlan]) async throws -> [SubmissionAnswer] {
     let answers: [SubmissionAnswer]
@@ -56,10 +62,12 @@ enum SubmissionPlan {
 }
 
 extension Coordinator.State {
-  /// - Parameter permitted: what may be defined here; empty means everything. A definition that was applied before the
+  /// - Parameters:
+  ///   - startsAtOnce: on a host that is free, if nobody waits that goes first.
+  ///   - permitted: what may be defined here; empty means everything. A definition that was applied before the
   ///   configuration forbade it is of no use.
   mutating func plan(
-    _ submission: Submission, permitted: [IdentifierPattern], at now: Moment
+    _ submission: Submission, startsAtOnce: Bool, permitted: [IdentifierPattern], at now: Moment
   ) -> SubmissionPlan {
     guard let stored = index.definition(for: submission.identifier),
       permitted.isEmpty || permitted.contains(where: { $0.covers(stored.definition.pattern) })
@@ -76,7 +84,7 @@ extension Coordinator.State {
       definition: stored.id, priority: submission.priority ?? stored.definition.priority)
     // Whoever waits already goes first, unless this one would rather fail than wait.
     let mayOvertake = stored.definition.strategy == .fail
-    guard mayOvertake || dispatcher.mayStartAtOnce(requirementClass),
+    guard mayOvertake || startsAtOnce && dispatcher.mayStartAtOnce(requirementClass),
       let reservation = dispatcher.reserve(requirementClass, submission.identifier, count: 1).first
     else {
       let refusal =

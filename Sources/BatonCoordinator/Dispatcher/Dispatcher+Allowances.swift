@@ -38,7 +38,7 @@ extension Dispatcher {
   mutating func enforceAllowances() -> [Effect] {
     var effects: [Effect] = []
     // Most hosts have none.
-    for name in hosts.keys.sorted() where hosts[name]?.hasAllowance == true {
+    for name in hostNames(where: { $0.hasAllowance }) {
       guard let state = hosts[name] else { continue }
       let isSpent = hasSpentAllowance(state)
       hosts[name]?.host.allowanceRefillsAt = isSpent ? DailyUse.refill(after: now.steady) : nil
@@ -48,6 +48,7 @@ extension Dispatcher {
   }
 
   private mutating func enforceAllowancesOfDefinitions() -> [Effect] {
+    guard definitions.values.contains(where: { $0.dailyAllowance != nil }) else { return [] }
     var isSpent: [DefinitionID: Bool] = [:]
     var spent: [LaunchKey] = []
     for host in hosts.values {

@@ -162,10 +162,15 @@ extension Dispatcher {
     ready[requirementClass] == nil && !ready.keys.contains { $0.priority > requirementClass.priority }
   }
 
-  private func hostsByFreeSlots() -> [HostName] {
-    hosts.values.filter { $0.link == .attached && $0.host.freeSlots > 0 }
-      .sorted { ($1.host.freeSlots, $0.host.name) < ($0.host.freeSlots, $1.host.name) }
-      .map(\.host.name)
+  private mutating func hostsByFreeSlots() -> [HostName] {
+    var free: [HostName: Int] = [:]
+    let names = hostNames { state in
+      guard state.link == .attached, state.host.freeSlots > 0 else { return false }
+      free[state.host.name] = state.host.freeSlots
+      return true
+    }
+    // Sorted by name already, and sorting keeps that order.
+    return names.sorted { free[$0, default: 0] > free[$1, default: 0] }
   }
 
   private mutating func takePlaces(

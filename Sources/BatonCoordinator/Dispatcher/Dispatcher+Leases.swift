@@ -132,8 +132,16 @@ extension Dispatcher {
   }
 
   private mutating func endLeases(at now: Instant) -> [Effect] {
-    hosts.keys.sorted().flatMap { name -> [Effect] in
-      guard case .held(let incarnation, let until)? = hosts[name]?.lease, until <= now else { return [] }
+    if let noLeaseEndsBefore, now < noLeaseEndsBefore { return [] }
+    var next = now + leaseTerm
+    let ended = hostNames { state in
+      guard case .held(_, let until) = state.lease else { return false }
+      if until > now { next = min(next, until) }
+      return until <= now
+    }
+    noLeaseEndsBefore = next
+    return ended.flatMap { name -> [Effect] in
+      guard case .held(let incarnation, _)? = hosts[name]?.lease else { return [] }
       return endLease(of: name, incarnation, countsAsLoss: true)
     }
   }

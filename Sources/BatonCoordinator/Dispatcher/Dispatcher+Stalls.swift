@@ -41,9 +41,9 @@ extension Dispatcher {
   /// Suspects launches that have not got further for too long, and expires them at twice that time.
   mutating func findStalls() -> [Effect] {
     // Of a worker whose connection is away nobody can say whether it gets further.
-    let late = hosts.values.filter { $0.link == .attached }.flatMap { state in
-      state.launches.filter { $0.value.expiring == nil && isLate($0.value) }
-        .map { (launch: $0.key, running: $0.value, host: state.host.name) }
+    let late = hostNames { $0.link == .attached && !$0.launches.isEmpty }.flatMap { name in
+      (hosts[name]?.launches ?? [:]).filter { $0.value.expiring == nil && isLate($0.value) }
+        .map { (launch: $0.key, running: $0.value, host: name) }
     }
     return late.sorted { $0.launch < $1.launch }.flatMap { watch($0.launch, $0.running, on: $0.host) }
   }

@@ -33,6 +33,8 @@ package struct Dispatcher: Sendable {
   var newsCount = 0
   var grantCount = 0
   var lastTickAt: Instant?
+  /// No lease ends before then: those that are held were looked at, and a new or renewed one runs for a whole term.
+  var noLeaseEndsBefore: Instant?
   /// Moves with ticks: what is measured here is as exact as they come.
   package internal(set) var now = Now(instant: Instant(nanoseconds: 0), date: Timestamp(nanoseconds: 0))
   /// What is used of the daily allowances of definitions, without the launches that run.
@@ -163,6 +165,18 @@ extension Dispatcher {
   mutating func change<Result>(_ host: HostName, _ body: (inout HostState) -> Result) -> Result? {
     guard let index = hosts.index(forKey: host) else { return nil }
     return body(&hosts.values[index])
+  }
+
+  /// The hosts that are as `condition` says, sorted by name. They are looked at where they are: in a large fleet copies
+  /// and sorting would be most of what a tick costs.
+  mutating func hostNames(where condition: (inout HostState) -> Bool) -> [HostName] {
+    var names: [HostName] = []
+    var index = hosts.values.startIndex
+    while index != hosts.values.endIndex {
+      if condition(&hosts.values[index]) { names.append(hosts.keys[index]) }
+      hosts.values.formIndex(after: &index)
+    }
+    return names.sorted()
   }
 
   package mutating func learn(_ id: DefinitionID, _ definition: Definition) { definitions[id] = definition }
