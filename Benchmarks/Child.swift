@@ -70,8 +70,12 @@ final class Child: Sendable {
 
   /// Those that it has started and that run.
   var children: [Int32] {
-    let list = try? String(contentsOfFile: "/proc/\(pid)/task/\(pid)/children", encoding: .utf8)
-    return list?.split(separator: " ").compactMap { Int32($0) } ?? []
+    // Each thread has those that it started.
+    let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []
+    return threads.flatMap { thread in
+      let list = try? String(contentsOfFile: "/proc/\(pid)/task/\(thread)/children", encoding: .utf8)
+      return list?.split(separator: " ").compactMap { Int32($0) } ?? []
+    }
   }
 
   func stop() {

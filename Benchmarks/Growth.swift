@@ -34,7 +34,7 @@ enum Growth {
   private static func jobs(definitions: Int) async throws -> Double {
     let fleet = try await Fleet(slots: 2048)
     defer { fleet.stop() }
-    let names = (0..<definitions).map { "noop.of-\($0)" }
+    let names = (0..<definitions).map { "grown.of-\($0)" }
     return try await fleet.withClient(names.map { Fleet.definition($0 + ".*") }) {
       10_000 / (try await Throughput.rate(jobs: 10_000, over: names, with: $0))
     }

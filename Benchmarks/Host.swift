@@ -174,7 +174,7 @@ enum IdleWorker {
     let port = String(await coordinator.line { $0.hasPrefix("port ") }.dropFirst(5))
     let worker = try Child(
       ["--coordinator", "127.0.0.1:\(port)", "--name", "idle-worker", "--data", folder + "/worker"], Fleet.untraced,
-      program: program)
+      program: Files.program("baton-worker"))
     defer { worker.stop() }
     let bare = try Child(["idle", port, folder + "/bare"], Fleet.untraced)
     defer { bare.stop() }
@@ -186,22 +186,24 @@ enum IdleWorker {
     let used = (processorTime(of: worker) - before.0) / length * 100
     let usedBare = (bare.processorTime - before.1) / length * 100
     let processes = [worker.pid] + worker.children
+    guard processes.count > 1 else { fatalError("the supervisor has no worker") }
     return [
       .bound("B8 idle worker, processor", used, "% of a core", atMost: 0.2),
       .bound("B8 its probes alone, processor", max(0.001, used - usedBare), "% of a core", atMost: 0.5),
       .bound(
         "B8 idle worker, resident", processes.map { Child.mebibytes("VmRSS", $0) }.max() ?? 0, "MiB", atMost: 40),
-      .bound("B8 \(isPackaged ? "packaged" : "unpackaged") worker, on disk", try megabytes(), "MB", atMost: 40),
+      .bound(
+        "B8 worker, stripped, on disk, without the Swift runtime", try strippedMegabytes(folder), "MB", atMost: 40),
     ]
   }
 
-  /// The one that `make package` has made, or else the one that was built beside this program.
-  private static var program: String { isPackaged ? packaged : Files.program("baton-worker") }
-  private static var packaged: String { Files.program("../../package/baton-worker") }
-  private static var isPackaged: Bool { FileManager.default.isExecutableFile(atPath: packaged) }
-
-  private static func megabytes() throws -> Double {
-    let size = try FileManager.default.attributesOfItem(atPath: program)[.size] as? Int
+  private static func strippedMegabytes(_ folder: String) throws -> Double {
+    let (strip, stripped) = (Process(), folder + "/stripped")
+    strip.executableURL = URL(fileURLWithPath: "/usr/bin/strip")
+    strip.arguments = ["-o", stripped, Files.program("baton-worker")]
+    try strip.run()
+    strip.waitUntilExit()
+    let size = try FileManager.default.attributesOfItem(atPath: stripped)[.size] as? Int
     return Double(size ?? 0) / 1e6
   }
 

@@ -63,6 +63,7 @@ enum Role: String {
     configuration.probesHost = false
     let worker = Worker(configuration, logger: logger())
     worker.register("com.example.bench.noop.*") { _ in }
+    worker.register("com.example.bench.grown.*") { _ in }
     worker.register("com.example.bench.start") { task in
       say("start \(task.request) \(SystemClocks.instant().nanoseconds)")
     }

@@ -184,11 +184,13 @@ extension Coordinator {
   private static let housekeepingInterval = Duration.seconds(60)
 
   func housekeepingLoop() async throws {
-    // Once, and then the process goes on or ends.
-    try await store.verify()
     var keptPace: [IdentifierPattern: Duration] = [:]
+    var isVerified = false
     while true {
       try await clocks.sleep(Self.housekeepingInterval)
+      // Once, and not while workers come back to a coordinator that has just started.
+      if !isVerified { try await store.verify() }
+      isVerified = true
       do {
         try await saveClock()
         try await keepPace(&keptPace)

@@ -26,7 +26,7 @@ package final class SQLiteStore: Sendable {
     do {
       let pool = try DatabasePool(path: folder.databasePath, configuration: configuration)
       try pool.writeWithoutTransaction(Durability.demand)
-      if folder.databaseBytes <= largestLookedThrough { try pool.read(Self.lookThrough) }
+      if folder.databaseBytes <= largestLookedThrough { try pool.read { try lookThrough($0, "integrity_check") } }
       return try SQLiteStore(pool, folder, limits, incarnation: nil, queuesSpans: queuesSpans, onGroup: onGroup)
     } catch {
       throw StoreError(opening: folder.databasePath, error)
@@ -73,13 +73,17 @@ package final class SQLiteStore: Sendable {
 
   /// Looks through the whole database for damage, while it is in use. Throws `.corrupt` if there is some.
   package func verify() async throws {
-    do { try await database.read(Self.lookThrough) } catch { throw StoreError(anything: error) }
+    do {
+      try await database.read { try Self.lookThrough($0, "quick_check") }
+    } catch {
+      throw StoreError(anything: error)
+    }
   }
 
-  /// Checks what `PRAGMA quick_check` does (https://www.sqlite.org/pragma.html#pragma_quick_check): the structure of every
-  /// page, not what the rows say.
-  private static func lookThrough(_ db: Database) throws {
-    let found = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? "no answer"
+  /// - Parameter check: `quick_check` looks at the structure of every page, `integrity_check` at the indexes too, which
+  ///   takes longer (https://www.sqlite.org/pragma.html#pragma_integrity_check). What the rows say is nobody's matter.
+  private static func lookThrough(_ db: Database, _ check: String) throws {
+    let found = try String.fetchOne(db, sql: "PRAGMA \(check)(1)") ?? "no answer"
     guard found == "ok" else {
       throw StoreError(.corrupt, "The database is damaged (\(found)); restore it from a backup.")
     }
