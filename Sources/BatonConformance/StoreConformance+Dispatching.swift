@@ -12,12 +12,45 @@ extension StoreConformance {
       try await s.end(first.launch, .expired(.hostBusy))
       let two = try await s.claim(definition, places: 2)
       try expect(two.assignments.map(\.identifier.rawValue), ["com.a", "com.b"], "what starts next")
-      try expect(two.assignments.map(\.isResumption), [true, false], "isResumption")
       try expect(two.assignments.map(\.launch.number), [2, 1], "launch numbers")
       try expect(two.hasMore, true, "hasMore")
       let last = try await s.claim(definition, places: 2)
       try expect(last.assignments.map(\.identifier.rawValue), ["com.c"], "what is left")
       try expect(last.hasMore, false, "hasMore at the end")
+    },
+    Case("a launch repeats a batch if the one before ended in the middle of one, and only then") { s in
+      var (s, definition) = (s, try await s.define("com.*").id)
+      try await s.connect()
+      try await s.submit("com.a", to: definition)
+      var launch = try require(try await s.claim(definition).assignments.first, "an assignment")
+      try expect([launch.repeatsBatch, launch.resumedAfter != nil], [false, false], "a first launch")
+      let ends: [(LaunchOutcome, isGraceful: Bool, repeats: Bool)] = [
+        (.expired(.hostBusy), true, false), (.expired(.hostBusy), false, true), (.lost, false, true),
+        (.expired(.draining), true, false),
+      ]
+      for (outcome, isGraceful, repeats) in ends {
+        try await s.end(launch.launch, outcome, isGraceful: isGraceful)
+        s.advance(.seconds(3))
+        // A loss is followed by a backoff, which is no wait for a host.
+        if outcome == .lost { s.advance(.seconds(3600)) }
+        _ = try await s.store.promote(at: s.now, limit: 10)
+        launch = try require(try await s.claim(definition).assignments.first, "an assignment after \(outcome.code)")
+        try expect(launch.repeatsBatch, repeats, "repeatsBatch after \(outcome.code), graceful \(isGraceful)")
+        if outcome != .lost { try expect(launch.resumedAfter, .seconds(3), "resumedAfter") }
+        let again = try await s.store.assignments(on: StoreScenario.host)
+        try expect(again.map(\.repeatsBatch), [repeats], "repeatsBatch, told again")
+      }
+    },
+    Case("the longest wait is found behind a request that was resumed") { s in
+      var (s, definition) = (s, try await s.define("com.*").id)
+      try await s.connect()
+      for name in ["com.a", "com.b"] { try await s.submit(name, to: definition) }
+      let submitted = s.now.date
+      let launch = try require(try await s.claim(definition).assignments.first, "an assignment")
+      s.advance(.seconds(100))
+      try await s.end(launch.launch, .expired(.hostBusy))
+      let ready = RequirementClass(definition: definition, priority: .background)
+      try expect(try await s.store.oldestReady(of: [ready]), submitted, "since when com.b waits")
     },
     Case("priorities are classes of their own") { s in
       let definition = try await s.define("com.*").id

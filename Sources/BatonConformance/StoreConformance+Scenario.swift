@@ -129,8 +129,11 @@ package struct StoreScenario {
   }
 
   @discardableResult
-  func end(_ launch: LaunchKey, _ outcome: LaunchOutcome = .finished) async throws -> EndingAnswer {
-    try require(try await store.end([Ending(launch: launch, outcome: outcome)], at: now).first, "end's answer")
+  func end(
+    _ launch: LaunchKey, _ outcome: LaunchOutcome = .finished, isGraceful: Bool = true
+  ) async throws -> EndingAnswer {
+    let ending = Ending(launch: launch, outcome: outcome, isGraceful: isGraceful)
+    return try require(try await store.end([ending], at: now).first, "end's answer")
   }
 
   // MARK: Reading

@@ -98,7 +98,7 @@ extension StoreConformance {
       try expect(launch.payload, [7], "its payload")
       try expect(launch.trace.spanID, offer.host?.spanID, "its span")
       try expect(launch.trace.traceID, offer.submission.trace.traceID, "its trace")
-      try expect(launch.isResumption, false, "isResumption")
+      try expect(launch.repeatsBatch, false, "repeatsBatch")
       try expect(try await s.store.assignments(on: StoreScenario.host), [launch], "what runs there")
       let again = try await s.answer(to: offer)
       try expect(try again.receipt, try answer.receipt, "the repeated answer")

@@ -8,7 +8,7 @@ import Synchronization
 /// next one, so that no launch, expiry or completion lacks its span, whatever was killed. Nothing waits for it.
 extension Coordinator {
   func deliverSpans(_ delivery: SpanDelivery) async throws {
-    var state = DeliveryState()
+    var state = DeliveryState(delivery)
     while true {
       try await spanSignal.wait { try await self.clocks.sleep(delivery.batch.delay) }
       self.state.withLock { $0.endedSpans = 0 }
@@ -46,7 +46,7 @@ extension Coordinator {
     guard let delivery = settings.spans else { return }
     await withTaskGroup(of: Void.self) { group in
       group.addTask {
-        var state = DeliveryState(isLast: true)
+        var state = DeliveryState(delivery, isLast: true)
         while (try? await self.deliverOnce(delivery, &state)) == true, !Task.isCancelled {}
       }
       group.addTask { try? await self.clocks.sleep(.seconds(3)) }
@@ -59,15 +59,16 @@ extension Coordinator {
   private func deliverOnce(_ delivery: SpanDelivery, _ state: inout DeliveryState) async throws -> Bool {
     let sources: [SpanSource]
     do {
-      sources = try await store.unsentSpans(limit: delivery.batch.batch)
+      sources = try await store.unsentSpans(limit: state.size.spans)
       guard !sources.isEmpty else { return false }
-      let (keys, request) = delivery.request(of: sources, at: now().date)
+      let (keys, request) = delivery.request(of: sources, atMost: state.size.spans, at: now().date)
       let sentAt = clocks.now().instant
       let verdict = await delivery.send(request)
       state.waited = clocks.now().instant - sentAt
-      try await settle(keys, verdict, &state)
+      let isFull = sources.count == state.size.spans
+      try await settle(keys, request.spans.count, verdict, &state)
       guard case .retry(let asked) = verdict else {
-        return keys.count < sources.count || sources.count == delivery.batch.batch
+        return isFull || state.isDivided || keys.count < sources.count
       }
       if state.isLast {
         try await clocks.sleep(.milliseconds(250))
@@ -81,9 +82,14 @@ extension Coordinator {
     }
   }
 
-  private func settle(_ keys: [SpanKey], _ verdict: ExportVerdict, _ state: inout DeliveryState) async throws {
+  private func settle(
+    _ keys: [SpanKey], _ spans: Int, _ verdict: ExportVerdict, _ state: inout DeliveryState
+  ) async throws {
+    state.isDivided = false
     switch verdict {
-    case .delivered: try await store.confirmSpans(keys)
+    case .delivered:
+      state.size.sufficed()
+      try await store.confirmSpans(keys)
     case .partial(let rejected, let message) where rejected == 0:
       logger.warning("the tracing backend says of spans: \(message)")
       try await store.confirmSpans(keys)
@@ -93,10 +99,11 @@ extension Coordinator {
       logger.error("the tracing backend took only a part: \(text)")
       try await store.rejectSpans(keys, because: text, at: now().moment)
       metrics.spansDropped(Int(clamping: rejected), .rejected)
-    case .rejected(let reason):
-      logger.error("the tracing backend rejected spans: \(reason)", metadata: ["spans": "\(keys.count)"])
+    case .tooLarge where keys.count > 1: state.isDivided = state.size.wasTooLarge(spans)
+    case .tooLarge(let reason), .rejected(let reason):
+      logger.error("the tracing backend rejected spans: \(reason)", metadata: ["spans": "\(spans)"])
       try await store.rejectSpans(keys, because: reason, at: now().moment)
-      metrics.spansDropped(keys.count, .rejected)
+      metrics.spansDropped(spans, .rejected)
     case .retry: break
     }
     if case .retry = verdict {
@@ -112,14 +119,16 @@ extension Coordinator {
   func dropOldSpans() async throws {
     let (limits, date) = (settings.retention, now().date + (.zero - settings.retention.spansFor))
     var dropped = 0
+    defer {
+      if dropped > 0 { logger.error("spans were dropped that no backend took", metadata: ["occasions": "\(dropped)"]) }
+    }
     while true {
       let step = try await store.dropUnsentSpans(endedBefore: date, beyond: limits.spanCount, limit: 500)
       dropped += step
-      if step < 500 { break }
+      metrics.spansDropped(step, .unreachable)
+      if step < 500 { return }
       try await clocks.sleep(.milliseconds(50))
     }
-    metrics.spansDropped(dropped, .unreachable)
-    if dropped > 0 { logger.error("spans were dropped that no backend took", metadata: ["occasions": "\(dropped)"]) }
   }
 }
 
@@ -128,17 +137,28 @@ private struct DeliveryState {
   var failures = 0
   /// How long the backend took for the last answer.
   var waited = Duration.zero
+  /// How many spans go in one request.
+  var size: RequestSize
+  /// The last request was too large, and smaller ones follow.
+  var isDivided = false
   /// The process ends: it tries again soon, or never.
-  var isLast = false
+  let isLast: Bool
+
+  init(_ delivery: SpanDelivery, isLast: Bool = false) {
+    size = RequestSize(atMost: delivery.batch.batch)
+    self.isLast = isLast
+  }
 }
 
 extension SpanDelivery {
   /// As many occasions as fit into one request, and their spans.
-  fileprivate func request(of sources: [SpanSource], at now: Timestamp) -> ([SpanKey], TraceRequest) {
+  fileprivate func request(
+    of sources: [SpanSource], atMost count: Int, at now: Timestamp
+  ) -> ([SpanKey], TraceRequest) {
     var (keys, spans): ([SpanKey], [SpanRecord]) = ([], [])
     for source in sources {
       let more = source.spans(asOf: now)
-      if !spans.isEmpty, spans.count + more.count > batch.batch { break }
+      if !spans.isEmpty, spans.count + more.count > count { break }
       keys.append(source.key)
       spans += more
     }

@@ -25,7 +25,7 @@ package struct ExporterHealth: Hashable, Sendable {
     switch verdict {
     case .retry: return goDown(reason, at: now)
     case .delivered: return comeBack(at: now)
-    case .rejected(let reason):
+    case .tooLarge(let reason), .rejected(let reason):
       return comeBack(at: now) + refusal(at: now) { .refused(reason: reason, unreported: $0) }
     case .partial(let rejected, let message):
       return comeBack(at: now)

@@ -1,8 +1,15 @@
+import BatonModel
 import BatonTelemetry
 import Logging
 import Testing
 
 @testable import BatonExporter
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -29,5 +36,36 @@ import Testing
     #expect(await exporter.send(ExporterFixture.request()) == .unreachable)
     #expect(await exporter.send(ExporterFixture.request()) == .unreachable)
     #expect(lines.all == ["warning: Exporting traces to \(file.path) fails: No such file or directory"])
+  }
+
+  /// Opening a pipe that nobody reads waits, as writing to a full one does.
+  @Test func `a reader that does not read holds nobody up longer than the timeout, nor after a cancellation`()
+    async throws
+  {
+    let pipe = FileManager.default.temporaryDirectory.appending(path: "baton-lines-\(UUID())").path
+    try #require(mkfifo(pipe, 0o600) == 0)
+    defer { unlink(pipe) }
+    let (logger, lines) = LogCollector.logger()
+    let impatient = TelemetryClock(now: { Instant(nanoseconds: 0) }, sleep: { #expect($0 == .seconds(3)) })
+    let exporter = LineExporter("traces", to: .file(pipe), timeout: .seconds(3), clock: impatient, logger: logger)
+    for _ in 1...3 { #expect(await exporter.send(ExporterFixture.request()) == .unreachable) }
+    #expect(lines.all == ["warning: Exporting traces to \(pipe) fails: nobody reads what is written there"])
+
+    let patient = LineExporter("traces", to: .file(pipe), timeout: .seconds(3600), logger: logger)
+    let sending = Task { await patient.send(ExporterFixture.request()) }
+    sending.cancel()
+    #expect(await sending.value == .unreachable)
+
+    // One line of each exporter was on its way, no more.
+    let reader = open(pipe, O_RDONLY)
+    defer { close(reader) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while bytes.count(where: { $0 == UInt8(ascii: "\n") }) < 2 {
+      let count = read(reader, &buffer, buffer.count)
+      if count > 0 { bytes += buffer[..<count] }
+    }
+    #expect(
+      String(decoding: bytes, as: UTF8.self) == String(repeating: ExporterFixture.request().json + "\n", count: 2))
   }
 }

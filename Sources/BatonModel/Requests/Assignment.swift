@@ -10,8 +10,8 @@ package struct Assignment: Hashable, Sendable {
   package var progress: Progress
   /// How many items are frozen in the store; nil until they are all there, or if the work has none there.
   package var frozenItems: Int?
-  /// Batches that an earlier launch may have begun without committing: this launch's first batch repeats one.
-  package var isResumption: Bool
+  /// The launch before ended in the middle of a batch: this launch's first batch is done again.
+  package var repeatsBatch: Bool
   /// Who submitted the request.
   package var principal: String
   /// The launch span: the parent of the worker's spans.
@@ -23,12 +23,13 @@ package struct Assignment: Hashable, Sendable {
   package var pendingExpiry: ExpiryReason?
   /// Started by `baton simulate launch`: the host's conditions do not stop it, its owner's word does.
   package var isSimulated: Bool
-  /// How long the request waited for a host since its last launch ended; nil for a first launch and after a backoff.
+  /// How long the request waited for a host since its last launch expired or was lost; nil if there is none, if it ended
+  /// otherwise, and after a backoff.
   package var resumedAfter: Duration?
 
   package init(
     launch: LaunchKey, identifier: JobIdentifier, requestNumber: Int, definition: DefinitionID, priority: Priority,
-    payload: [UInt8]? = nil, progress: Progress = Progress(), frozenItems: Int? = nil, isResumption: Bool = false,
+    payload: [UInt8]? = nil, progress: Progress = Progress(), frozenItems: Int? = nil, repeatsBatch: Bool = false,
     principal: String = "", trace: TraceContext, startedAt: Timestamp, gpus: [Int] = [],
     pendingExpiry: ExpiryReason? = nil, isSimulated: Bool = false
   ) {
@@ -40,7 +41,7 @@ package struct Assignment: Hashable, Sendable {
     self.payload = payload
     self.progress = progress
     self.frozenItems = frozenItems
-    self.isResumption = isResumption
+    self.repeatsBatch = repeatsBatch
     self.principal = principal
     self.trace = trace
     self.startedAt = startedAt

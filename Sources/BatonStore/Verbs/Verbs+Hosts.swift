@@ -36,13 +36,12 @@ extension Verbs {
 
   package func assignments(on host: HostName) throws -> [Assignment] {
     try prepare(.assignments).all(host.rawValue) { row in
-      let candidate = Self.candidate(row)
+      var candidate = Self.candidate(row)
+      // The columns are of the running request, which counts this launch already.
+      candidate.launches -= 1
       var assignment = Assignment(
-        candidate, Claim.Place(gpus: GPUList.indices(row.text(22)), spanID: row.blob(23)), startedAt: row.time(24),
-        isSimulated: row.bool(27))
-      // The candidate's columns are of the running request, which counts this launch already.
-      assignment.launch.number = candidate.launches
-      assignment.isResumption = candidate.launches > 1
+        candidate, Claim.Place(gpus: GPUList.indices(row.text(22)), spanID: row.blob(23)),
+        after: try lastEnd(before: candidate), startedAt: row.time(24), isSimulated: row.bool(27))
       assignment.pendingExpiry = row.optionalText(25).flatMap { ExpiryReason(code: $0, detail: row.optionalText(26)) }
       return assignment
     }

@@ -37,7 +37,8 @@ extension Verbs {
     }
   }
 
-  /// By the oldest request of each class: an index seek each, however many wait.
+  /// Among the 64 of each class that start first, an index seek each, however many wait: a request that is resumed goes
+  /// before those that have waited longer, and of such there are no more than were running.
   package func oldestReady(of classes: [RequirementClass]) throws -> Timestamp? {
     try classes.compactMap { wanted in
       try prepare(.firstReady).first(wanted.definition.rawValue, wanted.priority.rawValue) { $0.optionalTime(0) } ?? nil
@@ -122,8 +123,9 @@ extension Query {
     """)
   static let firstReady = Query(
     """
-    SELECT ready_at FROM request INDEXED BY request_ready WHERE state = 1 AND definition = ? AND priority = ?
-    ORDER BY id LIMIT 1
+    SELECT min(ready_at) FROM (
+      SELECT ready_at FROM request INDEXED BY request_ready WHERE state = 1 AND definition = ? AND priority = ?
+      ORDER BY id LIMIT 64)
     """)
   static let patternCounts = Query(
     "SELECT name, scheduled, ready, running, succeeded, failed, cancelled FROM pattern ORDER BY name")

@@ -24,7 +24,16 @@ extension Verbs {
     if wait != nil { try queueSpans(.wait, of: request, launch: number, isSampled: candidate.trace.isSampled) }
     try count(pattern: definition.pattern, from: .ready, to: .running)
     if number == 1 { try noteFirstLaunch(of: candidate, definition.definition, place, at: now) }
-    return Assignment(candidate, place, startedAt: now.date, isSimulated: isSimulated)
+    return Assignment(
+      candidate, place, after: try lastEnd(before: candidate), startedAt: now.date, isSimulated: isSimulated)
+  }
+
+  /// How the candidate's last launch ended; nil if it has none.
+  func lastEnd(before candidate: Candidate) throws -> LaunchEnd? {
+    guard candidate.launches > 0 else { return nil }
+    return try prepare(.launchEnd).first(candidate.request.rawValue, candidate.launches) { row in
+      LaunchEnd(outcome: row.text(0), isGraceful: row.bool(1))
+    }
   }
 
   private func noteFirstLaunch(
@@ -63,17 +72,28 @@ final class WaitTexts {
   }
 }
 
+/// What the next launch has to know of the one before.
+struct LaunchEnd {
+  var outcome: String
+  var isGraceful: Bool
+
+  var isBroken: Bool { [LaunchOutcome.failed("").code, LaunchOutcome.lost.code].contains(outcome) }
+  var wasInterrupted: Bool { outcome == LaunchOutcome.expired(.draining).code || outcome == LaunchOutcome.lost.code }
+}
+
 extension Assignment {
-  init(_ candidate: Candidate, _ place: Claim.Place, startedAt: Timestamp, isSimulated: Bool) {
+  init(
+    _ candidate: Candidate, _ place: Claim.Place, after last: LaunchEnd?, startedAt: Timestamp, isSimulated: Bool
+  ) {
     self.init(
       launch: LaunchKey(request: candidate.request, number: candidate.launches + 1), identifier: candidate.identifier,
       requestNumber: candidate.number, definition: candidate.definition, priority: candidate.priority,
       payload: candidate.payload, progress: candidate.progress, frozenItems: candidate.frozenItems,
-      isResumption: candidate.launches > 0, principal: candidate.principal,
+      repeatsBatch: last.map { !$0.isGraceful || $0.isBroken } ?? false, principal: candidate.principal,
       trace: TraceContext(
         traceID: candidate.trace.traceID, spanID: place.spanID, isSampled: candidate.trace.isSampled),
       startedAt: startedAt, gpus: place.gpus, isSimulated: isSimulated)
-    if candidate.launches > 0, candidate.heldBy == nil { resumedAfter = candidate.readyAt.map { startedAt - $0 } }
+    if last?.wasInterrupted == true, candidate.heldBy == nil { resumedAfter = candidate.readyAt.map { startedAt - $0 } }
   }
 }
 
@@ -82,6 +102,7 @@ extension SubmissionOffer.Offer {
 }
 
 extension Query {
+  static let launchEnd = Query("SELECT outcome, is_graceful FROM launch WHERE request = ? AND number = ?")
   static let startRequest = Query(
     """
     UPDATE request SET state = 2, launches = ?, host = ?, started_at = coalesce(started_at, ?), ready_at = NULL,

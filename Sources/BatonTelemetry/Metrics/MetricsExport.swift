@@ -59,7 +59,7 @@ package final class MetricsExport: Sendable {
     case .delivered, .partial(rejected: 0, message: ""): nil
     case .partial(let rejected, let message): "the backend refused \(rejected) points: \(message)"
     case .retry: "the backend cannot be reached, or asked to come again later"
-    case .rejected(let reason): reason
+    case .tooLarge(let reason), .rejected(let reason): reason
     }
   }
 }

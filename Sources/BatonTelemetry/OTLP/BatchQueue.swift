@@ -49,6 +49,7 @@ package struct BatchQueue: Sendable {
   private let limits: BatchLimits
   private let backoff: Backoff
   private let timeout: Duration
+  private var size: RequestSize
   private var phase = Phase.idle
   private var queue: [SpanRecord] = []
   /// When the oldest in `queue` has waited long enough.
@@ -71,6 +72,7 @@ package struct BatchQueue: Sendable {
     limits: BatchLimits = BatchLimits(), backoff: Backoff = Backoff(), timeout: Duration = .seconds(30)
   ) {
     (self.limits, self.backoff, self.timeout) = (limits, backoff, timeout)
+    size = RequestSize(atMost: limits.batch)
   }
 
   /// Spans that wait or are on their way; never more than the limit.
@@ -94,7 +96,7 @@ package struct BatchQueue: Sendable {
     if queue.isEmpty { due = now + limits.delay }
     queue.append(span)
     accepted += 1
-    return queue.count < limits.batch ? [] : next(at: now)
+    return queue.count < size.spans ? [] : next(at: now)
   }
 
   /// Time has passed.
@@ -117,8 +119,11 @@ package struct BatchQueue: Sendable {
     (phase, peace) = (.idle, nil)
     let count = sending.spans.count
     switch verdict {
-    case .delivered: settle(count, rejected: 0)
+    case .delivered:
+      size.sufficed()
+      settle(count, rejected: 0)
     case .partial(let rejected, _): settle(count, rejected: Int(clamping: rejected))
+    case .tooLarge: divide(sending.spans, at: now)
     case .rejected: settle(count, rejected: count)
     case .retry(let asked): retry(sending, asked, draw, at: now)
     }
@@ -145,7 +150,7 @@ extension BatchQueue {
   }
 
   /// Whether what waits goes without waiting longer.
-  private var isPressing: Bool { queue.count >= limits.batch || !flushes.isEmpty }
+  private var isPressing: Bool { queue.count >= size.spans || !flushes.isEmpty }
 
   /// Whether a batch goes now, if nothing is on its way.
   private func isDue(at now: Instant) -> Bool {
@@ -173,10 +178,17 @@ extension BatchQueue {
   }
 
   private mutating func takeBatch(at now: Instant) -> [SpanRecord] {
-    let batch = Array(queue.prefix(limits.batch))
+    let batch = Array(queue.prefix(size.spans))
     queue.removeFirst(batch.count)
     due = queue.isEmpty ? nil : now + limits.delay
     return batch
+  }
+
+  /// The same spans go again at once, in smaller requests; one that is too large by itself is dropped.
+  private mutating func divide(_ spans: [SpanRecord], at now: Instant) {
+    guard size.wasTooLarge(spans.count) else { return settle(spans.count, rejected: spans.count) }
+    queue.insert(contentsOf: spans, at: 0)
+    due = now
   }
 
   private mutating func retry(_ sending: Sending, _ asked: Duration?, _ draw: Double, at now: Instant) {

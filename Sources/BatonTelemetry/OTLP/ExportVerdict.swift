@@ -9,6 +9,8 @@ package enum ExportVerdict: Hashable, Sendable {
   case partial(rejected: Int64, message: String)
   /// Send it again, after what the backend asked for or else after a backoff.
   case retry(after: Duration?)
+  /// More than the backend takes in one request: to be sent again in smaller ones; what is one span is `rejected`.
+  case tooLarge(reason: String)
   /// Never to be sent again: it is dropped, or its row marked.
   case rejected(reason: String)
 
@@ -22,6 +24,7 @@ package enum ExportVerdict: Hashable, Sendable {
     switch status {
     case 200..<300: self.init(accepted: body)
     case 429, 502, 503, 504: self = .retry(after: retryAfter.flatMap { RetryAfter.wait($0, at: date) })
+    case 413: self = .tooLarge(reason: Self.reason(status: status, body: body))
     default: self = .rejected(reason: Self.reason(status: status, body: body))
     }
   }

@@ -103,7 +103,7 @@ extension Assignment {
       $0.completedUnits = progress.completedUnits
       if let total = progress.totalUnits { $0.totalUnits = total }
       if let frozenItems { $0.frozenItems = Int64(frozenItems) }
-      $0.isResumption = isResumption
+      $0.isResumption = repeatsBatch
       $0.principal = principal
       $0.traceparent = trace.traceparent
       $0.startedAt = startedAt.nanoseconds
@@ -129,7 +129,7 @@ extension Assignment {
       progress: Progress(
         batches: Int(proto.batches), cursor: proto.hasCursor ? Array(proto.cursor) : nil,
         completedUnits: proto.completedUnits, totalUnits: proto.hasTotalUnits ? proto.totalUnits : nil),
-      frozenItems: proto.hasFrozenItems ? Int(proto.frozenItems) : nil, isResumption: proto.isResumption,
+      frozenItems: proto.hasFrozenItems ? Int(proto.frozenItems) : nil, repeatsBatch: proto.isResumption,
       principal: proto.principal, trace: trace, startedAt: Timestamp(nanoseconds: proto.startedAt),
       gpus: proto.gpus.map(Int.init), pendingExpiry: expiry, isSimulated: proto.isSimulated)
   }

@@ -44,7 +44,7 @@ package struct BatchSampler: Sendable {
   private let sampling: BatchSampling
   private let seed: UInt64
   private let firstBatch: Int
-  private let isResumption: Bool
+  private let repeatsBatch: Bool
   private var open: Open?
   private var isHolding = false
   private var announces = false
@@ -56,9 +56,9 @@ package struct BatchSampler: Sendable {
   /// - Parameters:
   ///   - seed: of the draw; the same for all launches of a request.
   ///   - firstBatch: the number of the batch that the launch begins with.
-  ///   - isResumption: an earlier launch may have begun that batch.
-  package init(_ sampling: BatchSampling, seed: UInt64, firstBatch: Int = 0, isResumption: Bool = false) {
-    (self.sampling, self.seed, self.firstBatch, self.isResumption) = (sampling, seed, firstBatch, isResumption)
+  ///   - repeatsBatch: an earlier launch had begun that batch.
+  package init(_ sampling: BatchSampling, seed: UInt64, firstBatch: Int = 0, repeatsBatch: Bool = false) {
+    (self.sampling, self.seed, self.firstBatch, self.repeatsBatch) = (sampling, seed, firstBatch, repeatsBatch)
   }
 
   /// The open batch, or the one that would be open.
@@ -138,7 +138,7 @@ package struct BatchSampler: Sendable {
   }
 
   private var certainty: Reason? {
-    if committed == 0 { return isResumption ? .repeated : .first }
+    if committed == 0 { return repeatsBatch ? .repeated : .first }
     return isDrawn ? .drawn : nil
   }
 

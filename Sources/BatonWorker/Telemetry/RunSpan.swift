@@ -33,7 +33,7 @@ struct RunSpan: Sendable {
     }
     let sampler = BatchSampler(
       sampling, seed: TraceID(of: assignment.trace).low, firstBatch: assignment.progress.batches,
-      isResumption: assignment.isResumption)
+      repeatsBatch: assignment.repeatsBatch)
     let batches = BatchSpans(of: span, labels, sampler, tracer: tracer, clocks: clocks)
     (self.batches, context) = (batches, batches.context)
   }

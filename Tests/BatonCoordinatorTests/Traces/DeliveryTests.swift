@@ -105,6 +105,19 @@ struct DeliveryTests {
     #expect(queue.unsent == 0 && queue.rejected == 4)
   }
 
+  @Test("what is too large for the backend goes in halves, and only what is too large alone is marked")
+  func tooLarge() async throws {
+    let store = try SQLiteStore.inMemory(queuesSpans: true)
+    try await Self.submit(7, to: store)
+    let no = ExportVerdict.tooLarge(reason: "HTTP 413")
+    let backend = Backend(no, no, no, .delivered, .delivered)
+    _ = await deliver(backend, from: store, waits: 2)
+    // 7 are too many, 3 are, and so is one; then one is not, and what is left.
+    #expect(backend.requests.map(\.spans.count) == [7, 3, 1, 1, 5])
+    let queue = try await store.spanQueue()
+    #expect(queue.unsent == 0 && queue.rejected == 1)
+  }
+
   @Test("a warning of the backend marks nothing")
   func warned() async throws {
     let store = try SQLiteStore.inMemory(queuesSpans: true)

@@ -68,6 +68,21 @@ import Testing
     #expect(answer(.delivered, at: 100) == [.flushed(1)])
   }
 
+  @Test mutating func `what is too large for the backend goes in halves, before what came later`() {
+    queue = BatchQueue(limits: BatchLimits(queue: 9, batch: 4, delay: .seconds(5)))
+    let no = ExportVerdict.tooLarge(reason: "HTTP 413")
+    #expect(add(1...6) == [.export(Self.spans(1...4))])
+    #expect(answer(no) == [.export(Self.spans(1...2))])
+    #expect(answer(no) == [.export(Self.spans(1...1))])
+    #expect(answer(no) == [.export(Self.spans(2...2))], "one that is too large alone is dropped")
+    #expect(queue.drops == [.rejected: 1])
+    #expect(answer(.delivered) == [.export(Self.spans(3...4))], "a little more after each that was taken")
+    #expect(answer(.delivered) == [])
+    #expect(tick(5) == [.export(Self.spans(5...6))])
+    #expect(answer(.delivered, at: 5) == [])
+    #expect((queue.delivered, queue.count) == (5, 0))
+  }
+
   @Test mutating func `what came during an export waits from its end, if it is not a full batch`() {
     add(1...3)
     #expect(answer(.delivered, at: 1) == [])

@@ -15,9 +15,13 @@ import Testing
     #expect(Self.verdict(status, "7") == .retry(after: .seconds(7)))
   }
 
-  @Test(arguments: [100, 301, 307, 400, 401, 403, 404, 408, 413, 415, 422, 500, 501, 505, 599])
+  @Test(arguments: [100, 301, 307, 400, 401, 403, 404, 408, 415, 422, 500, 501, 505, 599])
   func `is dropped`(status: Int) {
     #expect(Self.verdict(status, "7") == .rejected(reason: "HTTP \(status)"))
+  }
+
+  @Test func `is sent again in smaller requests`() {
+    #expect(Self.verdict(413, "7") == .tooLarge(reason: "HTTP 413"))
   }
 
   @Test(

@@ -159,7 +159,7 @@ extension Draw {
       progress: Progress(
         batches: Int(wide()), cursor: maybe { $0.bytes($0.number(0...9)) }, completedUnits: wide(),
         totalUnits: maybe { $0.wide() }),
-      frozenItems: maybe { $0.number(0...99) }, isResumption: flag(), principal: text(), trace: trace(),
+      frozenItems: maybe { $0.number(0...99) }, repeatsBatch: flag(), principal: text(), trace: trace(),
       startedAt: Timestamp(nanoseconds: wide()), gpus: some { $0.number(0...99) }, pendingExpiry: maybe { $0.reason() },
       isSimulated: flag())
   }

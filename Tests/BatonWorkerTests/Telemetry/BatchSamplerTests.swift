@@ -15,13 +15,13 @@ import Testing
     let testDescription: String
     var sampling = BatchSampling(interval: 0)
     var firstBatch = 0
-    var isResumption = false
+    var repeatsBatch = false
     let steps: [Step]
     let effects: [[BatchSampler.Effect]]
   }
 
   static func effects(_ row: Row) -> [[BatchSampler.Effect]] {
-    var sampler = BatchSampler(row.sampling, seed: 1, firstBatch: row.firstBatch, isResumption: row.isResumption)
+    var sampler = BatchSampler(row.sampling, seed: 1, firstBatch: row.firstBatch, repeatsBatch: row.repeatsBatch)
     func at(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }
     return [sampler.begin(at: at(0))]
       + row.steps.map { step in
@@ -73,7 +73,7 @@ import Testing
       ]),
     Row(
       testDescription: "the first of a resumed launch is repeated, and numbers go on",
-      firstBatch: 7, isResumption: true, steps: [.committed(1), .committed(2), .ends(.finished, 2)],
+      firstBatch: 7, repeatsBatch: true, steps: [.committed(1), .committed(2), .ends(.finished, 2)],
       effects: [
         [.begin(batch: 7)], [.end(.repeated), .begin(batch: 8)], [.hold, .begin(batch: 9)], [.endHeld(.last), .drop],
       ]),

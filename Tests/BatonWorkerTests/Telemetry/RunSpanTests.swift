@@ -98,7 +98,7 @@ import Tracing
       for number in 0..<3 { try await task.checkpoint(number) }
     }
     var assignment = Bench.assignment(1, launch: 2)
-    (assignment.isResumption, assignment.progress.batches) = (true, 7)
+    (assignment.repeatsBatch, assignment.progress.batches) = (true, 7)
     try await station.run(assignment)
     #expect(station.samples == ["7 repeated", "9 last"])
     #expect(station.batch(7)?["baton.batch.repeated"] == true)
