@@ -1,5 +1,6 @@
 package import BatonModel
 package import BatonStore
+import BatonTelemetry
 import BatonWire
 import Synchronization
 

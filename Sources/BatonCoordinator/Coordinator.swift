@@ -1,5 +1,6 @@
 import BatonModel
 package import BatonStore
+import BatonTelemetry
 import BatonWire
 package import Logging
 import Synchronization

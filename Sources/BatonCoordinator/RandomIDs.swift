@@ -1,6 +1,5 @@
 package import BatonModel
 package import BatonTelemetry
-import Synchronization
 
 extension [UInt8] {
   /// Eight random bytes, not all zero, as W3C Trace Context asks for.
@@ -24,29 +23,5 @@ extension TraceContext {
       traceID: parent?.traceID ?? .random(count: 16), spanID: .randomSpanID(), isSampled: true)
     trace.isSampled = sampler.samples(TraceID(of: trace), parentIsSampled: parent?.isSampled)
     return trace
-  }
-}
-
-/// Numbers for ids, none of which comes twice from one process: SplitMix64 (Steele, Lea, Flood,
-/// doi:10.1145/2660193.2660195), from where the system's generator says. Ids are no secrets, and asking the
-/// system for each byte was a tenth of a coordinator's time.
-private enum RandomNumbers {
-  private static let state = Mutex(SystemRandomNumberGenerator.first)
-
-  static func next() -> UInt64 {
-    var number = state.withLock { state in
-      state &+= 0x9e37_79b9_7f4a_7c15
-      return state
-    }
-    number = (number ^ number >> 30) &* 0xbf58_476d_1ce4_e5b9
-    number = (number ^ number >> 27) &* 0x94d0_49bb_1331_11eb
-    return number ^ number >> 31
-  }
-}
-
-extension SystemRandomNumberGenerator {
-  fileprivate static var first: UInt64 {
-    var generator = SystemRandomNumberGenerator()
-    return generator.next()
   }
 }

@@ -1,4 +1,5 @@
 import BatonModel
+import BatonTelemetry
 import Synchronization
 
 /// Who wants to know when a request changes. Nobody waits for a watcher: several changes may be one call.

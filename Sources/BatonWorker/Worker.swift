@@ -1,5 +1,6 @@
 public import BatonHandler
 package import BatonModel
+import BatonTelemetry
 package import BatonWire
 public import Logging
 public import ServiceLifecycle
@@ -19,6 +20,8 @@ public final class Worker: Service {
   /// Launches to begin; the run loop makes a task of each.
   let starts = Mailbox<StartOrder>(capacity: 1 << 20)
   let ends = Mailbox<String>(capacity: 16)
+  /// A launch began: from here on time is looked at more often.
+  let startSignal = Signal()
 
   struct State {
     var core: WorkerCore
@@ -138,7 +141,8 @@ public final class Worker: Service {
 
   private func perform(_ effect: WorkerCore.Effect, _ launch: ActiveLaunch?) {
     switch effect {
-    case .send, .start: break
+    case .send: break
+    case .start: startSignal.raise()
     case .expire(_, let reason, let deadline): launch?.expire(reason, in: deadline - clocks.instant())
     case .overrun(let key): overrun(key)
     case .committed: launch?.answered(.success(.done))

@@ -1,5 +1,6 @@
 import BatonHTTP
 import BatonStore
+import BatonTelemetry
 import BatonWire
 import Hummingbird
 import Logging

@@ -2,15 +2,23 @@ internal import Tracing
 
 extension SpanLimits {
   /// The attributes by key, at most `limit`: equal spans are equal bytes, whatever order a dictionary has.
-  func attributes(_ attributes: SpanAttributes, atMost limit: Int) -> [Attribute] {
-    var result: [Attribute] = []
-    result.reserveCapacity(attributes.count)
+  /// - Parameter others: of other keys.
+  func attributes(
+    _ attributes: SpanAttributes, and others: [Attribute] = [], atMost limit: Int
+  ) -> [Attribute] {
+    var result = others.map(clipped)
+    result.reserveCapacity(others.count + attributes.count)
     func add(_ key: String, _ value: SpanAttribute) {
       if !key.isEmpty, let value = self.value(value) { result.append(Attribute(clipped(key), value)) }
     }
     attributes.forEach(add)
     if result.count > 1 { result.sort { $0.key < $1.key } }
     return result.count > limit ? Array(result.prefix(limit)) : result
+  }
+
+  private func clipped(_ attribute: Attribute) -> Attribute {
+    guard case .string(let text) = attribute.value else { return attribute }
+    return Attribute(attribute.key, .string(clipped(text)))
   }
 
   /// Nil for a type that a later version of the API may add.
@@ -42,6 +50,22 @@ extension SpanLimits {
   private func convertibles(_ values: [any CustomStringConvertible & Sendable]) -> AttributeValue {
     if let numbers = values as? [Int], !numbers.isEmpty { return .ints(numbers.map { Int64($0) }) }
     return .strings(values.map { clipped("\($0)") })
+  }
+}
+
+extension AttributeValue {
+  /// For a tracer of others.
+  var forTracing: SpanAttribute {
+    switch self {
+    case .string(let value): .string(value)
+    case .bool(let value): .bool(value)
+    case .int(let value): .int64(value)
+    case .double(let value): .double(value)
+    case .strings(let values): .stringArray(values)
+    case .bools(let values): .boolArray(values)
+    case .ints(let values): .int64Array(values)
+    case .doubles(let values): .doubleArray(values)
+    }
   }
 }
 

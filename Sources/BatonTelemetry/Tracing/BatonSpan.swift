@@ -18,6 +18,16 @@ extension Tracing.Span {
   }
 }
 
+extension Tracing.Span {
+  /// Says so much more of the span, all at once: each change of a span's attributes copies them.
+  package func add(_ attributes: [Attribute]) {
+    if let span = self as? BatonSpan { return span.take(attributes) }
+    updateAttributes { old in
+      for attribute in attributes { old.set(attribute.key, value: attribute.value.forTracing) }
+    }
+  }
+}
+
 /// A span of `BatonTracer`. One that is not sampled records nothing and costs nothing but its context.
 package struct BatonSpan: DiscardableSpan {
   package let context: ServiceContext
@@ -41,6 +51,8 @@ package struct BatonSpan: DiscardableSpan {
     get { recorder?.attributes ?? [:] }
     nonmutating set { recorder?.change { $0.set(newValue) } }
   }
+
+  fileprivate func take(_ attributes: [Attribute]) { recorder?.change { $0.add(attributes) } }
 
   package func setStatus(_ status: Tracing.SpanStatus) { recorder?.change { $0.set(status) } }
 

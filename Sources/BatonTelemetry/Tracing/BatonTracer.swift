@@ -22,7 +22,7 @@ package final class BatonTracer: Tracer {
   /// - Parameter draw: random numbers for the ids; a 0 is drawn again.
   package init(
     sampler: Sampler = Sampler(), limits: SpanLimits = SpanLimits(), sink: any SpanSink,
-    draw: @escaping @Sendable () -> UInt64 = { .random(in: 1 ... .max) }
+    draw: @escaping @Sendable () -> UInt64 = RandomNumbers.next
   ) {
     (self.sampler, self.limits, self.sink, self.draw) = (sampler, limits, sink, draw)
   }

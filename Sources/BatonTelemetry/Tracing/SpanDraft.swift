@@ -8,6 +8,8 @@ struct SpanDraft: Sendable {
   let start: Timestamp
   var name: String
   private(set) var attributes = SpanAttributes()
+  /// What Baton says of the span itself. An array: a dictionary cost more than all the rest of a span.
+  private var own: [Attribute] = []
   private var events: [Tracing.SpanEvent] = []
   private var links: [SpanLink] = []
   private var status = SpanStatus.unset
@@ -32,6 +34,13 @@ struct SpanDraft: Sendable {
     late.sort { $0.0 < $1.0 }
     for (key, value) in late.prefix(max(0, limits.attributes - kept.count)) { kept.set(key, value: value) }
     attributes = kept
+  }
+
+  /// Of one key what is said here counts, before what a handler says.
+  mutating func add(_ attributes: [Attribute]) {
+    let keys = attributes.map(\.key)
+    own.removeAll { keys.contains($0.key) }
+    own += attributes
   }
 
   /// `ok` is final, and an error keeps its message if it is set again without one, as `withSpan` does.
@@ -62,15 +71,22 @@ struct SpanDraft: Sendable {
   /// The finished span. One whose status is an error has `error.type`, of the last recorded error if nobody set another.
   /// A clock that was set back makes no span of negative length.
   func finished(_ context: SpanContext, parent: SpanContext?, at end: Timestamp) -> SpanRecord {
-    var attributes = attributes
-    if case .error = status, let failure, attributes.get(Names.Attribute.errorType) == nil {
-      attributes.set(Names.Attribute.errorType, value: .string(failure))
-    }
     return SpanRecord(
       trace: context.trace, id: context.span, parent: parent?.span, traceState: context.traceState,
       name: limits.clipped(name), kind: kind, start: start, end: max(start, end),
-      attributes: limits.attributes(attributes, atMost: limits.attributes + 1), events: events.map(event),
+      attributes: finishedAttributes(), events: events.map(event),
       links: links, status: status, flags: parent.map { $0.flagsOfChild.union(.sampled) } ?? .sampled)
+  }
+
+  private func finishedAttributes() -> [Attribute] {
+    var given = attributes
+    for attribute in own where given.count > 0 { given[attribute.key] = nil }
+    if case .error = status, let failure, given.get(Names.Attribute.errorType) == nil,
+      !own.contains(where: { $0.key == Names.Attribute.errorType })
+    {
+      given.set(Names.Attribute.errorType, value: .string(failure))
+    }
+    return limits.attributes(given, and: own, atMost: limits.attributes + 1)
   }
 
   private func event(_ event: Tracing.SpanEvent) -> SpanEvent {

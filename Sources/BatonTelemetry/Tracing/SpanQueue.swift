@@ -34,8 +34,8 @@ package final class SpanQueue: SpanSink {
   }
 
   private let state: Mutex<State>
-  private let work = Doorbell()
-  private let stop = Doorbell()
+  private let work = Signal()
+  private let stop = Signal()
   private let resource: Resource
   private let sender: any OTLPSending
   private let timeout: Duration
@@ -92,7 +92,7 @@ package final class SpanQueue: SpanSink {
   /// Takes no more spans; `run` sends what waits and returns. It may be called more than once.
   package func shutDown() {
     change { $0.queue.shutDown(at: $1) }
-    stop.ring()
+    stop.raise()
   }
 
   /// Sends until `shutDown` was called and nothing waits, or `timeout`, at most `closingWindow`, is over after it; or until its task is cancelled:
@@ -135,7 +135,7 @@ extension SpanQueue {
     guard !Task.isCancelled else { return shutDown() }
     guard let tick = state.withLock({ $0.queue.nextTick }) else { return await work.wait() }
     let wait = max(.zero, tick - clock.now())
-    await work.wait { [clock] in try await clock.sleep(wait) }
+    try? await work.wait { [clock] in try await clock.sleep(wait) }
   }
 
   private func resume(_ flush: Int) { state.withLock { $0.flushes.removeValue(forKey: flush) }?.resume() }
@@ -158,7 +158,7 @@ extension SpanQueue {
       drops.set(state.queue.dropped)
       return (before != (state.queue.nextTick, state.steps.count), flushed)
     }
-    if isNew { work.ring() }
+    if isNew { work.raise() }
     for flush in flushed { resume(flush) }
   }
 }

@@ -1,4 +1,5 @@
 import BatonModel
+import BatonTelemetry
 import BatonWire
 import Logging
 import ServiceLifecycle
@@ -135,18 +136,21 @@ extension Worker {
 
   // MARK: Time
 
-  /// How often the worker looks at the clock: well below the shortest lease.
-  private static let tickInterval = Duration.milliseconds(100)
-
   private func tickLoop() async throws -> String? {
     while !Task.isCancelled {
-      try await clocks.sleep(Self.tickInterval)
+      try await untilNextTick()
       decide { $0.tick(at: clocks.instant()) }
       sendOutput()
       if isReadyToEnd() { endProcess() }
       if isDrainOver(at: clocks.instant()) { ends.send("") }
     }
     return nil
+  }
+
+  private func untilNextTick() async throws {
+    let interval = state.withLock { $0.core.tickInterval }
+    guard interval > WorkerCore.busyTickInterval else { return try await clocks.sleep(interval) }
+    try await startSignal.wait { try await self.clocks.sleep(interval) }
   }
 
   /// A handler has overrun its deadline, and the coordinator has its ending and every checkpoint of the others.

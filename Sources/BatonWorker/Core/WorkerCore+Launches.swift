@@ -99,6 +99,16 @@ extension WorkerCore {
     return say(.draining) + running.flatMap { expireHere($0.assignment.launch, .draining, at: now) } + forgetEndings()
   }
 
+  /// How soon the next tick is due: well below the shortest lease and deadline while there is work, and where there is
+  /// none, as seldom as heartbeats allow. The first launch makes it due at once.
+  package var tickInterval: Duration {
+    guard launches.isEmpty, !isDraining else { return Self.busyTickInterval }
+    guard case .held(_, let term, _) = lease else { return .seconds(1) }
+    return min(.seconds(1), max(Self.busyTickInterval, term / 10))
+  }
+
+  package static let busyTickInterval = Duration.milliseconds(100)
+
   /// Time has passed: heartbeats, the lease, budgets and deadlines.
   package mutating func tick(at now: Instant) -> [Effect] {
     heartbeat(at: now) + lapse(at: now) + endSimulation(at: now) + spend(at: now) + overrun(at: now)

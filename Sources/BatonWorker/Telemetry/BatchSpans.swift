@@ -27,6 +27,8 @@ final class BatchSpans: Sendable {
 
   private let tracer: any Tracer
   private let run: any Tracing.Span
+  /// Found once: asking a value for its protocols is slow.
+  private let isDiscardable: Bool
   private let labels: LaunchLabels
   private let clocks: WorkerClocks
   private let box = OpenBatch()
@@ -38,6 +40,7 @@ final class BatchSpans: Sendable {
     of run: any Tracing.Span, _ labels: LaunchLabels, _ sampler: BatchSampler, tracer: any Tracer, clocks: WorkerClocks
   ) {
     (self.run, self.labels, self.tracer, self.clocks) = (run, labels, tracer, clocks)
+    isDiscardable = run is any DiscardableSpan
     state = Mutex(State(sampler: sampler))
     perform { $0.begin(at: $1) }
   }
@@ -97,7 +100,7 @@ final class BatchSpans: Sendable {
 
   private func begin(_ number: Int, at date: Timestamp) -> Batch {
     // Otherwise the tracer is not Baton's, and what it begins could not be discarded.
-    if run is any DiscardableSpan { box.open { [self] in startSpan(from: date) } }
+    if isDiscardable { box.open { [self] in startSpan(from: date) } }
     return Batch(number: number, start: date)
   }
 
@@ -129,15 +132,14 @@ final class BatchSpans: Sendable {
   private func send(_ batch: Batch?, _ reason: BatchSampler.Reason, at date: Timestamp, _ end: RunEnd?) {
     guard let batch else { return }
     let span: any Tracing.Span = batch.span ?? startSpan(from: batch.start)
-    span.updateAttributes { attributes in
-      labels.add(to: &attributes)
-      attributes.set(Names.Attribute.batch, value: .int64(Int64(batch.number)))
-      attributes.set(Names.Attribute.batchSample, value: .string(reason.rawValue))
-      if reason == .repeated { attributes.set(Names.Attribute.batchRepeated, value: .bool(true)) }
-      if let bytes = batch.checkpointBytes {
-        attributes.set(Names.Attribute.checkpointBytes, value: .int64(Int64(bytes)))
-      }
+    var attributes = labels.attributes
+    attributes.append(Attribute(Names.Attribute.batch, .int(Int64(batch.number))))
+    attributes.append(Attribute(Names.Attribute.batchSample, .string(reason.rawValue)))
+    if reason == .repeated { attributes.append(Attribute(Names.Attribute.batchRepeated, true)) }
+    if let bytes = batch.checkpointBytes {
+      attributes.append(Attribute(Names.Attribute.checkpointBytes, .int(Int64(bytes))))
     }
+    span.add(attributes)
     let time = (batch.end ?? date).forTracer
     if let end { span.says(end, at: time) }
     span.end(at: time)

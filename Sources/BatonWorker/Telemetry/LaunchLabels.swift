@@ -6,27 +6,21 @@ import Tracing
 /// What every span of a launch says of it.
 struct LaunchLabels: Sendable {
   private let definition: String
-  private let identifier: String
-  private let request: Int64
-  private let launch: Int64
-  private let host: String
+  /// By key, as all attributes of a span go.
+  let attributes: [Attribute]
 
   var runName: String { Names.Span.run.name(of: definition) }
   var batchName: String { Names.Span.batch.name(of: definition) }
 
   init(_ assignment: Assignment, _ definition: Definition, host: HostName) {
     self.definition = definition.pattern.rawValue
-    identifier = assignment.identifier.rawValue
-    (request, launch) = (Int64(assignment.requestNumber), Int64(assignment.launch.number))
-    self.host = host.rawValue
-  }
-
-  func add(to attributes: inout SpanAttributes) {
-    attributes.set(Names.Attribute.definition, value: .string(definition))
-    attributes.set(Names.Attribute.identifier, value: .string(identifier))
-    attributes.set(Names.Attribute.request, value: .int64(request))
-    attributes.set(Names.Attribute.launch, value: .int64(launch))
-    attributes.set(Names.Attribute.host, value: .string(host))
+    attributes = [
+      Attribute(Names.Attribute.definition, .string(definition.pattern.rawValue)),
+      Attribute(Names.Attribute.host, .string(host.rawValue)),
+      Attribute(Names.Attribute.identifier, .string(assignment.identifier.rawValue)),
+      Attribute(Names.Attribute.launch, .int(Int64(assignment.launch.number))),
+      Attribute(Names.Attribute.request, .int(Int64(assignment.requestNumber))),
+    ]
   }
 }
 

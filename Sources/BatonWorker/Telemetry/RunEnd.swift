@@ -47,10 +47,10 @@ extension Tracing.Span {
     switch end {
     case .finished, .lost: break
     case .expired(let reason):
-      updateAttributes { $0.set(Names.Attribute.expiryReason, value: .string(reason.code)) }
+      add([Attribute(Names.Attribute.expiryReason, .string(reason.code))])
     case .failed(let failure):
       if let error = failure.error { recordError(error, attributes: [:], at: time) }
-      updateAttributes { $0.set(Names.Attribute.errorType, value: .string(failure.type)) }
+      add([Attribute(Names.Attribute.errorType, .string(failure.type))])
       setStatus(.init(code: .error, message: failure.text))
     }
   }

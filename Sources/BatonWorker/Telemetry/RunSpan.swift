@@ -48,14 +48,13 @@ struct RunSpan: Sendable {
     guard let batches else { return span.end() }
     batches.end(end)
     let time = clocks.date().forTracer
-    // All at once: each change of a span's attributes copies them.
-    span.updateAttributes { attributes in
-      labels.add(to: &attributes)
-      attributes.set(Names.Attribute.kind, value: .string(kind.rawValue))
-      attributes.set(Names.Attribute.firstBatch, value: .int64(Int64(firstBatch)))
-      attributes.set(Names.Attribute.batches, value: .int64(Int64(batches.committed)))
-      attributes.set(Names.Attribute.launchOutcome, value: .string(end.outcome.code))
-    }
+    span.add(
+      labels.attributes + [
+        Attribute(Names.Attribute.kind, .string(kind.rawValue)),
+        Attribute(Names.Attribute.firstBatch, .int(Int64(firstBatch))),
+        Attribute(Names.Attribute.batches, .int(Int64(batches.committed))),
+        Attribute(Names.Attribute.launchOutcome, .string(end.outcome.code)),
+      ])
     span.says(end, at: time)
     span.end(at: time)
   }

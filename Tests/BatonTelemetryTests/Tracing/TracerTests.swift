@@ -50,6 +50,23 @@ import Tracing
     #expect(Set(sink.spans.map(\.id)).count == 101 && Set(sink.spans.map(\.trace)).count == 101)
   }
 
+  @Test func `what Baton says of its own spans counts before what a handler says, and has the same limits`() throws {
+    var limits = SpanLimits()
+    limits.valueLength = 3
+    let fixture = TracerFixture(limits: limits)
+    let span = fixture.tracer.startSpan("run")
+    span.attributes["b"] = "mine"
+    span.attributes["c"] = "mine"
+    span.add([Attribute("d", "long"), Attribute("b", 1)])
+    span.add([Attribute("b", 2), Attribute("a", .strings(["x"]))])
+    span.end()
+    #expect(
+      fixture.sink["run"]?.attributes == [
+        Attribute("a", .strings(["x"])), Attribute("b", 2), Attribute("c", "min"), Attribute("d", "lon"),
+      ])
+    #expect(TracerFixture(limits: limits).tracer.startSpan("run").attributes.isEmpty)
+  }
+
   @Test func `everything that is said of a span is in it, attributes by key`() throws {
     let span = tracer.startSpan("first", ofKind: .consumer, at: TracerFixture.at(10))
     span.operationName = "second"

@@ -32,6 +32,24 @@ import Testing
     #expect(sent == [.send(.heartbeat(number: 1)), .send(.heartbeat(number: 2))])
   }
 
+  @Test func `time is looked at seldom while nothing runs, and never too seldom for a heartbeat`() {
+    var bench = Bench()
+    #expect(bench.core.tickInterval == .seconds(1))
+    for (term, interval) in [(60, 1000), (5, 500), (1, 100)] {
+      bench = Bench()
+      _ = bench.connects()
+      _ = bench.hears(.welcome(leaseTerm: .seconds(term)))
+      #expect(bench.core.tickInterval == .milliseconds(interval))
+    }
+    bench = Bench.welcomed()
+    _ = bench.hears(.definition(DefinitionID(1), Bench.job()))
+    _ = bench.hears(.launch(Bench.assignment(1)))
+    #expect(bench.core.tickInterval == .milliseconds(100))
+    bench = Bench.welcomed()
+    _ = bench.core.drain(at: bench.now)
+    #expect(bench.core.tickInterval == .milliseconds(100))
+  }
+
   @Test func `a lease is counted from when the heartbeat was sent, not from when its answer came`() {
     var bench = Bench.welcomed()
     _ = bench.pass(5)

@@ -1,7 +1,7 @@
-import Synchronization
+internal import Synchronization
 
 /// Wakes one waiter; raised while nobody waits, it is remembered once.
-final class Signal: Sendable {
+package final class Signal: Sendable {
   private struct State {
     var isRaised = false
     var waiter: CheckedContinuation<Void, Never>?
@@ -9,7 +9,9 @@ final class Signal: Sendable {
 
   private let state = Mutex(State())
 
-  func raise() {
+  package init() {}
+
+  package func raise() {
     state.withLock { state in
       state.isRaised = true
       return state.waiter.take()
@@ -17,7 +19,7 @@ final class Signal: Sendable {
   }
 
   /// Returns once the signal was raised since the last wait, or the task is cancelled.
-  func wait() async {
+  package func wait() async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let resumesAtOnce = state.withLock { state in
@@ -35,7 +37,7 @@ final class Signal: Sendable {
   }
 
   /// The same, or once `sleep` is over; throws what it throws.
-  func wait(atMost sleep: @escaping @Sendable () async throws -> Void) async throws {
+  package func wait(atMost sleep: @escaping @Sendable () async throws -> Void) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await self.wait() }
       group.addTask { try await sleep() }
