@@ -63,11 +63,11 @@ def lines_of(job):
     return [(int(line[1]), int(line[2]), [int(item) for item in line[3:]]) for line in lines]
 
 
-def wait_for_lines(job, count, seconds=20):
+def wait_for_lines(job, count, seconds=60):
     return until(seconds, lambda: len(lines_of(job)) >= count, every=0.005)
 
 
-def wait_until_done(fleet, seconds=30):
+def wait_until_done(fleet, seconds=90):
     """True if no request of the jobs made here is unfinished any more."""
     sql = (
         "SELECT count(*) FROM request r JOIN identifier i ON i.id = r.identifier"
