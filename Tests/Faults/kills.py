@@ -135,7 +135,7 @@ def count_losses(bench, fleet, strikes):
 # nobody told, and with the first byte of an answer about to leave; and the copying of the log into the database.
 KINDS = [
     "after-write", "before-commit", "after-commit", "before-answer", "in-checkpoint", "coordinator", "coordinator+host",
-    "SIGTERM",
+    "coordinator+worker", "SIGTERM",
 ]  # fmt: skip
 
 
@@ -175,11 +175,13 @@ def strike_coordinator(bench, fleet, load, shim, kind):
             shim.kill_in_checkpoint = shim.syncs + 1
         case "after-write":
             shim.kill_after_write = shim.writes + nth
-        case "coordinator" | "coordinator+host":
+        case "coordinator" | "coordinator+host" | "coordinator+worker":
             fleet.coordinator.kill()
         case "SIGTERM":
             status = fleet.stop_coordinator()
             bench.expect(status == 0, f"after SIGTERM it ended with {status}, not with 0: {fleet.said()[-300:]!r}")
+    if kind == "coordinator+worker":
+        fleet.kill_worker(host)
     if kind == "coordinator+host":
         fleet.kill_host(host)
     # A client submits all the while, so that the point comes.
@@ -192,5 +194,9 @@ def strike_coordinator(bench, fleet, load, shim, kind):
     if not fleet.start_coordinator(environment=shim.environment):
         raise RuntimeError(f"after '{kind}' the coordinator does not start: {fleet.said()[-500:]!r}")
     bench.figure("seconds until it listens again", round(time.monotonic() - restart, 2))
+    if kind == "coordinator+worker":
+        # The supervisor reports to the new one. It starts workers ever more slowly, so it is replaced.
+        time.sleep(bench.random.uniform(0, 0.6))
+        fleet.kill_host(host)
     if host not in fleet.hosts:
         fleet.start_host(host)
