@@ -2,19 +2,20 @@
 SHELL := /bin/bash
 SWIFT ?= swift
 RELEASE := .build/release
-# Chooses the moments of the fault scripts: the same seed makes the same choices.
+# Chooses the moments of the faults: the same seed makes the same choices.
 SEED ?= 1
 # Tests that start real servers and binaries: others in the same process kill every child that they do not know.
 APART := EndToEndTests|NUTTests|BusMockTests|NamespaceTests|HostTests|SinkTests
-ROUNDS ?=
 SEEDS ?= 1000
+# How much of each row of the fault table: quick, full (a fifth of long), long. ROWS="workers power" for some of them.
 TIER ?= quick
+ROWS ?=
 
 # Everything of ours that swift-format looks at: generated code is taken as the generators write it.
 SOURCES = find Package.swift Sources Tests Benchmarks Examples -name '*.swift' -not -path '*/Generated/*' -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test interop check lint imports tree contract deploy format build release faults bench bench-small simulate fault-table proto
+.PHONY: help demo test interop check lint imports tree contract deploy format build release faults bench bench-small simulate fault-plants proto
 
 ## help: says what there is to make
 help:
@@ -24,12 +25,13 @@ help:
 demo: release
 	Scripts/demo
 
-## test: sets the machine up if need be, builds, and runs every test
-test:
-	Scripts/setup sink
+## test: sets the machine up if need be, builds, runs every test, and the faults' quick tier on the real binaries
+test: release
+	Scripts/setup sink faults
 	Scripts/setup-sink
 	$(SWIFT) test --skip '$(APART)'
 	$(SWIFT) test --skip-build --filter '$(APART)'
+	Tests/Faults/faults --tier quick --seed $(SEED)
 
 ## interop: the tests against real servers (NUT, D-Bus, namespaces; MLflow, Phoenix, Prometheus), none left out; needs root
 interop: release
@@ -77,9 +79,10 @@ release:
 	Scripts/setup
 	$(SWIFT) build -c release
 
-## faults: kills, stops and torments the real binaries; ROUNDS=n for each script, SEED=n for other moments
+## faults: torments the real binaries, a row for each kind of fault; TIER=quick, full or long, ROWS="..." for some, SEED=n
 faults: release
-	Scripts/faults/all "$(ROUNDS)" "$(SEED)"
+	Scripts/setup faults
+	Tests/Faults/faults --tier $(TIER) --seed $(SEED) $(if $(ROWS),--row $(ROWS))
 
 ## bench: the figures of Benchmarks/ with their limits, a table, and the pictures of B10; ONLY="B1 B3" for some
 bench: release
@@ -96,9 +99,10 @@ bench-small: release
 simulate: release
 	$(RELEASE)/baton-simulate $(SEEDS) $(SEED)
 
-## fault-table: torments the real binaries, a row for each kind of fault; TIER=quick, full or long
-fault-table: release
-	Tests/Faults/faults --tier $(TIER) --seed $(SEED)
+## fault-plants: plants a bug for each row of the fault table, and fails if a row does not catch it
+fault-plants: release
+	Scripts/setup faults
+	Tests/Faults/faults --plants --seed $(SEED)
 
 ## proto: regenerates the protobuf code after a change of baton.proto (needs protoc)
 proto:

@@ -170,6 +170,7 @@ let package = Package(
       name: "BatonCoordinatorTests",
       dependencies: [
         "ContractRows", "BatonModel", "BatonSpec", "BatonStore", "BatonTelemetry", "BatonCoordinator", logging, metrics,
+        .product(name: "GRDB", package: "GRDB.swift"),
       ],
       swiftSettings: strict),
     .testTarget(

@@ -1,4 +1,4 @@
-# Sourced by the demo and by the fault scripts (bash). Everything that is started here is known by its process id, and
+# Sourced by the demo and by the tests against real tracing backends (bash). Everything that is started here is known by its process id, and
 # nothing else is ever signalled; everything that is written lies in $WORK, a temporary folder.
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -144,24 +144,6 @@ start_worker() {
   "$BINARIES/baton-worker" --name "$1" --data "$WORK/$1" --slots "${2:-1}" >>"$WORK/$1.log" 2>&1 &
   WORKERS[$1]=$!
   disown
-}
-
-# worker_of NAME: the process id of the worker proper, which its supervisor started; empty while there is none.
-worker_of() {
-  local child
-  for child in $(children_of "${WORKERS[$1]}"); do
-    [[ $(readlink "/proc/$child/exe" 2>/dev/null) == "$(readlink -f "$BINARIES/baton-worker")" ]] || continue
-    printf '%s' "$child"
-    return 0
-  done
-  return 1
-}
-
-# kill_worker NAME: the worker proper only. Its supervisor kills what it left and starts it anew.
-kill_worker() {
-  local worker
-  worker=$(worker_of "$1") || return 1
-  kill -KILL "$worker" 2>/dev/null
 }
 
 # kill_host NAME: supervisor, worker and commands, all at once, as if the host had lost power.

@@ -114,6 +114,7 @@ package final class Coordinator: Sendable {
       group.addTask {
         if let error = await self.fatalErrors.receive()?.first { throw error }
       }
+      group.addTask { try await self.watchDisk() }
       group.addTask { try await self.promotionLoop() }
       group.addTask { try await self.housekeepingLoop() }
       if let spans = settings.spans { group.addTask { try await self.deliverSpans(spans) } }
@@ -121,6 +122,13 @@ package final class Coordinator: Sendable {
       try await group.next()
       group.cancelAll()
     }
+  }
+
+  /// Ends this coordinator when the disk failed under a write, whoever made it and whatever he made of the answer: one
+  /// that takes no write any more must not wait until somebody complains.
+  private func watchDisk() async throws {
+    for await error in store.failures { throw error }
+    await Signal().wait()
   }
 
   /// The store did not take something. Said once, until it takes something again. After a failure of the disk itself

@@ -7,6 +7,9 @@ package import BatonModel
 /// Nothing here assumes one coordinator process: every write names what it believes (a launch number, an incarnation)
 /// and is refused if the store knows better. `StoreConformance` holds an implementation to all of it.
 package protocol Store: Sendable {
+  /// Tells once that the disk failed: every write since is answered `.unknown`, so the process should end and recover.
+  var failures: AsyncStream<StoreError> { get }
+
   // MARK: Starting up
 
   /// What a coordinator has to know when it starts: small, however many requests wait.

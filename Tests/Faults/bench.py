@@ -5,6 +5,8 @@ import pathlib
 import random
 import time
 
+from stalls import Stalls
+
 
 class Skipped(Exception):
     """This machine cannot run the row: why."""
@@ -18,6 +20,8 @@ class Row:
     run: object
     quick: int
     long: int
+    # It measures how fast it is answered, so nothing runs beside it.
+    is_alone: bool = False
 
     def rounds(self, tier):
         """Full is a fifth of the long tier, and never less than the quick one."""
@@ -44,10 +48,15 @@ class Bench:
         self.kinds = {}
         self.figures = {}
         self.folders = 0
+        self.stalls = Stalls(self.folder)
 
     @property
     def is_quick(self):
         return self.tier == "quick"
+
+    def end(self):
+        self.stalls.stop()
+        self.figure("seconds that the machine did not give", round(self.stalls.in_all(), 1))
 
     def each_round(self):
         """The numbers of the rounds, from 1."""

@@ -84,7 +84,7 @@ class Fleet:
                 env=self.environment | self.planted(environment or {}))
         return start
 
-    def start_coordinator(self, environment=None, http="off", seconds=20):
+    def start_coordinator(self, environment=None, http="off", seconds=60):
         """On a free port the first time, then on the same one. False if it ended instead."""
         start = self.spawn_coordinator(environment, http)
         found = until(seconds, lambda: self.listening(start) or not self.runs, every=0.005)
@@ -157,7 +157,7 @@ class Fleet:
             os.kill(worker, signal.SIGKILL)
         return worker is not None
 
-    def wait_for_hosts(self, count, seconds=20):
+    def wait_for_hosts(self, count, seconds=60):
         return until(seconds, lambda: len(self.ready_hosts()) >= count)
 
     def ready_hosts(self):
@@ -206,8 +206,14 @@ class Client:
     def submit(self, items):
         """`items` are pairs of submission id and identifier. For each: the request's id and number within the
         identifier, or None and why it was refused. What raises anything but CallFailed may be there or not."""
+        return self.submitted(self.begin_submit(items))
+
+    def begin_submit(self, items):
         body = b"".join(wire.field(1, wire.field(1, key) + wire.field(2, name)) for key, name in items)
-        reply = self.connection.call("/baton.v1.Operators/Submit", body + wire.field(2, "faults"))
+        return self.connection.begin("/baton.v1.Operators/Submit", body + wire.field(2, "faults"))
+
+    def submitted(self, call):
+        reply = self.connection.finish(call)
         return [answer_of(value) for number, value in wire.fields(reply) if number == 1]
 
     def show(self, identifier):

@@ -51,9 +51,9 @@ def check_beside(bench, fleet, job):
     state, launches = fleet.client().show(job.identifier)
     bench.expect(state == "running" and len(launches) == 1, f"the job beside it is {state} in launch {len(launches)}")
     lines = len(jobs.lines_of(job))
-    bench.expect(jobs.wait_for_lines(job, lines + 2, seconds=5), "the job beside it does not get on")
+    bench.expect(jobs.wait_for_lines(job, lines + 2, seconds=20), "the job beside it does not get on")
     fleet.baton("cancel", job.identifier)
-    if not jobs.wait_until_done(fleet, seconds=10):
+    if not jobs.wait_until_done(fleet):
         bench.violation("the job beside it cannot be cancelled")
 
 
@@ -209,7 +209,7 @@ class Attacker:
             self.bench.violation(f"a good client is not answered: {error}")
         took = time.monotonic() - start
         self.bench.figure("seconds until a good client was answered", round(took, 3))
-        self.bench.expect(took < ANSWER_SECONDS, f"a good client waited {took:.1f} s")
+        self.bench.expect(took < ANSWER_SECONDS + self.bench.stalls.since(start), f"a good client waited {took:.1f} s")
         grown = processes.resident_bytes(self.fleet.coordinator.pid) - before
         self.bench.figure("MiB that it grew", grown >> 20)
         self.bench.expect(grown < GROWTH_BYTES, f"the coordinator grew by {grown >> 20} MiB")
@@ -221,7 +221,7 @@ class Attacker:
         if not self.fleet.runs:
             status = self.fleet.coordinator.returncode
             return self.bench.expect(status not in TRAPS, f"the coordinator trapped with {status}")
-        back = until(10, lambda: self.sockets() <= sockets)
+        back = until(30, lambda: self.sockets() <= sockets)
         return self.bench.expect(back, f"{self.sockets() - sockets} connections are left open")
 
     def sockets(self):

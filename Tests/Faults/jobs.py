@@ -42,14 +42,19 @@ def new_job(fleet, name, batches=30, pause=0.01, kind="continued"):
     return Job(f"com.example.faults.{name}", fleet.folder / f"{name}.log", batches, pause, kind)
 
 
+def script(fleet):
+    """What the jobs' batches run."""
+    file = fleet.folder / "append-batch"
+    if not file.exists():
+        file.write_text(SCRIPT)
+        file.chmod(0o755)
+    return file
+
+
 def submit(fleet, jobs, extra=""):
     """Through the command line, as a person would; raises CalledProcessError if it is not accepted."""
-    script = fleet.folder / "append-batch"
-    if not script.exists():
-        script.write_text(SCRIPT)
-        script.chmod(0o755)
     file = fleet.folder / "jobs.yaml"
-    file.write_text("".join(job.yaml(script, extra) for job in jobs))
+    file.write_text("".join(job.yaml(script(fleet), extra) for job in jobs))
     fleet.baton("submit", "-f", file)
 
 
@@ -63,11 +68,11 @@ def lines_of(job):
     return [(int(line[1]), int(line[2]), [int(item) for item in line[3:]]) for line in lines]
 
 
-def wait_for_lines(job, count, seconds=20):
+def wait_for_lines(job, count, seconds=60):
     return until(seconds, lambda: len(lines_of(job)) >= count, every=0.005)
 
 
-def wait_until_done(fleet, seconds=30):
+def wait_until_done(fleet, seconds=90):
     """True if no request of the jobs made here is unfinished any more."""
     sql = (
         "SELECT count(*) FROM request r JOIN identifier i ON i.id = r.identifier"

@@ -23,7 +23,7 @@ static int is(const char *name) { return strcmp(plant, name) == 0; }
 __attribute__((constructor)) static void begin(void) {
   const char *name = getenv("FAULT_PLANT");
   if (name) strncpy(plant, name, sizeof plant - 1);
-  if (is("slow-start")) sleep(3);
+  if (is("slow-start")) sleep(10);
 }
 
 /* ---- The disk */

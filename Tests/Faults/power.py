@@ -10,6 +10,7 @@ import subprocess
 import time
 
 import jobs
+import processes
 from bench import Skipped, until
 from fleet import Fleet, started
 from submitter import Submitter
@@ -124,8 +125,10 @@ class LoopDevice:
         self.is_mounted = True
 
     def unmount(self):
-        until(5, lambda: subprocess.run(["umount", self.mount_point], stderr=subprocess.DEVNULL).returncode == 0)
+        until(60, lambda: subprocess.run(["umount", self.mount_point], stderr=subprocess.DEVNULL).returncode == 0)
         self.is_mounted = os.path.ismount(self.mount_point)
+        if self.is_mounted:
+            raise RuntimeError(f"{self.mount_point} cannot be unmounted: what holds it?")
 
     def cut(self):
         folder = os.open(self.mount_point, os.O_RDONLY)
@@ -142,6 +145,10 @@ def loop_device(bench):
             raise Skipped(f"there is no {tool}")
     if os.geteuid() != 0:
         raise Skipped("a loop device needs root")
+    try:
+        processes.leave_mounts()
+    except OSError as error:
+        raise Skipped(f"nothing may be mounted here: {error}") from error
     folder = bench.new_folder("power")
     device = LoopDevice(folder / "image", folder / "mounted")
     try:

@@ -2,6 +2,8 @@
 
 import clocks
 import disks
+import embedded
+import flips
 import frames
 import hostile
 import kills
@@ -12,24 +14,29 @@ import simulation
 import specifications
 import telemetry
 import torn
+import traces
 import zombies
 from bench import Row
 
+# In the order in which they are begun: what takes long comes first.
 TABLE = [
     Row("simulation", simulation.run, 10_000, 100_000),
-    Row("workers", kills.workers, 100, 2000),
-    Row("coordinator", kills.coordinator, 100, 2000),
+    Row("disk-slow", disks.slow, 5, 200),
+    Row("traces", traces.run, 50, 500),
     Row("zombies", zombies.run, 30, 1000),
+    Row("workers", kills.workers, 100, 2000),
     Row("partitions", partitions.run, 20, 500),
-    Row("hostile", hostile.run, 14, 2400),
+    Row("coordinator", kills.coordinator, 100, 2000),
     Row("power", power.run, 20, 1000),
     Row("torn", torn.run, 100, 5000),
+    Row("hostile", hostile.run, 14, 2400),
     Row("clocks", clocks.run, 20, 400),
     Row("disk-full", disks.full, 50, 2000),
     Row("disk-failing", disks.failing, 50, 5000),
-    Row("disk-slow", disks.slow, 5, 200),
     Row("telemetry", telemetry.run, 10, 200),
-    Row("frames", frames.run, 20_000, 1_000_000),
+    Row("flips", flips.run, 12, 300),
+    Row("run", embedded.run, 6, 150),
     Row("yaml", specifications.run, 10_000, 100_000),
-    Row("overload", overload.run, 100_000, 1_000_000),
+    Row("frames", frames.run, 20_000, 1_000_000, is_alone=True),
+    Row("overload", overload.run, 100_000, 1_000_000, is_alone=True),
 ]

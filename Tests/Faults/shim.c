@@ -1,5 +1,5 @@
 /* Preloaded into a coordinator: a clock that can be moved, and a disk of the store that fails, fills, waits, or ends the
-   process at a chosen write or sync. What it shall do stands in a file that both sides have mapped; FAULT_CONTROL names it.
+   process at a chosen write, commit, or answer. What it shall do stands in a file that both sides have mapped; FAULT_CONTROL names it.
 
    Only files whose name contains FAULT_PATH (default: baton.sqlite) are touched. */
 #define _GNU_SOURCE
@@ -12,23 +12,27 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 /* Keep in step with shim.py. Counts are of calls since the process started. */
 struct control {
   _Atomic int64_t clock_offset; /* nanoseconds, added to CLOCK_REALTIME */
-  _Atomic int64_t writes, syncs, landed;
-  _Atomic int64_t write_from, write_to; /* these writes fail: from <= n < to */
+  _Atomic int64_t writes, syncs, commits, landed;
+  _Atomic int64_t write_from, write_left; /* so many writes fail, from this one on */
   _Atomic int64_t write_error;
-  _Atomic int64_t sync_from, sync_to;
-  _Atomic int64_t sync_error; /* 0: no failure, only the delay and the kill */
-  _Atomic int64_t sync_delay; /* nanoseconds */
-  _Atomic int64_t kill_after_sync, kill_before_sync, kill_after_write; /* the number of the call, 0 for never */
+  _Atomic int64_t sync_from, sync_left; /* the same with syncs */
+  _Atomic int64_t sync_at;              /* which: 0 all of them, 1 those of commits, 2 the others */
+  _Atomic int64_t sync_error;           /* 0: no failure, only the delay */
+  _Atomic int64_t sync_delay;           /* nanoseconds */
+  /* The process ends at this commit or call, or at the next one that there is; 0 for never. */
+  _Atomic int64_t kill_after_commit, kill_before_commit, kill_before_answer, kill_after_write, kill_in_checkpoint;
   _Atomic int64_t clock_reads;
-  _Atomic int64_t landed_in_log; /* of those that landed: in the write-ahead log, so at a commit */
+  _Atomic int64_t landed_at_commit; /* of those that landed */
 };
 
 static struct control *control;
@@ -46,6 +50,7 @@ __attribute__((constructor)) static void begin(void) {
   control = memory;
   atomic_store(&control->writes, 0);
   atomic_store(&control->syncs, 0);
+  atomic_store(&control->commits, 0);
 }
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
@@ -75,18 +80,43 @@ static void end_process(void) {
   for (;;) pause();
 }
 
+/* True for as many calls as are left of it. Whoever arms a fault is never too late: it hits the next call at the latest. */
+static int takes(_Atomic int64_t *left) {
+  int64_t now = atomic_load(left);
+  while (now > 0)
+    if (atomic_compare_exchange_weak(left, &now, now - 1)) return 1;
+  return 0;
+}
+
+static int is_due(_Atomic int64_t *target, int64_t number) {
+  int64_t at = atomic_load(target);
+  return at != 0 && number >= at;
+}
+
+/* The log holds something that was not synced: the next sync of it is that of a commit. A checkpoint syncs the log too,
+   before it copies from it, and then nobody's answer hangs on that. */
+static _Atomic int is_dirty;
+/* A commit is on the disk, and the process ends when the next answer is about to leave it. */
+static _Atomic int is_doomed;
+
 /* The error of this write, or 0. */
 static int write_fault(int64_t *number, int kind) {
   *number = atomic_fetch_add(&control->writes, 1) + 1;
-  if (*number < atomic_load(&control->write_from) || *number >= atomic_load(&control->write_to)) return 0;
+  if (kind == 2) atomic_store(&is_dirty, 1);
+  if (*number < atomic_load(&control->write_from) || !takes(&control->write_left)) return 0;
   land();
-  if (kind == 2) atomic_fetch_add(&control->landed_in_log, 1);
+  if (kind == 2) atomic_fetch_add(&control->landed_at_commit, 1);
   return (int)atomic_load(&control->write_error);
 }
 
 static ssize_t written(ssize_t result, int64_t number) {
-  if (number && number == atomic_load(&control->kill_after_write)) end_process();
+  if (number && is_due(&control->kill_after_write, number)) end_process();
   return result;
+}
+
+static void answers(int file) {
+  struct stat info;
+  if (control && atomic_load(&is_doomed) && fstat(file, &info) == 0 && S_ISSOCK(info.st_mode)) end_process();
 }
 
 #define WRITE(name, parameters, arguments)                                     \
@@ -94,6 +124,7 @@ static ssize_t written(ssize_t result, int64_t number) {
     static __typeof__(&name) real;                                             \
     if (!real) real = REAL(name);                                              \
     int64_t number = 0;                                                        \
+    answers(file);                                                             \
     int kind = is_watched(file);                                               \
     if (kind) {                                                                \
       int error = write_fault(&number, kind);                                  \
@@ -106,6 +137,20 @@ WRITE(write, (int file, const void *bytes, size_t size), (file, bytes, size))
 WRITE(pwrite, (int file, const void *bytes, size_t size, off_t at), (file, bytes, size, at))
 WRITE(pwrite64, (int file, const void *bytes, size_t size, off64_t at), (file, bytes, size, at))
 
+ssize_t writev(int file, const struct iovec *parts, int count) {
+  static __typeof__(&writev) real;
+  if (!real) real = REAL(writev);
+  answers(file);
+  return real(file, parts, count);
+}
+
+ssize_t sendmsg(int file, const struct msghdr *message, int flags) {
+  static __typeof__(&sendmsg) real;
+  if (!real) real = REAL(sendmsg);
+  answers(file);
+  return real(file, message, flags);
+}
+
 static void wait_for(int64_t nanoseconds) {
   struct timespec left = {nanoseconds / 1000000000, nanoseconds % 1000000000};
   while (nanosleep(&left, &left) != 0 && errno == EINTR) {}
@@ -115,18 +160,24 @@ static int synced(int file, int (*real)(int)) {
   int kind = is_watched(file);
   if (!kind) return real(file);
   int64_t number = atomic_fetch_add(&control->syncs, 1) + 1;
-  if (number == atomic_load(&control->kill_before_sync)) end_process();
+  int is_commit = kind == 2 && atomic_exchange(&is_dirty, 0);
+  int64_t commit = is_commit ? atomic_fetch_add(&control->commits, 1) + 1 : 0;
+  if (is_commit && is_due(&control->kill_before_commit, commit)) end_process();
+  if (!is_commit && is_due(&control->kill_in_checkpoint, number)) end_process();
   int64_t delay = atomic_load(&control->sync_delay);
   if (delay > 0) { land(); wait_for(delay); }
   int error = (int)atomic_load(&control->sync_error);
-  if (error && number >= atomic_load(&control->sync_from) && number < atomic_load(&control->sync_to)) {
+  int64_t at = atomic_load(&control->sync_at);
+  if (error && (at == 0 || (at == 1) == is_commit) && number >= atomic_load(&control->sync_from) &&
+      takes(&control->sync_left)) {
     land();
-    if (kind == 2) atomic_fetch_add(&control->landed_in_log, 1);
+    if (is_commit) atomic_fetch_add(&control->landed_at_commit, 1);
     errno = error;
     return -1;
   }
   int result = real(file);
-  if (number == atomic_load(&control->kill_after_sync)) end_process();
+  if (is_commit && is_due(&control->kill_after_commit, commit)) end_process();
+  if (is_commit && is_due(&control->kill_before_answer, commit)) atomic_store(&is_doomed, 1);
   return result;
 }
 

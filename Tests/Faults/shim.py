@@ -10,10 +10,12 @@ from bench import Skipped
 
 # In the order of the structure in shim.c; each is a signed 64-bit number.
 NAMES = [
-    "clock_offset", "writes", "syncs", "landed", "write_from", "write_to", "write_error", "sync_from", "sync_to",
-    "sync_error", "sync_delay", "kill_after_sync", "kill_before_sync", "kill_after_write", "clock_reads",
-    "landed_in_log",
+    "clock_offset", "writes", "syncs", "commits", "landed", "write_from", "write_left", "write_error", "sync_from",
+    "sync_left", "sync_at", "sync_error", "sync_delay", "kill_after_commit", "kill_before_commit", "kill_before_answer",
+    "kill_after_write", "kill_in_checkpoint", "clock_reads", "landed_at_commit",
 ]  # fmt: skip
+# What `sync_at` says.
+ANY, AT_COMMITS, AT_CHECKPOINTS = 0, 1, 2
 FOREVER = (1 << 63) - 1
 
 
@@ -44,18 +46,19 @@ class Shim:
     def reset(self):
         """No fault any more; the counts of faults begin anew, the clock stays."""
         for name in NAMES:
-            if name not in ("clock_offset", "writes", "syncs", "clock_reads"):
+            if name not in ("clock_offset", "writes", "syncs", "commits", "clock_reads"):
                 setattr(self, name, 0)
 
     def fail_writes(self, error, after, count=FOREVER):
         """`count` writes fail with this error number, `after` so many more."""
+        self.write_left = 0
         self.write_error = error
-        # The range is empty until its end is set.
-        self.write_to = 0
         self.write_from = self.writes + 1 + after
-        self.write_to = min(FOREVER, self.write_from + count)
+        self.write_left = count
 
-    def fail_syncs(self, error, after, count=FOREVER):
-        self.sync_from = self.syncs + 1 + after
-        self.sync_to = min(FOREVER, self.sync_from + count)
+    def fail_syncs(self, error, after, count=FOREVER, at=ANY):
+        self.sync_left = 0
         self.sync_error = error
+        self.sync_at = at
+        self.sync_from = self.syncs + 1 + after
+        self.sync_left = count

@@ -66,7 +66,7 @@ class Submitter(threading.Thread):
             if answer[0] is not None:
                 self.promised[key] = answer
 
-    def rest(self, bench, seconds=10):
+    def rest(self, bench, seconds=40):
         """Waits until something new was promised: whatever was down is back."""
         before, deadline = len(self.promised), time.monotonic() + seconds
         while len(self.promised) == before:

@@ -145,13 +145,13 @@ def swap(bench, data, original, number):
 
 def look(bench, fleet, keys, what):
     start = len(fleet.said())
-    if fleet.start_coordinator(seconds=10):
+    if fleet.start_coordinator(seconds=30):
         look_at_started(bench, fleet, keys, what)
         return
     status, said = fleet.coordinator.returncode, fleet.said(start)
     if status is None:
         fleet.kill_coordinator()
-        return bench.violation(f"{what}: neither started nor refused after 10 s: {said[-300:]!r}")
+        return bench.violation(f"{what}: neither started nor refused after 30 s: {said[-300:]!r}")
     bench.expect(status not in TRAPS, f"{what}: trapped with {status}: {said[-300:]!r}")
     named = any(word in said.lower() for word in WORDS_OF_CAUSE)
     good = status in TRAPS or (status != 0 and named)

@@ -1,5 +1,5 @@
 """As much of HTTP/2, gRPC and protobuf as is needed to be a client of the coordinator without starting a process for
-each call. Without dynamic header tables, on one connection, one call at a time."""
+each call. Without dynamic header tables, on one connection."""
 
 import socket
 import struct
@@ -186,6 +186,8 @@ class Connection:
         self.next_stream = 1
         self.window = {0: 65535}
         self.initial_window = 65535
+        # Of calls that wait: data, headers, and whether all of it is there.
+        self.answers = {}
         self.socket.sendall(greeting())
 
     def close(self):
@@ -204,7 +206,7 @@ class Connection:
         while at < len(data):
             room = min(self.window[0], self.window[stream], 16384, len(data) - at)
             if room == 0:
-                self.take(self.receive())
+                self.advance()
                 continue
             flags = END_STREAM if ends and at + room == len(data) else 0
             self.socket.sendall(frame(DATA, flags, stream, data[at : at + room]))
@@ -254,26 +256,40 @@ class Connection:
                 self.window[stream] += initial - self.initial_window
         self.initial_window = initial
 
-    def call(self, path, body):
-        """One call with one answer. Raises CallFailed if it was answered with an error."""
+    def advance(self):
+        """Takes a frame; what belongs to a call that waits is kept for it."""
+        received = self.receive()
+        kind, flags, stream, payload = received
+        self.take(received)
+        if stream not in self.answers:
+            return
+        data, headers, _ = self.answers[stream]
+        if kind == DATA:
+            data += payload
+        elif kind == HEADERS:
+            headers |= headers_in(payload)
+        if flags & END_STREAM and kind in (DATA, HEADERS):
+            self.answers[stream] = data, headers, True
+
+    def begin(self, path, body):
+        """A call whose answer `finish` waits for; many may wait at once."""
         stream = self.open_stream(path)
+        self.answers[stream] = bytearray(), {}, False
         self.send(stream, body)
-        data, headers = bytearray(), {}
-        while True:
-            received = self.receive()
-            kind, flags, where, payload = received
-            self.take(received)
-            if where != stream:
-                continue
-            if kind == DATA:
-                data += payload
-            elif kind == HEADERS:
-                headers |= headers_in(payload)
-            if flags & END_STREAM and kind in (DATA, HEADERS):
-                break
+        return stream
+
+    def finish(self, stream):
+        """The answer. Raises CallFailed if it was answered with an error."""
+        while not self.answers[stream][2]:
+            self.advance()
+        data, headers, _ = self.answers.pop(stream)
         self.window.pop(stream, None)
         if headers.get("grpc-status") != "0":
             raise CallFailed(int(headers.get("grpc-status") or 2), headers.get("grpc-message", ""))
         if len(data) < 5:
             raise CallFailed(2, "an answer without a message")
         return bytes(data[5:])
+
+    def call(self, path, body):
+        """One call with one answer. Raises CallFailed if it was answered with an error."""
+        return self.finish(self.begin(path, body))

@@ -64,11 +64,11 @@ def wake(bench, fleet, asleep, leave):
     """Wakes the sleepers, the oldest first, when their launches were lost, until `leave` of them are left."""
     while len(asleep) > leave:
         host, pids, launches, kind, since = asleep.pop(0)
-        if until(5, lambda: all(is_lost(fleet, *launch) for launch in launches)):
+        if until(20, lambda: all(is_lost(fleet, *launch) for launch in launches)):
             if launches:
                 bench.land(kind)
         else:
-            bench.violation(f"{host} slept for 5 s and its launches are not lost")
+            bench.violation(f"{host} slept for 20 s and its launches are not lost")
         bench.figure("seconds asleep", round(time.monotonic() - since, 2))
         time.sleep(bench.random.uniform(0, 0.2))
         processes.signal_all(pids, signal.SIGCONT)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Tries the checker of spans.py: with planted faults it has to report each of them, and without one nothing.
 
-  plants.py                    on made-up data
-  plants.py JOURNAL DATABASE   on what a run left
+  span_plants.py                    on made-up data
+  span_plants.py JOURNAL DATABASE   on what a run left
 """
 
 import sqlite3

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""What Scripts/faults/sink.py kept, compared with the coordinator's database. Python's standard library only.
+"""What sink.py kept, compared with the coordinator's database. Python's standard library only.
 
   spans.py check JOURNAL DATABASE [--queue] [PRINTED]
                                 a line for each thing that is wrong, then one that begins with `=`: what came. Status 1 if
                                 something is wrong. With --queue nothing may wait to be sent; PRINTED is what `baton trace
                                 -o otlp` printed of each request, which has to be the same spans
-  spans.py query DATABASE SQL   the first column of each row
 """
 
 import collections
@@ -327,14 +326,7 @@ def check(path, database, *options):
     return 1 if found else 0
 
 
-def query(database, sql):
-    with sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=10) as store:
-        for row in store.execute(sql):
-            print(row[0])
-
-
 if __name__ == "__main__":
-    commands = {"check": check, "query": query}
-    if len(sys.argv) < 2 or sys.argv[1] not in commands:
+    if len(sys.argv) < 4 or sys.argv[1] != "check":
         sys.exit(__doc__)
-    sys.exit(commands[sys.argv[1]](*sys.argv[2:]))
+    sys.exit(check(*sys.argv[2:]))

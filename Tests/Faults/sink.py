@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A tracing backend for Scripts/faults/traces: OTLP over HTTP, protobuf, gzip or not. It keeps every request as it came,
+"""A tracing backend for the rows about spans: OTLP over HTTP, protobuf, gzip or not. It keeps every request as it came,
 and answers wrongly at times. Python's standard library only.
 
   sink.py JOURNAL PORT ANSWERS   on 127.0.0.1; PORT may be 0, JOURNAL.port has the real one. ANSWERS: `good`,
