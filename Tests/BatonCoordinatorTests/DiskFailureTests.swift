@@ -1,4 +1,5 @@
 import BatonModel
+import BatonTelemetry
 import GRDB
 import Logging
 import Testing
