@@ -48,7 +48,7 @@ class Load:
             if found := sorted({host for _, host, _ in self.running() if host in wanted}):
                 return found
             if time.monotonic() > deadline:
-                raise RuntimeError(f"nothing runs any more on {wanted}: {self.state()}")
+                raise RuntimeError(f"nothing runs any more on {wanted}, jobs are stuck: {self.state()}")
             if meanwhile:
                 meanwhile()
             self.refill()

@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import shutil
+import signal
 import sqlite3
 import struct
 import subprocess
@@ -41,7 +42,12 @@ def run(bench):
 
 
 def cut(bench, fleet, device, client):
+    """Coordinator and disk lose their power in the same instant. A coordinator that went on would be lied to: on a file
+    system that was shut down in the middle of fdatasync, Linux has it succeed although nothing is kept (seen with SQLite
+    alone: of 300 cuts under a writer with synchronous=FULL 33 commits were answered after the cut and lost, none before).
+    So it is stopped first, and what is under way in the kernel is cut without a thread that could hear of it."""
     before = len(client.promised)
+    fleet.coordinator.send_signal(signal.SIGSTOP)
     device.cut()
     fleet.kill_coordinator()
     device.mount()
@@ -62,6 +68,8 @@ def cut(bench, fleet, device, client):
 def finish(bench, fleet, client, job):
     client.rest(bench)
     client.stop()
+    lines = len(jobs.lines_of(job))
+    bench.expect(jobs.wait_for_lines(job, lines + 3), "the job does not get on")
     fleet.baton("cancel", job.identifier, check=False)
     if not jobs.wait_until_done(fleet):
         bench.violation("the job is stuck")
@@ -73,13 +81,14 @@ def finish(bench, fleet, client, job):
 
 def check_committed(bench, fleet, job):
     """The job was cancelled at last. No batch ran again that had been answered: at most one for each launch that ended
-    early, and none skipped."""
+    early (of those there are some where the coordinator was away for longer than a lease), and none skipped."""
     ran = [batch for _, batch, _ in jobs.lines_of(job)]
     repeated = len(ran) - len(set(ran))
-    early = fleet.rows("SELECT count(*) FROM launch WHERE outcome = 'lost'")[0][0]
+    early = fleet.rows("SELECT count(*) FROM launch WHERE outcome <> 'finished'")[0][0]
+    bench.figure("launches that ended early", early)
+    bench.figure("batches run again", repeated)
     bench.expect(repeated <= early, f"{repeated} batches ran again, and {early} launches ended early")
     bench.expect(set(ran) == set(range(len(set(ran)))), "a batch was skipped")
-    bench.expect(len(ran) > bench.rounds, "the job did not get on")
 
 
 def control(bench, device, commits=300):
