@@ -127,19 +127,23 @@ let package = Package(
     .target(
       name: "BatonWorkerSettings", dependencies: ["BatonModel", "BatonSettings", "BatonWire", "BatonWorker"],
       swiftSettings: strict),
+    .target(name: "CBatonHost"),
+    .target(
+      name: "BatonDoctor", dependencies: ["BatonModel", "BatonStore", "BatonWire", "BatonWorker", "CBatonHost"],
+      swiftSettings: strict),
     .target(name: "BatonConformance", dependencies: ["BatonModel", "BatonStore"], swiftSettings: strict),
     .target(
       name: "BatonCommands",
       dependencies: [
-        "BatonModel", "BatonSpec", "BatonStore", "BatonTelemetry", "BatonCoordinator",
+        "BatonModel", "BatonSpec", "BatonStore", "BatonTelemetry", "BatonCoordinator", "BatonDoctor",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),
     .executableTarget(
       name: "baton",
       dependencies: [
         "BatonModel", "BatonSettings", "BatonStore", "BatonWire", "BatonCoordinator", "BatonWorker",
-        "BatonWorkerSettings", "BatonCommands", "BatonTelemetry", "BatonExporter", lifecycle, signals, logging, tracing,
-        metrics, .product(name: "SystemPackage", package: "swift-system"),
+        "BatonWorkerSettings", "BatonDoctor", "BatonCommands", "BatonTelemetry", "BatonExporter", lifecycle, signals,
+        logging, tracing, metrics, .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: strict),
     .executableTarget(
       name: "baton-worker",
@@ -179,9 +183,12 @@ let package = Package(
     .testTarget(
       name: "BatonTests",
       dependencies: [
-        "ContractRows", "BatonModel", "BatonSpec", "BatonStore", "BatonTelemetry", "BatonCoordinator", "BatonCommands",
+        "ContractRows", "BatonModel", "BatonSpec", "BatonStore", "BatonTelemetry", "BatonCoordinator", "BatonDoctor",
+        "BatonCommands",
       ],
       exclude: ["Golden"], swiftSettings: strict),
+    .testTarget(
+      name: "BatonDoctorTests", dependencies: ["BatonModel", "BatonStore", "BatonDoctor"], swiftSettings: strict),
     .testTarget(
       name: "BatonStoreTests",
       dependencies: [

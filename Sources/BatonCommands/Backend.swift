@@ -1,4 +1,5 @@
 package import BatonCoordinator
+package import BatonDoctor
 
 /// What the commands need beside parsing and printing: coordinators, here or elsewhere. The binary assembles the real
 /// one; tests have another.
@@ -26,6 +27,10 @@ package protocol Backend: Sendable {
 
   /// A coordinator that stays until SIGTERM or SIGINT, then stops accepting, closes streams and returns.
   func runCoordinator(_ options: CoordinatorOptions) async throws
+
+  /// What there is to know of this host, for `baton doctor`. Nothing needs to run here; a scratch file is made in the
+  /// data folder, and nothing else is changed. It takes some seconds.
+  func examineHost(_ options: DoctorOptions) async -> HostFacts
 }
 
 /// Where a client command connects to.
@@ -97,5 +102,28 @@ package struct UpOptions: Hashable, Sendable {
     self.coordinator = coordinator
     self.slots = slots
     self.workerSettings = workerSettings
+  }
+}
+
+/// What `baton doctor` was asked for. What is nil is left to the environment, the configuration files and the defaults.
+package struct DoctorOptions: Hashable, Sendable {
+  package var roles: Set<HostFacts.Role>
+  /// Its data folder and configuration file are looked at.
+  package var coordinator: CoordinatorOptions
+  package var workerFolder: String?
+  /// A worker.yaml.
+  package var workerSettings: String?
+  /// Asked for its version and its clock, if it answers.
+  package var target: ConnectionTarget
+
+  package init(
+    roles: Set<HostFacts.Role>, coordinator: CoordinatorOptions, workerFolder: String?, workerSettings: String?,
+    target: ConnectionTarget
+  ) {
+    self.roles = roles
+    self.coordinator = coordinator
+    self.workerFolder = workerFolder
+    self.workerSettings = workerSettings
+    self.target = target
   }
 }

@@ -57,7 +57,9 @@ package struct CoordinatorServer: Service {
       transport: .http2NIOPosix(
         address: Self.address(grpc), transportSecurity: .plaintext, config: Self.config, eventLoopGroup: RPCLoop.group),
       services: [WorkersService(coordinator: coordinator), OperatorsService(api: coordinator)],
-      interceptors: [TokenInterceptor(token: token), SubmitterInterceptor()])
+      interceptors: [
+        TokenInterceptor(token: token), SubmitterInterceptor(), IdentityInterceptor { SystemClocks.date() },
+      ])
     // Each task says whether the service is over when it is.
     try await withThrowingTaskGroup(of: Bool.self) { group in
       group.addTask { try await serve(server) }

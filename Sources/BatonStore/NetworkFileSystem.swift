@@ -22,21 +22,11 @@ enum NetworkFileSystem {
     #endif
   }
 
-  /// - Parameter mounts: as `proc_pid_mountinfo(5)` has it; of two mounts at one place the later one counts.
   static func kind(of path: String, mounts: String) -> String? {
-    var best: (place: Substring, kind: Substring) = ("", "")
-    for line in mounts.split(separator: "\n") {
-      let halves = line.split(separator: " - ", maxSplits: 1)
-      let fields = halves[0].split(separator: " ")
-      guard halves.count == 2, fields.count > 4, let kind = halves[1].split(separator: " ").first else { continue }
-      let place = fields[4]
-      let contains = place == "/" || path == place || path.hasPrefix(place + "/")
-      if contains, place.utf8.count >= best.place.utf8.count { best = (place, kind) }
-    }
-    return isShared(best.kind) ? String(best.kind) : nil
+    MountedFileSystem(of: path, mounts: mounts).flatMap { $0.isShared ? $0.kind : nil }
   }
 
-  private static func isShared(_ kind: Substring) -> Bool {
+  static func isShared(_ kind: String) -> Bool {
     if kind.hasPrefix("fuse.") { return kind != "fuse.fuse-overlayfs" }
     return [
       "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "virtiofs", "afs", "ceph", "lustre", "gpfs", "glusterfs", "ocfs2",
@@ -44,7 +34,7 @@ enum NetworkFileSystem {
     ].contains(kind)
   }
 
-  private static func contents(of path: String) -> String {
+  fileprivate static func contents(of path: String) -> String {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return "" }
     defer { close(file) }
@@ -52,5 +42,49 @@ enum NetworkFileSystem {
     var chunk = [UInt8](repeating: 0, count: 16 << 10)
     while case let count = read(file, &chunk, chunk.count), count > 0 { bytes += chunk[..<count] }
     return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+/// What is mounted where a path is.
+package struct MountedFileSystem: Hashable, Sendable {
+  /// Such as `ext4`.
+  package let kind: String
+  /// Such as `/dev/sda1`; whatever the kernel calls it.
+  package let device: String
+  /// Of the mount and of the file system.
+  package let options: [String]
+  /// Other machines may see the same files: no place for a store.
+  package var isShared: Bool { NetworkFileSystem.isShared(kind) }
+
+  package init(kind: String, device: String, options: [String] = []) {
+    self.kind = kind
+    self.device = device
+    self.options = options
+  }
+
+  /// Nil where the system does not say (macOS), or nothing is there.
+  package init?(of path: String) {
+    guard let resolved = realpath(path, nil) else { return nil }
+    defer { free(resolved) }
+    self.init(of: String(cString: resolved), mounts: NetworkFileSystem.contents(of: "/proc/self/mountinfo"))
+  }
+
+  /// - Parameter mounts: as `proc_pid_mountinfo(5)` has it; of two mounts at one place the later one counts.
+  init?(of path: String, mounts: String) {
+    var best: (place: Substring, found: MountedFileSystem)?
+    for line in mounts.split(separator: "\n") {
+      let halves = line.split(separator: " - ", maxSplits: 1)
+      let fields = halves[0].split(separator: " ")
+      guard halves.count == 2, fields.count > 5 else { continue }
+      let rest = halves[1].split(separator: " ", maxSplits: 2).map(String.init)
+      let place = fields[4]
+      let contains = place == "/" || path == place || path.hasPrefix(place + "/")
+      guard contains, let kind = rest.first, place.utf8.count >= (best?.place.utf8.count ?? 0) else { continue }
+      let options = (fields[5].split(separator: ",") + (rest.count > 2 ? rest[2].split(separator: ",") : [])).map(
+        String.init)
+      best = (place, MountedFileSystem(kind: kind, device: rest.count > 1 ? rest[1] : "", options: options))
+    }
+    guard let best else { return nil }
+    self = best.found
   }
 }

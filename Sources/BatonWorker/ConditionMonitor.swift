@@ -74,21 +74,26 @@ package final class ConditionMonitor: Sendable {
 
   // MARK: For the worker
 
-  /// Asks every probe once, and returns what counts then. What has not answered within a few seconds is unknown.
-  package func look() async -> Conditions {
+  /// Asks every probe once, and returns what counts then. What has not answered by then is unknown.
+  /// - Parameter patience: real time, whatever the monitor's clock shows: it is not what is measured here.
+  package func look(within patience: Duration = ConditionMonitor.patience) async -> Conditions {
     let isDone = FirstAnswer<Void>()
     // On its own: a driver that hangs must not keep the worker from its coordinator and its owner.
     Task {
       await lookAtAll()
       isDone.give(())
     }
-    Task {
-      try? await Task.sleep(for: Self.patience, clock: .continuous)
-      if isDone.give(()) { take(.silence(settings.probes)) }
+    let silence = Task {
+      guard (try? await Task.sleep(for: patience, clock: .continuous)) != nil, isDone.give(()) else { return }
+      take(.silence(settings.probes))
     }
     await isDone.value
+    silence.cancel()
     return current
   }
+
+  /// The small files are being read.
+  package var isGlancing: Bool { state.withLock { $0.glanceBegan != nil } }
 
   private func lookAtAll() async {
     await readBus()

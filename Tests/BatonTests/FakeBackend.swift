@@ -1,5 +1,6 @@
 import BatonCommands
 import BatonCoordinator
+import BatonDoctor
 import BatonStore
 import Synchronization
 
@@ -12,9 +13,13 @@ final class FakeBackend: Backend {
   let runs = Mutex<[RunOptions]>([])
   let ups = Mutex<[UpOptions]>([])
   let coordinators = Mutex<[CoordinatorOptions]>([])
+  let examinations = Mutex<[DoctorOptions]>([])
+  /// What `baton doctor` finds.
+  let host: HostFacts
 
-  init(_ coordinator: FakeCoordinator, error: (any Error)? = nil) {
+  init(_ coordinator: FakeCoordinator, error: (any Error)? = nil, host: HostFacts = HostFacts()) {
     self.coordinator = coordinator
+    self.host = host
     self.error = error
   }
 
@@ -45,5 +50,10 @@ final class FakeBackend: Backend {
   func runCoordinator(_ options: CoordinatorOptions) async throws {
     coordinators.withLock { $0.append(options) }
     if let error { throw error }
+  }
+
+  func examineHost(_ options: DoctorOptions) async -> HostFacts {
+    examinations.withLock { $0.append(options) }
+    return host
   }
 }

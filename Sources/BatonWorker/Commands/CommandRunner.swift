@@ -63,7 +63,7 @@ package struct CommandRunner: Sendable {
 
   private func launch(_ runtime: any CommandRuntime, stop: CommandStop) async throws {
     let folder = try LaunchFolder(folders.folder(of: assignment.launch))
-    processes.begin(assignment.launch)
+    processes.begin(assignment.launch, limit: limit)
     stop.announces(to: folder.expiryFile)
     let result: Result<Void, any Error>
     do {

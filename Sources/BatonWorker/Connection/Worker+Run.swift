@@ -26,7 +26,8 @@ extension Worker {
     let folders = try WorkerFolders(data: configuration.dataFolder)
     let lock = try FolderLock(folder: folders.data)
     defer { extendLifetime(lock) }
-    let processes = ProcessRegistry(folders: folders, adoptsOrphans: configuration.ownsProcess)
+    let processes = ProcessRegistry(
+      folders: folders, adoptsOrphans: configuration.ownsProcess, groups: launchGroups(folders))
     state.withLock { $0.processes = processes }
     let killed = processes.killLeftovers()
     if killed > 0 { logger.warning("killed what an earlier worker left", metadata: ["processes": "\(killed)"]) }
@@ -64,6 +65,18 @@ extension Worker {
     if !why.isEmpty { throw WorkerError(why) }
   }
 
+  /// Nil where this worker can have none: then only a sweep finds what leaves its launch.
+  private func launchGroups(_ folders: WorkerFolders) -> LaunchGroups? {
+    do throws(ControlGroupError) {
+      let groups = try LaunchGroups.found(for: folders.data)
+      logger.info("each launch has a control group of its own", metadata: ["below": "\(groups.base)"])
+      return groups
+    } catch {
+      logger.info("launches have no control groups: \(error)")
+      return nil
+    }
+  }
+
   /// Made once, before the first command is started.
   private func cpuLimit() async throws -> CPULimit? {
     guard let quota = configuration.cpuLimit else { return nil }
@@ -91,7 +104,7 @@ extension Worker {
   // MARK: Connecting
 
   private func connectionLoop(_ connector: any Connector) async throws -> String? {
-    var pause = Reconnection()
+    var (pause, generator) = (Reconnection(), SystemRandomNumberGenerator())
     while !Task.isCancelled {
       let before = clocks.instant()
       do {
@@ -102,7 +115,8 @@ extension Worker {
       }
       if Task.isCancelled { return nil }
       let longest = state.withLock { $0.core.longestPause }
-      try await clocks.sleep(pause.next(afterConnectionOf: clocks.instant() - before, atMost: longest))
+      try await clocks.sleep(
+        pause.next(afterConnectionOf: clocks.instant() - before, atMost: longest, using: &generator))
     }
     return nil
   }
@@ -184,22 +198,11 @@ extension Worker {
   package static let overrunStatus: Int32 = 86
 }
 
-/// How long to wait before connecting again: longer each time, with jitter, so that a fleet does not come back at once.
-struct Reconnection {
-  private var attempts = 0
-
-  mutating func next(afterConnectionOf lifetime: Duration, atMost longest: Duration) -> Duration {
-    attempts = lifetime > .seconds(5) ? 1 : min(attempts + 1, 6)
-    let pause = min(Duration.milliseconds(50 << (attempts - 1)), longest)
-    return pause * Double.random(in: 0.5...1)
-  }
-}
-
 extension WorkerCore {
   /// How long this worker may wait before it tries to connect again: a tenth of the lease it holds, so that a
   /// coordinator that comes back within the lease finds it in time.
   fileprivate var longestPause: Duration {
-    if case .held(_, let term, _) = lease { min(term / 10, .milliseconds(1600)) } else { .milliseconds(1600) }
+    if case .held(_, let term, _) = lease { min(term / 10, Reconnection.longest) } else { Reconnection.longest }
   }
 }
 

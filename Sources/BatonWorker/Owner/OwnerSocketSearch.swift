@@ -22,18 +22,23 @@ package struct OwnerSocketSearch: Hashable, Sendable {
   }
 
   let folders: [String]
+  /// To get an answer of each socket; who gives none is taken for dead.
+  let patience: Duration
 
   package init(environment: [String: String]) {
     self.init(folders: OwnerSocketPath.folders(environment: environment, user: geteuid()))
   }
 
-  init(folders: [String]) { self.folders = folders }
+  init(folders: [String], patience: Duration = .seconds(5)) {
+    self.folders = folders
+    self.patience = patience
+  }
 
   /// The path of the one worker there is, or of the one called `name`.
   /// - Throws: if there is none, or more than one, or this user may not ask; the message says what to do.
   package func path(name: String?) async throws(OwnerClientError) -> String {
     var found: [Found] = []
-    for path in candidates() { found.append(Found(path: path, state: await Self.state(of: path))) }
+    for path in candidates() { found.append(Found(path: path, state: await state(of: path))) }
     return try Self.choose(among: found, name: name, folders: folders)
   }
 
@@ -77,9 +82,9 @@ package struct OwnerSocketSearch: Hashable, Sendable {
     !folder.hasPrefix("/tmp/") || FileIdentity(of: folder)?.isOwnFolder == true
   }
 
-  private static func state(of path: String) async -> Found.State {
+  private func state(of path: String) async -> Found.State {
     do throws(OwnerClientError) {
-      return .live(name: try await OwnerClient(path: path).ask(.status).0.name)
+      return .live(name: try await OwnerClient(path: path, patience: patience).ask(.status).0.name)
     } catch {
       switch error.code {
       case .notPermitted: return .notPermitted

@@ -73,21 +73,11 @@ package struct CPULimit: Hashable, Sendable {
     }
   }
 
-  /// Holds the group that this process leads, and what it started meanwhile, back. A process starts before anybody can
-  /// take hold of it, so it looks again until there is nobody new. What is forked later inherits both.
-  func apply(to leader: Int32) {
-    let niceness = max(niceness, Niceness.own)
-    var held: Set<Int32> = []
-    for _ in 0..<Self.rounds {
-      Niceness.set(niceness, ofGroup: leader)
-      let others = group == nil ? [] : ProcessTable.family(of: leader).filter { held.insert($0).inserted }
-      for pid in others { group?.add(pid) }
-      if others.isEmpty, Niceness.ofGroup(leader) >= niceness { return }
-    }
+  /// Holds the process group that `leader` leads back, and what it started meanwhile.
+  /// - Parameter launch: the launch's own group, within this limit's; nil if it has none.
+  func apply(to leader: Int32, launch: ControlGroup? = nil) {
+    ControlGroup.hold(leader, in: launch ?? group, niceness: max(niceness, Niceness.own))
   }
-
-  /// One that forks faster than this runs on as it is: its parent at least is held back.
-  private static let rounds = 50
 }
 
 /// setpriority(2).

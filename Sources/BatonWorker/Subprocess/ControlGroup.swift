@@ -11,6 +11,8 @@ package struct ControlGroup: Hashable, Sendable {
   /// Its folder.
   package let path: String
 
+  package init(path: String) { self.path = path }
+
   /// Moves a process here, with its threads. One that has ended meanwhile is no matter.
   func add(_ pid: Int32) { _ = ControlGroupFiles.system.write(String(pid), path + "/cgroup.procs") }
 
@@ -23,10 +25,7 @@ package struct ControlGroup: Hashable, Sendable {
   static func limited(
     to quota: CPUQuota, for own: Set<Int32>, files: ControlGroupFiles = .system
   ) throws(ControlGroupError) -> ControlGroup {
-    let found = ControlGroupPlace.path(
-      cgroup: files.read("/proc/self/cgroup") ?? "", mounts: files.read("/proc/self/mountinfo") ?? "")
-    guard let found else { throw ControlGroupError("this host has no control groups (cgroup v2) for it") }
-    let base = parent(of: found, files: files)
+    let base = try base(files: files)
     let controllers = files.read(base + "/cgroup.controllers") ?? ""
     guard controllers.split(whereSeparator: \.isWhitespace).contains("cpu") else {
       throw ControlGroupError("\(base) has no cpu controller: a systemd unit gets one with 'Delegate=yes'")
@@ -36,6 +35,14 @@ package struct ControlGroup: Hashable, Sendable {
     try make(base + "/limited", files)
     try write(quota.line, to: base + "/limited/cpu.max", files)
     return ControlGroup(path: base + "/limited")
+  }
+
+  /// The worker's own group.
+  static func base(files: ControlGroupFiles) throws(ControlGroupError) -> String {
+    let found = ControlGroupPlace.path(
+      cgroup: files.read("/proc/self/cgroup") ?? "", mounts: files.read("/proc/self/mountinfo") ?? "")
+    guard let found else { throw ControlGroupError("this host has no control groups (cgroup v2) for it") }
+    return parent(of: found, files: files)
   }
 
   /// The group above, if this worker moved here in an earlier life of its process.
@@ -79,8 +86,8 @@ package struct ControlGroup: Hashable, Sendable {
 }
 
 /// Why there is no control group for commands.
-struct ControlGroupError: Error, Hashable, Sendable, CustomStringConvertible {
-  let description: String
+package struct ControlGroupError: Error, Hashable, Sendable, CustomStringConvertible {
+  package let description: String
   init(_ description: String) { self.description = description }
 
   init(moving base: String, _ code: Int32) {
@@ -95,6 +102,9 @@ struct ControlGroupFiles: Sendable {
   var write: @Sendable (_ text: String, _ path: String) -> Int32
   /// 0, or an errno.
   var makeFolder: @Sendable (_ path: String) -> Int32
+  /// 0, or an errno.
+  var removeFolder: @Sendable (_ path: String) -> Int32 = { rmdir($0) == 0 ? 0 : errno }
+  var mayWrite: @Sendable (_ path: String) -> Bool = { access($0, W_OK) == 0 }
 
   static let system = ControlGroupFiles(
     read: { SystemCall.contents(of: $0).map { String(decoding: $0, as: UTF8.self) } },

@@ -52,8 +52,9 @@ struct ProcessLaunch: Sendable {
       error: .combinedWithOutput
     ) { execution in
       let process = registry.register(pid: execution.processIdentifier.value, at: place)
-      if let limit { _ = try? await onOwnThread { limit.apply(to: process.pid) } }
+      let held = registry.controlGroup(ofFolder: folder)
       await withTaskGroup(of: Void.self) { group in
+        if limit != nil || held != nil { group.addTask { await hold(process.pid, in: held) } }
         group.addTask { await during(process) }
         await Self.read(execution.standardOutput, of: process, output)
         await process.exit()
@@ -65,6 +66,17 @@ struct ProcessLaunch: Sendable {
       return process.signalsSent
     }
     return ProcessOutcome(end: ProcessEnd(result.terminationStatus), signalsSent: result.closureResult)
+  }
+
+  /// Beside the process: it waits for nothing of this.
+  private func hold(_ leader: Int32, in group: ControlGroup?) async {
+    _ = try? await onOwnThread {
+      if let limit {
+        limit.apply(to: leader, launch: group)
+      } else {
+        ControlGroup.hold(leader, in: group, niceness: nil)
+      }
+    }
   }
 
   private var configuration: Configuration {

@@ -1,4 +1,5 @@
 import BatonModel
+import Synchronization
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -15,13 +16,24 @@ import BatonModel
 #endif
 
 extension ProcessRegistry {
-  /// Kills what the launch left outside its process groups, and returns when it is gone, or after 2 s if the system
-  /// does not let it end (a process that waits for a dead disk).
+  /// Kills what the launch left outside its process groups, by its control group if it has one and by what is known of
+  /// each orphan, and returns when it is gone, or after 2 s if the system does not let it end (a process that waits for
+  /// a dead disk).
   func sweep(after launch: LaunchKey) async {
-    ChildTable.end(folders.folder(of: launch))
-    guard killOrphans() else { return }
+    let folder = folders.folder(of: launch)
+    ChildTable.end(folder)
+    let group = state.withLock { $0.groups.removeValue(forKey: folder) }
+    let isEmpty = group?.remove() ?? true
+    if !isEmpty { group?.kill() }
+    guard killOrphans() || !isEmpty else { return }
     _ = try? await onOwnThread { [self] in
-      for _ in 0..<2000 where killOrphans() { usleep(1000) }
+      var isRemoved = isEmpty
+      for _ in 0..<2000 {
+        let found = killOrphans()
+        isRemoved = isRemoved || group?.remove() ?? true
+        if isRemoved, !found { return }
+        usleep(1000)
+      }
     }
   }
 
@@ -59,7 +71,8 @@ extension ProcessRegistry {
     return folder.hasPrefix(folders.launches + "/") && !launches.contains(folder)
   }
 
-  /// Kills what an earlier worker with this data folder left: the groups it recorded, and whatever carries its marker.
+  /// Kills what an earlier worker with this data folder left: the process groups it recorded, the control groups of its
+  /// launches, and whatever carries its marker.
   /// Call it at start, when no launch runs and no other worker can use the folder. Returns how many processes and
   /// groups it killed.
   @discardableResult
@@ -69,7 +82,7 @@ extension ProcessRegistry {
       if killRecorded(name) { killed += 1 }
       unlink(folders.processes + "/" + name)
     }
-    return killed + killMarked()
+    return killed + (groups?.killLeftovers() ?? 0) + killMarked()
   }
 
   /// Kills what carries the marker of a launch of this worker, and looks again until there is nothing: what is killed

@@ -19,6 +19,8 @@ import Synchronization
 package final class ProcessRegistry: Sendable {
   let folders: WorkerFolders
   let adoptsOrphans: Bool
+  /// Nil where the worker can have no control groups.
+  let groups: LaunchGroups?
   let state = Mutex(State())
 
   struct State {
@@ -28,6 +30,8 @@ package final class ProcessRegistry: Sendable {
     var removals = 0
     /// Launch folders with what their ended commands used, and the most that was ever seen of all.
     var uses: [String: LaunchUse] = [:]
+    /// Launch folders with the groups of launches that run.
+    var groups: [String: ControlGroup] = [:]
   }
 
   struct Place {
@@ -40,9 +44,11 @@ package final class ProcessRegistry: Sendable {
 
   /// - Parameter adoptsOrphans: makes this process the parent of what its commands leave behind (Linux), so that a
   ///   daemon that left its session and process group is found when its launch ends. A program that starts children
-  ///   of its own may not want that: then such daemons are left.
-  package init(folders: WorkerFolders, adoptsOrphans: Bool = true) {
+  ///   of its own may not want that: then such daemons are left, where there are no control groups either.
+  /// - Parameter groups: where each launch has a control group of its own.
+  package init(folders: WorkerFolders, adoptsOrphans: Bool = true, groups: LaunchGroups? = nil) {
     self.folders = folders
+    self.groups = groups
     self.adoptsOrphans = adoptsOrphans
     if adoptsOrphans { _ = baton_become_subreaper() }
   }
@@ -57,6 +63,7 @@ package final class ProcessRegistry: Sendable {
   /// that has to end its process now: it waits on the thread that calls it.
   package func killAll() {
     for process in running(where: { _ in true }) { process.signal(SIGKILL) }
+    for group in state.withLock({ Array($0.groups.values) }) { group.kill() }
     killMarked()
     _ = killOrphans(sparesRunning: false)
   }
@@ -66,11 +73,16 @@ package final class ProcessRegistry: Sendable {
   }
 
   /// From now on processes that carry the launch's marker may live.
-  func begin(_ launch: LaunchKey) {
+  /// - Parameter limit: what the launch's commands are held to.
+  func begin(_ launch: LaunchKey, limit: CPULimit? = nil) {
     let folder = folders.folder(of: launch)
     ChildTable.begin(folder)
-    state.withLock { $0.uses[folder] = LaunchUse() }
+    let group = groups?.make("\(launch.request)-\(launch.number)", inside: limit?.group)
+    state.withLock { ($0.uses[folder], $0.groups[folder]) = (LaunchUse(), group) }
   }
+
+  /// Nil if the launch has none.
+  func controlGroup(ofFolder folder: String) -> ControlGroup? { state.withLock { $0.groups[folder] } }
 }
 
 /// One process after the other.

@@ -94,7 +94,7 @@ struct CoordinatorSetup {
     }
   }
 
-  private static func stateFolder(_ environment: [String: String]) -> String {
+  static func stateFolder(_ environment: [String: String]) -> String {
     let state = environment["XDG_STATE_HOME"].flatMap { $0.isEmpty ? nil : $0 }
     return (state ?? (environment["HOME"] ?? ".") + "/.local/state") + "/baton"
   }

@@ -116,7 +116,7 @@ struct OwnerSocketSearchTests {
     let dead = try #require(UnixSocket.make())
     #expect(dead.bind(to: host.folder.path + "/worker-dead.sock") == 0)
     try Data().write(to: URL(fileURLWithPath: host.folder.path + "/worker-file.sock"))
-    let search = OwnerSocketSearch(folders: ["/no/such/folder", host.folder.path])
+    let search = OwnerSocketSearch(folders: ["/no/such/folder", host.folder.path], patience: .seconds(60))
     let path = try await host.serving { _ in try await search.path(name: nil) }
     #expect(path == host.socketPath)
     await #expect(throws: OwnerClientError.self) { try await search.path(name: nil) }

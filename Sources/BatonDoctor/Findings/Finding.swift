@@ -1,0 +1,45 @@
+/// One check of a host: what was found, what that means, and what to do about it.
+package struct Finding: Hashable, Sendable {
+  package enum Level: String, CaseIterable, Hashable, Sendable {
+    case ok
+    /// Baton runs, and not as well as it could.
+    case warning
+    /// A promise does not hold here, or Baton does not run.
+    case problem
+  }
+
+  package enum Area: String, CaseIterable, Hashable, Sendable {
+    case storage, clock, processes, access, versions, limits, conditions
+  }
+
+  package var area: Area
+  /// Stays the same from version to version, for scripts: `fileSystem`.
+  package var check: String
+  package var level: Level
+  /// One sentence.
+  package var found: String
+  /// What to do; nil if there is nothing to do.
+  package var remedy: String?
+
+  package init(_ area: Area, _ check: String, _ level: Level, _ found: String, remedy: String? = nil) {
+    self.area = area
+    self.check = check
+    self.level = level
+    self.found = found
+    self.remedy = remedy
+  }
+}
+
+extension HostFacts {
+  /// Everything there is to say, in the order in which people are shown it.
+  package var findings: [Finding] {
+    settingsFindings + storageFindings + clockFindings + processFindings + accessFindings + versionFindings
+      + limitFindings + conditionFindings
+  }
+
+  private var settingsFindings: [Finding] {
+    mistakes.map {
+      Finding(.access, "settings", .problem, $0, remedy: "correct it: nothing starts with these settings")
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import BatonModel
+
+/// What a worker's probes see here, and what is assumed where they see nothing.
+extension HostFacts {
+  var conditionFindings: [Finding] {
+    guard let conditions else { return [] }
+    return [
+      finding("power", conditions.power) { $0.rawValue }, battery(conditions.battery),
+      finding("thermal", conditions.thermal, warning: Self.heat) { $0.name },
+      finding("network", conditions.network, warning: Self.loneliness) { $0.rawValue },
+      finding("idle", conditions.isIdle, warning: Self.business) { $0 ? "idle" : "in use" }, gpus(conditions.gpus),
+    ]
+  }
+
+  private static func heat(_ state: ThermalState, isAssumed: Bool) -> String? {
+    state >= .serious ? "cool it: jobs expire until it is" : nil
+  }
+
+  private static func loneliness(_ state: NetworkState, isAssumed: Bool) -> String? {
+    state == .unavailable ? "give it a default route; jobs that need a network wait" : nil
+  }
+
+  /// Somebody who sits at it is as it should be; a host that nobody can tell anything about would wait for ever.
+  private static func business(_ isIdle: Bool, isAssumed: Bool) -> String? {
+    isAssumed && !isIdle
+      ? "processing jobs wait for an idle host: let the worker see input devices (group input), or set "
+        + "treatUnknownAs.idle in worker.yaml" : nil
+  }
+
+  private func finding<Value>(
+    _ check: String, _ reading: Reading<Value>,
+    warning: (Value, _ isAssumed: Bool) -> String? = { _, _ in nil }, _ words: (Value) -> String
+  ) -> Finding {
+    guard let value = reading.value else {
+      return Finding(.conditions, check, .ok, "\(check): unknown\(reading.inParentheses)")
+    }
+    let isAssumed = reading.source == "assumed"
+    let remedy = warning(value, isAssumed)
+    let found =
+      isAssumed
+      ? "\(check): nobody knows\(reading.inParentheses); it counts as \(words(value))"
+      : "\(check): \(words(value)), says \(reading.source)\(reading.inParentheses)"
+    return Finding(.conditions, check, remedy == nil ? .ok : .warning, found, remedy: remedy)
+  }
+
+  private func battery(_ reading: Reading<Int>) -> Finding {
+    reading.value == nil
+      ? Finding(.conditions, "battery", .ok, "battery: none that anybody knows of")
+      : finding("battery", reading) { "\($0) %" }
+  }
+
+  private func gpus(_ reading: Reading<[GPU]>) -> Finding {
+    finding("gpus", reading) { gpus in gpus.isEmpty ? "none" : gpus.map(\.name).joined(separator: ", ") }
+  }
+}
+
+extension Reading {
+  /// What was read, if there is something.
+  fileprivate var inParentheses: String { raw.isEmpty ? "" : " (\(raw))" }
+}

@@ -1,0 +1,128 @@
+import BatonModel
+
+/// The clock, processes, versions and limits.
+extension HostFacts {
+  var clockFindings: [Finding] { [kernelClock] + [coordinatorClock].compactMap { $0 } }
+
+  private var kernelClock: Finding {
+    let check = "synchronised"
+    switch clock.isSynchronised {
+    case true?:
+      let error = clock.error.map { ", \(String(milliseconds: $0.milliseconds)) off at most" } ?? ""
+      return Finding(.clock, check, .ok, "the kernel's clock is synchronised\(error)")
+    case false?:
+      return Finding(
+        .clock, check, .warning,
+        "nothing synchronises the kernel's clock: dates in definitions, hours and what people read may be off; leases "
+          + "and deadlines are not",
+        remedy: "run chrony or systemd-timesyncd here, or where this virtual machine or container runs")
+    case nil: return Finding(.clock, check, .ok, "the kernel does not say whether its clock is synchronised")
+    }
+  }
+
+  private var coordinatorClock: Finding? {
+    guard case .answered(_, let ahead?, let within) = coordinator.answer else { return nil }
+    let size = ahead < .zero ? .zero - ahead : ahead
+    guard size > within + .seconds(2) else {
+      return Finding(.clock, "coordinatorClock", .ok, "the coordinator's clock shows the same time, within 2s")
+    }
+    return Finding(
+      .clock, "coordinatorClock", .warning,
+      "the coordinator's clock is \(size.inWords) \(ahead < .zero ? "behind" : "ahead of") this host's: times that people "
+        + "read differ, nothing else does",
+      remedy: "synchronise both")
+  }
+
+  var processFindings: [Finding] {
+    guard let groups else { return [] }
+    guard let base = groups.base else {
+      return [
+        Finding(
+          .processes, "controlGroups", .warning,
+          "launches have no control groups (\(groups.why)): what leaves its launch is found by a sweep, one that clears its "
+            + "environment only when the worker has nothing else to do",
+          remedy: "run the worker in a systemd unit with 'Delegate=yes' (Deploy/baton-worker.service)")
+      ]
+    }
+    let share =
+      groups.hasProcessorTime
+      ? "; a cpuLimit can be enforced there" : "; a cpuLimit cannot be enforced there, only niceness"
+    return [
+      Finding(
+        .processes, "controlGroups", .ok, "each launch can have a control group of its own, below \(base)\(share)")
+    ]
+  }
+
+  var versionFindings: [Finding] {
+    [
+      Finding(.versions, "baton", .ok, "baton \(versions.baton)"), coordinatorVersion,
+      roles.contains(.coordinator) ? Finding(.versions, "sqlite", .ok, "SQLite \(versions.sqlite)") : nil, kernel,
+    ].compactMap { $0 }
+  }
+
+  private var kernel: Finding {
+    let words = versions.system.split(separator: " ")
+    let numbers =
+      words.dropFirst().first?.split(separator: ".").prefix(2).compactMap { Int($0.prefix { $0.isNumber }) } ?? []
+    guard words.first == "Linux", numbers.count == 2, (numbers[0], numbers[1]) < (5, 14), roles.contains(.worker) else {
+      return Finding(.versions, "kernel", .ok, versions.system)
+    }
+    return Finding(
+      .versions, "kernel", .warning, "\(versions.system): before 5.14 no control group can be killed at once",
+      remedy: "a later kernel; until then a sweep finds what leaves its launch")
+  }
+
+  private var coordinatorVersion: Finding {
+    let check = "coordinator"
+    switch coordinator.answer {
+    case .answered(let version?, _, _) where version == versions.baton:
+      return Finding(.versions, check, .ok, "the coordinator at \(coordinator.address) is of the same version")
+    case .answered(let version, _, _):
+      return Finding(
+        .versions, check, .warning,
+        "the coordinator at \(coordinator.address) is of \(version.map { "version \($0)" } ?? "a version that does not say which")"
+          + ", and this is \(versions.baton)",
+        remedy: "upgrade the coordinator first, then the workers: one version apart they work together")
+    case .notPermitted(let why):
+      return Finding(
+        .versions, check, .problem, "the coordinator at \(coordinator.address) does not let \(user.name) in: \(why)",
+        remedy: "run as the coordinator's user, or set BATON_TOKEN_FILE to a copy of its token")
+    case .unreachable:
+      let remedy =
+        roles.contains(.coordinator)
+        ? nil : "start it, or the tunnel to it (ssh -N -L 7420:127.0.0.1:7420 HOST), or name it: --coordinator"
+      return Finding(
+        .versions, check, roles.contains(.coordinator) ? .ok : .warning,
+        "no coordinator answers at \(coordinator.address)", remedy: remedy)
+    }
+  }
+
+  var limitFindings: [Finding] { [openFiles, processLimit] }
+
+  /// A worker has one connection to its coordinator, which keeps 10,000 at most; the store, HTTP and others take a few.
+  private var openFiles: Finding {
+    let check = "openFiles"
+    guard let limit = limits.openFiles else { return Finding(.limits, check, .ok, "no limit of open files") }
+    let found = "\(limit) open files"
+    let remedy =
+      limits.openFilesAtMost.map { $0 > limit } ?? true
+      ? "raise it: ulimit -n 65536, in a systemd unit LimitNOFILE=65536"
+      : "raise it as root: in a systemd unit LimitNOFILE=65536, else in limits.conf(5)"
+    if limit < 256 { return Finding(.limits, check, .problem, found + ": too few", remedy: remedy) }
+    if roles.contains(.coordinator), limit < 1024 {
+      return Finding(.limits, check, .warning, found + ": a coordinator takes one for each worker", remedy: remedy)
+    }
+    return Finding(
+      .limits, check, .ok,
+      found + (roles.contains(.coordinator) ? ": room for about \(min(10_000, limit - 100)) workers" : ""))
+  }
+
+  private var processLimit: Finding {
+    guard let limit = limits.processes else { return Finding(.limits, "processes", .ok, "no limit of processes") }
+    guard limit < 256 else { return Finding(.limits, "processes", .ok, "\(limit) processes and threads of this user") }
+    return Finding(
+      .limits, "processes", .warning,
+      "\(limit) processes and threads of this user: too few for commands that start others",
+      remedy: "raise it: ulimit -u 4096, in a systemd unit TasksMax=4096 and LimitNPROC=4096")
+  }
+}

@@ -1,0 +1,32 @@
+import BatonModel
+
+/// How long a worker waits before it connects again: full jitter, a time by chance between nothing and a ceiling that
+/// doubles with each attempt. So the workers of a fleet, who all lost their coordinator at one moment, come back
+/// spread over that time instead of together (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter).
+package struct Reconnection: Hashable, Sendable {
+  /// Attempts since a connection last held.
+  private var attempts = 0
+
+  package init() {}
+
+  /// The first ceiling: a thousand workers that come back within it are five in a millisecond.
+  package static let shortest = Duration.milliseconds(200)
+  /// The last ceiling.
+  package static let longest = Duration.milliseconds(1600)
+  /// A connection that lasted so long was one: the ceiling begins anew. One that is refused at once was none.
+  package static let success = Duration.seconds(5)
+
+  /// - Parameters:
+  ///   - lifetime: of the connection that has just ended, or of the attempt that failed.
+  ///   - limit: no ceiling is above it.
+  package mutating func next(
+    afterConnectionOf lifetime: Duration, atMost limit: Duration, using generator: inout some RandomNumberGenerator
+  ) -> Duration {
+    attempts = lifetime > Self.success ? 1 : min(attempts + 1, Self.mostDoublings)
+    let ceiling = min(Self.shortest * (1 << (attempts - 1)), Self.longest, limit)
+    return .nanoseconds(Int64.random(in: 0...max(0, ceiling.nanoseconds), using: &generator))
+  }
+
+  /// Beyond it nothing grows.
+  private static let mostDoublings = 8
+}

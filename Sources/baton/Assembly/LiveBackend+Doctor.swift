@@ -1,0 +1,99 @@
+import BatonCommands
+import BatonCoordinator
+import BatonDoctor
+import BatonModel
+import BatonStore
+import BatonWire
+import BatonWorker
+import BatonWorkerSettings
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+extension LiveBackend {
+  func examineHost(_ options: DoctorOptions) async -> HostFacts {
+    var facts = HostFacts()
+    facts.roles = options.roles
+    (facts.user, facts.clock) = (HostProbe.user(), HostProbe.clock())
+    (facts.limits, facts.versions) = (HostProbe.limits(), HostProbe.versions())
+    if options.roles.contains(.coordinator) { await examineStore(options.coordinator, &facts) }
+    if options.roles.contains(.worker) { await examineWorker(options, &facts) }
+    await askCoordinator(options.target, &facts)
+    return facts
+  }
+
+  private func examineStore(_ options: CoordinatorOptions, _ facts: inout HostFacts) async {
+    do {
+      let setup = try await CoordinatorSetup(options, environment: environment, defaultFolder: "coordinator")
+      facts.store = FolderProbe.look(at: setup.dataFolder, syncing: .seconds(1))
+      facts.database = StoreInspection(folder: setup.dataFolder)
+      facts.holder = HostProbe.holder(of: setup.dataFolder)
+      facts.tokens.append(HostProbe.token(setup.dataFolder + "/token", .own))
+    } catch {
+      facts.mistakes.append("the coordinator's settings: \(error)")
+    }
+  }
+
+  private func examineWorker(_ options: DoctorOptions, _ facts: inout HostFacts) async {
+    do {
+      let configuration = try await workerConfiguration(options)
+      facts.work = FolderProbe.look(at: configuration.dataFolder, syncing: nil)
+      facts.groups = WorkerProbe.groups(for: configuration.dataFolder)
+      if let file = configuration.tokenFile { facts.tokens.append(HostProbe.token(file, .named)) }
+      facts.owner = await WorkerProbe.owner(
+        environment: environment, setting: configuration.ownerSocket ?? environment["BATON_OWNER_SOCKET"])
+      facts.conditions = await WorkerProbe.conditions(configuration.conditions)
+    } catch {
+      facts.mistakes.append("the worker's settings: \(error)")
+    }
+  }
+
+  private func workerConfiguration(_ options: DoctorOptions) async throws -> WorkerConfiguration {
+    var flags = WorkerSettings.Flags()
+    flags.data = options.workerFolder
+    flags.config = options.workerSettings
+    return try await WorkerSettings(
+      flags, environment: environment, hostName: ProcessInfo.processInfo.hostName,
+      cores: ProcessInfo.processInfo.activeProcessorCount
+    ) { CoordinatorSetup.stateFolder(environment) + "/worker/" + $0 }.configuration
+  }
+
+  private func askCoordinator(_ target: ConnectionTarget, _ facts: inout HostFacts) async {
+    do {
+      let endpoint = try HostPort(parsing: target.endpoint)
+      facts.tokens += tokens(target, endpoint)
+      facts.coordinator = HostFacts.Coordinator(
+        address: endpoint.description, answer: try await answer(of: endpoint, target.tokenFile))
+    } catch {
+      facts.coordinator = HostFacts.Coordinator(address: target.endpoint, answer: .unreachable("\(error)"))
+      facts.mistakes.append("the coordinator's address: \(error)")
+    }
+  }
+
+  private func tokens(_ target: ConnectionTarget, _ endpoint: HostPort) -> [HostFacts.Token] {
+    if let file = target.tokenFile { return [HostProbe.token(file, .named)] }
+    return [HostProbe.token(TokenFile.published(port: endpoint.port), .published)]
+  }
+
+  private func answer(of endpoint: HostPort, _ tokenFile: String?) async throws -> HostFacts.Coordinator.Answer {
+    guard endpoint.isLoopback else {
+      throw CommandFailure(.usage, "\(endpoint) is not on this machine, and Baton speaks on loopback only")
+    }
+    do {
+      let before = SystemClocks.now()
+      let identity = try await CoordinatorClient.withClient(endpoint, tokenFile: tokenFile) { client, metadata in
+        try await CoordinatorIdentity(asking: client, metadata, at: endpoint)
+      }
+      let took = SystemClocks.instant() - before.instant
+      let ahead = identity.date.map { $0.nanoseconds - before.date.nanoseconds - took.nanoseconds / 2 }
+      return .answered(version: identity.version, ahead: ahead.map { .nanoseconds($0) }, within: took)
+    } catch let error as CoordinatorUnreachable {
+      return error.isNotPermitted ? .notPermitted(error.message) : .unreachable(error.message)
+    } catch let error as TokenFileError {
+      return .notPermitted("\(error)")
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import BatonModel
+import Testing
+
+@testable import BatonWorker
+
+@Suite("Waiting before connecting again")
+struct ReconnectionTests {
+  private static func pauses(_ count: Int, seed: UInt64 = 7, atMost limit: Duration = .seconds(60)) -> [Duration] {
+    var (core, generator) = (Reconnection(), Seeded(state: UInt64(seed)))
+    return (0..<count).map { _ in core.next(afterConnectionOf: .zero, atMost: limit, using: &generator) }
+  }
+
+  @Test("the same generator draws the same times")
+  func seeded() {
+    #expect(Self.pauses(20) == Self.pauses(20))
+    #expect(Self.pauses(20) != Self.pauses(20, seed: 8))
+  }
+
+  @Test("each ceiling is twice the one before, up to the last, and times are drawn from nothing to there")
+  func ceilings() {
+    let fleet = (1...1000).map { Self.pauses(7, seed: UInt64($0)) }
+    for (attempt, ceiling) in [200, 400, 800, 1600, 1600, 1600, 1600].enumerated() {
+      let drawn = fleet.map { $0[attempt].nanoseconds / 1_000_000 }
+      #expect(drawn.allSatisfy { (0...Int64(ceiling)).contains($0) })
+      // All of the width is used: the tenths at both its ends, too.
+      #expect(drawn.contains { $0 < ceiling / 10 } && drawn.contains { $0 > ceiling * 9 / 10 })
+    }
+  }
+
+  @Test("nothing is above the limit that the lease sets, and the end of time is one")
+  func limit() {
+    #expect(Self.pauses(50, atMost: .milliseconds(100)).allSatisfy { $0 <= .milliseconds(100) })
+    #expect(Self.pauses(3, atMost: .zero) == [.zero, .zero, .zero])
+    #expect(Self.pauses(100_000).allSatisfy { $0 <= Reconnection.longest })
+  }
+
+  @Test("after a connection that held the ceiling begins anew; after one that was refused at once it does not")
+  func success() {
+    func fifth(after lifetime: Duration) -> Duration {
+      (1...200).map { seed in
+        var (core, generator) = (Reconnection(), Seeded(state: UInt64(seed)))
+        for _ in 1...4 { _ = core.next(afterConnectionOf: .zero, atMost: .seconds(60), using: &generator) }
+        return core.next(afterConnectionOf: lifetime, atMost: .seconds(60), using: &generator)
+      }.max() ?? .zero
+    }
+    #expect(fifth(after: .milliseconds(5001)) <= Reconnection.shortest)
+    #expect(fifth(after: .milliseconds(5000)) > .milliseconds(1400))
+  }
+
+  @Test(
+    "a thousand workers whose coordinator was away do not come back in one instant", arguments: [0, 50, 1000, 20_000])
+  func fleet(awayMilliseconds: Int64) {
+    // When each is back: its first attempt that finds the coordinator there.
+    let arrivals = (1...1000).map { seed in
+      var (core, generator, now) = (Reconnection(), Seeded(state: UInt64(seed)), Duration.zero)
+      repeat {
+        now += core.next(
+          afterConnectionOf: now == .zero ? .seconds(60) : .zero, atMost: .seconds(60), using: &generator)
+      } while now < .milliseconds(awayMilliseconds)
+      return now.nanoseconds / 10_000_000
+    }
+    let busiest = Dictionary(grouping: arrivals) { $0 }.values.map(\.count).max() ?? 0
+    // Evenly spread over the narrowest ceiling there would be 50 in each hundredth of a second.
+    #expect(busiest < 100)
+  }
+}
+
+/// SplitMix64 (https://prng.di.unimi.it/splitmix64.c).
+private struct Seeded: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = (state ^ (state >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ (mixed >> 31)
+  }
+}

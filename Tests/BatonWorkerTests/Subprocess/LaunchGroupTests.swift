@@ -1,0 +1,128 @@
+import BatonModel
+import ContractRows
+import Foundation
+import Testing
+
+@testable import BatonWorker
+
+private let controlGroupsArePossible = (try? LaunchGroups.found(for: "test")) != nil
+
+/// On the kernel's own control groups (promise P8): as root, or below a group that was delegated.
+@Suite(
+  "Control groups of launches", .contract(28), .enabled(if: controlGroupsArePossible, "no writable cgroup v2 here"),
+  .timeLimit(.minutes(1)))
+struct LaunchGroupTests {
+  let fixture: CommandFixture
+  let processes: ProcessRegistry
+
+  init() throws {
+    fixture = try CommandFixture()
+    processes = ProcessRegistry(folders: fixture.folders, groups: try LaunchGroups.found(for: fixture.folders.data))
+  }
+
+  /// Waits until the kernel says that the command is in its launch's group.
+  private static let inGroup = "while ! grep -q 0::.*/baton- /proc/self/cgroup; do sleep 0.01; done; "
+
+  private func run(_ script: String, on runtime: FakeRuntime = FakeRuntime()) async throws -> FakeRuntime {
+    let plain = fixture.runner(fixture.shell(Self.inGroup + script, items: .range(1...1)))
+    try await CommandRunner(
+      definition: plain.definition, assignment: plain.assignment, folders: fixture.folders, host: plain.host,
+      processes: processes
+    ).run(runtime)
+    return runtime
+  }
+
+  private func pid() throws -> Int32 {
+    try #require(Int32(try fixture.read("pid").trimmingCharacters(in: .whitespacesAndNewlines)))
+  }
+
+  @Test("a launch runs in a group of its own, which is gone afterwards")
+  func own() async throws {
+    let runtime = try await run("grep ^0:: /proc/self/cgroup; sh -c 'sh -c \"grep ^0:: /proc/self/cgroup\"'")
+    let lines = Set(runtime.output.split(separator: "\n"))
+    #expect(lines.count == 1)
+    let name = try #require(lines.first?.split(separator: "/").last.map(String.init))
+    #expect(name.hasSuffix("-7-2"))
+    let base = try #require(processes.groups).base
+    #expect(!SystemCall.isFolder(base + "/" + name))
+  }
+
+  /// The sweep alone has to spare it: it could be another launch's.
+  @Test("what left its session, its parents and its environment ends with its launch, also while others run")
+  func hidden() async throws {
+    let other = fixture.folders.launches + "/other"
+    ChildTable.begin(other)
+    defer { ChildTable.end(other) }
+    _ = try await run("env -i setsid sh -c 'echo $$ > pid; exec sleep 1000' & while [ ! -s pid ]; do sleep 0.01; done")
+    let entry = ProcessTable.entry(of: try pid())
+    #expect(entry == nil || entry?.isZombie == true)
+  }
+
+  @Test("groups that a launch made within its own are gone, too")
+  func nested() async throws {
+    let base = try #require(processes.groups).base
+    _ = try await run(
+      """
+      own=\(base)/$(sed -n 's/^0::.*\\///p' /proc/self/cgroup); mkdir -p $own/a/b
+      sh -c 'echo $$ > pid; echo $$ > '$own'/a/b/cgroup.procs; exec sleep 1000' & while [ ! -s pid ]; do sleep 0.01; done
+      """)
+    await waitForEnd(of: try pid())
+    #expect(SystemRoot(base).names(in: "").filter { $0.hasSuffix("-7-2") && isOurs($0) }.isEmpty)
+  }
+
+  @Test("a worker that comes next kills what it finds in groups, and leaves those of other workers alone")
+  func leftovers() async throws {
+    let runtime = FakeRuntime()
+    let task = Task {
+      try await run("env -i setsid sh -c 'echo $$ > pid; exec sleep 1000' & echo up; sleep 1000", on: runtime)
+    }
+    await runtime.waitForOutput("up")
+    while ((try? fixture.read("pid")) ?? "").isEmpty { await Task.yield() }
+    let stranger = try LaunchGroups.found(for: "/somebody/else")
+    #expect(stranger.killLeftovers() == 0)
+    #expect(try ProcessTable.entry(of: pid())?.isZombie == false)
+
+    let groups = try #require(processes.groups)
+    #expect(groups.killLeftovers() >= 3)
+    await waitForEnd(of: try pid())
+    await #expect(throws: CommandError.self) { _ = try await task.value }
+    #expect(SystemRoot(groups.base).names(in: "").filter(isOurs).isEmpty)
+  }
+
+  /// Groups of this test's worker, as tests run side by side.
+  private func isOurs(_ name: String) -> Bool {
+    guard let group = processes.groups?.make("x", inside: nil) else { return false }
+    defer { _ = group.remove() }
+    let prefix = group.path.split(separator: "/").last?.dropLast() ?? ""
+    return name.hasPrefix(prefix) && name != prefix + "x"
+  }
+}
+
+@Suite("Whether launches can have control groups", .contract(28))
+struct LaunchGroupPlaceTests {
+  private static func files(
+    folder: Int32 = 0, mayWrite: @escaping @Sendable (String) -> Bool = { _ in true }, cgroup: String = "0::/baton\n"
+  ) -> ControlGroupFiles {
+    ControlGroupFiles(
+      read: { $0 == "/proc/self/cgroup" ? cgroup : "41 31 0:38 / /c rw - cgroup2 cgroup2 rw\n" }, write: { _, _ in 0 },
+      makeFolder: { _ in folder }, removeFolder: { _ in 0 }, mayWrite: mayWrite)
+  }
+
+  @Test("where the worker's group may be divided they can")
+  func possible() throws {
+    #expect(try LaunchGroups.found(for: "/d", files: Self.files()).base == "/c/baton")
+  }
+
+  @Test("where not, the error says why and what would help")
+  func impossible() {
+    let cases: [(ControlGroupFiles, String)] = [
+      (Self.files(cgroup: "4:memory:/a\n"), "no control groups (cgroup v2)"),
+      (Self.files { !$0.hasSuffix("/cgroup.procs") }, "'Delegate=yes'"),
+      (Self.files(folder: EACCES), "Permission denied"), (Self.files { !$0.hasSuffix("/cgroup.kill") }, "Linux 5.14"),
+    ]
+    for (files, words) in cases {
+      let error = #expect(throws: ControlGroupError.self) { try LaunchGroups.found(for: "/d", files: files) }
+      #expect(error?.description.contains(words) == true)
+    }
+  }
+}
