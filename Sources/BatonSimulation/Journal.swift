@@ -84,6 +84,9 @@ final class Journal {
   /// Virtual time since the beginning.
   var now = Duration.zero
 
+  /// Nothing runs.
+  var isQuiet: Bool { open.allSatisfy { $0.value.isEmpty } }
+
   init(_ schedule: Schedule) { self.schedule = schedule }
 
   func violation(_ rule: Violation.Rule, _ text: String) -> Violation { Violation(rule: rule, text: text, at: now) }

@@ -54,7 +54,7 @@ final class SimulatedCoordinator {
 
   /// Reads what the store knows, all before anybody connects.
   func restore() throws {
-    let saved = try world.store.transaction { try $0.fleet().clock }
+    let saved = try world.store.transaction { try $0.clock() }
     steadyClock = SteadyClock(resuming: saved, at: world.clocks.now(at: world.now), boot: boot)
     try saveClock()
     let (fleet, definitions) = try world.store.transaction { (try $0.fleet(), try $0.definitions()) }

@@ -97,9 +97,12 @@ final class SimulatedWorker {
   /// What the core has to have noticed by now.
   private func checkLaunches() throws {
     let isLeased = if case .none = core.lease { false } else { true }
-    for (key, launch) in core.launches.sorted(by: { $0.key < $1.key }) {
-      switch launch.phase {
+    for key in core.launches.keys.sorted() {
+      guard let index = core.launches.index(forKey: key) else { continue }
+      // Looked at where they are: copies would be most of what this costs.
+      switch core.launches.values[index].phase {
       case .running:
+        let launch = core.launches.values[index]
         let isSpent = launch.definition.budget.map { launch.startedAt + $0 <= now } ?? false
         let isForbidden = Policy.expiry(
           of: launch.definition, under: core.conditions, isSimulated: launch.assignment.isSimulated)

@@ -1,5 +1,4 @@
 import BatonModel
-import BatonStore
 
 /// What a planted mistake in the shells around the cores does: each has to be caught, or the checks are worth nothing.
 package enum Breakage: String, CaseIterable, Sendable {
@@ -23,7 +22,7 @@ package enum Breakage: String, CaseIterable, Sendable {
 final class World {
   let schedule: Schedule
   let breakage: Breakage?
-  let store: SQLiteStore
+  let store: OpenStore
   let journal: Journal
   var trace: Trace
   /// Since the beginning.
@@ -51,7 +50,7 @@ final class World {
   /// When each host's worker was last heard of by the present coordinator.
   var heard: [HostName: Instant] = [:]
 
-  init(_ schedule: Schedule, store: SQLiteStore, breakage: Breakage? = nil, trace: Trace.Mode = .off) {
+  init(_ schedule: Schedule, store: OpenStore, breakage: Breakage? = nil, trace: Trace.Mode = .off) {
     self.schedule = schedule
     self.breakage = breakage
     self.store = store

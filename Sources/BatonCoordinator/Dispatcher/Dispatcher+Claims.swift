@@ -18,12 +18,14 @@ extension Dispatcher {
 
   /// Every obstacle for the next launch of `definition`, by host: the one list that the dispatcher decides with and
   /// that `explain` prints. The request may start now if nothing concerns the fleet and some host has no obstacle.
-  /// - Parameter identifier: of the request, if it is known: an instance of a wildcard may be evicted by itself.
+  /// - Parameters:
+  ///   - identifier: of the request, if it is known: an instance of a wildcard may be evicted by itself.
+  ///   - priority: of the request; nil stands for its definition's.
   package func obstacles(
-    for definition: Definition, _ identifier: JobIdentifier? = nil
+    for definition: Definition, _ identifier: JobIdentifier? = nil, _ priority: Priority? = nil
   ) -> (fleet: [Obstacle], hosts: [(HostName, [Obstacle])]) {
     let byHost = hosts.keys.sorted().map { name in
-      (name, hosts[name].map { $0.obstacles(for: definition, identifier) } ?? [])
+      (name, hosts[name].map { $0.obstacles(for: definition, identifier, priority) } ?? [])
     }
     return (fleetObstacles(for: definition), byHost)
   }
@@ -76,8 +78,7 @@ extension Dispatcher {
     var reservations: [Reservation] = []
     for name in hostsByFreeSlots() where left > 0 {
       if identifier == nil, isPassedOver(name, for: requirementClass) { continue }
-      if isBeingRelieved(name, for: requirementClass.priority) { continue }
-      let places = takePlaces(on: name, for: definition, identifier, atMost: left)
+      let places = takePlaces(on: name, for: definition, identifier, requirementClass.priority, atMost: left)
       guard !places.isEmpty, let state = hosts[name], let incarnation = state.incarnation else { continue }
       left -= places.count
       reservations.append(
@@ -151,12 +152,6 @@ extension Dispatcher {
     ready[requirementClass]?.passedOver[name].map { now.instant < $0 } ?? false
   }
 
-  /// Launches there give way to somebody of a higher priority than this.
-  private func isBeingRelieved(_ name: HostName, for priority: Priority) -> Bool {
-    hosts[name]?.launches.values.contains { $0.expiring == .preempted && ($0.givesWayTo ?? priority) > priority }
-      ?? false
-  }
-
   /// False if others wait that a new request of this class may not overtake.
   package func mayStartAtOnce(_ requirementClass: RequirementClass) -> Bool {
     ready[requirementClass] == nil && !ready.keys.contains { $0.priority > requirementClass.priority }
@@ -174,10 +169,12 @@ extension Dispatcher {
   }
 
   private mutating func takePlaces(
-    on name: HostName, for definition: Definition, _ identifier: JobIdentifier?, atMost count: Int
+    on name: HostName, for definition: Definition, _ identifier: JobIdentifier?, _ priority: Priority,
+    atMost count: Int
   ) -> [[Int]] {
     var places: [[Int]] = []
-    while places.count < count, let state = hosts[name], state.obstacles(for: definition, identifier).isEmpty {
+    while places.count < count, let state = hosts[name], state.obstacles(for: definition, identifier, priority).isEmpty
+    {
       places.append(takePlace(on: name, definition))
     }
     return places

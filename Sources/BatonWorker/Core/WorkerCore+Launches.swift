@@ -135,12 +135,12 @@ extension WorkerCore {
   }
 
   private mutating func spend(at now: Instant) -> [Effect] {
-    running.filter { $0.budgetEndsAt.map { $0 <= now } ?? false }
-      .flatMap { expireHere($0.assignment.launch, .budgetSpent, at: now) }
+    launchKeys { $0.isRunning && $0.budgetEndsAt.map { $0 <= now } ?? false }
+      .flatMap { expireHere($0, .budgetSpent, at: now) }
   }
 
   private mutating func overrun(at now: Instant) -> [Effect] {
-    launches.keys.sorted().flatMap { launch -> [Effect] in
+    launchKeys { $0.expiry.map { $0.deadline <= now } ?? false }.flatMap { launch -> [Effect] in
       guard case .expiring(let reason, let deadline, false)? = launches[launch]?.phase, deadline <= now else {
         return []
       }
@@ -184,8 +184,20 @@ extension WorkerCore {
     }
   }
 
+  /// The launches that are as `condition` says, in their order. They are looked at where they are: each tick asks, and
+  /// copies would be most of what it costs.
+  private func launchKeys(where condition: (borrowing WorkerLaunch) -> Bool) -> [LaunchKey] {
+    var keys: [LaunchKey] = []
+    var index = launches.startIndex
+    while index != launches.endIndex {
+      if condition(launches.values[index]) { keys.append(launches.keys[index]) }
+      launches.formIndex(after: &index)
+    }
+    return keys.sorted()
+  }
+
   private var running: [WorkerLaunch] {
-    launches.values.filter { $0.phase == .running }.sorted { $0.assignment.launch < $1.assignment.launch }
+    launches.values.filter(\.isRunning).sorted { $0.assignment.launch < $1.assignment.launch }
   }
 }
 
@@ -200,5 +212,6 @@ extension WorkerLaunch {
     return wasSuperseded
   }
 
+  var isRunning: Bool { if case .running = phase { true } else { false } }
   var isSuperseded: Bool { expiry?.reason == .superseded }
 }
