@@ -9,12 +9,14 @@ APART := EndToEndTests|NUTTests|BusMockTests|NamespaceTests|HostTests|SinkTests
 ROUNDS ?=
 SEEDS ?= 1000
 TIER ?= quick
+# A build of its own, which other builds do not mix with.
+PLANTED ?= .build/plants
 
 # Everything of ours that swift-format looks at: generated code is taken as the generators write it.
 SOURCES = find Package.swift Sources Tests Benchmarks Examples -name '*.swift' -not -path '*/Generated/*' -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test interop check lint imports tree contract deploy format build release faults bench bench-small simulate fault-table proto
+.PHONY: help demo test interop check lint imports tree contract deploy format build release faults bench bench-small simulate plants fault-table proto
 
 ## help: says what there is to make
 help:
@@ -94,7 +96,13 @@ bench-small: release
 
 ## simulate: runs both cores and the real SQL in simulated fleets; SEEDS=n of them, SEED=n is the first
 simulate: release
+	Tests/BatonSimulationTests/same-in-two-processes $(RELEASE)/baton-simulate 160
 	$(RELEASE)/baton-simulate $(SEEDS) $(SEED)
+
+## plants: builds with planted bugs, and runs each until the simulation finds it; SEEDS=n for each to be found in
+plants:
+	BATON_PLANTED_BUGS=1 $(SWIFT) build -c release --scratch-path $(PLANTED) --product baton-simulate
+	Scripts/plants $(PLANTED)/release/baton-simulate $(SEEDS)
 
 ## fault-table: torments the real binaries, a row for each kind of fault; TIER=quick, full or long
 fault-table: release

@@ -161,7 +161,7 @@ let package = Package(
     .target(
       name: "BatonSimulation", dependencies: ["BatonModel", "BatonStore", "BatonCoordinator", "BatonWorker"],
       swiftSettings: strict),
-    .executableTarget(name: "baton-simulate", dependencies: ["BatonSimulation"], swiftSettings: strict),
+    .executableTarget(name: "baton-simulate", dependencies: ["BatonModel", "BatonSimulation"], swiftSettings: strict),
     .target(name: "ContractRows", path: "Tests/ContractRows", exclude: ["rows.tsv"], swiftSettings: strict),
     .target(
       name: "HostFixtures", dependencies: ["BatonWorker"], path: "Tests/HostFixtures", swiftSettings: strict),

@@ -237,7 +237,11 @@ final class Session {
     writer.write(.urgent) {
       try $0.end([ending], at: now)
     } committed: { [world] answers in
-      for answer in answers { try world.journal.ended(answer, as: ending.outcome, at: now) }
+      for answer in answers {
+        try world.journal.expect(
+          answer.launch == ending.launch, .outcome, "the ending of \(ending.launch) counts for \(answer.launch)")
+        try world.journal.ended(answer, as: ending.outcome, at: now)
+      }
     } then: { [self] result in
       send(.endingCommitted(ending.launch))
       for answer in try result.get() { coordinator.note(answer) }

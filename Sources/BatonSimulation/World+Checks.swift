@@ -79,7 +79,7 @@ extension World {
 
   func checkSubmissions() throws {
     try store.transaction { verbs in
-      for (id, receipt) in journal.receipts {
+      for (id, receipt) in journal.receipts where !journal.pruned.contains(receipt.request) {
         let record = try verbs.request(receipt.request)
         try journal.expect(
           record?.number == receipt.number, .submissionLost,

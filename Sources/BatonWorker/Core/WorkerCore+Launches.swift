@@ -84,6 +84,9 @@ extension WorkerCore {
     let conditions = simulation?.overrides.applied(to: measured) ?? measured
     guard conditions != self.conditions else { return [] }
     self.conditions = conditions
+    #if PLANTED_BUGS
+      if isPlanted(.runsOnBattery) { return [.send(.conditions(conditions))] }
+    #endif
     return [.send(.conditions(conditions))]
       + running.flatMap { launch in
         Policy.expiry(of: launch.definition, under: conditions, isSimulated: launch.assignment.isSimulated).map {
@@ -109,6 +112,9 @@ extension WorkerCore {
   package static let helloPatience = Duration.seconds(10)
 
   private mutating func loseHello(at now: Instant) -> [Effect] {
+    #if PLANTED_BUGS
+      if isPlanted(.waitsForEverForWelcome) { return [] }
+    #endif
     guard let sentAt = openHello, now - sentAt >= Self.helloPatience else { return [] }
     openHello = now
     return [.reconnect("the coordinator did not answer the hello within \(Self.helloPatience)")]
@@ -128,6 +134,9 @@ extension WorkerCore {
 
   /// Without a lease nothing may run on: the coordinator gives it to others.
   private mutating func lapse(at now: Instant) -> [Effect] {
+    #if PLANTED_BUGS
+      if isPlanted(.outlivesLease) { return [] }
+    #endif
     guard case .held(let until, _, _) = lease, until <= now else { return [] }
     lease = .none
     return running.flatMap { expireHere($0.assignment.launch, .leaseLost, at: now) } + forgetEndings()
@@ -135,12 +144,18 @@ extension WorkerCore {
   }
 
   private mutating func spend(at now: Instant) -> [Effect] {
-    launchKeys { $0.isRunning && $0.budgetEndsAt.map { $0 <= now } ?? false }
+    #if PLANTED_BUGS
+      if isPlanted(.forgetsBudget) { return [] }
+    #endif
+    return launchKeys { $0.isRunning && $0.budgetEndsAt.map { $0 <= now } ?? false }
       .flatMap { expireHere($0, .budgetSpent, at: now) }
   }
 
   private mutating func overrun(at now: Instant) -> [Effect] {
-    launchKeys { $0.expiry.map { $0.deadline <= now } ?? false }.flatMap { launch -> [Effect] in
+    #if PLANTED_BUGS
+      if isPlanted(.forgetsDeadline) { return [] }
+    #endif
+    return launchKeys { $0.expiry.map { $0.deadline <= now } ?? false }.flatMap { launch -> [Effect] in
       guard case .expiring(let reason, let deadline, false)? = launches[launch]?.phase, deadline <= now else {
         return []
       }
