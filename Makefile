@@ -10,12 +10,14 @@ SEEDS ?= 1000
 # How much of each row of the fault table: quick, full (a fifth of long), long. ROWS="workers power" for some of them.
 TIER ?= quick
 ROWS ?=
+# A build of its own, which other builds do not mix with.
+PLANTED ?= .build/plants
 
 # Everything of ours that swift-format looks at: generated code is taken as the generators write it.
 SOURCES = find Package.swift Sources Tests Benchmarks Examples -name '*.swift' -not -path '*/Generated/*' -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test interop check lint imports tree contract deploy format build release faults bench bench-small simulate fault-plants proto
+.PHONY: help demo test interop check lint imports tree contract deploy format build release faults bench bench-small simulate plants fault-plants proto
 
 ## help: says what there is to make
 help:
@@ -97,7 +99,13 @@ bench-small: release
 
 ## simulate: runs both cores and the real SQL in simulated fleets; SEEDS=n of them, SEED=n is the first
 simulate: release
+	Tests/BatonSimulationTests/same-in-two-processes $(RELEASE)/baton-simulate 160
 	$(RELEASE)/baton-simulate $(SEEDS) $(SEED)
+
+## plants: builds with planted bugs, and runs each until the simulation finds it; SEEDS=n for each to be found in
+plants:
+	BATON_PLANTED_BUGS=1 $(SWIFT) build -c release --scratch-path $(PLANTED) --product baton-simulate
+	Scripts/plants $(PLANTED)/release/baton-simulate $(SEEDS)
 
 ## fault-plants: plants a bug for each row of the fault table, and fails if a row does not catch it
 fault-plants: release

@@ -1,15 +1,19 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// `make plants` builds with the planted bugs of `PlantedBug` in it; any other build knows nothing of them.
+let planted: [SwiftSetting] = Context.environment["BATON_PLANTED_BUGS"] == nil ? [] : [.define("PLANTED_BUGS")]
+
 /// Every target of ours is held to these. `UpcomingFeaturesTests` proves that each feature is really on: a misspelt
 /// name would be ignored without a word.
-let strict: [SwiftSetting] = [
-  .swiftLanguageMode(.v6),
-  .treatAllWarnings(as: .error),
-  .enableUpcomingFeature("ExistentialAny"),
-  .enableUpcomingFeature("InternalImportsByDefault"),
-  .enableUpcomingFeature("MemberImportVisibility"),
-]
+let strict: [SwiftSetting] =
+  [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+  ] + planted
 
 /// Generated code is taken as the generators write it.
 let generated: [SwiftSetting] = [.swiftLanguageMode(.v6)]
@@ -161,7 +165,7 @@ let package = Package(
     .target(
       name: "BatonSimulation", dependencies: ["BatonModel", "BatonStore", "BatonCoordinator", "BatonWorker"],
       swiftSettings: strict),
-    .executableTarget(name: "baton-simulate", dependencies: ["BatonSimulation"], swiftSettings: strict),
+    .executableTarget(name: "baton-simulate", dependencies: ["BatonModel", "BatonSimulation"], swiftSettings: strict),
     .target(name: "ContractRows", path: "Tests/ContractRows", exclude: ["rows.tsv"], swiftSettings: strict),
     .target(
       name: "HostFixtures", dependencies: ["BatonWorker"], path: "Tests/HostFixtures", swiftSettings: strict),

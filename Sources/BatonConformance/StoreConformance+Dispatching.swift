@@ -60,6 +60,7 @@ extension StoreConformance {
       let high = RequirementClass(definition: definition, priority: .userInitiated)
       let low = RequirementClass(definition: definition, priority: .background)
       try expect(try await s.store.fleet().readyClasses, [high, low], "the ready classes")
+      try expect(try await s.store.ready().classes, [high, low], "the ready classes alone")
       try expect(
         try await s.claim(definition, .userInitiated, places: 5).assignments.map(\.identifier.rawValue), ["com.high"],
         "the claimed ones")

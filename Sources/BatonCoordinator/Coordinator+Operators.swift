@@ -114,10 +114,10 @@ extension Coordinator {
 
   /// What waited behind a cancelled request may start now.
   private func learnReadiness() async throws {
-    let fleet = try await store.fleet()
+    let ready = try await store.ready()
     state.withLock { state in
-      for requirementClass in fleet.readyClasses { state.dispatcher.noteReady(requirementClass) }
-      state.nextDue.join(fleet.nextDue)
+      for requirementClass in ready.classes { state.dispatcher.noteReady(requirementClass) }
+      state.nextDue.join(ready.nextDue)
     }
     dispatchSignal.raise()
   }
@@ -138,8 +138,10 @@ extension Coordinator {
 
   package func setDraining(_ host: HostName, _ isDraining: Bool) async throws {
     try requireKnown(host)
-    try await translating { try await self.store.setDraining(host, isDraining, at: self.now().moment) }
-    decide { $0.dispatcher.setDraining(host, isDraining) }
+    try await words.inTurn {
+      try await self.translating { try await self.store.setDraining(host, isDraining, at: self.now().moment) }
+      self.decide { $0.dispatcher.setDraining(host, isDraining) }
+    }
     dispatchSignal.raise()
   }
 
@@ -167,8 +169,10 @@ extension Coordinator {
     }
     if !isEvicted { try requireEviction(of: pattern, from: hosts) }
     for host in hosts {
-      try await translating { try await self.store.setEvicted(pattern, from: host, isEvicted) }
-      decide { $0.dispatcher.setEvicted(pattern, from: host, isEvicted) }
+      try await words.inTurn {
+        try await self.translating { try await self.store.setEvicted(pattern, from: host, isEvicted) }
+        self.decide { $0.dispatcher.setEvicted(pattern, from: host, isEvicted) }
+      }
     }
     dispatchSignal.raise()
     return hosts
@@ -187,8 +191,10 @@ extension Coordinator {
   }
 
   package func setPaused(_ isPaused: Bool) async throws {
-    try await store.setPaused(isPaused)
-    decide { $0.dispatcher.setPaused(isPaused) }
+    try await words.inTurn {
+      try await self.store.setPaused(isPaused)
+      self.decide { $0.dispatcher.setPaused(isPaused) }
+    }
     dispatchSignal.raise()
   }
 
@@ -209,7 +215,7 @@ extension Coordinator {
     let own = record.waitsBecause.map { [HostObstacle(host: nil, obstacle: $0)] } ?? []
     guard record.state.isPending, let definition = try await store.definition(record.definition) else { return own }
     let now = now().moment
-    return own + state.withLock { $0.obstacles(for: definition, record.identifier, at: now) }
+    return own + state.withLock { $0.obstacles(for: definition, record.identifier, record.priority, at: now) }
   }
 
   /// Why nothing could run this definition as the fleet is now, nil if some host could or might soon.

@@ -267,20 +267,6 @@ extension Coordinator {
   }
 }
 
-extension WorkerMessage {
-  /// What counts as progress of a launch.
-  fileprivate var step: (LaunchKey, Dispatcher.Step)? {
-    switch self {
-    case .checkpoint(let checkpoint):
-      (checkpoint.launch, .batch(checkpoint.batch, completed: checkpoint.completedUnits, of: checkpoint.totalUnits))
-    case .items(let page): (page.launch, .items)
-    case .update(let update):
-      update.completedUnits.map { (update.launch, .units(completed: $0, of: update.totalUnits)) }
-    case .hello, .heartbeat, .conditions, .itemsWanted, .output, .expiring, .ended, .draining: nil
-    }
-  }
-}
-
 extension Hello {
   fileprivate var word: HostWord { HostWord(version: version, capabilities: capabilities, conditions: conditions) }
 }

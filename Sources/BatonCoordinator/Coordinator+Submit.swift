@@ -90,7 +90,8 @@ extension Coordinator.State {
     else {
       let refusal =
         mayOvertake
-        ? Refusal.immediateRunIneligible(obstacles(for: stored.definition, submission.identifier, at: now)) : nil
+        ? Refusal.immediateRunIneligible(
+          obstacles(for: stored.definition, submission.identifier, requirementClass.priority, at: now)) : nil
       return .offered(SubmissionOffer(submission: submission, definition: stored.id, refusal: refusal), nil)
     }
     let offer = SubmissionOffer.Offer(
@@ -103,8 +104,10 @@ extension Coordinator.State {
   }
 
   /// Every obstacle of the fleet and its hosts, with times on the wall clock.
-  func obstacles(for definition: Definition, _ identifier: JobIdentifier, at now: Moment) -> [HostObstacle] {
-    let (fleet, hosts) = dispatcher.obstacles(for: definition, identifier)
+  func obstacles(
+    for definition: Definition, _ identifier: JobIdentifier, _ priority: Priority, at now: Moment
+  ) -> [HostObstacle] {
+    let (fleet, hosts) = dispatcher.obstacles(for: definition, identifier, priority)
     let all =
       fleet.map { HostObstacle(host: nil, obstacle: $0) }
       + hosts.flatMap { host, obstacles in obstacles.map { HostObstacle(host: host, obstacle: $0) } }

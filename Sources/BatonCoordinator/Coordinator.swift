@@ -23,6 +23,8 @@ package final class Coordinator: Sendable {
   let watchers = Watchers()
   /// Beside the state, because it is read while that is held.
   private let steadyClock: Mutex<SteadyClock>
+  /// For what operators say about the fleet and its hosts.
+  let words = Turnstile()
   private let attachment = Signal()
   /// Why this coordinator has to end.
   private let fatalErrors = Mailbox<StoreError>(capacity: 1)

@@ -94,10 +94,12 @@ package struct Now: Hashable, Sendable {
 extension Duration {
   /// Whole nanoseconds, saturated to what 64 bits hold (292 years).
   public var nanoseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    let (sum, overflow2) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
-    return overflow || overflow2 ? (seconds < 0 ? .min : .max) : sum
+    let magnitude = attoseconds.magnitude
+    let (high, low) = (UInt64(truncatingIfNeeded: magnitude >> 64), UInt64(truncatingIfNeeded: magnitude))
+    // What is longer does not fit. `components` would divide 128 bits twice, for every sum of times.
+    guard high < 500_000_000 else { return attoseconds < 0 ? .min : .max }
+    let whole = Int64(UInt64(1_000_000_000).dividingFullWidth((high, low)).quotient)
+    return attoseconds < 0 ? -whole : whole
   }
 
   public var inSeconds: Double { Double(nanoseconds) / 1e9 }

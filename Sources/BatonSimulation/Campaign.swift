@@ -7,6 +7,8 @@ package struct Campaign: Sendable {
   /// Of so many seeds one is run a second time, and its traces are compared.
   package var repeating = 16
   package var threads: Int
+  /// A mistake in the simulated shells.
+  package var breakage: Breakage?
 
   package init(first: UInt64, count: Int, threads: Int) {
     (self.first, self.count, self.threads) = (first, count, max(1, threads))
@@ -66,7 +68,7 @@ package struct Campaign: Sendable {
 
   private func run(_ seed: UInt64, _ simulator: Simulator, _ result: inout Result) {
     let isRepeated = seed % UInt64(repeating) == 0
-    let outcome = simulator.run(Schedule(seed: seed), tracing: isRepeated ? .hash : .off)
+    let outcome = simulator.run(Schedule(seed: seed), breakage: breakage, tracing: isRepeated ? .hash : .off)
     result.seeds += 1
     result.faults += outcome.faults
     result.batches += outcome.batches
@@ -75,7 +77,7 @@ package struct Campaign: Sendable {
     }
     guard isRepeated else { return }
     result.hash ^= Draw.mixed(outcome.hash &+ seed)
-    if simulator.run(Schedule(seed: seed), tracing: .hash).hash != outcome.hash {
+    if simulator.run(Schedule(seed: seed), breakage: breakage, tracing: .hash).hash != outcome.hash {
       result.failures.append(Failure(seed: seed, text: "two runs of one seed have different traces"))
     }
   }

@@ -90,7 +90,7 @@ extension Schedule {
   private func operation(_ draw: inout Draw) -> Fault.Kind {
     let host = draw.number(0...hosts.count - 1)
     let identifier = draw.one(of: requests).identifier
-    let lasting = draw.milliseconds(1_000...25_000)
+    let lasting = draw.milliseconds(4_000...30_000)
     switch draw.number(0...11) {
     case 0...2: return .cancel(identifier)
     case 3, 4:

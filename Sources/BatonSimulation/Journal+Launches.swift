@@ -208,6 +208,22 @@ extension Journal {
     }
   }
 
+  /// The store has deleted what had ended, and every span of it was sent.
+  func pruned(_ record: RequestRecord) throws {
+    let id = record.id
+    pruned.insert(id)
+    let isOver = requests[id].map { $0.hasEnded && $0.open == nil } ?? cancelledWaiting.contains(id)
+    try expect(isOver || record.launches == 0, .submissionLost, "request \(id) was deleted, and has not ended")
+    guard record.trace.isSampled else { return }
+    for (launch, log) in launches where launch.request == id {
+      let isSent = sentSpans.contains { key, source in
+        key.request == id && key.launch == launch.number && key.parts.contains(.launch)
+          && source.launch?.record.outcome == log.outcome?.code
+      }
+      try expect(isSent, .span, "\(launch) was deleted, and its span was not sent")
+    }
+  }
+
   /// An operator wants it tried again.
   func retried(_ request: RequestID) {
     requests[request]?.hasEnded = false

@@ -74,6 +74,8 @@ final class Journal {
   /// Requests that were cancelled while they waited, and while they ran.
   var cancelledWaiting: Set<RequestID> = []
   var stopping: Set<RequestID> = []
+  /// Requests that had ended long enough.
+  var pruned: Set<RequestID> = []
   var spanIDs: Set<[UInt8]> = []
   /// When the next first launch of a spaced identifier may be.
   var lastFirstLaunch: [JobIdentifier: Moments] = [:]
@@ -83,6 +85,9 @@ final class Journal {
   private(set) var batchCount = 0
   /// Virtual time since the beginning.
   var now = Duration.zero
+
+  /// Nothing runs.
+  var isQuiet: Bool { open.allSatisfy { $0.value.isEmpty } }
 
   init(_ schedule: Schedule) { self.schedule = schedule }
 

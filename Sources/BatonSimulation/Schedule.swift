@@ -60,11 +60,11 @@ extension Schedule {
     var draw = Draw(seed: seed)
     self.seed = seed
     leaseTerm = .seconds(draw.one(of: [4, 6, 10, 15]))
-    tickInterval = .milliseconds(draw.one(of: [300, 500, 700]))
+    tickInterval = .milliseconds(draw.one(of: [400, 700, 1_000]))
     (batches, permanentFailures, requests, faults) = ([:], [:], [], [])
     hosts = (0..<draw.one(of: [3, 3, 4])).map { HostPlan(number: $0, &draw) }
     definitions = Self.definitions(&draw)
-    calmAt = .seconds(draw.one(of: [40, 60, 80]))
+    calmAt = .seconds(draw.one(of: [25, 35, 50]))
     let count = draw.number(20...24)
     while requests.count < count || plannedBatches < 200 { addRequest(&draw) }
     let faultCount = draw.number(10...16)

@@ -237,7 +237,11 @@ final class Session {
     writer.write(.urgent) {
       try $0.end([ending], at: now)
     } committed: { [world] answers in
-      for answer in answers { try world.journal.ended(answer, as: ending.outcome, at: now) }
+      for answer in answers {
+        try world.journal.expect(
+          answer.launch == ending.launch, .outcome, "the ending of \(ending.launch) counts for \(answer.launch)")
+        try world.journal.ended(answer, as: ending.outcome, at: now)
+      }
     } then: { [self] result in
       send(.endingCommitted(ending.launch))
       for answer in try result.get() { coordinator.note(answer) }
@@ -266,16 +270,4 @@ extension CheckpointAnswer {
 
 extension WorkerMessage {
   fileprivate var isEnding: Bool { if case .ended = self { true } else { false } }
-
-  /// What counts as progress of a launch.
-  fileprivate var step: (LaunchKey, Dispatcher.Step)? {
-    switch self {
-    case .checkpoint(let checkpoint):
-      (checkpoint.launch, .batch(checkpoint.batch, completed: checkpoint.completedUnits, of: checkpoint.totalUnits))
-    case .items(let page): (page.launch, .items)
-    case .update(let update):
-      update.completedUnits.map { (update.launch, .units(completed: $0, of: update.totalUnits)) }
-    case .hello, .heartbeat, .conditions, .itemsWanted, .output, .expiring, .ended, .draining: nil
-    }
-  }
 }

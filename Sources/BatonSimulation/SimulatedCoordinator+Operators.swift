@@ -117,10 +117,10 @@ extension SimulatedCoordinator {
 
   private func learnReadiness() {
     writer.read {
-      try $0.fleet()
-    } then: { [self] fleet in
-      for requirementClass in fleet.readyClasses { dispatcher.noteReady(requirementClass) }
-      nextDue.join(fleet.nextDue)
+      try $0.ready()
+    } then: { [self] ready in
+      for requirementClass in ready.classes { dispatcher.noteReady(requirementClass) }
+      nextDue.join(ready.nextDue)
       raiseDispatch()
     }
   }
@@ -167,8 +167,7 @@ extension SimulatedCoordinator {
     }
   }
 
-  /// There is one operator, who waits for each answer: of two words at once the store may take one last, and the
-  /// dispatcher the other.
+  /// One word after the other, as at the coordinator's turnstile.
   private func say(
     _ pattern: IdentifierPattern?, off host: HostName?, _ isWished: Bool, _ body: @escaping (Verbs) throws -> Void,
     decide change: @escaping (inout Dispatcher) -> [Dispatcher.Effect]

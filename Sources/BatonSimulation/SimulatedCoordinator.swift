@@ -54,7 +54,7 @@ final class SimulatedCoordinator {
 
   /// Reads what the store knows, all before anybody connects.
   func restore() throws {
-    let saved = try world.store.transaction { try $0.fleet().clock }
+    let saved = try world.store.transaction { try $0.clock() }
     steadyClock = SteadyClock(resuming: saved, at: world.clocks.now(at: world.now), boot: boot)
     try saveClock()
     let (fleet, definitions) = try world.store.transaction { (try $0.fleet(), try $0.definitions()) }
@@ -71,6 +71,7 @@ final class SimulatedCoordinator {
     }
     isReady = true
     loop(owner)
+    keepHouse()
     raiseDispatch()
   }
 
@@ -113,6 +114,28 @@ final class SimulatedCoordinator {
     var wrong = now
     wrong.instant = Instant(nanoseconds: now.date.nanoseconds - Journal.epoch.nanoseconds)
     return wrong
+  }
+
+  /// Most of what has ended is kept for a moment only, so that deletion falls between everything else.
+  private func keepHouse() {
+    world.after(.seconds(11), for: owner, isTimer: true) { [self] in
+      prune()
+      keepHouse()
+    }
+  }
+
+  private func prune() {
+    let now = now().moment
+    let limits = RetentionLimits(endedFor: .seconds(20), endedCount: 15, step: 4)
+    writer.write(.ordinary) { verbs in
+      let before = try verbs.requests(
+        RequestFilter(states: [.succeeded, .failed, .cancelled]), after: nil, limit: 1_000)
+      _ = try verbs.prune(limits, at: now)
+      return try before.filter { try verbs.request($0.id) == nil }
+    } committed: { [world] gone in
+      for record in gone { try world.journal.pruned(record) }
+    } then: { _ in
+    }
   }
 
   private func promoteIfDue() throws {

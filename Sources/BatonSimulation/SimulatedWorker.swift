@@ -96,10 +96,18 @@ final class SimulatedWorker {
 
   /// What the core has to have noticed by now.
   private func checkLaunches() throws {
-    let isLeased = if case .none = core.lease { false } else { true }
-    for (key, launch) in core.launches.sorted(by: { $0.key < $1.key }) {
-      switch launch.phase {
+    let isLeased =
+      switch core.lease {
+      case .none: false
+      case .asked: true
+      case .held(let until, _, _): until > now
+      }
+    for key in core.launches.keys.sorted() {
+      guard let index = core.launches.index(forKey: key) else { continue }
+      // Looked at where they are: copies would be most of what this costs.
+      switch core.launches.values[index].phase {
       case .running:
+        let launch = core.launches.values[index]
         let isSpent = launch.definition.budget.map { launch.startedAt + $0 <= now } ?? false
         let isForbidden = Policy.expiry(
           of: launch.definition, under: core.conditions, isSimulated: launch.assignment.isSimulated)
@@ -226,11 +234,21 @@ final class SimulatedWorker {
 
   func received(_ message: CoordinatorMessage, on link: Link) throws {
     guard self.link === link else { return }
-    if isWelcome(message) { isWelcomed = true }
+    if isWelcome(message) {
+      isWelcomed = true
+      vanishAtWelcome()
+    }
     let forgets = world.breakage == .forgetsToResend && isWelcome(message)
     try decide { core in
       core.received(message, at: now).filter { if case .send = $0 { !forgets } else { true } }
     }
+  }
+
+  /// Now and then a host is cut off for longer than its lease when it has just got it: it has to know when that ends.
+  private func vanishAtWelcome() {
+    guard !world.isCalm, draw.chance(5) else { return }
+    world.network.cut(number, .both)
+    world.after(world.schedule.leaseTerm * 3 / 2, for: .world) { [self] in world.network.heal(number, in: world) }
   }
 
   private func isWelcome(_ message: CoordinatorMessage) -> Bool { if case .welcome = message { true } else { false } }

@@ -24,6 +24,16 @@ package final class Simulator {
   package func run(
     _ schedule: Schedule, breakage: Breakage? = nil, tracing: Tracing = .off
   ) -> Outcome {
+    do {
+      return try store.exclusively { run(schedule, OpenStore(verbs: $0), breakage, tracing) }
+    } catch {
+      preconditionFailure("the simulator's store could not be used: \(error)")
+    }
+  }
+
+  private func run(
+    _ schedule: Schedule, _ store: OpenStore, _ breakage: Breakage?, _ tracing: Tracing
+  ) -> Outcome {
     let world = World(schedule, store: store, breakage: breakage, trace: tracing.mode)
     var violation: Violation?
     do {

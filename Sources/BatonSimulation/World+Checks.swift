@@ -13,7 +13,7 @@ extension World {
   func checkExplanation(of reservations: [Dispatcher.Reservation], before: Dispatcher, after: Dispatcher) throws {
     for reservation in reservations where !reservation.places.isEmpty {
       guard let definition = before.definitions[reservation.requirementClass.definition] else { continue }
-      let (fleet, hosts) = before.obstacles(for: definition)
+      let (fleet, hosts) = before.obstacles(for: definition, nil, reservation.requirementClass.priority)
       let own = hosts.first { $0.0 == reservation.host }?.1 ?? [.noHosts]
       try journal.expect(
         fleet.isEmpty && own.isEmpty, .explain,
@@ -34,12 +34,8 @@ extension World {
         freeSince[key] = nil
         continue
       }
-      let (fleet, hosts) = coordinator.dispatcher.obstacles(for: definition, record.identifier)
-      // A host where launches give way is kept for whoever they give way to, which the obstacles do not say.
-      let isFree =
-        fleet.isEmpty
-        && hosts.contains { $0.1.isEmpty && coordinator.dispatcher.hosts[$0.0]?.isGivingWay == false }
-      guard isFree else {
+      let (fleet, hosts) = coordinator.dispatcher.obstacles(for: definition, record.identifier, record.priority)
+      guard fleet.isEmpty, hosts.contains(where: \.1.isEmpty) else {
         freeSince[key] = nil
         continue
       }
@@ -83,7 +79,7 @@ extension World {
 
   func checkSubmissions() throws {
     try store.transaction { verbs in
-      for (id, receipt) in journal.receipts {
+      for (id, receipt) in journal.receipts where !journal.pruned.contains(receipt.request) {
         let record = try verbs.request(receipt.request)
         try journal.expect(
           record?.number == receipt.number, .submissionLost,
@@ -169,8 +165,4 @@ extension World {
         "request \(record.id) of \(record.identifier) was asked for by nobody")
     }
   }
-}
-
-extension HostState {
-  fileprivate var isGivingWay: Bool { launches.values.contains { $0.expiring == .preempted } }
 }

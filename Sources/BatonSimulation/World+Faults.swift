@@ -1,3 +1,4 @@
+import BatonCoordinator
 import BatonModel
 import BatonStore
 
@@ -76,7 +77,9 @@ extension World {
   /// What an operator asks for is lost if nobody is there.
   private func ask(_ kind: Fault.Kind) throws {
     guard let coordinator, coordinator.isReady else { return }
+    let kind = aimed(kind, coordinator)
     after(.milliseconds(5), for: coordinator.owner) { [self] in
+      crashAtWord()
       switch kind {
       case .cancel(let identifier): coordinator.cancel(.identifier(identifier))
       case .evict(let pattern, let host, let duration):
@@ -103,6 +106,34 @@ extension World {
         break
       }
     }
+  }
+
+  /// Mostly it is about something that runs, or nothing would come of it.
+  private func aimed(_ kind: Fault.Kind, _ coordinator: SimulatedCoordinator) -> Fault.Kind {
+    let running = coordinator.dispatcher.places.sorted { $0.key < $1.key }
+    guard !running.isEmpty, draw.chance(60) else { return kind }
+    let (launch, name) = draw.one(of: running)
+    guard let identifier = journal.requests[launch.request]?.identifier,
+      let host = schedule.hosts.firstIndex(where: { $0.name == name })
+    else { return kind }
+    switch kind {
+    case .cancel: return .cancel(identifier)
+    case .simulateExpiry: return .simulateExpiry(identifier)
+    case .evict(_, _, let duration): return .evict(IdentifierPattern(identifier), host, duration)
+    case .drainHost(_, let duration): return .drainHost(host, duration)
+    case .pauseFleet, .simulateLaunch, .simulateConditions, .applyAgain, .retryFailed, .crashCoordinator,
+      .pauseCoordinator, .killWorker, .pauseWorker, .restartWorker, .loseConnection, .partition, .slowNetwork,
+      .slowStore,
+      .stepClock, .loseCondition:
+      return kind
+    }
+  }
+
+  /// Now and then the coordinator dies when it has stored what an operator said, and has told nobody.
+  private func crashAtWord() {
+    guard !isCalm, crash == nil, draw.chance(20) else { return }
+    crashPlan = (draw.milliseconds(10...3_000), false)
+    crash = .betweenCommitAndAnswer
   }
 
   private func record(_ identifier: JobIdentifier) throws -> RequestRecord? {

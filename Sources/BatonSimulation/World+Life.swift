@@ -9,7 +9,7 @@ extension World {
 
   /// How often processes look at their clocks: less often while nothing runs any more, well below the lease.
   var pace: Duration {
-    guard isCalm, journal.open.values.allSatisfy(\.isEmpty) else { return schedule.tickInterval }
+    guard isCalm, journal.isQuiet else { return schedule.tickInterval }
     return max(schedule.tickInterval, schedule.leaseTerm / 4)
   }
 

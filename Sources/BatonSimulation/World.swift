@@ -1,29 +1,23 @@
 import BatonModel
-import BatonStore
 
 /// What a planted mistake in the shells around the cores does: each has to be caught, or the checks are worth nothing.
 package enum Breakage: String, CaseIterable, Sendable {
-  /// Checkpoints are answered when they are heard, not when they are committed.
-  case answersBeforeCommit
-  /// What the end of a lease makes ready is not told to the dispatcher.
-  case forgetsRequeue
-  /// A handler begins the next batch without waiting for the commit of the last.
-  case runsAhead
-  /// Leases end by the wall clock.
-  case leasesByWallClock
-  /// A worker does not say again what was not answered.
-  case forgetsToResend
-  /// A client draws a new id for each attempt.
-  case newIDForEachAttempt
-  /// After a restart the coordinator takes all leases for over.
-  case losesLeasesAtRestart
+  case answersBeforeCommit = "checkpoints are answered when they are heard, not when they are committed"
+  case forgetsRequeue = "what the end of a launch makes ready is not told to the dispatcher"
+  case runsAhead = "a handler begins the next batch without waiting for the commit of the last"
+  case leasesByWallClock = "leases end by the wall clock"
+  case forgetsToResend = "a worker's shell does not send what its core says again"
+  case newIDForEachAttempt = "a client draws a new id for each attempt"
+  case losesLeasesAtRestart = "after a restart all leases are ended"
+
+  package static func named(_ name: String) -> Breakage? { allCases.first { "\($0)" == name } }
 }
 
 /// One simulated fleet: virtual time, the network, the disk, and the processes around the real cores and the real SQL.
 final class World {
   let schedule: Schedule
   let breakage: Breakage?
-  let store: SQLiteStore
+  let store: OpenStore
   let journal: Journal
   var trace: Trace
   /// Since the beginning.
@@ -51,7 +45,7 @@ final class World {
   /// When each host's worker was last heard of by the present coordinator.
   var heard: [HostName: Instant] = [:]
 
-  init(_ schedule: Schedule, store: SQLiteStore, breakage: Breakage? = nil, trace: Trace.Mode = .off) {
+  init(_ schedule: Schedule, store: OpenStore, breakage: Breakage? = nil, trace: Trace.Mode = .off) {
     self.schedule = schedule
     self.breakage = breakage
     self.store = store
@@ -88,12 +82,18 @@ final class World {
         continue
       }
       eventCount += 1
+      guard eventCount <= Self.mostEvents else {
+        throw journal.violation(.liveness, "\(eventCount) events, and it goes on: something goes round in circles")
+      }
       try event.action()
       if isOver { return }
     }
   }
 
   var isOver = false
+
+  /// A hundred times as many as a seed takes.
+  private static let mostEvents = 500_000
 
   private func isAlive(_ owner: Owner) -> Bool {
     switch owner {

@@ -65,6 +65,11 @@ final class GroupCommitWriter: Sendable {
     }
   }
 
+  /// Runs `body` on the writer's connection, outside of any transaction, and blocks until it is through.
+  func exclusively<Value>(_ body: (Verbs) throws -> Value) throws -> Value {
+    try database.writeWithoutTransaction { try body(connection.verbs(of: $0)) }
+  }
+
   /// Waits for what is being written, then lets go of the connection.
   func close() async throws {
     try await database.writeWithoutTransaction { [connection] _ in connection.close() }

@@ -2,6 +2,7 @@ package import BatonModel
 
 extension SQLiteStore: Store {
   package func fleet() async throws -> FleetRecord { try await read { try $0.fleet() } }
+  package func ready() async throws -> ReadyRecord { try await read { try $0.ready() } }
 
   package func saveClock(_ reading: ClockReading) async throws {
     try await write(.urgent) { try $0.saveClock(reading) }

@@ -14,6 +14,8 @@ package protocol Store: Sendable {
 
   /// What a coordinator has to know when it starts: small, however many requests wait.
   func fleet() async throws -> FleetRecord
+  /// Of the same only what is ready, and when something may be: costs the same however many hosts there are.
+  func ready() async throws -> ReadyRecord
   /// Keeps how far the steady clock is, so that the next coordinator can go on with it.
   func saveClock(_ reading: ClockReading) async throws
 

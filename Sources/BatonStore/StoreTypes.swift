@@ -1,5 +1,11 @@
 package import BatonModel
 
+/// What may start: classes with at least one ready request, and when there may be more.
+package struct ReadyRecord: Hashable, Sendable {
+  package var classes: [RequirementClass]
+  package var nextDue: NextDue
+}
+
 package struct FleetRecord: Hashable, Sendable {
   /// Drawn when the store was made or restored.
   package var storeIncarnation: String

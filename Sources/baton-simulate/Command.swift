@@ -13,7 +13,7 @@ enum Command {
   static func replay(_ seed: UInt64) throws -> Int32 {
     let schedule = Schedule(seed: seed)
     print(schedule)
-    let outcome = try Simulator().run(schedule, tracing: .print)
+    let outcome = try Simulator().run(schedule, breakage: Plants.breakage, tracing: .print)
     print(
       "\(outcome.batches) batches, \(outcome.events) events, \(outcome.duration), trace \(hexadecimal(outcome.hash))")
     print(outcome.violation.map { "seed \(seed): \($0)" } ?? "0 violations")
@@ -23,7 +23,8 @@ enum Command {
   static func run(_ count: Int, first: UInt64, threads: Int?, shrinks: Bool) async throws -> Int32 {
     let clock = ContinuousClock()
     let start = clock.now
-    let campaign = Campaign(first: first, count: count, threads: threads ?? sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    var campaign = Campaign(first: first, count: count, threads: threads ?? sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    campaign.breakage = Plants.breakage
     let result = try await campaign.run { progress in
       if progress.seeds % 1_000 == 0 { print("\(progress.seeds) seeds, \(progress.faults) faults") }
     }
@@ -40,7 +41,7 @@ enum Command {
   private static func explain(_ failure: Campaign.Failure, shrinks: Bool) throws {
     print("seed \(failure.seed): \(failure.text)")
     guard shrinks, let rule = failure.rule else { return }
-    var shrinking = Shrinking(try Simulator(), rule: rule)
+    var shrinking = Shrinking(try Simulator(), rule: rule, breakage: Plants.breakage)
     print("it takes no more than this:\n\(shrinking.shrink(Schedule(seed: failure.seed)))")
     print("to see it happen: baton-simulate --seed \(failure.seed)")
   }

@@ -1,10 +1,13 @@
 import BatonSimulation
 
 /// `baton-simulate SEEDS [FIRST]` runs so many seeds; `baton-simulate --seed SEED` runs one and says all that happens.
+/// With `BATON_PLANTED_BUG` the fleets have the bug of that name; `baton-simulate --plants` says which there are.
 @main
 struct Main {
   static func main() async throws {
     let arguments = Array(CommandLine.arguments.dropFirst())
+    if arguments == ["--plants"] { return end(Plants.list()) }
+    guard Plants.choose() else { return end(64) }
     if arguments.first == "--seed", let seed = arguments.dropFirst().first.flatMap({ UInt64($0) }) {
       return end(try Command.replay(seed))
     }

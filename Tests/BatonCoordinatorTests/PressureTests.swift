@@ -84,6 +84,23 @@ import Testing
     #expect(desk.dispatcher.reserveReady(limit: 9) == [])
   }
 
+  @Test func `what may not take the room that is made has that for an obstacle, and starts nowhere`() throws {
+    var desk = full { $0.requirements.slots = 2 }
+    let (small, urgent) = (Desk.job("com.example.small", .processing), Desk.job("com.example.soon", .continued))
+    desk.learn(3, small)
+    desk.learn(4, urgent)
+    desk.dispatcher.noteReady(ready(2))
+    #expect(relieve(&desk).count == 4)
+    desk.dispatcher.ended(key(1))
+    // One of the two slots is free by now.
+    #expect(desk.dispatcher.obstacles(for: small, nil, .background).hosts.map(\.1) == [[.givingWay]])
+    #expect(desk.dispatcher.reserve(ready(3, .background), count: 1).isEmpty)
+    #expect(desk.dispatcher.obstacles(for: urgent, nil, .userInitiated).hosts.map(\.1) == [[]])
+    #expect(desk.dispatcher.reserve(ready(4), count: 1).map(\.places.count) == [1])
+    desk.dispatcher.ended(key(2))
+    #expect(desk.dispatcher.obstacles(for: small, nil, .background).hosts.map(\.1) == [[]])
+  }
+
   @Test func `where another host is free nobody gives way`() {
     var desk = full()
     desk.attach(Desk.hello("b", "b1"))

@@ -34,6 +34,7 @@ extension ObstacleName {
     case .tooHot: .tooHot(.serious)
     case .hostHasNoGPU: .hostHasNoGPU(needed: 2, suitable: 1)
     case .gpusInUse: .gpusInUse(needed: 2, free: 1)
+    case .givingWay: .givingWay
     }
   }
 }

@@ -18,12 +18,14 @@ extension Dispatcher {
 
   /// Every obstacle for the next launch of `definition`, by host: the one list that the dispatcher decides with and
   /// that `explain` prints. The request may start now if nothing concerns the fleet and some host has no obstacle.
-  /// - Parameter identifier: of the request, if it is known: an instance of a wildcard may be evicted by itself.
+  /// - Parameters:
+  ///   - identifier: of the request, if it is known: an instance of a wildcard may be evicted by itself.
+  ///   - priority: of the request; nil stands for its definition's.
   package func obstacles(
-    for definition: Definition, _ identifier: JobIdentifier? = nil
+    for definition: Definition, _ identifier: JobIdentifier? = nil, _ priority: Priority? = nil
   ) -> (fleet: [Obstacle], hosts: [(HostName, [Obstacle])]) {
     let byHost = hosts.keys.sorted().map { name in
-      (name, hosts[name].map { $0.obstacles(for: definition, identifier) } ?? [])
+      (name, hosts[name].map { $0.obstacles(for: definition, identifier, priority) } ?? [])
     }
     return (fleetObstacles(for: definition), byHost)
   }
@@ -73,11 +75,13 @@ extension Dispatcher {
       return []
     }
     var left = min(count, definition.maxRunning.map { $0 - runningByPattern[definition.pattern, default: 0] } ?? count)
+    #if PLANTED_BUGS
+      if isPlanted(.startsOneTooMany) { left += 1 }
+    #endif
     var reservations: [Reservation] = []
     for name in hostsByFreeSlots() where left > 0 {
       if identifier == nil, isPassedOver(name, for: requirementClass) { continue }
-      if isBeingRelieved(name, for: requirementClass.priority) { continue }
-      let places = takePlaces(on: name, for: definition, identifier, atMost: left)
+      let places = takePlaces(on: name, for: definition, identifier, requirementClass.priority, atMost: left)
       guard !places.isEmpty, let state = hosts[name], let incarnation = state.incarnation else { continue }
       left -= places.count
       reservations.append(
@@ -98,6 +102,11 @@ extension Dispatcher {
     if hasMore, !(hasFitting ?? hasMore), assignments.count < max(1, reservation.places.count) { passOver(reservation) }
     if let definition = definitions[reservation.requirementClass.definition] {
       for gpus in reservation.places { free(gpus, on: reservation.host, definition) }
+      #if PLANTED_BUGS
+        if isPlanted(.freesPlacesTwice) {
+          for gpus in reservation.places { free(gpus, on: reservation.host, definition) }
+        }
+      #endif
     }
     if !hasMore, ready[reservation.requirementClass]?.news == reservation.news {
       ready[reservation.requirementClass] = nil
@@ -151,12 +160,6 @@ extension Dispatcher {
     ready[requirementClass]?.passedOver[name].map { now.instant < $0 } ?? false
   }
 
-  /// Launches there give way to somebody of a higher priority than this.
-  private func isBeingRelieved(_ name: HostName, for priority: Priority) -> Bool {
-    hosts[name]?.launches.values.contains { $0.expiring == .preempted && ($0.givesWayTo ?? priority) > priority }
-      ?? false
-  }
-
   /// False if others wait that a new request of this class may not overtake.
   package func mayStartAtOnce(_ requirementClass: RequirementClass) -> Bool {
     ready[requirementClass] == nil && !ready.keys.contains { $0.priority > requirementClass.priority }
@@ -165,6 +168,9 @@ extension Dispatcher {
   private mutating func hostsByFreeSlots() -> [HostName] {
     var free: [HostName: Int] = [:]
     let names = hostNames { state in
+      #if PLANTED_BUGS
+        if isPlanted(.sparesLastSlot), state.host.freeSlots == 1 { return false }
+      #endif
       guard state.link == .attached, state.host.freeSlots > 0 else { return false }
       free[state.host.name] = state.host.freeSlots
       return true
@@ -174,10 +180,12 @@ extension Dispatcher {
   }
 
   private mutating func takePlaces(
-    on name: HostName, for definition: Definition, _ identifier: JobIdentifier?, atMost count: Int
+    on name: HostName, for definition: Definition, _ identifier: JobIdentifier?, _ priority: Priority,
+    atMost count: Int
   ) -> [[Int]] {
     var places: [[Int]] = []
-    while places.count < count, let state = hosts[name], state.obstacles(for: definition, identifier).isEmpty {
+    while places.count < count, let state = hosts[name], state.obstacles(for: definition, identifier, priority).isEmpty
+    {
       places.append(takePlace(on: name, definition))
     }
     return places
@@ -190,6 +198,13 @@ extension Dispatcher {
         Array(state.host.suitableGPUs(for: gpu).filter { !state.host.usedGPUs.contains($0) }.prefix(gpu.count))
       }
     }
+    #if PLANTED_BUGS
+      if isPlanted(.givesGPUTwice), let gpu = definition.requirements.gpu, let host = hosts[name]?.host {
+        change(name) { $0.host.usedSlots += definition.requirements.slots }
+        runningByPattern[definition.pattern, default: 0] += 1
+        return Array(host.suitableGPUs(for: gpu).prefix(gpu.count))
+      }
+    #endif
     change(name) { state in
       state.host.usedSlots += definition.requirements.slots
       if let gpus { state.host.usedGPUs += gpus }
@@ -228,6 +243,9 @@ struct OpenClaims: Sendable {
 
   /// Remembers why a launch that nobody knows yet has to stop; the first reason stays.
   mutating func note(_ reason: ExpiryReason, of launch: LaunchKey) {
+    #if PLANTED_BUGS
+      if isPlanted(.forgetsEarlyExpiry) { return }
+    #endif
     guard !unsettled.isEmpty, expiries[launch] == nil else { return }
     expiries[launch] = (reason, last)
   }

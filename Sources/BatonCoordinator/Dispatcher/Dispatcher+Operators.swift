@@ -20,6 +20,9 @@ extension Dispatcher {
   /// Whatever runs there against an operator's word stops.
   mutating func enforceEvictions(on host: HostName) -> [Effect] {
     guard let state = hosts[host], !state.host.evictions.isEmpty else { return [] }
+    #if PLANTED_BUGS
+      if isPlanted(.leavesEvictedRunning) { return [] }
+    #endif
     let launches = state.launches.filter { launch in
       launch.value.expiring == nil && state.host.evictions.contains { $0.matches(launch.value.identifier) }
     }

@@ -41,15 +41,18 @@ extension Dispatcher {
   /// Suspects launches that have not got further for too long, and expires them at twice that time.
   mutating func findStalls() -> [Effect] {
     // Of a worker whose connection is away nobody can say whether it gets further.
-    let late = hostNames { $0.link == .attached && !$0.launches.isEmpty }.flatMap { name in
-      (hosts[name]?.launches ?? [:]).filter { $0.value.expiring == nil && isLate($0.value) }
-        .map { (launch: $0.key, running: $0.value, host: name) }
+    var late: [(launch: LaunchKey, running: RunningState, host: HostName)] = []
+    for name in hostNames(where: { $0.link == .attached && !$0.launches.isEmpty }) {
+      guard let launches = hosts[name]?.launches else { continue }
+      for (launch, running) in launches where running.expiring == nil && isLate(running) {
+        late.append((launch, running, name))
+      }
     }
     return late.sorted { $0.launch < $1.launch }.flatMap { watch($0.launch, $0.running, on: $0.host) }
   }
 
   private func isLate(_ running: RunningState) -> Bool {
-    patience(with: running).map { now.instant - running.progressAt >= $0 } ?? false
+    return patience(with: running).map { now.instant - running.progressAt >= $0 } ?? false
   }
 
   /// How long it may run without progress; nil if nobody watches it.

@@ -43,15 +43,15 @@ extension Dispatcher {
   private mutating func noteWait(of requirementClass: RequirementClass) {
     guard let definition = definitions[requirementClass.definition] else { return }
     waitWatch.histories[requirementClass, default: WaitHistory(since: waitWatch.since ?? now.date)]
-      .note(codes(for: definition), at: now.date)
+      .note(codes(for: definition, requirementClass.priority), at: now.date)
   }
 
   /// Empty if some host could take it.
-  private func codes(for definition: Definition) -> Set<String> {
+  private func codes(for definition: Definition, _ priority: Priority) -> Set<String> {
     var codes = Set(fleetObstacles(for: definition).map(\.code))
     let concernsFleet = !codes.isEmpty
     for host in hosts.values {
-      let found = host.obstacles(for: definition)
+      let found = host.obstacles(for: definition, nil, priority)
       if found.isEmpty, !concernsFleet { return [] }
       for obstacle in found { codes.insert(obstacle.code) }
     }

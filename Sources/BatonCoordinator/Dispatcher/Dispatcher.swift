@@ -183,7 +183,9 @@ extension Dispatcher {
 
   /// Definitions that ready classes name and nobody has told yet: nothing of them starts before `learn`.
   package var unlearned: [DefinitionID] {
-    Set(ready.keys.map(\.definition)).filter { definitions[$0] == nil }.sorted()
+    // Asked before each round, and mostly there are none.
+    guard ready.keys.contains(where: { definitions[$0.definition] == nil }) else { return [] }
+    return Set(ready.keys.map(\.definition)).filter { definitions[$0] == nil }.sorted()
   }
 
   /// A request of this class is, or may be, ready.
@@ -201,9 +203,18 @@ extension Dispatcher {
 
 extension HostState {
   /// What keeps a launch off this host now; a worker whose connection is away for the moment takes nothing.
-  package func obstacles(for definition: Definition, _ identifier: JobIdentifier? = nil) -> [Obstacle] {
-    let found = Policy.obstacles(for: definition, identifier, on: host)
+  /// - Parameter priority: of the request; nil stands for its definition's.
+  package func obstacles(
+    for definition: Definition, _ identifier: JobIdentifier? = nil, _ priority: Priority? = nil
+  ) -> [Obstacle] {
+    var found = Policy.obstacles(for: definition, identifier, on: host)
+    if isGivingWay(over: priority ?? definition.priority) { found.append(.givingWay) }
     return host.hasLease && link != .attached ? [.hostAway] + found : found
+  }
+
+  /// Launches there were asked to make room for somebody of a higher priority than this, who gets their places.
+  private func isGivingWay(over priority: Priority) -> Bool {
+    launches.values.contains { $0.expiring == .preempted && ($0.givesWayTo ?? priority) > priority }
   }
 
   /// A host that is known by name only.

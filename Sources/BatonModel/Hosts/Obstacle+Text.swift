@@ -32,6 +32,7 @@ extension Obstacle {
     case .hostHasNoGPU(let needed, let suitable):
       "it needs \(needed.of("GPU")), and the host has \(suitable == 0 ? "none" : "\(suitable)") to suit"
     case .gpusInUse(let needed, let free): "it needs \(needed.of("GPU")) and \(free) of those that suit are free"
+    case .givingWay: "launches there give way to a job of a higher priority, and the place is for that"
     case .missingLabel(let name, let wanted, let found):
       "it requires the label \(name)=\(wanted), and the host's is \(found ?? "missing")"
     }
@@ -61,6 +62,7 @@ extension Obstacle {
     case .noHandler: "deploy a worker that registers a handler for it, or give the definition a 'work'"
     case .tooFewSlots: "lower 'slots' of the job, or raise 'slots' in the host's worker.yaml"
     case .slotsInUse, .gpusInUse: "wait until a launch there ends"
+    case .givingWay: "wait until that job has its place, or submit with a higher '--priority'"
     case .needsExternalPower: "plug the host in"
     case .needsNetwork: "connect the host"
     case .needsUnmeteredNetwork: "connect the host to an unmetered network"

@@ -40,6 +40,8 @@ package enum Obstacle: Hashable, Sendable {
   case tooHot(ThermalState)
   case hostHasNoGPU(needed: Int, suitable: Int)
   case gpusInUse(needed: Int, free: Int)
+  /// Launches there give way to a job of a higher priority, and the place is for that.
+  case givingWay
   /// The host's label of this name is another one, or there is none.
   case missingLabel(name: String, wanted: String, found: String?)
 
@@ -75,6 +77,7 @@ package enum Obstacle: Hashable, Sendable {
     case .tooHot: "tooHot"
     case .hostHasNoGPU: "hostHasNoGPU"
     case .gpusInUse: "gpusInUse"
+    case .givingWay: "givingWay"
     case .missingLabel: "missingLabel"
     }
   }
@@ -87,7 +90,7 @@ package enum Obstacle: Hashable, Sendable {
     case .notBefore, .rateLimited, .backingOff, .waitsForLiveRequest, .maxRunningReached, .allowanceSpent,
       .fleetPaused, .noHosts, .noHostHasGPU, .evicted, .hostGone, .hostAway, .hostDraining, .hostPausedByOwner,
       .outsideHours, .missingLabel, .slotsInUse, .needsExternalPower, .needsNetwork,
-      .needsUnmeteredNetwork, .needsIdleHost, .batteryLow, .lowPowerMode, .tooHot, .gpusInUse:
+      .needsUnmeteredNetwork, .needsIdleHost, .batteryLow, .lowPowerMode, .tooHot, .gpusInUse, .givingWay:
       false
     }
   }
@@ -103,7 +106,7 @@ package enum Obstacle: Hashable, Sendable {
       .hostDraining,
       .missingLabel, .notPermittedOnHost, .evicted, .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse,
       .needsExternalPower, .needsNetwork, .needsUnmeteredNetwork, .needsIdleHost, .batteryLow, .lowPowerMode, .tooHot,
-      .hostHasNoGPU, .gpusInUse:
+      .hostHasNoGPU, .gpusInUse, .givingWay:
       nil
     }
   }
@@ -119,7 +122,7 @@ package enum Obstacle: Hashable, Sendable {
       .hostDraining,
       .missingLabel, .notPermittedOnHost, .evicted, .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse,
       .needsExternalPower, .needsNetwork, .needsUnmeteredNetwork, .needsIdleHost, .batteryLow, .lowPowerMode, .tooHot,
-      .hostHasNoGPU, .gpusInUse:
+      .hostHasNoGPU, .gpusInUse, .givingWay:
       self
     // The host's own wall clock, which no clock of the coordinator shifts.
     case .hostPausedByOwner, .outsideHours: self

@@ -47,6 +47,9 @@ extension ObstacleName {
         + "`continued`."
     case .hostHasNoGPU: "The host has fewer GPUs with enough memory than the job asks for, in use or not."
     case .gpusInUse: "Other launches hold the GPUs that would suit."
+    case .givingWay:
+      "Launches of a lower priority there were asked to give way to a job that a person waits for. Until that has its "
+        + "place, nothing of a lower priority starts on the host."
     case .missingLabel:
       "The job has `requiredLabels`, and the host's labels, from `labels` and `facts` in its worker.yaml, do not say so."
     }

@@ -9,7 +9,7 @@ package enum ObstacleName: String, Hashable, Sendable, CaseIterable {
   case hostGone, hostAway, hostDraining, hostPausedByOwner, outsideHours, notPermittedOnHost, evicted, kindNotAccepted,
     noHandler
   case tooFewSlots, slotsInUse, needsExternalPower, needsNetwork, needsUnmeteredNetwork, needsIdleHost, batteryLow
-  case lowPowerMode, tooHot, hostHasNoGPU, gpusInUse, missingLabel
+  case lowPowerMode, tooHot, hostHasNoGPU, gpusInUse, givingWay, missingLabel
 }
 
 extension Obstacle {
@@ -44,6 +44,7 @@ extension Obstacle {
     case .tooHot: .tooHot
     case .hostHasNoGPU: .hostHasNoGPU
     case .gpusInUse: .gpusInUse
+    case .givingWay: .givingWay
     case .missingLabel: .missingLabel
     }
   }
@@ -60,7 +61,8 @@ extension ObstacleName {
     case .hostGone, .hostAway, .hostDraining, .hostPausedByOwner, .outsideHours, .notPermittedOnHost, .evicted,
       .kindNotAccepted,
       .noHandler, .tooFewSlots, .slotsInUse, .needsExternalPower, .needsNetwork, .needsUnmeteredNetwork,
-      .needsIdleHost, .batteryLow, .lowPowerMode, .tooHot, .hostHasNoGPU, .gpusInUse, .missingLabel:
+      .needsIdleHost, .batteryLow, .lowPowerMode, .tooHot, .hostHasNoGPU, .gpusInUse, .givingWay,
+      .missingLabel:
       .host
     }
   }
@@ -84,7 +86,8 @@ extension ObstacleName {
     case .lowPowerMode: .lowPowerMode
     case .tooHot: .thermal
     case .notBefore, .rateLimited, .backingOff, .waitsForLiveRequest, .maxRunningReached, .noHosts, .noHostHasGPU,
-      .hostAway, .notPermittedOnHost, .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse, .gpusInUse:
+      .hostAway, .notPermittedOnHost, .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse, .gpusInUse,
+      .givingWay:
       nil
     }
   }

@@ -58,7 +58,7 @@ package enum Policy {
     case .notBefore, .rateLimited, .backingOff, .waitsForLiveRequest, .maxRunningReached, .allowanceSpent,
       .fleetPaused, .noHosts, .noHostHasGPU, .hostGone, .hostAway, .hostDraining, .hostPausedByOwner, .outsideHours,
       .notPermittedOnHost,
-      .evicted, .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse:
+      .evicted, .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse, .givingWay:
       nil
     }
   }
@@ -226,7 +226,7 @@ extension Obstacle {
     case .hostHasNoGPU: .gpuLost
     case .notBefore, .rateLimited, .backingOff, .waitsForLiveRequest, .maxRunningReached, .allowanceSpent,
       .fleetPaused, .noHosts, .noHostHasGPU, .hostGone, .hostAway, .hostDraining, .notPermittedOnHost, .evicted,
-      .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse, .gpusInUse:
+      .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse, .gpusInUse, .givingWay:
       nil
     }
   }

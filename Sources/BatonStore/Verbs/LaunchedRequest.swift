@@ -52,6 +52,9 @@ extension LaunchedRequest {
   ) -> Ledger.Verdict {
     var judged = outcome
     if isSimulated, case .expired(let reason) = outcome, reason.isStrike { judged = .expired(.simulated(as: reason)) }
+    #if PLANTED_BUGS
+      let reachesEnd = self.reachesEnd && !isPlanted(.forgetsThatAllIsDone)
+    #endif
     return ledger.end(
       judged, committedBatches: committedBatches, reachedEnd: reachesEnd, retry: retry, losses: losses,
       countsAsLoss: countsAsLoss && !isSimulated)

@@ -14,13 +14,27 @@ extension Verbs {
         mustReset: row.bool(3)
       )
     }
+    #if PLANTED_BUGS
+      if isPlanted(.hasNoFence), let standing, standing.launch > checkpoint.launch.number {
+        return try save(checkpoint)
+      }
+    #endif
     guard let standing, standing.isRunning, standing.launch == checkpoint.launch.number else { return .superseded }
     if checkpoint.batch < standing.batches { return try repeated(checkpoint) }
     if let message = objection(to: checkpoint, next: standing.batches) { return .refused(message) }
-    try prepare(.setProgress).run(
-      request, checkpoint.batch + 1, checkpoint.completedUnits, checkpoint.totalUnits, checkpoint.reachesEnd,
-      checkpoint.subtitle, checkpoint.cursor)
     if standing.mustReset { try prepare(.resetLosses).run(request) }
+    return try save(checkpoint)
+  }
+
+  private func save(_ checkpoint: Checkpoint) throws -> CheckpointAnswer {
+    #if PLANTED_BUGS
+      let batches = checkpoint.batch + (isPlanted(.countsBatchesTwice) ? 2 : 1)
+    #else
+      let batches = checkpoint.batch + 1
+    #endif
+    try prepare(.setProgress).run(
+      checkpoint.launch.request.rawValue, batches, checkpoint.completedUnits, checkpoint.totalUnits,
+      checkpoint.reachesEnd, checkpoint.subtitle, checkpoint.cursor)
     return .committed(batch: checkpoint.batch)
   }
 

@@ -6,7 +6,7 @@ extension Verbs {
       reading.moment.date, reading.moment.steady, reading.boot, reading.instant.nanoseconds)
   }
 
-  func clock() throws -> ClockReading? {
+  package func clock() throws -> ClockReading? {
     try prepare(.clock).first { row in
       ClockReading(
         moment: Moment(date: row.time(0), steady: row.time(1)), boot: row.text(2),

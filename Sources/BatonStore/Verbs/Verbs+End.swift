@@ -2,7 +2,10 @@ package import BatonModel
 
 extension Verbs {
   package func end(_ endings: [Ending], at now: Moment) throws -> [EndingAnswer] {
-    try endings.map { try end($0, at: now) }
+    #if PLANTED_BUGS
+      if isPlanted(.endsWhateverRuns) { return try endings.map { try end(whateverRuns($0), at: now) } }
+    #endif
+    return try endings.map { try end($0, at: now) }
   }
 
   func end(_ ending: Ending, countsAsLoss: Bool = true, at now: Moment) throws -> EndingAnswer {
@@ -52,6 +55,9 @@ extension Verbs {
     answer.launched = EndingAnswer.Launched(
       outcome: ending.outcomeKept(reachedEnd: request.reachesEnd), duration: now.steady - request.startedSteady,
       isGraceful: ending.isGraceful)
+    #if PLANTED_BUGS
+      if isPlanted(.releasesNobody) { return answer }
+    #endif
     if fate.state.isEnded, request.hasWaitingRequest, let released = try release(request.identifierID, at: now) {
       answer.released = released.requirementClass
       answer.nextDue.join(released.due)
@@ -83,6 +89,18 @@ extension EndingAnswer {
       state: .cancelled, requirementClass: RequirementClass(definition: DefinitionID(0), priority: .background))
   }
 }
+
+#if PLANTED_BUGS
+  extension Verbs {
+    private func whateverRuns(_ ending: Ending) throws -> Ending {
+      var ending = ending
+      if let request = try launched(ending.launch.request), request.state == .running {
+        ending.launch.number = request.launches
+      }
+      return ending
+    }
+  }
+#endif
 
 extension Query {
   static let closeLaunch = Query(

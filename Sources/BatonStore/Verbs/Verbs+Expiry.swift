@@ -5,6 +5,9 @@ extension Verbs {
     guard try prepare(.openLaunch).first(launch.request.rawValue, launch.number, row: { _ in true }) == true else {
       return false
     }
+    #if PLANTED_BUGS
+      if isPlanted(.lastReasonWins) { try prepare(.forgetExpiry).run(launch.request.rawValue, launch.number) }
+    #endif
     try prepare(.noteExpiry).run(reason.code, reason.detail, now.date, launch.request.rawValue, launch.number)
     return true
   }
@@ -12,6 +15,9 @@ extension Verbs {
 
 extension Query {
   static let openLaunch = Query("SELECT 1 FROM launch WHERE request = ? AND number = ? AND ended_at IS NULL")
+  #if PLANTED_BUGS
+    static let forgetExpiry = Query("UPDATE launch SET expiring_reason = NULL WHERE request = ? AND number = ?")
+  #endif
   /// The first reason stays: one launch, one cause.
   static let noteExpiry = Query(
     """

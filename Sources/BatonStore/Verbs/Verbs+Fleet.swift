@@ -18,6 +18,11 @@ extension Verbs {
       usualBatches: try usualBatches(), clock: try clock())
   }
 
+  package func ready() throws -> ReadyRecord {
+    try flush()
+    return ReadyRecord(classes: try readyClasses(), nextDue: try nextDue())
+  }
+
   private func hosts() throws -> [HostRecord] {
     let evictions = try allEvictions()
     return try prepare(.hosts).all { row in

@@ -27,7 +27,12 @@ extension Verbs {
   ) throws -> [EndingAnswer] {
     guard let id = try holder(host, incarnation) else { return [] }
     let open = try prepare(.openOnHost).all(id) { LaunchKey(request: RequestID($0.int64(0)), number: $0.int(1)) }
-    let answers = try open.map { launch in
+    #if PLANTED_BUGS
+      let closing = isPlanted(.endsOnlyTheFirst) ? Array(open.prefix(1)) : open
+    #else
+      let closing = open
+    #endif
+    let answers = try closing.map { launch in
       try end(Ending(launch: launch, outcome: .lost, isGraceful: false), countsAsLoss: countsAsLoss, at: now)
     }
     try prepare(.endLease).run(now.date, id)

@@ -43,6 +43,9 @@ extension Verbs {
 
   /// Of all that waits for a time.
   func nextDue() throws -> NextDue {
+    #if PLANTED_BUGS
+      if isPlanted(.forgetsNextTime) { return NextDue() }
+    #endif
     let steady = try prepare(.nextEligible).first { $0.time(0) }
     let date = try prepare(.nextDate).first { $0.time(0) }
     return NextDue(steady: steady == .distantFuture ? nil : steady, date: date == .distantFuture ? nil : date)

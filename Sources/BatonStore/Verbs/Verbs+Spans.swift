@@ -4,6 +4,9 @@ extension Verbs {
   /// Part of the transaction in which the spans end: what is committed is sent, whatever is killed afterwards.
   func queueSpans(_ parts: SpanParts, of request: Int64, launch: Int, isSampled: Bool) throws {
     guard queuesSpans, isSampled else { return }
+    #if PLANTED_BUGS
+      if isPlanted(.forgetsLastSpans), parts.contains(.complete), launch > 1 { return }
+    #endif
     try prepare(.queueSpans).run(request, launch, parts.rawValue)
   }
 

@@ -37,7 +37,7 @@ extension Verbs {
   }
 
   /// A transaction around `body`, or its error and a rollback.
-  func transaction(_ body: (Verbs) throws -> Void) throws {
+  package func transaction(_ body: (Verbs) throws -> Void) throws {
     try prepare(.begin).run()
     do {
       try body(self)

@@ -43,12 +43,20 @@ extension WorkerCore {
     guard let sentAt = openHello else { return [] }
     openHello = nil
     lease = .held(until: sentAt + term, term: term, heartbeats: Heartbeats(lastSentAt: sentAt))
+    #if PLANTED_BUGS
+      if isPlanted(.countsLeaseFromWelcome) {
+        lease = .held(until: now + term, term: term, heartbeats: Heartbeats(lastSentAt: sentAt))
+      }
+    #endif
     return (isDraining ? [.send(.draining)] : []) + repeated()
   }
 
   /// Everything that waits for an answer, said again.
   private func repeated() -> [Effect] {
-    launches.values.sorted { $0.assignment.launch < $1.assignment.launch }.flatMap { launch in
+    #if PLANTED_BUGS
+      if isPlanted(.saysNothingAgain) { return [] }
+    #endif
+    return launches.values.sorted { $0.assignment.launch < $1.assignment.launch }.flatMap { launch in
       var effects: [Effect] = []
       if let message = launch.unanswered { effects.append(.send(message)) }
       switch launch.phase {

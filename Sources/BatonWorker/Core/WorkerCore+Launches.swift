@@ -84,6 +84,9 @@ extension WorkerCore {
     let conditions = simulation?.overrides.applied(to: measured) ?? measured
     guard conditions != self.conditions else { return [] }
     self.conditions = conditions
+    #if PLANTED_BUGS
+      if isPlanted(.runsOnBattery) { return [.send(.conditions(conditions))] }
+    #endif
     return [.send(.conditions(conditions))]
       + running.flatMap { launch in
         Policy.expiry(of: launch.definition, under: conditions, isSimulated: launch.assignment.isSimulated).map {
@@ -119,6 +122,9 @@ extension WorkerCore {
   package static let helloPatience = Duration.seconds(10)
 
   private mutating func loseHello(at now: Instant) -> [Effect] {
+    #if PLANTED_BUGS
+      if isPlanted(.waitsForEverForWelcome) { return [] }
+    #endif
     guard let sentAt = openHello, now - sentAt >= Self.helloPatience else { return [] }
     openHello = now
     return [.reconnect("the coordinator did not answer the hello within \(Self.helloPatience)")]
@@ -138,6 +144,9 @@ extension WorkerCore {
 
   /// Without a lease nothing may run on: the coordinator gives it to others.
   private mutating func lapse(at now: Instant) -> [Effect] {
+    #if PLANTED_BUGS
+      if isPlanted(.outlivesLease) { return [] }
+    #endif
     guard case .held(let until, _, _) = lease, until <= now else { return [] }
     lease = .none
     return running.flatMap { expireHere($0.assignment.launch, .leaseLost, at: now) } + forgetEndings()
@@ -145,12 +154,18 @@ extension WorkerCore {
   }
 
   private mutating func spend(at now: Instant) -> [Effect] {
-    running.filter { $0.budgetEndsAt.map { $0 <= now } ?? false }
-      .flatMap { expireHere($0.assignment.launch, .budgetSpent, at: now) }
+    #if PLANTED_BUGS
+      if isPlanted(.forgetsBudget) { return [] }
+    #endif
+    return launchKeys { $0.isRunning && $0.budgetEndsAt.map { $0 <= now } ?? false }
+      .flatMap { expireHere($0, .budgetSpent, at: now) }
   }
 
   private mutating func overrun(at now: Instant) -> [Effect] {
-    launches.keys.sorted().flatMap { launch -> [Effect] in
+    #if PLANTED_BUGS
+      if isPlanted(.forgetsDeadline) { return [] }
+    #endif
+    return launchKeys { $0.expiry.map { $0.deadline <= now } ?? false }.flatMap { launch -> [Effect] in
       guard case .expiring(let reason, let deadline, false)? = launches[launch]?.phase, deadline <= now else {
         return []
       }
@@ -194,8 +209,20 @@ extension WorkerCore {
     }
   }
 
+  /// The launches that are as `condition` says, in their order. They are looked at where they are: each tick asks, and
+  /// copies would be most of what it costs.
+  private func launchKeys(where condition: (borrowing WorkerLaunch) -> Bool) -> [LaunchKey] {
+    var keys: [LaunchKey] = []
+    var index = launches.startIndex
+    while index != launches.endIndex {
+      if condition(launches.values[index]) { keys.append(launches.keys[index]) }
+      launches.formIndex(after: &index)
+    }
+    return keys.sorted()
+  }
+
   private var running: [WorkerLaunch] {
-    launches.values.filter { $0.phase == .running }.sorted { $0.assignment.launch < $1.assignment.launch }
+    launches.values.filter(\.isRunning).sorted { $0.assignment.launch < $1.assignment.launch }
   }
 }
 
@@ -210,5 +237,6 @@ extension WorkerLaunch {
     return wasSuperseded
   }
 
+  var isRunning: Bool { if case .running = phase { true } else { false } }
   var isSuperseded: Bool { expiry?.reason == .superseded }
 }

@@ -113,7 +113,12 @@ struct SeenLaunches: Sendable {
   private var order: [RequestID] = []
   private static let limit = 4096
 
-  func contains(_ launch: LaunchKey) -> Bool { numbers[launch.request, default: 0] >= launch.number }
+  func contains(_ launch: LaunchKey) -> Bool {
+    #if PLANTED_BUGS
+      if isPlanted(.runsLaunchesAgain) { return false }
+    #endif
+    return numbers[launch.request, default: 0] >= launch.number
+  }
 
   mutating func insert(_ launch: LaunchKey) {
     if numbers.updateValue(launch.number, forKey: launch.request) == nil { order.append(launch.request) }

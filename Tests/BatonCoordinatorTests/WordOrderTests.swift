@@ -1,0 +1,26 @@
+import BatonCoordinator
+import BatonModel
+import BatonStore
+import Logging
+import Testing
+
+/// What operators say at the same time: whichever word the store took last is the one that holds.
+@Suite struct WordOrderTests {
+  static let host = HostName("a")
+
+  @Test func `of two words at once the store and the dispatcher keep the same one`() async throws {
+    let store = try SQLiteStore.inMemory()
+    try store.transaction {
+      try $0.grantLease(Self.host, Incarnation("a1"), at: Moment(Timestamp(nanoseconds: 1)))
+    }
+    let coordinator = Coordinator(store: store, settings: CoordinatorSettings(), logger: Logger(label: "test"))
+    try await coordinator.restore()
+    for round in 1...300 {
+      async let one: Void = coordinator.setDraining(Self.host, true)
+      async let other: Void = coordinator.setDraining(Self.host, false)
+      _ = try await (one, other)
+      let stored = try await store.fleet().hosts.map(\.isDraining)
+      #expect(coordinator.hosts().map(\.state.host.isDraining) == stored, "round \(round)")
+    }
+  }
+}
