@@ -56,7 +56,7 @@ LOST_SPAN = """AFTER INSERT ON unsent_span WHEN NEW.request % 3 = 0
 
 TABLE = [
     Plant("no-requeue", "workers", 6, "jobs are stuck", NO_REQUEUE),
-    Plant("stale-commit", "workers", 10, "began with batch", STALE_COMMIT),
+    Plant("stale-commit", "workers", 30, "began with batch", STALE_COMMIT),
     Plant("lost-submission", "coordinator", 6, "acknowledged submissions are lost", LOST_SUBMISSION),
     Plant("lost-checkpoint", "coordinator", 6, "is not the next one", LOST_CHECKPOINT),
     Plant("stale-commit-of-zombies", "zombies", 10, "began with batch", STALE_COMMIT),
