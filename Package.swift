@@ -169,7 +169,9 @@ let package = Package(
     .testTarget(
       name: "BatonCoordinatorTests",
       dependencies: [
-        "ContractRows", "BatonModel", "BatonSpec", "BatonStore", "BatonTelemetry", "BatonCoordinator", logging, metrics,
+        "ContractRows", "BatonModel", "BatonSpec", "BatonStore", "BatonTelemetry", "BatonWire", "BatonCoordinator",
+        logging, grpc,
+        metrics,
       ],
       swiftSettings: strict),
     .testTarget(
@@ -245,7 +247,7 @@ let package = Package(
       name: "EmbeddedTests",
       dependencies: [
         "ContractRows", "HostFixtures", "BatonModel", "BatonHandler", "BatonStore", "BatonWire", "BatonCoordinator",
-        "BatonWorker", logging,
+        "BatonWorker", logging, .product(name: "GRDB", package: "GRDB.swift"),
       ], swiftSettings: strict),
   ]
 )
