@@ -177,8 +177,8 @@ let package = Package(
     .testTarget(
       name: "BatonCoordinatorTests",
       dependencies: [
-        "ContractRows", "BatonModel", "BatonSpec", "BatonStore", "BatonTelemetry", "BatonCoordinator", logging, metrics,
-        .product(name: "GRDB", package: "GRDB.swift"),
+        "ContractRows", "BatonModel", "BatonSpec", "BatonStore", "BatonTelemetry", "BatonWire", "BatonCoordinator",
+        logging, grpc, metrics, .product(name: "GRDB", package: "GRDB.swift"),
       ],
       swiftSettings: strict),
     .testTarget(
@@ -257,7 +257,7 @@ let package = Package(
       name: "EmbeddedTests",
       dependencies: [
         "ContractRows", "HostFixtures", "BatonModel", "BatonHandler", "BatonStore", "BatonWire", "BatonCoordinator",
-        "BatonWorker", logging,
+        "BatonWorker", logging, .product(name: "GRDB", package: "GRDB.swift"),
       ], swiftSettings: strict),
   ]
 )

@@ -38,6 +38,7 @@ extension CommandFailure {
     case .notFound(let message): self.init(.notFound, message)
     case .conflict(let message): self.init(.refused, message)
     case .invalid(let message): self.init(.usage, message)
+    case .overloaded(let message, _): self.init(.unavailable, message)
     case .unknown(let message): self.init(.unavailable, message + " Then give the same command again.")
     }
   }
@@ -46,7 +47,7 @@ extension CommandFailure {
     switch error.code {
     case .notFound: self.init(.notFound, error.message)
     case .refused: self.init(.refused, error.message)
-    case .locked, .cannotWrite, .overloaded, .unknown: self.init(.unavailable, error.message)
+    case .locked, .superseded, .cannotWrite, .overloaded, .unknown: self.init(.unavailable, error.message)
     case .newerVersion, .corrupt: self.init(.failed, error.message)
     }
   }

@@ -31,6 +31,8 @@ package struct CoordinatorSettings: Sendable {
   /// Identifiers that may be defined at all; empty means every one.
   package var permittedIdentifiers: [IdentifierPattern]
   package var retention: RetentionLimits
+  /// Workers that may be connected at once.
+  package var workers = 10_000
   package var version: String
   /// Which requests are traced.
   package var sampler: Sampler

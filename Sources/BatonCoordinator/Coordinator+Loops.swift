@@ -157,6 +157,20 @@ extension Coordinator {
     }
   }
 
+  /// How often a coordinator that has nothing to write looks whether the store is still its own.
+  private static let tenureInterval = Duration.seconds(1)
+
+  func tenureLoop() async throws {
+    while true {
+      try await clocks.sleep(Self.tenureInterval)
+      do {
+        try await store.demandTenure()
+      } catch let error as StoreError where error.code != .superseded {
+        note(error, while: "looking whose the store is")
+      }
+    }
+  }
+
   /// Beside the ticks, which a slow disk must not delay.
   func promotionLoop() async throws {
     while true {
@@ -233,11 +247,15 @@ extension Coordinator.State {
 }
 
 extension StoreError {
+  /// This coordinator has to end at once: nobody knows what is stored until the store is opened again, or another one has
+  /// it.
+  var endsCoordinator: Bool { code == .unknown || code == .superseded }
+
   /// Nothing was changed, and the same call may succeed later.
   var isPassing: Bool {
     switch code {
     case .cannotWrite, .overloaded: true
-    case .notFound, .refused, .newerVersion, .locked, .unknown, .corrupt: false
+    case .notFound, .refused, .newerVersion, .locked, .superseded, .unknown, .corrupt: false
     }
   }
 }

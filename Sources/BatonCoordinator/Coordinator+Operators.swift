@@ -238,12 +238,14 @@ extension Coordinator {
     do {
       return try await body()
     } catch let error as StoreError {
-      if error.code == .unknown { note(error, while: "storing what an operator asked for") }
+      if error.endsCoordinator { note(error, while: "storing what an operator asked for") }
       switch error.code {
       case .notFound: throw OperatorError.notFound(error.message)
       case .refused: throw OperatorError.conflict(error.message)
-      case .cannotWrite, .overloaded: throw OperatorError.refused(.unavailable(error.message))
+      case .overloaded: throw OperatorError.overloaded(error.message)
+      case .cannotWrite: throw OperatorError.refused(.unavailable(error.message))
       case .unknown: throw OperatorError.unknown(error.message)
+      case .superseded: throw OperatorError.refused(.unavailable(error.message))
       case .newerVersion, .locked, .corrupt: throw error
       }
     }

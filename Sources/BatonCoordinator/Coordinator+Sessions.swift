@@ -12,11 +12,20 @@ extension Coordinator {
   /// - Parameter address: where the worker is, for messages.
   package func serve(_ connection: Connection, from address: String) async throws {
     defer { connection.close() }
+    let limit = settings.workers
+    guard state.withLock({ $0.streams.open(atMost: limit) }) else { return refuse(connection, from: address) }
+    var host: HostName?
+    defer { state.withLock { $0.streams.close(of: host) } }
     guard var first = await connection.up.receive(), !first.isEmpty else { return }
     guard case .hello(let hello) = first.removeFirst() else {
       connection.down.send(.refused("the first message of a worker is its hello", isFinal: true))
       return
     }
+    guard state.withLock({ $0.streams.claim(hello.host, atMost: limit) }) else {
+      return refuse(connection, from: address)
+    }
+    host = hello.host
+    try await reconcile(hello, connection)
     guard try await attach(hello, connection, from: address) else { return }
     defer { detach(hello.host, connection) }
     let pending = Mailbox<WorkerMessage>(capacity: Connection.capacity)
@@ -26,6 +35,13 @@ extension Coordinator {
       group.addTask { await self.applyAll(pending, from: hello.host, connection) }
       await group.waitForAll()
     }
+  }
+
+  /// It may come back: another one may be gone by then.
+  private func refuse(_ connection: Connection, from address: String) {
+    let text = "\(settings.workers) workers are connected, and no more are taken; those that leave make room"
+    logger.warning("a worker was refused", metadata: ["address": "\(address)", "why": "\(text)"])
+    connection.down.send(.refused(text, isFinal: false))
   }
 
   // MARK: Hello
@@ -38,7 +54,9 @@ extension Coordinator {
       connection.down.send(.refused(text, isFinal: isFinal))
       return false
     case .after(let incarnation):
-      try await perform(endOf: incarnation, on: hello.host)
+      logger.notice("a worker came back as another process", metadata: [Names.LogKey.host: "\(hello.host)"])
+      try await perform(
+        endOf: incarnation, on: hello.host, countsAsLoss: hello.host != settings.embeddedHost)
       return try await attach(hello, connection, from: address)
     case .attached(let held):
       do {
@@ -55,11 +73,9 @@ extension Coordinator {
   }
 
   /// Another process of the same name is there: the one before it is gone, and its launches are lost.
-  private func perform(endOf incarnation: Incarnation, on host: HostName) async throws {
-    logger.notice("a worker came back as another process", metadata: [Names.LogKey.host: "\(host)"])
+  func perform(endOf incarnation: Incarnation, on host: HostName, countsAsLoss: Bool) async throws {
     let answers = try await persistently {
-      try await self.store.endLease(
-        host, incarnation, countsAsLoss: host != self.settings.embeddedHost, at: self.now().moment)
+      try await self.store.endLease(host, incarnation, countsAsLoss: countsAsLoss, at: self.now().moment)
     }
     count(answers)
     decide { state in
@@ -86,6 +102,7 @@ extension Coordinator {
     decide { state in
       state.connections[hello.host]?.close()
       state.connections[hello.host] = connection
+      connection.down.send(.receipt(self.store.receipt))
       state.lastSeen[hello.host] = now.date
       state.conditionsCame[hello.host] = self.clocks.now().instant
       return state.dispatcher.attached(
@@ -203,11 +220,21 @@ extension Coordinator {
       case .hello, .heartbeat, .conditions, .update, .expiring, .draining: break
       }
     }
-    if !chunks.isEmpty { try await store.appendOutput(chunks) }
+    try await append(chunks)
     if checkpoints.isEmpty { return try await end(endings, connection) }
     async let closed: Void = end(endings, connection)
     try await save(checkpoints, connection)
     try await closed
+  }
+
+  /// Output is what can be done without: under overload it is dropped, and the launch goes on.
+  private func append(_ chunks: [OutputChunk]) async throws {
+    guard !chunks.isEmpty else { return }
+    do {
+      try await store.appendOutput(chunks)
+    } catch let error as StoreError where error.code == .overloaded {
+      note(error, while: "storing output")
+    }
   }
 
   private func append(_ page: ItemPage, _ connection: Connection) async throws {
@@ -217,6 +244,7 @@ extension Coordinator {
     case .superseded: connection.down.send(.withdraw(page.launch, "another launch of this request is live"))
     case .refused(let text): connection.down.send(.refuse(page.launch, text))
     }
+    connection.down.send(.receipt(store.receipt))
     state.withLock { $0.answered([page.launch]) }
   }
 
@@ -230,7 +258,7 @@ extension Coordinator {
       case .refused(let text): .refuse(checkpoint.launch, text)
       }
     }
-    connection.down.send(contentsOf: messages)
+    connection.down.send(contentsOf: messages + [.receipt(store.receipt)])
     count(checkpoints, answers)
     state.withLock { state in
       for checkpoint in checkpoints { state.updates[checkpoint.launch]?.settle() }
@@ -249,7 +277,7 @@ extension Coordinator {
   private func end(_ endings: [Ending], _ connection: Connection) async throws {
     guard !endings.isEmpty else { return }
     let answers = try await store.end(endings, at: now().moment)
-    connection.down.send(contentsOf: endings.map { .endingCommitted($0.launch) })
+    connection.down.send(contentsOf: endings.map { .endingCommitted($0.launch) } + [.receipt(store.receipt)])
     count(answers)
     state.withLock { state in for answer in answers { state.note(answer) } }
     dispatchSignal.raise()

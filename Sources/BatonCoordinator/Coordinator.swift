@@ -33,6 +33,7 @@ package final class Coordinator: Sendable {
     var dispatcher: Dispatcher
     var index = DefinitionIndex()
     var connections: [HostName: Connection] = [:]
+    var streams = StreamCount()
     /// Texts and progress between checkpoints, of running launches.
     var updates: [LaunchKey: LaunchUpdate] = [:]
     var nextDue = NextDue()
@@ -119,6 +120,7 @@ package final class Coordinator: Sendable {
       group.addTask { try await self.watchDisk() }
       group.addTask { try await self.promotionLoop() }
       group.addTask { try await self.housekeepingLoop() }
+      group.addTask { try await self.tenureLoop() }
       if let spans = settings.spans { group.addTask { try await self.deliverSpans(spans) } }
       dispatchSignal.raise()
       try await group.next()
@@ -134,7 +136,8 @@ package final class Coordinator: Sendable {
   }
 
   /// The store did not take something. Said once, until it takes something again. After a failure of the disk itself
-  /// nobody knows what is stored until the store is opened again, so this coordinator ends.
+  /// nobody knows what is stored until the store is opened again, so this coordinator ends; so it does if another one has
+  /// the store.
   func note(_ error: any Error, while doing: String) {
     let isNews = state.withLock { state in
       defer { state.complaint = "\(error)" }
@@ -142,7 +145,7 @@ package final class Coordinator: Sendable {
     }
     if isNews { logger.error("\(doing): \(error)") }
     guard let error = error as? StoreError else { return }
-    if error.code == .unknown || (error.code == .cannotWrite && settings.endsOnFullDisk) { fatalErrors.send(error) }
+    if error.endsCoordinator || (error.code == .cannotWrite && settings.endsOnFullDisk) { fatalErrors.send(error) }
   }
 
   func noteSuccess() { state.withLock { $0.complaint = nil } }

@@ -21,7 +21,7 @@ package struct CoordinatorServer: Service {
   private let readiness = Signal()
   let httpReadiness = Signal()
   let onReady: @Sendable (_ grpc: HostPort, _ http: HostPort?) -> Void
-  /// Called when the disk failed, before anything is taken down; may end the process. What has been said is in the store
+  /// Called when the disk failed or another coordinator has the store, before anything is taken down; may end the process. What has been said is in the store
   /// or was never answered, so nothing is gained by saying goodbye.
   package var onDiskFailure: (@Sendable (StoreError) -> Void)?
 
@@ -66,7 +66,7 @@ package struct CoordinatorServer: Service {
       group.addTask {
         do {
           try await coordinator.run()
-        } catch let error as StoreError where error.code == .unknown {
+        } catch let error as StoreError where error.endsCoordinator {
           onDiskFailure?(error)
           throw error
         }

@@ -7,6 +7,8 @@ package enum OperatorError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Understood, and not possible as things are: says why and what to do.
   case conflict(String)
   case invalid(String)
+  /// Too much waits already: nothing was changed, and the same may be asked again in `retryAfter`.
+  case overloaded(String, retryAfter: Duration)
   /// Whether it was done is not known: the disk failed in the middle. The same order again, with the same id where it has
   /// one, is not done twice.
   case unknown(String)
@@ -14,9 +16,15 @@ package enum OperatorError: Error, Hashable, Sendable, CustomStringConvertible {
   package var description: String {
     switch self {
     case .refused(let refusal): refusal.message
-    case .notFound(let text), .conflict(let text), .invalid(let text), .unknown(let text): text
+    case .notFound(let text), .conflict(let text), .invalid(let text), .unknown(let text), .overloaded(let text, _):
+      text
     }
   }
+}
+
+extension OperatorError {
+  /// When the writer, which takes thousands of writes a second, has emptied a full queue.
+  static func overloaded(_ text: String) -> OperatorError { .overloaded(text, retryAfter: .seconds(1)) }
 }
 
 extension Refusal {

@@ -53,6 +53,7 @@ extension CoordinatorMessage {
     case .withdraw(let launch, let text): "withdraw \(launch): \(text)"
     case .refuse(let launch, let text): "refuse \(launch): \(text)"
     case .simulate: "simulate"
+    case .receipt: "receipt"
     case .endingCommitted(let launch): "endingCommitted \(launch)"
     }
   }

@@ -20,17 +20,27 @@ final class GroupCommitWriter: Sendable {
   private let reportFailure: AsyncStream<StoreError>.Continuation
   private let onGroup: GroupReport?
 
+  /// How far the store is, by the last commit; said after it, so that everything answered until then is in it.
+  private let committed: Mutex<Receipt>
+  /// Of this process's turn.
+  let epoch: Int64
+
   init(
     _ database: any DatabaseWriter, limits: StoreLimits, cache: DefinitionCache, queuesSpans: Bool,
-    onGroup: GroupReport? = nil
-  ) {
+    folder: StoreFolder?, onGroup: GroupReport? = nil
+  ) throws {
     self.onGroup = onGroup
     self.database = database
-    connection = WriterConnection(limits: limits, cache: cache, queuesSpans: queuesSpans)
+    connection = WriterConnection(limits: limits, cache: cache, queuesSpans: queuesSpans, folder: folder)
+    let tenure = try database.writeWithoutTransaction { [connection] in try connection.beginTenure(on: $0) }
+    epoch = tenure.epoch
+    committed = Mutex(tenure.receipt)
     limit = limits.waitingWrites
     queue = Mutex(WriteQueue(limit: limits.waitingWrites))
     (failures, reportFailure) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
   }
+
+  var receipt: Receipt { committed.withLock { $0 } }
 
   var statistics: WriteStatistics {
     queue.withLock { queue in
@@ -49,7 +59,8 @@ final class GroupCommitWriter: Sendable {
       case .wait: break
       case .refuse(let code):
         caller.resume(
-          throwing: StoreError(code, "\(limit) writes wait already, nothing was changed; try again in a second."))
+          throwing: StoreError(
+            code, "\(lane.room(of: limit)) writes wait already, nothing was changed; try again in a second."))
       }
     }
   }
@@ -82,6 +93,7 @@ final class GroupCommitWriter: Sendable {
       guard let group = queue.withLock({ $0.takeGroup() }) else { return }
       let begin = ContinuousClock.now
       let failure = connection.write(group, to: db)
+      if let receipt = connection.receipt { committed.withLock { $0 = receipt } }
       onGroup?(ContinuousClock.now - begin, group.count)
       if let failure {
         reportFailure.yield(failure)

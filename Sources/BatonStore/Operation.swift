@@ -34,12 +34,28 @@ final class Write<Value: Sendable>: Operation {
   }
 }
 
-/// Who goes first when writes wait (promise P13).
+/// Who goes first when writes wait, and what is refused when too many do (promise P13). There are two lanes; of the second
+/// one what can be done without most is refused first.
 package enum WriteLane: Sendable {
   /// Checkpoints, endings, leases, expiry, cancellation: accepted work keeps its promises.
   case urgent
-  /// Submissions, claims, promotions, pruning: shed under overload.
+  /// What people ask for: refused when three quarters of the queue are full.
+  case submission
+  /// Claims, promotions, pruning: refused at seven eighths.
   case ordinary
+  /// What launches say on their way: refused when the queue is full.
+  case progress
+
+  /// How many writes may wait before this one is refused.
+  func room(of limit: Int) -> Int {
+    switch self {
+    // Workers bound what is urgent by themselves; this bound is there so that there is one.
+    case .urgent: limit * 16
+    case .submission: max(1, limit - limit / 4)
+    case .ordinary: max(1, limit - limit / 8)
+    case .progress: limit
+    }
+  }
 }
 
 /// How busy the writer is: `operations / groups` is how many writes shared a commit.
@@ -66,19 +82,16 @@ struct WriteQueue {
   private(set) var taken = (groups: 0, operations: 0)
 
   static let largestGroup = 1000
-  /// Workers bound what is urgent by themselves; this bound is there so that there is one.
-  static let urgentFactor = 16
-
   init(limit: Int) { self.limit = limit }
 
   var count: Int { urgent.count + ordinary.count }
 
   /// `.start` if the writer is idle: the caller sets it going.
   mutating func add(_ operation: any Operation, _ lane: WriteLane) -> Effect {
-    guard count < (lane == .urgent ? limit * Self.urgentFactor : limit) else { return .refuse(.overloaded) }
+    guard count < lane.room(of: limit) else { return .refuse(.overloaded) }
     switch lane {
     case .urgent: urgent.append(operation)
-    case .ordinary: ordinary.append(operation)
+    case .submission, .ordinary, .progress: ordinary.append(operation)
     }
     if isWriting { return .wait }
     isWriting = true

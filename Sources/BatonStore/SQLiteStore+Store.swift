@@ -1,8 +1,22 @@
 package import BatonModel
 
 extension SQLiteStore: Store {
+  /// Lists are what goes first: they read a lot, and nobody loses anything by asking again.
+  private func shedLists() throws {
+    let waiting = writeStatistics.waiting
+    guard waiting >= max(1, limits.waitingWrites / 2) else { return }
+    throw StoreError(.overloaded, "\(waiting) writes wait, so nothing is listed now; try again in a second.")
+  }
+
   package func fleet() async throws -> FleetRecord { try await read { try $0.fleet() } }
   package func ready() async throws -> ReadyRecord { try await read { try $0.ready() } }
+
+  package func standing(of receipt: Receipt) async throws -> ReceiptStanding {
+    try await read { try $0.standing(of: receipt) }
+  }
+  package func renewIncarnation(of incarnation: String, as name: String) async throws {
+    try await write(.urgent) { try $0.renewIncarnation(of: incarnation, as: name) }
+  }
 
   package func saveClock(_ reading: ClockReading) async throws {
     try await write(.urgent) { try $0.saveClock(reading) }
@@ -11,7 +25,7 @@ extension SQLiteStore: Store {
   package func apply(
     _ definitions: [Definition], seeds: [TraceContext], at now: Moment
   ) async throws -> [AppliedDefinition] {
-    try await write(.ordinary) { try $0.apply(definitions, seeds: seeds, at: now) }
+    try await write(.submission) { try $0.apply(definitions, seeds: seeds, at: now) }
   }
   package func remove(_ pattern: IdentifierPattern) async throws {
     try await write(.ordinary) { try $0.remove(pattern) }
@@ -20,7 +34,7 @@ extension SQLiteStore: Store {
   package func definition(_ id: DefinitionID) async throws -> Definition? { try await read { try $0.definition(id) } }
 
   package func submit(_ submissions: [SubmissionOffer], at now: Moment) async throws -> [SubmissionAnswer] {
-    try await write(.ordinary) { try $0.submit(submissions, at: now) }
+    try await write(.submission) { try $0.submit(submissions, at: now) }
   }
   package func promote(at now: Moment, limit: Int) async throws -> Promotion {
     try await write(.ordinary) { try $0.promote(at: now, limit: limit) }
@@ -45,7 +59,7 @@ extension SQLiteStore: Store {
     try await write(.urgent) { try $0.note(event, detail: detail, of: request, at: now) }
   }
   package func notePace(_ usualBatches: [IdentifierPattern: Duration]) async throws {
-    try await write(.ordinary) { try $0.notePace(usualBatches) }
+    try await write(.progress) { try $0.notePace(usualBatches) }
   }
   package func noteExpiry(_ launch: LaunchKey, _ reason: ExpiryReason, at now: Moment) async throws -> Bool {
     try await write(.urgent) { try $0.noteExpiry(launch, reason, at: now) }
@@ -57,7 +71,7 @@ extension SQLiteStore: Store {
     try await read { try $0.items(of: request, start: start, count: count) }
   }
   package func appendOutput(_ chunks: [OutputChunk]) async throws {
-    try await write(.ordinary) { try $0.appendOutput(chunks) }
+    try await write(.progress) { try $0.appendOutput(chunks) }
   }
 
   package func grantLease(
@@ -66,7 +80,7 @@ extension SQLiteStore: Store {
     try await write(.urgent) { try $0.grantLease(host, incarnation, report: report, at: now) }
   }
   package func noteReports(_ reports: [HostName: HostWord], at now: Moment) async throws {
-    try await write(.ordinary) { try $0.noteReports(reports, at: now) }
+    try await write(.progress) { try $0.noteReports(reports, at: now) }
   }
   package func endLease(
     _ host: HostName, _ incarnation: Incarnation, countsAsLoss: Bool, at now: Moment
@@ -110,7 +124,8 @@ extension SQLiteStore: Store {
   }
   package func request(_ id: RequestID) async throws -> RequestRecord? { try await read { try $0.request(id) } }
   package func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord] {
-    try await read { try $0.requests(filter, after: after, limit: limit) }
+    try shedLists()
+    return try await read { try $0.requests(filter, after: after, limit: limit) }
   }
   package func launches(of request: RequestID) async throws -> [LaunchRecord] {
     try await read { try $0.launches(of: request) }

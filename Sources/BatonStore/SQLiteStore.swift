@@ -1,4 +1,4 @@
-internal import BatonModel
+package import BatonModel
 internal import CBatonSQLite
 internal import GRDB
 
@@ -10,7 +10,7 @@ internal import GRDB
 package final class SQLiteStore: Sendable {
   private let database: any DatabaseWriter
   private let writer: GroupCommitWriter
-  private let limits: StoreLimits
+  let limits: StoreLimits
   private let cache: DefinitionCache
   let queuesSpans: Bool
   /// Locked until this store is gone; nil in memory.
@@ -51,7 +51,8 @@ package final class SQLiteStore: Sendable {
     self.limits = limits
     self.queuesSpans = queuesSpans
     cache = DefinitionCache()
-    writer = GroupCommitWriter(database, limits: limits, cache: cache, queuesSpans: queuesSpans, onGroup: onGroup)
+    writer = try GroupCommitWriter(
+      database, limits: limits, cache: cache, queuesSpans: queuesSpans, folder: folder, onGroup: onGroup)
   }
 
   /// Once in a process, before its first connection.
@@ -91,6 +92,18 @@ package final class SQLiteStore: Sendable {
 
   /// Tells once that the disk failed: every write since is answered `.unknown`, so the process should end and recover.
   package var failures: AsyncStream<StoreError> { writer.failures }
+
+  /// How far the store is: whatever was answered before is in it for good.
+  package var receipt: Receipt { writer.receipt }
+
+  /// Throws `.superseded` if another process has opened the store since this one did, or its files were taken away. A
+  /// write finds that out by itself; this is for a coordinator that has nothing to write.
+  package func demandTenure() async throws {
+    if let loss = folder?.loss { throw loss }
+    let epoch = writer.epoch
+    let found = try await read { try $0.prepare(.epoch).first { $0.int64(0) } }
+    if found != epoch { throw StoreError.superseded }
+  }
 
   package var writeStatistics: WriteStatistics { writer.statistics }
 

@@ -16,6 +16,17 @@ package protocol Store: Sendable {
   func fleet() async throws -> FleetRecord
   /// Of the same only what is ready, and when something may be: costs the same however many hosts there are.
   func ready() async throws -> ReadyRecord
+  /// How far the store is: whatever was answered before is in it for good. Rises with each change.
+  var receipt: Receipt { get }
+  /// Throws `.superseded` if this coordinator is no longer the one that may write, where a store allows only one.
+  func demandTenure() async throws
+  /// What a worker's last receipt says of this store.
+  func standing(of receipt: Receipt) async throws -> ReceiptStanding
+  /// The store of that name went backwards: from now on it has another name, and the fleet is paused, so that nothing
+  /// that has run already runs again unseen. Receipts from before that it still covers stay good. Nothing happens if it
+  /// has another name already.
+  /// - Parameter name: that no store has had before.
+  func renewIncarnation(of incarnation: String, as name: String) async throws
   /// Keeps how far the steady clock is, so that the next coordinator can go on with it.
   func saveClock(_ reading: ClockReading) async throws
 

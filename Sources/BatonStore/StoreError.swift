@@ -15,6 +15,9 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
     case unknown
     /// The file is not a Baton database, or it is damaged.
     case corrupt
+    /// Another process has opened the store meanwhile, or its files were taken away: nothing was changed, and nothing can
+    /// be any more.
+    case superseded
     /// Too many writes wait already: nothing was changed, and the message says when to try again.
     case overloaded
   }

@@ -9,34 +9,64 @@ internal import Synchronization
 #endif
 
 /// The folder of a store on disk, held for life by this process: a lock file keeps every other one out (promise P11).
+///
+/// The lock belongs to the database, wherever it is reached from: a symbolic link is followed to the folder that the
+/// database is in, and a database with a second name (a hard link) is refused, because SQLite keeps the log beside the
+/// name that it was opened by.
 final class StoreFolder: Sendable {
+  /// Of the database itself, behind every symbolic link.
   let path: String
   /// Nil once it was given free.
   private let lock: Mutex<Int32?>
+  /// The files that were there when it was locked.
+  private let lockFile: FileIdentity
+  private let databaseFile: FileIdentity
 
   var databasePath: String { path + "/" + Self.databaseName }
+  private var lockPath: String { path + "/" + Self.lockName }
   static let databaseName = "baton.sqlite"
   static let lockName = "baton.lock"
 
   /// Makes the folder (mode 0700) and an empty database (mode 0600) if they are not there, and locks them.
-  init(_ path: String) throws {
-    self.path = path
-    try Self.makeFolder(path)
+  init(_ given: String) throws {
+    try Self.makeFolder(given)
+    try Self.refuseNetwork(given)
+    try Self.makeFile(given + "/" + Self.databaseName)
+    path = try Self.realFolder(of: given + "/" + Self.databaseName)
     try Self.refuseNetwork(path)
-    lock = Mutex(try Self.lock(path))
-    try Self.makeFile(path + "/" + Self.databaseName)
+    let file = try Self.lock(path)
+    do {
+      lockFile = try Self.identity(of: path + "/" + Self.lockName)
+      databaseFile = try Self.identity(of: path + "/" + Self.databaseName)
+      try Self.refuseSecondName(databaseFile, path + "/" + Self.databaseName)
+    } catch {
+      close(file)
+      throw error
+    }
+    lock = Mutex(file)
+  }
+
+  /// Why this process may not write any more: a file that it holds is not the one of that name now, so that another
+  /// process may have the store. Nil as long as everything is where it was.
+  var loss: StoreError? {
+    for (path, file) in [(lockPath, lockFile), (databasePath, databaseFile)]
+    where FileIdentity(of: path)?.isSameFile(as: file) != true {
+      return StoreError(
+        .superseded,
+        """
+        \(path) was removed or replaced while this coordinator ran; it writes nothing more and ends. Look after the \
+        folder, then start it again.
+        """)
+    }
+    return nil
   }
 
   deinit { release() }
 
   /// Of the database and its log.
   var databaseBytes: Int {
-    [databasePath, databasePath + "-wal"].reduce(0) { sum, path in
-      let file = open(path, O_RDONLY | O_CLOEXEC)
-      guard file >= 0 else { return sum }
-      defer { close(file) }
-      return sum + Int(lseek(file, 0, SEEK_END))
-    }
+    // Not by opening them: closing a file gives free every lock that SQLite has on it in this process (fcntl_locking(2)).
+    [databasePath, databasePath + "-wal"].reduce(0) { $0 + (FileIdentity(of: $1)?.bytes ?? 0) }
   }
 
   /// Gives the folder free. The database must be closed before.
@@ -66,6 +96,35 @@ final class StoreFolder: Sendable {
     let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw cannotWrite(path, "the database cannot be opened for writing") }
     close(file)
+  }
+
+  /// The folder that the file is in, without any symbolic link on the way, the file's own included.
+  private static func realFolder(of file: String) throws -> String {
+    guard let resolved = realpath(file, nil) else { throw cannotWrite(file, "the database cannot be found") }
+    defer { free(resolved) }
+    let path = String(cString: resolved)
+    guard path.hasSuffix("/" + databaseName) else {
+      throw StoreError(
+        .refused,
+        "\(file) leads to \(path), which is not called \(databaseName); give Baton the folder itself (--data).")
+    }
+    let folder = String(path.dropLast(databaseName.utf8.count + 1))
+    return folder.isEmpty ? "/" : folder
+  }
+
+  private static func identity(of path: String) throws -> FileIdentity {
+    guard let found = FileIdentity(of: path) else { throw cannotWrite(path, "the file cannot be looked at") }
+    return found
+  }
+
+  private static func refuseSecondName(_ file: FileIdentity, _ path: String) throws {
+    guard file.names > 1 else { return }
+    throw StoreError(
+      .refused,
+      """
+      \(path) has \(file.names) names (hard links); what is committed through one would be missing in another. Remove \
+      the others; for a backup copy the database instead.
+      """)
   }
 
   /// SQLite's log in shared memory and `flock` are not to be trusted there.

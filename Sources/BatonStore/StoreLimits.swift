@@ -8,7 +8,8 @@ package struct StoreLimits: Hashable, Sendable {
   package var pendingPerDefinition: Int
   /// Largest cursor of a checkpoint, in bytes (`limits.checkpointBytes`).
   package var checkpointBytes: Int
-  /// Writes that may wait; over it submissions and claims are refused with `.overloaded` (`limits.waitingWrites`).
+  /// Writes that may wait (`limits.waitingWrites`). With half of them lists are refused with `.overloaded`, with three
+  /// quarters submissions, with seven eighths claims, with all of them progress; checkpoints, expiry and endings never.
   package var waitingWrites: Int
   /// How launches that come to nothing are answered (`losses.quarantineAfter`, `losses.backoff`).
   package var losses: LossRule

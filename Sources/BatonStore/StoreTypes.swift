@@ -43,6 +43,16 @@ package struct FleetRecord: Hashable, Sendable {
   }
 }
 
+/// What a worker's receipt says of the store that it comes back to.
+package enum ReceiptStanding: Hashable, Sendable {
+  /// Everything that the worker was told is there.
+  case covered
+  /// The store lacks something that it had told: it went backwards, now or before it got its present name.
+  case ahead(of: Receipt)
+  /// The receipt is of another store.
+  case foreign
+}
+
 /// When the next scheduled request may become ready: two times, because a date that somebody wrote down is compared
 /// with the wall clock, and everything else with the steady one.
 package struct NextDue: Hashable, Sendable {

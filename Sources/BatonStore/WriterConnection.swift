@@ -9,10 +9,13 @@ final class WriterConnection: @unchecked Sendable {
   private let cache: DefinitionCache
   private let queuesSpans: Bool
   private var opened: Verbs?
+  private let folder: StoreFolder?
   /// Set when the disk failed: the answer to every later write.
   private var failure: StoreError?
 
-  init(limits: StoreLimits, cache: DefinitionCache, queuesSpans: Bool) {
+  /// - Parameter folder: that has to be this process's own as long as it writes; nil in memory.
+  init(limits: StoreLimits, cache: DefinitionCache, queuesSpans: Bool, folder: StoreFolder?) {
+    self.folder = folder
     self.limits = limits
     self.cache = cache
     self.queuesSpans = queuesSpans
@@ -25,6 +28,18 @@ final class WriterConnection: @unchecked Sendable {
     return verbs
   }
 
+  /// Raises the store's epoch: every write from now on is refused to whoever had it before, and to this connection once
+  /// another one does the same. Call it once, before the first write.
+  func beginTenure(on db: Database) throws -> Tenure {
+    let verbs = verbs(of: db)
+    try verbs.transaction { try $0.beginTenure() }
+    guard let tenure = verbs.tenure else { preconditionFailure("a tenure was begun and is not there") }
+    return tenure
+  }
+
+  /// How far the store is, by the last commit of this connection.
+  var receipt: Receipt? { opened?.tenure?.receipt }
+
   func close() {
     opened = nil
     failure = StoreError(.unknown, "The store is closed.")
@@ -36,6 +51,7 @@ final class WriterConnection: @unchecked Sendable {
       for operation in group { operation.fail(failure) }
       return nil
     }
+    if let lost = folder?.loss { return end(with: lost, group) }
     let verbs = verbs(of: db)
     var rest = group
     while !rest.isEmpty {

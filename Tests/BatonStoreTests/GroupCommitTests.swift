@@ -182,6 +182,39 @@ import Testing
     #expect(queue.add(Marker(.urgent), .urgent) == .wait)
   }
 
+  @Test func overloadShedsWhatCanBeDoneWithoutFirst() {
+    var queue = WriteQueue(limit: 4096)
+    var refusedAt: [WriteLane: Int] = [:]
+    for count in 0..<4096 {
+      for lane in [WriteLane.submission, .ordinary, .progress] where refusedAt[lane] == nil {
+        var trial = queue
+        if trial.add(Marker(lane), lane) == .refuse(.overloaded) { refusedAt[lane] = count }
+      }
+      _ = queue.add(Marker(.urgent), .urgent)
+    }
+    #expect(refusedAt == [.submission: 3072, .ordinary: 3584])
+    #expect(queue.add(Marker(.progress), .progress) == .refuse(.overloaded))
+    #expect(queue.add(Marker(.urgent), .urgent) == .wait)
+  }
+
+  /// Lists write nothing: they are refused because of those who do.
+  @Test func listsAreRefusedFirst() async throws {
+    let store = try SQLiteStore.inMemory(limits: StoreLimits(waitingWrites: 8))
+    let codes = Shared<[StoreError.Code?]>([])
+    try await gather(store, 5) { group in
+      for index in 0..<4 { group.addTask { try await store.write(.urgent) { _ in _ = index } } }
+      group.addTask {
+        while store.writeStatistics.waiting < 4 { await Task.yield() }
+        let list = await refusal { _ = try await store.requests(RequestFilter(), after: nil, limit: 1) }
+        // The fifth that waits: a submission is still taken.
+        codes.value.withLock { $0 = [list?.code] }
+        try await store.write(.submission) { _ in }
+      }
+    }
+    #expect(codes.value.withLock { $0 } == [.overloaded])
+    #expect(try await store.requests(RequestFilter(), after: nil, limit: 1) == [])
+  }
+
   @Test func overloadIsAnsweredWithWhenToTryAgain() async throws {
     let store = try SQLiteStore.inMemory(limits: StoreLimits(waitingWrites: 2))
     let error = Shared<StoreError?>(nil)

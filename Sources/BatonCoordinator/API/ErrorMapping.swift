@@ -6,6 +6,8 @@ import GRPCCore
 /// Baton's own code of an error, beside gRPC's, so that "unavailable" (it takes nothing now) is not mistaken for
 /// "unavailable" (nobody is there).
 private let codeKey = "baton-code"
+/// In milliseconds, as gRPC's retries have it (https://github.com/grpc/proposal/blob/master/A6-client-retries.md).
+private let retryKey = "grpc-retry-pushback-ms"
 
 /// Runs `body` and turns what it throws into a status that the client turns back.
 func answering<Result>(_ body: () async throws -> Result) async throws -> Result {
@@ -17,6 +19,8 @@ func answering<Result>(_ body: () async throws -> Result) async throws -> Result
     throw RPCError(code: .invalidArgument, message: error.message, metadata: [codeKey: "invalid"])
   } catch let error as StoreError where error.code == .unknown {
     throw RPCError(OperatorError.unknown(error.message))
+  } catch let error as StoreError where error.code == .overloaded {
+    throw RPCError(OperatorError.overloaded(error.message))
   } catch let error as StoreError {
     throw RPCError(OperatorError.refused(.unavailable(error.message)))
   } catch let error as DecodingError {
@@ -27,12 +31,16 @@ func answering<Result>(_ body: () async throws -> Result) async throws -> Result
 }
 
 extension RPCError {
-  fileprivate init(_ error: OperatorError) {
+  init(_ error: OperatorError) {
     switch error {
     case .notFound(let text): self.init(code: .notFound, message: text, metadata: [codeKey: "notFound"])
     case .conflict(let text): self.init(code: .failedPrecondition, message: text, metadata: [codeKey: "conflict"])
     case .invalid(let text): self.init(code: .invalidArgument, message: text, metadata: [codeKey: "invalid"])
     case .unknown(let text): self.init(code: .unknown, message: text, metadata: [codeKey: "unknown"])
+    case .overloaded(let text, let pause):
+      self.init(
+        code: .resourceExhausted, message: text,
+        metadata: [codeKey: "overloaded", retryKey: "\(pause.nanoseconds / 1_000_000)"])
     case .refused(.unavailable(let why)):
       self.init(code: .unavailable, message: why, metadata: [codeKey: "unavailable"])
     case .refused(let refusal):
@@ -49,6 +57,9 @@ extension RPCError {
     case "conflict": return OperatorError.conflict(message)
     case "invalid": return OperatorError.invalid(message)
     case "unknown": return OperatorError.unknown(message)
+    case "overloaded":
+      let pause = metadata[stringValues: retryKey].first { _ in true }.flatMap { Int64($0) }
+      return OperatorError.overloaded(message, retryAfter: .milliseconds(pause ?? 1000))
     case "unavailable": return OperatorError.refused(.unavailable(message))
     default: break
     }

@@ -23,6 +23,8 @@ package enum CoordinatorMessage: Hashable, Sendable {
   case refuse(LaunchKey, String)
   /// Until `lasting` is over the host's conditions are taken to be these; no overrides at all ends it now.
   indirect case simulate(ConditionOverrides, lasting: Duration)
+  /// How far the store is that the answers until now are in; presented in the next hello.
+  case receipt(Receipt)
   /// The ending is durable; the worker forgets the launch.
   case endingCommitted(LaunchKey)
 }

@@ -30,11 +30,14 @@ package struct Hello: Hashable, Sendable {
   package var conditions: Conditions
   /// Launches that run here, with the GPUs they hold; empty in the first hello of an incarnation.
   package var running: [RunningLaunch]
+  /// The last one that any coordinator sent; nil if none did.
+  package var receipt: Receipt?
 
   package init(
     host: HostName, incarnation: Incarnation, version: String, capabilities: Capabilities, conditions: Conditions,
-    running: [RunningLaunch] = []
+    running: [RunningLaunch] = [], receipt: Receipt? = nil
   ) {
+    self.receipt = receipt
     self.host = host
     self.incarnation = incarnation
     self.version = version

@@ -1,7 +1,8 @@
 /// What `baton show` lists of a request beside its launches, by name. The page `Documentation/reasons.md` is made of
 /// these; a test finds names that the store or the coordinator notes and this list lacks.
 package enum RequestEventName: String, Hashable, Sendable, CaseIterable {
-  case replaced, poked, pokedAtOnce, retried, skippedBatch, suspect, ignoredExpiry, simulatedLaunch
+  case replaced, poked, pokedAtOnce, retried, skippedBatch, suspect, ignoredExpiry, simulatedLaunch,
+    storeWentBackwards
 
   /// What happened, in a sentence or two of Markdown.
   package var meaning: String {
@@ -13,6 +14,9 @@ package enum RequestEventName: String, Hashable, Sendable, CaseIterable {
     case .skippedBatch: "An operator passed over the batch that failed: `baton retry --skip-batch`."
     case .suspect: "A launch has made no progress for its `stallAfter`. At twice that it expires, `stalled`."
     case .ignoredExpiry: "A launch did not end by its deadline after it was asked to stop, and was ended."
+    case .storeWentBackwards:
+      "A worker came back that had been told more than the store has: an older backup was put in its place. The launch "
+        + "was stopped, and batches that it had committed since will run again. The fleet was paused."
     case .simulatedLaunch: "`baton simulate launch` started a launch, whatever the times and conditions."
     }
   }
@@ -25,6 +29,7 @@ package enum RequestEventName: String, Hashable, Sendable, CaseIterable {
     case .skippedBatch: "the number of the batch"
     case .suspect: "for how long, and where"
     case .ignoredExpiry, .simulatedLaunch: "the host"
+    case .storeWentBackwards: "the host, and how much it had been told"
     }
   }
 }

@@ -185,6 +185,34 @@ package nonisolated struct Baton_V1_CoordinatorFrame: Sendable {
 
   package var messages: [Baton_V1_CoordinatorMessage] = []
 
+  /// How far the store is that the answers in this frame are in. An older worker does not read it.
+  package var receipt: Baton_V1_Receipt {
+    get {_receipt ?? Baton_V1_Receipt()}
+    set {_receipt = newValue}
+  }
+  /// Returns true if `receipt` has been explicitly set.
+  package var hasReceipt: Bool {self._receipt != nil}
+  /// Clears the value of `receipt`. Subsequent reads from it will return its default value.
+  package mutating func clearReceipt() {self._receipt = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _receipt: Baton_V1_Receipt? = nil
+}
+
+/// How far a store is: everything up to `sequence` is durable. A store that says less later went backwards.
+package nonisolated struct Baton_V1_Receipt: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The store's incarnation.
+  package var store: String = String()
+
+  package var sequence: Int64 = 0
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -452,12 +480,23 @@ package nonisolated struct Baton_V1_Hello: Sendable {
 
   package var running: [Baton_V1_RunningLaunch] = []
 
+  /// The last one that this worker got, from whichever coordinator.
+  package var receipt: Baton_V1_Receipt {
+    get {_receipt ?? Baton_V1_Receipt()}
+    set {_receipt = newValue}
+  }
+  /// Returns true if `receipt` has been explicitly set.
+  package var hasReceipt: Bool {self._receipt != nil}
+  /// Clears the value of `receipt`. Subsequent reads from it will return its default value.
+  package mutating func clearReceipt() {self._receipt = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _capabilities: Baton_V1_Capabilities? = nil
   fileprivate var _conditions: Baton_V1_Conditions? = nil
+  fileprivate var _receipt: Baton_V1_Receipt? = nil
 }
 
 package nonisolated struct Baton_V1_Capabilities: Sendable {
@@ -2836,7 +2875,7 @@ nonisolated extension Baton_V1_WorkerMessage: SwiftProtobuf.Message, SwiftProtob
 
 nonisolated extension Baton_V1_CoordinatorFrame: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".CoordinatorFrame"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}messages\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}messages\0\u{1}receipt\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2845,20 +2884,64 @@ nonisolated extension Baton_V1_CoordinatorFrame: SwiftProtobuf.Message, SwiftPro
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeRepeatedMessageField(value: &self.messages) }()
+      case 2: try { try decoder.decodeSingularMessageField(value: &self._receipt) }()
       default: break
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if !self.messages.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.messages, fieldNumber: 1)
     }
+    try { if let v = self._receipt {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Baton_V1_CoordinatorFrame, rhs: Baton_V1_CoordinatorFrame) -> Bool {
     if lhs.messages != rhs.messages {return false}
+    if lhs._receipt != rhs._receipt {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_Receipt: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".Receipt"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}store\0\u{1}sequence\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.store) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.sequence) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.store.isEmpty {
+      try visitor.visitSingularStringField(value: self.store, fieldNumber: 1)
+    }
+    if self.sequence != 0 {
+      try visitor.visitSingularInt64Field(value: self.sequence, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_Receipt, rhs: Baton_V1_Receipt) -> Bool {
+    if lhs.store != rhs.store {return false}
+    if lhs.sequence != rhs.sequence {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3208,7 +3291,7 @@ nonisolated extension Baton_V1_SimulatedConditions: SwiftProtobuf.Message, Swift
 
 nonisolated extension Baton_V1_Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Hello"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0\u{1}incarnation\0\u{1}version\0\u{1}capabilities\0\u{1}conditions\0\u{1}running\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0\u{1}incarnation\0\u{1}version\0\u{1}capabilities\0\u{1}conditions\0\u{1}running\0\u{1}receipt\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3222,6 +3305,7 @@ nonisolated extension Baton_V1_Hello: SwiftProtobuf.Message, SwiftProtobuf._Mess
       case 4: try { try decoder.decodeSingularMessageField(value: &self._capabilities) }()
       case 5: try { try decoder.decodeSingularMessageField(value: &self._conditions) }()
       case 6: try { try decoder.decodeRepeatedMessageField(value: &self.running) }()
+      case 7: try { try decoder.decodeSingularMessageField(value: &self._receipt) }()
       default: break
       }
     }
@@ -3250,6 +3334,9 @@ nonisolated extension Baton_V1_Hello: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if !self.running.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.running, fieldNumber: 6)
     }
+    try { if let v = self._receipt {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -3260,6 +3347,7 @@ nonisolated extension Baton_V1_Hello: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if lhs._capabilities != rhs._capabilities {return false}
     if lhs._conditions != rhs._conditions {return false}
     if lhs.running != rhs.running {return false}
+    if lhs._receipt != rhs._receipt {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

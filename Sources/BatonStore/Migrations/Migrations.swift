@@ -12,6 +12,7 @@ enum Migrations {
     migrator.registerMigration("1 initial schema") { try InitialSchema.create($0, incarnation: incarnation) }
     migrator.registerMigration("2 contract") { try ContractSchema.extend($0) }
     migrator.registerMigration("3 traces") { try TraceSchema.extend($0) }
+    migrator.registerMigration("4 guarantees") { try GuaranteeSchema.extend($0) }
     return migrator
   }
 

@@ -8,7 +8,8 @@ enum Attempt {
   case disturbed(Int)
   /// Nothing was written: the disk is full, or the one operation threw.
   case refused(StoreError)
-  /// The disk failed: whether the group is there is unknown, and nothing may be written until it is opened again.
+  /// Nothing may be written until the store is opened again: the disk failed, and whether the group is there is unknown,
+  /// or another process has the store, and the group is not there.
   case failed(StoreError)
 }
 
@@ -53,10 +54,14 @@ extension Verbs {
     var isCommitting = false
     do {
       try prepare(.begin).run()
+      try demandTenure()
+      let changes = sqlite3_total_changes(db.sqliteConnection)
       try body(self)
       try flush()
+      try countCommit(since: changes)
       isCommitting = true
       try prepare(.commit).run()
+      noteCommit()
       return .committed
     } catch {
       rollBack()
@@ -66,6 +71,7 @@ extension Verbs {
 
   /// Nil for an error that is the operation's own.
   private func fate(of error: any Error, isCommitting: Bool) -> Attempt? {
+    if let error = error as? StoreError, error.code == .superseded { return .failed(error) }
     guard let error = error as? DatabaseError else { return nil }
     switch error.resultCode {
     case .SQLITE_FULL: return .refused(StoreError(error))

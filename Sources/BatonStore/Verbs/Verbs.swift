@@ -12,6 +12,8 @@ package final class Verbs {
   let cache: DefinitionCache
   /// Spans are to be sent, and wait for that in `unsent_span`.
   let queuesSpans: Bool
+  /// Of the writer; nil for a reader.
+  var tenure: Tenure?
   private var prepared: [ObjectIdentifier: Prepared] = [:]
   /// What the writer knows of the rows of `pattern` and `host`, and of the next request's id; `flush()` writes it back.
   var patterns: [Int64: PatternRow] = [:]
@@ -64,6 +66,7 @@ package final class Verbs {
     pendingTotal = nil
     nextRequest = nil
     nextRequestChanged = false
+    tenure?.renewed = nil
     cache.removeAll()
   }
 

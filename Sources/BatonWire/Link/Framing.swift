@@ -13,8 +13,16 @@ package enum Framing {
 
   package static func frames(_ messages: [CoordinatorMessage]) throws -> [Baton_V1_CoordinatorFrame] {
     try chunks(messages, bytes: \.approximateBytes).map { chunk in
-      try .with { $0.messages = try chunk.map { try $0.proto() } }
+      try .with { frame in
+        frame.messages = try chunk.compactMap { try $0.proto() }
+        for case .receipt(let receipt) in chunk { frame.receipt = receipt.proto }
+      }
     }
+  }
+
+  /// What a frame says. Its receipt comes first: whatever the messages answer is durable by then.
+  package static func messages(_ frame: Baton_V1_CoordinatorFrame) throws -> [CoordinatorMessage] {
+    (frame.hasReceipt ? [.receipt(Receipt(frame.receipt))] : []) + (try frame.messages.map(CoordinatorMessage.init))
   }
 
   private static func chunks<Message>(_ messages: [Message], bytes: (Message) -> Int) -> [ArraySlice<Message>] {
@@ -53,8 +61,7 @@ extension CoordinatorMessage {
     case .items(let page): page.approximateBytes
     case .definition: 64 << 10
     case .welcome, .refused, .heartbeatAnswered, .itemsCommitted, .committed, .expire, .withdraw, .refuse,
-      .endingCommitted,
-      .simulate:
+      .endingCommitted, .receipt, .simulate:
       64
     }
   }

@@ -9,7 +9,9 @@ import SwiftProtobuf
 #endif
 
 extension CoordinatorMessage {
-  package func proto() throws -> Baton_V1_CoordinatorMessage {
+  /// What stands among the messages of a frame; nil for a receipt, which stands beside them, because an older worker
+  /// takes no message of a kind that it does not know.
+  func proto() throws -> Baton_V1_CoordinatorMessage? {
     var proto = Baton_V1_CoordinatorMessage()
     switch self {
     case .welcome(let term): proto.welcome = term.nanoseconds
@@ -41,6 +43,7 @@ extension CoordinatorMessage {
     case .withdraw(let launch, let text): proto.withdraw = text.proto(about: launch)
     case .refuse(let launch, let text): proto.refuse = text.proto(about: launch)
     case .endingCommitted(let launch): proto.endingCommitted = launch.proto
+    case .receipt: return nil
     case .simulate(let overrides, let lasting): proto.simulate = overrides.proto(lasting: lasting)
     }
     return proto

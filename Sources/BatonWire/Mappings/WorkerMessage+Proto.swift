@@ -69,6 +69,7 @@ extension Hello {
           $0.gpus = running.gpus.map(Int32.init)
         }
       }
+      if let receipt { $0.receipt = receipt.proto }
     }
   }
 
@@ -79,7 +80,8 @@ extension Hello {
     self.init(
       host: HostName(proto.host), incarnation: Incarnation(proto.incarnation), version: proto.version,
       capabilities: try Capabilities(proto.capabilities), conditions: Conditions(proto.conditions),
-      running: proto.running.map { RunningLaunch(launch: LaunchKey($0.launch), gpus: $0.gpus.map(Int.init)) })
+      running: proto.running.map { RunningLaunch(launch: LaunchKey($0.launch), gpus: $0.gpus.map(Int.init)) },
+      receipt: proto.hasReceipt ? Receipt(proto.receipt) : nil)
   }
 }
 

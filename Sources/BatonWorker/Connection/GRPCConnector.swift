@@ -56,7 +56,7 @@ package struct GRPCConnector: Connector {
       }
     } onResponse: { response in
       for try await frame in response.messages {
-        connection.down.send(contentsOf: try frame.messages.map(CoordinatorMessage.init))
+        connection.down.send(contentsOf: try Framing.messages(frame))
       }
       connection.close()
     }

@@ -12,7 +12,7 @@ extension WorkerCore {
     let hello = Hello(
       host: host, incarnation: incarnation, version: version, capabilities: capabilities,
       conditions: conditions.aged(by: now - conditionsReadAt),
-      running: (running + ended).sorted { $0.launch < $1.launch })
+      running: (running + ended).sorted { $0.launch < $1.launch }, receipt: receipt)
     return [.send(.hello(hello))]
   }
 
@@ -31,6 +31,7 @@ extension WorkerCore {
     case .expire(let launch, let reason): return expire(launch, reason, at: now)
     case .withdraw(let launch, let text): return withdrawn(launch, text, at: now)
     case .refuse(let launch, let text): return answer(launch, .refused(launch, text, isSuperseded: false))
+    case .receipt(let receipt): return keep(receipt)
     case .simulate(let overrides, let lasting): return simulate(overrides, until: now + lasting, at: now)
     case .endingCommitted(let launch):
       guard launches[launch]?.hasEnded == true else { return [] }
@@ -77,6 +78,11 @@ extension WorkerCore {
     return []
   }
 
+  private mutating func keep(_ news: Receipt) -> [Effect] {
+    if receipt?.join(news) == nil { receipt = news }
+    return []
+  }
+
   private mutating func learn(_ id: DefinitionID, _ definition: Definition) -> [Effect] {
     definitions[id] = definition
     return []
@@ -84,8 +90,10 @@ extension WorkerCore {
 
   private mutating func assigned(_ assignment: Assignment, at now: Instant) -> [Effect] {
     let launch = assignment.launch
-    if launches[launch] != nil { return [] }
-    if seen.contains(launch) { return [.send(.ended(Ending(launch: launch, outcome: .lost)))] }
+    // One that was withdrawn and is assigned again is another launch of the same number, by a store that went backwards.
+    let isOther = launches[launch]?.isSuperseded == true
+    if launches[launch] != nil, !isOther { return [] }
+    if isOther || seen.contains(launch) { return [.send(.ended(Ending(launch: launch, outcome: .lost)))] }
     guard let definition = definitions[assignment.definition] else {
       return [.reconnect("launch \(launch) came before its definition")]
     }

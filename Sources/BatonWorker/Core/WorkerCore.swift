@@ -45,6 +45,8 @@ package struct WorkerCore: Sendable {
   var openHello: Instant?
   /// Over all connections: an answer to an old heartbeat is never taken for one to a later.
   var lastHeartbeat = 0
+  /// The last that any coordinator sent: the store must not have less when this worker comes back.
+  var receipt: Receipt?
   /// The highest launch number seen of each request: one that comes again is not run again.
   var seen = SeenLaunches()
 

@@ -99,7 +99,8 @@ extension Draw {
         Hello(
           host: HostName("h" + text().prefix(200)), incarnation: Incarnation("i" + text()), version: text(),
           capabilities: capabilities(), conditions: conditions(),
-          running: some { draw in RunningLaunch(launch: draw.launch(), gpus: draw.some { $0.number(0...99) }) }))
+          running: some { draw in RunningLaunch(launch: draw.launch(), gpus: draw.some { $0.number(0...99) }) },
+          receipt: maybe { $0.receipt() }))
     case 1: .heartbeat(number: Int(wide()))
     case 2: .conditions(conditions())
     case 3: .items(page())
@@ -125,7 +126,7 @@ extension Draw {
     }
   }
 
-  static let coordinatorKinds = 0...12
+  static let coordinatorKinds = 0...13
 
   mutating func coordinatorMessage(_ kind: Int) -> CoordinatorMessage {
     switch kind {
@@ -140,10 +141,13 @@ extension Draw {
     case 8: .expire(launch(), reason())
     case 9: .withdraw(launch(), text())
     case 10: .refuse(launch(), text())
+    case 12: .receipt(receipt())
     case 11: .simulate(overrides(), lasting: seconds())
     default: .endingCommitted(launch())
     }
   }
+
+  mutating func receipt() -> Receipt { Receipt(store: text(), sequence: wide()) }
 
   private mutating func overrides() -> ConditionOverrides {
     ConditionOverrides(

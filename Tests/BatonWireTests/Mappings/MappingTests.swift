@@ -28,8 +28,8 @@ import Testing
     for seed in 0..<UInt64(Self.draws) {
       var draw = Draw(seed: seed)
       let message = draw.coordinatorMessage(kind)
-      let bytes: [UInt8] = try message.proto().serializedBytes()
-      #expect(try CoordinatorMessage(Baton_V1_CoordinatorMessage(serializedBytes: bytes)) == message, "seed \(seed)")
+      let bytes: [UInt8] = try #require(try Framing.frames([message]).first).serializedBytes()
+      #expect(try Framing.messages(Baton_V1_CoordinatorFrame(serializedBytes: bytes)) == [message], "seed \(seed)")
     }
   }
 
@@ -61,6 +61,13 @@ import Testing
     #expect(try Framing.frames([CoordinatorMessage]()).isEmpty)
   }
 
+  @Test func `a receipt stands beside the messages of its frame, where an older worker does not look`() throws {
+    let sent = [CoordinatorMessage.heartbeatAnswered(number: 1), .receipt(Receipt(store: "s", sequence: 7))]
+    let frames = try Framing.frames(sent)
+    #expect(try frames.flatMap(\.messages).map(CoordinatorMessage.init) == [sent[0]])
+    #expect(try frames.flatMap(Framing.messages) == [sent[1], sent[0]])
+  }
+
   @Test(arguments: [
     Baton_V1_WorkerMessage(), .with { $0.hello = Baton_V1_Hello() },
     .with { $0.hello = .with { $0.host = "h" } },
@@ -87,7 +94,7 @@ import Testing
 
   @Test func `a coordinator's message that makes no sense is an error`() throws {
     var draw = Draw(seed: 3)
-    let good = try CoordinatorMessage.launch(draw.assignment()).proto()
+    let good = try #require(try Framing.frames([CoordinatorMessage.launch(draw.assignment())]).first?.messages.first)
     let broken: [(inout Baton_V1_Assignment) -> Void] = [
       { $0.traceparent = "00-0-0-0" }, { $0.priority = 3 }, { $0.identifier = "a b" }, { $0.pendingExpiry = "soon" },
     ]

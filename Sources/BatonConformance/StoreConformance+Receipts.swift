@@ -1,0 +1,49 @@
+import BatonModel
+import BatonStore
+
+extension StoreConformance {
+  /// How far a store says that it is (promise P12).
+  static let receipts: [Case] = [
+    Case("the receipt after an answer covers it, and rises with every change") { s in
+      var last = s.store.receipt
+      let definition = try await s.define("com.*").id
+      for index in 0..<3 {
+        try await s.submit("com.\(index)", to: definition)
+        let receipt = s.store.receipt
+        try expect(receipt.store, last.store, "the store's name")
+        try expect(receipt.sequence > last.sequence, "the receipt did not rise")
+        try expect(try await s.store.standing(of: receipt), .covered, "the last receipt")
+        last = receipt
+      }
+      try expect(try await s.store.fleet().storeIncarnation, last.store, "whose receipt it is")
+    },
+    Case("what changes nothing is not counted") { s in
+      let before = s.store.receipt
+      _ = try await s.store.promote(at: s.now, limit: 9)
+      try expect(s.store.receipt, before, "the receipt")
+    },
+    Case("a receipt that says more than the store has is noticed; one of another store is foreign") { s in
+      try await s.define("job")
+      let receipt = s.store.receipt
+      let ahead = Receipt(store: receipt.store, sequence: receipt.sequence + 1)
+      try expect(try await s.store.standing(of: ahead), .ahead(of: receipt), "one commit more")
+      try expect(try await s.store.standing(of: Receipt(store: "other", sequence: 0)), .foreign, "another store")
+    },
+    Case("a store that went backwards has another name, pauses, and still covers what it covered") { s in
+      try await s.define("job")
+      let receipt = s.store.receipt
+      try await s.store.renewIncarnation(of: receipt.store, as: "renewed")
+      let fleet = try await s.store.fleet()
+      try expect(fleet.storeIncarnation == receipt.store, false, "the name stayed")
+      try expect(s.store.receipt.store, fleet.storeIncarnation, "whose receipt it is")
+      try expect(s.store.receipt.sequence > receipt.sequence, "the receipt did not rise")
+      try expect(fleet.isPaused, true, "isPaused")
+      try expect(try await s.store.standing(of: receipt), .covered, "a receipt of before")
+      let ahead = Receipt(store: receipt.store, sequence: receipt.sequence + 1)
+      try expect(try await s.store.standing(of: ahead), .ahead(of: receipt), "what it lacks")
+      try await s.store.renewIncarnation(of: receipt.store, as: "again")
+      try expect(try await s.store.fleet().storeIncarnation, fleet.storeIncarnation, "the name after a second word")
+      try await s.store.demandTenure()
+    },
+  ]
+}

@@ -1,0 +1,75 @@
+import BatonModel
+import BatonStore
+import BatonTelemetry
+import BatonWire
+import Logging
+import Synchronization
+
+/// A worker that comes back says how far the store was when it was answered last. A store that has less went backwards:
+/// batches that were committed would run again, and launch numbers would come twice (promise P12).
+extension Coordinator {
+  /// Looks at a worker's receipt before its hello is taken. Launches of another history are withdrawn before the worker
+  /// may repeat anything that they said, and what the store believes to run there ends as lost.
+  func reconcile(_ hello: Hello, _ connection: Connection) async throws {
+    guard let receipt = hello.receipt else { return }
+    switch try await store.standing(of: receipt) {
+    case .covered: return
+    case .ahead(let known):
+      let why = "\(hello.host) had been told of commit \(receipt.sequence), and the store had \(known.sequence)"
+      try await renew(receipt.store, because: why)
+      try await disown(hello, connection, because: why, launches: hello.running.map(\.launch))
+    case .foreign:
+      logger.warning("a worker comes from another store", metadata: [Names.LogKey.host: "\(hello.host)"])
+      try await disown(hello, connection, because: "\(hello.host) came from another store", launches: [])
+    }
+  }
+
+  /// The first worker that brings proof pauses the fleet: nothing runs again before a person has looked.
+  private func renew(_ incarnation: String, because why: String) async throws {
+    let before = store.receipt.store
+    let name = [UInt8].random(count: 16).hexadecimal
+    try await persistently { try await self.store.renewIncarnation(of: incarnation, as: name) }
+    guard store.receipt.store != before else { return }
+    decide { $0.dispatcher.setPaused(true) }
+    logger.error(
+      """
+      the store went backwards: \(why). Was an older backup put in its place? The fleet is paused, because work that is \
+      missing in the store would run again: put the right database back, or let it go on with 'baton resume'.
+      """)
+  }
+
+  private func disown(
+    _ hello: Hello, _ connection: Connection, because why: String, launches: [LaunchKey]
+  ) async throws {
+    let text = "the store went backwards, or it is another one: \(why)"
+    connection.down.send(contentsOf: hello.running.map { .withdraw($0.launch, text) })
+    let open = try await store.assignments(on: hello.host).map(\.launch)
+    for request in Set((open + launches).map(\.request)).sorted() {
+      try await note("storeWentBackwards", detail: why, of: request)
+    }
+    guard let holder = holder(of: hello) else { return }
+    decide { state in
+      state.dispatcher.processDied(hello.host, holder, isBlameless: true).filter { !$0.endsLease }
+    }
+    try await perform(endOf: holder, on: hello.host, countsAsLoss: false)
+  }
+
+  private func note(_ event: String, detail: String, of request: RequestID) async throws {
+    try await persistently { try await self.store.note(event, detail: detail, of: request, at: self.now().moment) }
+    watchers.changed(request)
+  }
+
+  /// Whose lease the hello puts an end to; nil if nobody holds it, or another process that is alive.
+  private func holder(of hello: Hello) -> Incarnation? {
+    state.withLock { state in
+      guard let host = state.dispatcher.hosts[hello.host], let holder = host.incarnation,
+        holder == hello.incarnation || !host.isConnected
+      else { return nil }
+      return holder
+    }
+  }
+}
+
+extension Dispatcher.Effect {
+  fileprivate var endsLease: Bool { if case .endLease = self { true } else { false } }
+}

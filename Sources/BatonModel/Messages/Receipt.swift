@@ -1,0 +1,17 @@
+/// How far a store is: whatever was answered before it said this is durable in it. The number rises with every commit that
+/// changes something, so a store that says less than a worker has heard went backwards (promise P12).
+package struct Receipt: Hashable, Sendable {
+  /// The store's incarnation: numbers of two incarnations say nothing of each other.
+  package var store: String
+  package var sequence: Int64
+
+  package init(store: String, sequence: Int64) {
+    self.store = store
+    self.sequence = sequence
+  }
+
+  /// Takes the later one; of two stores the one that was heard last.
+  package mutating func join(_ other: Receipt) {
+    if other.store != store || other.sequence > sequence { self = other }
+  }
+}

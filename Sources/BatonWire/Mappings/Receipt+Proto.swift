@@ -1,0 +1,14 @@
+import BatonModel
+import BatonProtobuf
+import SwiftProtobuf
+
+extension Receipt {
+  var proto: Baton_V1_Receipt {
+    .with {
+      $0.store = store
+      $0.sequence = sequence
+    }
+  }
+
+  init(_ proto: Baton_V1_Receipt) { self.init(store: proto.store, sequence: proto.sequence) }
+}

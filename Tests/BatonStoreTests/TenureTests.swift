@@ -1,0 +1,159 @@
+import BatonModel
+import Foundation
+import GRDB
+import Testing
+
+@testable import BatonStore
+
+/// Two coordinators never both act on one store (promise P11).
+@Suite struct TenureTests {
+  private let files = FileManager.default
+
+  /// A store that a first coordinator has open, and that `second` tries to open in its own way: it must be refused, and
+  /// the first goes on.
+  private func expectRefused(
+    _ code: StoreError.Code, _ second: (_ folder: String, _ store: String) throws -> String
+  ) async throws {
+    try await TemporaryFolder.with { folder in
+      let store = try SQLiteStore.open(folder: folder + "/store")
+      let definition = try await store.prepare()
+      let other = try second(folder, folder + "/store")
+      #expect(await refusal { _ = try SQLiteStore.open(folder: other) }?.code == code)
+      #expect(try await store.submit("com.a", to: definition).number == 1)
+      try await store.demandTenure()
+      try await store.close()
+    }
+  }
+
+  @Test func aSecondOneByTheSamePathIsRefused() async throws {
+    try await expectRefused(.locked) { $1 }
+    try await expectRefused(.locked) { folder, store in "\(folder)//./store/" }
+  }
+
+  @Test func aSecondOneByARelativePathIsRefused() async throws {
+    try await expectRefused(.locked) { _, store in
+      let up = files.currentDirectoryPath.split(separator: "/").map { _ in "../" }.joined()
+      return up + store.dropFirst()
+    }
+  }
+
+  @Test func aSecondOneThroughASymbolicLinkIsRefused() async throws {
+    try await expectRefused(.locked) { folder, store in
+      try files.createSymbolicLink(atPath: folder + "/link", withDestinationPath: store)
+      return folder + "/link"
+    }
+    // Of the database alone: its folder has a lock file of its own.
+    try await expectRefused(.locked) { folder, store in
+      try files.createDirectory(atPath: folder + "/other", withIntermediateDirectories: true)
+      try files.createSymbolicLink(atPath: folder + "/other/baton.sqlite", withDestinationPath: store + "/baton.sqlite")
+      return folder + "/other"
+    }
+  }
+
+  @Test func aSecondOneThroughAHardLinkIsRefused() async throws {
+    try await expectRefused(.refused) { folder, store in
+      try files.createDirectory(atPath: folder + "/other", withIntermediateDirectories: true)
+      try files.linkItem(atPath: store + "/baton.sqlite", toPath: folder + "/other/baton.sqlite")
+      return folder + "/other"
+    }
+  }
+
+  /// Mounting wants root.
+  @Test(.enabled(if: geteuid() == 0 && FileManager.default.isExecutableFile(atPath: "/bin/mount")))
+  func aSecondOneThroughABindMountIsRefused() async throws {
+    try await TemporaryFolder.with { folder in
+      let store = try SQLiteStore.open(folder: folder + "/store")
+      try files.createDirectory(atPath: folder + "/mounted", withIntermediateDirectories: true)
+      try #require(try run("/bin/mount", "--bind", folder + "/store", folder + "/mounted") == 0)
+      let error = await refusal { _ = try SQLiteStore.open(folder: folder + "/mounted") }
+      #expect(try run("/bin/umount", folder + "/mounted") == 0)
+      #expect(error?.code == .locked)
+      try await store.close()
+    }
+  }
+
+  private func run(_ path: String, _ arguments: String...) throws -> Int32 {
+    let child = Process()
+    child.executableURL = URL(filePath: path)
+    child.arguments = arguments
+    try child.run()
+    child.waitUntilExit()
+    return child.terminationStatus
+  }
+
+  /// Where a lock cannot help: the file was deleted, or replaced, or the second one does not see it.
+  @Test(arguments: [true, false])
+  func oneThatAnotherHasReplacedCommitsNothingMore(keepsFile: Bool) async throws {
+    try await TemporaryFolder.with { folder in
+      let first = try SQLiteStore.open(folder: folder)
+      let definition = try await first.prepare()
+      let lock = folder + "/" + StoreFolder.lockName
+      // With its name given back the first finds everything where it was, and only the epoch tells.
+      try files.moveItem(atPath: lock, toPath: lock + ".taken")
+      let second = try SQLiteStore.open(folder: folder)
+      if keepsFile { try replace(lock, by: lock + ".taken") }
+      let error = await refusal { try await first.submit("com.a", to: definition) }
+      #expect(error?.code == .superseded)
+      #expect(error?.message.contains(keepsFile ? "Another coordinator" : "removed or replaced") == true)
+      #expect(await refusal { try await first.setPaused(true) }?.code == .superseded)
+      #expect(await refusal { try await first.demandTenure() }?.code == .superseded)
+      var failures = first.failures.makeAsyncIterator()
+      #expect(await failures.next()?.code == .superseded)
+      #expect(try await second.fleet().isPaused == false)
+      #expect(try await second.counts() == [])
+      if !keepsFile { #expect(try await second.submit("com.a", to: definition).number == 1) }
+      try await first.close()
+      try await second.close()
+    }
+  }
+
+  private func replace(_ path: String, by other: String) throws {
+    try files.removeItem(atPath: path)
+    try files.moveItem(atPath: other, toPath: path)
+  }
+
+  /// What was in a group with it is rolled back, and nobody is told that it was done.
+  @Test func everyWriteOfAGroupThatComesTooLateIsRefused() async throws {
+    try await TemporaryFolder.with { folder in
+      let store = try SQLiteStore.open(folder: folder)
+      let definition = try await store.prepare()
+      try await DatabaseQueue(path: folder + "/" + StoreFolder.databaseName).write { db in
+        try db.execute(sql: "UPDATE store SET epoch = epoch + 1")
+      }
+      await withTaskGroup(of: StoreError.Code?.self) { group in
+        for index in 0..<20 {
+          group.addTask { await refusal { try await store.submit("com.\(index)", to: definition) }?.code }
+        }
+        for await code in group { #expect(code == .superseded) }
+      }
+      #expect(try await store.counts() == [])
+      try await store.close()
+    }
+  }
+
+  @Test(arguments: [StoreFolder.lockName, StoreFolder.databaseName])
+  func aFileThatWasTakenAwayEndsTheStore(name: String) async throws {
+    try await TemporaryFolder.with { folder in
+      let store = try SQLiteStore.open(folder: folder)
+      _ = try await store.prepare()
+      try files.moveItem(atPath: folder + "/" + name, toPath: folder + "/away")
+      #expect(await refusal { try await store.demandTenure() }?.message.contains(name) == true)
+      let error = await refusal { try await store.setPaused(true) }
+      #expect(error?.code == .superseded)
+      #expect(error?.message.contains(name) == true)
+      try await store.close()
+    }
+  }
+
+  @Test func everyStartRaisesTheEpoch() async throws {
+    try await TemporaryFolder.with { folder in
+      for epoch in 1...3 {
+        let store = try SQLiteStore.open(folder: folder)
+        let found = try await store.read { try Int.fetchOne($0.db, sql: "SELECT epoch FROM store") }
+        #expect(found == epoch)
+        try await store.demandTenure()
+        try await store.close()
+      }
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import BatonModel
+import Testing
+
+@testable import BatonWorker
+
+/// What a worker remembers of the store that answered it (promise P12).
+@Suite struct ReceiptTests {
+  private func receipt(of effects: [WorkerCore.Effect]) -> Receipt? {
+    guard case .send(.hello(let hello))? = effects.first else { return nil }
+    return hello.receipt
+  }
+
+  @Test func `the first hello has no receipt, and each later one has the last that came`() {
+    var bench = Bench()
+    #expect(receipt(of: bench.connects()) == nil)
+    #expect(bench.hears(.receipt(Receipt(store: "s", sequence: 5))) == [])
+    #expect(bench.hears(.receipt(Receipt(store: "s", sequence: 9))) == [])
+    #expect(receipt(of: bench.connects()) == Receipt(store: "s", sequence: 9))
+  }
+
+  @Test func `a receipt that comes late takes nothing back, and one of another store counts at once`() {
+    var bench = Bench()
+    for sequence in [9, 5] as [Int64] { _ = bench.hears(.receipt(Receipt(store: "s", sequence: sequence))) }
+    #expect(receipt(of: bench.connects()) == Receipt(store: "s", sequence: 9))
+    _ = bench.hears(.receipt(Receipt(store: "t", sequence: 2)))
+    #expect(receipt(of: bench.connects()) == Receipt(store: "t", sequence: 2))
+  }
+
+  @Test func `what is withdrawn before the welcome is not said again after it`() {
+    var bench = Bench.welcomed()
+    bench.starts()
+    _ = bench.core.checkpoint(key(1), Bench.checkpoint())
+    _ = bench.connects()
+    let refused = bench.hears(.withdraw(key(1), "the store went backwards"))
+    #expect(refused.contains(.refused(key(1), "the store went backwards", isSuperseded: true)))
+    #expect(
+      bench.hears(.welcome(leaseTerm: Bench.term)).allSatisfy { effect in
+        if case .send(.checkpoint) = effect { false } else { true }
+      })
+  }
+
+  /// A store that went backwards gives numbers out again.
+  @Test func `a launch that was withdrawn and comes again is lost, not taken for the one that still runs`() {
+    var bench = Bench.welcomed()
+    bench.starts()
+    _ = bench.hears(.withdraw(key(1), "the store went backwards"))
+    #expect(bench.hears(.launch(Bench.assignment(1))) == [.ended(key(1), .lost)])
+    #expect(bench.core.launches[key(1)]?.isSuperseded == true, "the old one is still being stopped")
+  }
+}
