@@ -1,6 +1,6 @@
 /// Random choices from a seed: the same seed and stream make the same choices. A stream per thing that chooses keeps the
 /// choices of one from changing when another goes, which shrinking needs.
-struct Draw: Sendable {
+struct Draw: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
   init(seed: UInt64, stream: UInt64 = 0) { state = Self.mixed(seed &+ Self.mixed(stream &+ Self.step)) }

@@ -16,7 +16,7 @@ final class SimulatedWorker {
   private(set) var conditions: Conditions
   /// A handler ignored its deadline: the process ends once the others have committed.
   private var isCondemned = false
-  private var attempts = 0
+  private var reconnection = Reconnection()
   private var connectedAt = Instant(nanoseconds: 0)
   /// Since when nothing keeps it from hearing what the coordinator says; nil while something does.
   private var healthySince: Instant?
@@ -46,7 +46,7 @@ final class SimulatedWorker {
     guard !isAlive else { return }
     life += 1
     isAlive = true
-    (isCondemned, attempts, onlyWaitsSince, link, started) = (false, 0, nil, nil, [])
+    (isCondemned, reconnection, onlyWaitsSince, link, started) = (false, Reconnection(), nil, nil, [])
     handlers = [:]
     core = WorkerCore(
       host: plan.name, incarnation: Incarnation("\(plan.name)-\(life)"), version: "1", capabilities: plan.capabilities,
@@ -203,11 +203,8 @@ final class SimulatedWorker {
   }
 
   private func connectAgain() {
-    attempts = now - connectedAt > .seconds(5) ? 1 : min(attempts + 1, 6)
-    let longest: Duration =
-      if case .held(_, let term, _) = core.lease { min(term / 10, .milliseconds(1600)) } else { .milliseconds(1600) }
-    let pause = min(Duration.milliseconds(50 << (attempts - 1)), longest)
-    world.after(pause * draw.number(50...100) / 100, for: owner) { [self] in connect() }
+    let pause = reconnection.next(afterConnectionOf: now - connectedAt, atMost: core.longestPause, using: &draw)
+    world.after(pause, for: owner) { [self] in connect() }
   }
 
   private func send(_ message: WorkerMessage, on link: Link, to session: Session? = nil) {

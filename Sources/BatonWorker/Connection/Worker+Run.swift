@@ -198,14 +198,6 @@ extension Worker {
   package static let overrunStatus: Int32 = 86
 }
 
-extension WorkerCore {
-  /// How long this worker may wait before it tries to connect again: a tenth of the lease it holds, so that a
-  /// coordinator that comes back within the lease finds it in time.
-  fileprivate var longestPause: Duration {
-    if case .held(_, let term, _) = lease { min(term / 10, Reconnection.longest) } else { Reconnection.longest }
-  }
-}
-
 extension WorkerLaunch {
   /// The coordinator still owes it an answer.
   fileprivate var isWaiting: Bool { unanswered != nil || hasEnded }

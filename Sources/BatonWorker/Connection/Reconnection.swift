@@ -30,3 +30,11 @@ package struct Reconnection: Hashable, Sendable {
   /// Beyond it nothing grows.
   private static let mostDoublings = 8
 }
+
+extension WorkerCore {
+  /// How long this worker may wait before it tries to connect again: a tenth of the lease it holds, so that a
+  /// coordinator that comes back within the lease finds it in time.
+  package var longestPause: Duration {
+    if case .held(_, let term, _) = lease { min(term / 10, Reconnection.longest) } else { Reconnection.longest }
+  }
+}
