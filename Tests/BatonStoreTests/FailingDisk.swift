@@ -64,7 +64,8 @@ enum FailingDisk {
       state.syncs[name, default: 0] += 1
       return state.broken.contains { name.hasPrefix($0) }
     }
-    return fails ? SQLITE_IOERR | (4 << 8) : methods(file)?.pointee.xSync(file, flags) ?? SQLITE_IOERR  // SQLITE_IOERR_FSYNC
+    // SQLITE_IOERR_FSYNC
+    return fails ? SQLITE_IOERR | (4 << 8) : methods(file)?.pointee.xSync(file, flags) ?? SQLITE_IOERR
   }
 
   private static func close(_ file: UnsafeMutablePointer<sqlite3_file>?) -> Int32 {
