@@ -18,7 +18,7 @@ package struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertibl
 
 extension CommandFailure {
   /// The one place that says which error ends a command with which status.
-  init(_ error: any Error) {
+  package init(_ error: any Error) {
     switch error {
     case let failure as CommandFailure: self = failure
     case let error as OperatorError: self.init(error)
@@ -47,7 +47,8 @@ extension CommandFailure {
     switch error.code {
     case .notFound: self.init(.notFound, error.message)
     case .refused: self.init(.refused, error.message)
-    case .locked, .superseded, .cannotWrite, .overloaded, .unknown: self.init(.unavailable, error.message)
+    case .superseded: self.init(.superseded, error.message)
+    case .locked, .cannotWrite, .overloaded, .unknown: self.init(.unavailable, error.message)
     case .newerVersion, .corrupt: self.init(.failed, error.message)
     }
   }

@@ -25,9 +25,12 @@ extension StoreConformance {
     Case("a receipt that says more than the store has is noticed; one of another store is foreign") { s in
       try await s.define("job")
       let receipt = s.store.receipt
-      let ahead = Receipt(store: receipt.store, sequence: receipt.sequence + 1)
+      let ahead = Receipt(store: receipt.store, tenure: receipt.tenure, sequence: receipt.sequence + 1)
       try expect(try await s.store.standing(of: ahead), .ahead(of: receipt), "one commit more")
-      try expect(try await s.store.standing(of: Receipt(store: "other", sequence: 0)), .foreign, "another store")
+      let lost = Receipt(store: receipt.store, tenure: receipt.tenure ^ 1, sequence: 0)
+      try expect(try await s.store.standing(of: lost), .ahead(of: receipt), "of a start that the store has not seen")
+      let other = Receipt(store: "other", tenure: receipt.tenure, sequence: 0)
+      try expect(try await s.store.standing(of: other), .foreign, "another store")
     },
     Case("a store that went backwards has another name, pauses, and still covers what it covered") { s in
       try await s.define("job")
@@ -39,8 +42,9 @@ extension StoreConformance {
       try expect(s.store.receipt.sequence > receipt.sequence, "the receipt did not rise")
       try expect(fleet.isPaused, true, "isPaused")
       try expect(try await s.store.standing(of: receipt), .covered, "a receipt of before")
-      let ahead = Receipt(store: receipt.store, sequence: receipt.sequence + 1)
-      try expect(try await s.store.standing(of: ahead), .ahead(of: receipt), "what it lacks")
+      let lost = Receipt(store: receipt.store, tenure: receipt.tenure ^ 1, sequence: 0)
+      let known = Receipt(store: receipt.store, tenure: receipt.tenure, sequence: s.store.receipt.sequence)
+      try expect(try await s.store.standing(of: lost), .ahead(of: known), "what it lacks")
       try await s.store.renewIncarnation(of: receipt.store, as: "again")
       try expect(try await s.store.fleet().storeIncarnation, fleet.storeIncarnation, "the name after a second word")
       try await s.store.demandTenure()

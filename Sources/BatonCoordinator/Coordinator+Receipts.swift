@@ -28,9 +28,11 @@ extension Coordinator {
   private func renew(_ incarnation: String, because why: String) async throws {
     let before = store.receipt.store
     let name = [UInt8].random(count: 16).hexadecimal
-    try await persistently { try await self.store.renewIncarnation(of: incarnation, as: name) }
+    try await words.inTurn {
+      try await self.persistently { try await self.store.renewIncarnation(of: incarnation, as: name) }
+      if self.store.receipt.store != before { self.decide { $0.dispatcher.setPaused(true) } }
+    }
     guard store.receipt.store != before else { return }
-    decide { $0.dispatcher.setPaused(true) }
     logger.error(
       """
       the store went backwards: \(why). Was an older backup put in its place? The fleet is paused, because work that is \

@@ -233,7 +233,8 @@ extension Coordinator {
     do {
       try await store.appendOutput(chunks)
     } catch let error as StoreError where error.code == .overloaded {
-      note(error, while: "storing output")
+      // Not noted as a failure: what is refused beside it is, and each message would say it once more.
+      logger.debug("output was dropped: \(error.message)")
     }
   }
 

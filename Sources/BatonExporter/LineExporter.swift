@@ -29,8 +29,7 @@ package struct LineExporter: OTLPSending {
   private let log: ExporterLog
   /// A reader of standard output that stops reading must not hold up a thread that others need.
   private let queue = DispatchQueue(label: "baton.telemetry.lines")
-  /// Whether a line is still being written, though nobody waits for it any more.
-  private let isStuck = Flag()
+  private let lines = Lines()
 
   /// - Parameter timeout: how long one line may take.
   package init(
@@ -66,16 +65,15 @@ package struct LineExporter: OTLPSending {
 
   /// Waits no longer than the timeout, or until the task is cancelled.
   private func outcome(of line: [UInt8]) async -> Outcome {
-    guard !isStuck.value.withLock({ $0 }) else { return .late }
+    guard let number = lines.begin() else { return .late }
     let (outcomes, outcome) = AsyncStream<Outcome>.makeStream()
-    isStuck.value.withLock { $0 = true }
-    queue.async { [place, isStuck] in
+    queue.async { [place, lines] in
       let error = Self.write(line, to: place)
-      isStuck.value.withLock { $0 = false }
+      lines.end(number)
       outcome.yield(error.map { .failed($0) } ?? .written)
       outcome.finish()
     }
-    return await withTaskGroup(of: Outcome.self) { group in
+    let first = await withTaskGroup(of: Outcome.self) { group in
       group.addTask { await outcomes.first { _ in true } ?? .late }
       group.addTask {
         try? await clock.sleep(timeout)
@@ -84,11 +82,39 @@ package struct LineExporter: OTLPSending {
       defer { group.cancelAll() }
       return await group.next() ?? .late
     }
+    if first == .late { lines.leave(number) }
+    return first
   }
 }
 
-private final class Flag: Sendable {
-  let value = Mutex(false)
+/// The lines that are being written, and those among them that nobody waits for any more: while there is one, whoever
+/// reads is gone or stands still, and no more are begun.
+private final class Lines: Sendable {
+  private struct State {
+    var last = 0
+    var open: Set<Int> = []
+    var left: Set<Int> = []
+  }
+
+  private let state = Mutex(State())
+
+  func begin() -> Int? {
+    state.withLock { state in
+      guard state.left.isEmpty else { return nil }
+      state.last += 1
+      state.open.insert(state.last)
+      return state.last
+    }
+  }
+
+  func end(_ number: Int) {
+    state.withLock { state in
+      state.open.remove(number)
+      state.left.remove(number)
+    }
+  }
+
+  func leave(_ number: Int) { state.withLock { if $0.open.contains(number) { $0.left.insert(number) } } }
 }
 
 // Its own threads' part. Failures are numbers of `errno`.

@@ -32,7 +32,9 @@ final class GroupCommitWriter: Sendable {
     self.onGroup = onGroup
     self.database = database
     connection = WriterConnection(limits: limits, cache: cache, queuesSpans: queuesSpans, folder: folder)
-    let tenure = try database.writeWithoutTransaction { [connection] in try connection.beginTenure(on: $0) }
+    let tenure = try database.writeWithoutTransaction { [connection] in
+      try connection.beginTenure(.random(in: 1 ... .max), on: $0)
+    }
     epoch = tenure.epoch
     committed = Mutex(tenure.receipt)
     limit = limits.waitingWrites

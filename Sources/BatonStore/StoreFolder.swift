@@ -93,9 +93,13 @@ final class StoreFolder: Sendable {
   }
 
   private static func makeFile(_ path: String) throws {
-    let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw cannotWrite(path, "the database cannot be opened for writing") }
-    close(file)
+    // One that is there is not opened: closing it would give free what SQLite has locked of it in this process.
+    let file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    if file >= 0 {
+      close(file)
+    } else if errno != EEXIST || access(path, W_OK) != 0 {
+      throw cannotWrite(path, "the database cannot be opened for writing")
+    }
   }
 
   /// The folder that the file is in, without any symbolic link on the way, the file's own included.

@@ -30,9 +30,10 @@ final class WriterConnection: @unchecked Sendable {
 
   /// Raises the store's epoch: every write from now on is refused to whoever had it before, and to this connection once
   /// another one does the same. Call it once, before the first write.
-  func beginTenure(on db: Database) throws -> Tenure {
+  /// - Parameter name: drawn, and never the same twice.
+  func beginTenure(_ name: Int64, on db: Database) throws -> Tenure {
     let verbs = verbs(of: db)
-    try verbs.transaction { try $0.beginTenure() }
+    try verbs.transaction { try $0.beginTenure(name) }
     guard let tenure = verbs.tenure else { preconditionFailure("a tenure was begun and is not there") }
     return tenure
   }

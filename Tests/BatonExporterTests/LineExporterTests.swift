@@ -38,6 +38,18 @@ import Testing
     #expect(lines.all == ["warning: Exporting traces to \(file.path) fails: No such file or directory"])
   }
 
+  @Test func `lines that come together are written one after the other`() async throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "baton-lines-\(UUID())")
+    defer { try? FileManager.default.removeItem(at: file) }
+    let exporter = LineExporter("traces", to: .file(file.path), logger: Logger(label: "test"))
+    await withTaskGroup(of: ExportVerdict.self) { group in
+      for _ in 0..<100 { group.addTask { await exporter.send(ExporterFixture.request()) } }
+      for await verdict in group { #expect(verdict == .delivered) }
+    }
+    let text = try String(contentsOf: file, encoding: .utf8)
+    #expect(text == String(repeating: ExporterFixture.request().json + "\n", count: 100))
+  }
+
   /// Opening a pipe that nobody reads waits, as writing to a full one does.
   @Test func `a reader that does not read holds nobody up longer than the timeout, nor after a cancellation`()
     async throws

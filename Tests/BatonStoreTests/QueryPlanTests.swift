@@ -20,7 +20,7 @@ import Testing
     .endedBefore, .oldestEnded, .deleteRequest, .setAnchor, .setNoData, .pokes, .insertPoke, .deleteSubmission,
     .hostUse, .setHostUse,
     .hostName, .evict, .allow, .oldestReadyNotEvicted, .noteReport, .notePace, .saveClock, .clock,
-    .requestExists, .readyBefore, .eligibleBefore, .datedBefore, .epoch, .setSequence, .receipts,
+    .requestExists, .readyBefore, .eligibleBefore, .datedBefore, .epoch, .setSequence, .names, .tenure,
   ]
 
   private func plan(_ query: Query) async throws -> [String] {

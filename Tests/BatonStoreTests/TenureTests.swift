@@ -107,6 +107,33 @@ import Testing
     }
   }
 
+  /// It counts on from where the copy stood, and soon says as much as was lost.
+  @Test func anOlderCopyIsNoticedHoweverMuchItHasDoneSince() async throws {
+    try await TemporaryFolder.with { folder in
+      let path = folder + "/" + StoreFolder.databaseName
+      let store = try SQLiteStore.open(folder: folder)
+      let definition = try await store.prepare()
+      let kept = store.receipt
+      try await DatabaseQueue(path: path).writeWithoutTransaction { db in
+        try db.execute(sql: "VACUUM INTO ?", arguments: [folder + "/copy"])
+      }
+      _ = try await store.submit("com.lost", to: definition)
+      let lost = store.receipt
+      try await store.close()
+
+      for suffix in ["", "-wal", "-shm"] { try? files.removeItem(atPath: path + suffix) }
+      try files.moveItem(atPath: folder + "/copy", toPath: path)
+      let copy = try SQLiteStore.open(folder: folder)
+      for name in ["com.a", "com.b", "com.c"] { _ = try await copy.submit(name, to: definition) }
+      #expect(copy.receipt.sequence > lost.sequence)
+      #expect(try await copy.standing(of: kept) == .covered)
+      #expect(try await copy.standing(of: lost) == .ahead(of: kept))
+      try await copy.renewIncarnation(of: lost.store, as: "renewed")
+      #expect(try await copy.standing(of: lost) == .ahead(of: kept), "of the next worker, too")
+      try await copy.close()
+    }
+  }
+
   private func replace(_ path: String, by other: String) throws {
     try files.removeItem(atPath: path)
     try files.moveItem(atPath: other, toPath: path)

@@ -47,7 +47,7 @@ extension EndToEnd {
       let other = try second(fleet, on: fleet.folder + "/coordinator", isDaemon: true)
       defer { other.stop() }
       #expect(await other.errorLine(containing: "listens on").isEmpty == false)
-      #expect(await first.finished().status == 75)
+      #expect(await first.finished().status == 78)
       #expect(other.process.isRunning)
     }
   }

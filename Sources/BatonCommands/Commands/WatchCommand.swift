@@ -48,7 +48,8 @@ struct WatchCommand: AsyncParsableCommand, Sendable {
       try await reconnection.run(client, display) { api in
         var watch = FleetWatch(display)
         while true {
-          try await watch.look(api)
+          // A list that is refused under overload is asked for again a moment later.
+          do { try await watch.look(api) } catch OperatorError.overloaded {}
           reconnection.noteAnswer()
           try await CommandEnvironment.current.sleep(FleetWatch.interval)
         }

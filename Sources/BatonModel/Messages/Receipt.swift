@@ -3,15 +3,19 @@
 package struct Receipt: Hashable, Sendable {
   /// The store's incarnation: numbers of two incarnations say nothing of each other.
   package var store: String
+  /// Which start of a coordinator it is of, by a number drawn for each: one that starts on an older copy counts on from
+  /// there, and soon has as many commits as were lost.
+  package var tenure: Int64
   package var sequence: Int64
 
-  package init(store: String, sequence: Int64) {
+  package init(store: String, tenure: Int64, sequence: Int64) {
     self.store = store
+    self.tenure = tenure
     self.sequence = sequence
   }
 
-  /// Takes the later one; of two stores the one that was heard last.
+  /// Takes the later one; of two stores or starts the one that was heard last.
   package mutating func join(_ other: Receipt) {
-    if other.store != store || other.sequence > sequence { self = other }
+    if other.store != store || other.tenure != tenure || other.sequence > sequence { self = other }
   }
 }

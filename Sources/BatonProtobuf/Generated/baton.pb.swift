@@ -213,6 +213,9 @@ package nonisolated struct Baton_V1_Receipt: Sendable {
 
   package var sequence: Int64 = 0
 
+  /// Drawn at each start of a coordinator.
+  package var tenure: Int64 = 0
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -2914,7 +2917,7 @@ nonisolated extension Baton_V1_CoordinatorFrame: SwiftProtobuf.Message, SwiftPro
 
 nonisolated extension Baton_V1_Receipt: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Receipt"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}store\0\u{1}sequence\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}store\0\u{1}sequence\0\u{1}tenure\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2924,6 +2927,7 @@ nonisolated extension Baton_V1_Receipt: SwiftProtobuf.Message, SwiftProtobuf._Me
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularStringField(value: &self.store) }()
       case 2: try { try decoder.decodeSingularInt64Field(value: &self.sequence) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.tenure) }()
       default: break
       }
     }
@@ -2936,12 +2940,16 @@ nonisolated extension Baton_V1_Receipt: SwiftProtobuf.Message, SwiftProtobuf._Me
     if self.sequence != 0 {
       try visitor.visitSingularInt64Field(value: self.sequence, fieldNumber: 2)
     }
+    if self.tenure != 0 {
+      try visitor.visitSingularInt64Field(value: self.tenure, fieldNumber: 3)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Baton_V1_Receipt, rhs: Baton_V1_Receipt) -> Bool {
     if lhs.store != rhs.store {return false}
     if lhs.sequence != rhs.sequence {return false}
+    if lhs.tenure != rhs.tenure {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -7,9 +7,11 @@ enum GuaranteeSchema {
   private static let columns = """
     ALTER TABLE store ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0 CHECK (epoch >= 0);  -- raised at each start
     ALTER TABLE store ADD COLUMN sequence INTEGER NOT NULL DEFAULT 0 CHECK (sequence >= 0);  -- raised by each commit
-    -- What it was called before it was found to have gone backwards, and how far it was then.
-    ALTER TABLE store ADD COLUMN former_incarnation TEXT;
-    ALTER TABLE store ADD COLUMN former_sequence INTEGER
-      CHECK ((former_sequence IS NULL) = (former_incarnation IS NULL));
+    ALTER TABLE store ADD COLUMN former_incarnation TEXT;  -- before it was found to have gone backwards
+    CREATE TABLE tenure (  -- starts of coordinators, in order
+      id INTEGER PRIMARY KEY,
+      name INTEGER NOT NULL UNIQUE,  -- drawn: a copy that is started has another
+      last INTEGER  -- how far the store was when the next one began; null for the present one
+    ) STRICT;
     """
 }

@@ -14,13 +14,19 @@ struct Tenure {
 
 extension Verbs {
   /// Raises the epoch: whoever opened this store before writes nothing more.
-  func beginTenure() throws {
+  func beginTenure(_ name: Int64) throws {
     let begun = try prepare(.raiseEpoch).first { row in
-      Tenure(epoch: row.int64(0), receipt: Receipt(store: row.text(1), sequence: row.int64(2)))
+      Tenure(epoch: row.int64(0), receipt: Receipt(store: row.text(1), tenure: name, sequence: row.int64(2)))
     }
-    guard let begun else { throw StoreError(.corrupt, "The database has no row that says which store it is.") }
+    guard let begun else { throw StoreError.unnamed }
+    try prepare(.endTenures).run(begun.receipt.sequence)
+    try prepare(.beginTenure).run(name)
+    try prepare(.forgetTenures).run(Self.tenuresKept)
     tenure = begun
   }
+
+  /// How many starts are remembered: a worker that was away for more of them is taken for one that has seen too much.
+  private static let tenuresKept: Int64 = 10_000
 
   /// Throws `.superseded` if another process has opened the store since. Call it first in a transaction, which then
   /// holds the only lock for writing: nobody can open it before the commit.
@@ -48,30 +54,29 @@ extension Verbs {
   /// Gives the store another name and pauses the fleet: it lacks what it has told workers, so nothing runs again before
   /// a person has looked. Nothing happens if it has another name than `incarnation` already.
   func renewIncarnation(of incarnation: String, as name: String) throws {
-    guard let sequence = tenure?.receipt.sequence,
+    guard let sequence = tenure?.receipt.sequence, let current = tenure?.receipt.tenure,
       try prepare(.renewIncarnation).first(name, incarnation, row: { _ in true }) == true
     else { return }
-    tenure?.renewed = Receipt(store: name, sequence: sequence)
+    tenure?.renewed = Receipt(store: name, tenure: current, sequence: sequence)
   }
 
   /// What a worker's last receipt says of this store.
   func standing(of receipt: Receipt) throws -> ReceiptStanding {
-    let known = try prepare(.receipts).first { row in
-      (
-        now: Receipt(store: row.text(0), sequence: row.int64(1)),
-        former: row.optionalText(2).map { Receipt(store: $0, sequence: row.int64(3)) }
-      )
+    let store = try prepare(.names).first { (name: $0.text(0), former: $0.optionalText(1), sequence: $0.int64(2)) }
+    guard let store else { throw StoreError.unnamed }
+    guard [store.name, store.former].contains(receipt.store) else { return .foreign }
+    var known = Receipt(store: receipt.store, tenure: receipt.tenure, sequence: store.sequence)
+    guard let ended = try prepare(.tenure).first(receipt.tenure, row: { (last: $0.optionalInt64(0), ()) }) else {
+      known.tenure = try prepare(.presentTenure).first { $0.int64(0) } ?? 0
+      return .ahead(of: known)
     }
-    guard let known else { throw StoreError(.corrupt, "The database has no row that says which store it is.") }
-    if receipt.store == known.now.store {
-      return receipt.sequence <= known.now.sequence ? .covered : .ahead(of: known.now)
-    }
-    guard let former = known.former, former.store == receipt.store else { return .foreign }
-    return receipt.sequence <= former.sequence ? .covered : .ahead(of: former)
+    if let last = ended.last { known.sequence = last }
+    return receipt.sequence <= known.sequence ? .covered : .ahead(of: known)
   }
 }
 
 extension StoreError {
+  fileprivate static let unnamed = StoreError(.corrupt, "The database has no row that says which store it is.")
   static let superseded = StoreError(
     .superseded,
     """
@@ -85,12 +90,15 @@ extension Query {
     "UPDATE store SET epoch = epoch + 1 WHERE id = 1 RETURNING epoch, incarnation, sequence")
   static let epoch = Query("SELECT epoch FROM store WHERE id = 1")
   static let setSequence = Query("UPDATE store SET sequence = ? WHERE id = 1")
-  static let receipts = Query(
-    "SELECT incarnation, sequence, former_incarnation, former_sequence FROM store WHERE id = 1")
+  static let names = Query("SELECT incarnation, former_incarnation, sequence FROM store WHERE id = 1")
+  static let tenure = Query("SELECT last FROM tenure WHERE name = ?")
+  static let presentTenure = Query("SELECT name FROM tenure WHERE last IS NULL")
+  static let endTenures = Query("UPDATE tenure SET last = ? WHERE last IS NULL")
+  static let beginTenure = Query("INSERT INTO tenure (name) VALUES (?)")
+  static let forgetTenures = Query("DELETE FROM tenure WHERE id <= (SELECT max(id) FROM tenure) - ?")
   static let renewIncarnation = Query(
     """
-    UPDATE store SET former_incarnation = incarnation, former_sequence = sequence, is_paused = 1,
-      incarnation = ?
+    UPDATE store SET former_incarnation = incarnation, is_paused = 1, incarnation = ?
     WHERE id = 1 AND incarnation = ? RETURNING id
     """)
 }

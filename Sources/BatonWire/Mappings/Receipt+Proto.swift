@@ -7,8 +7,11 @@ extension Receipt {
     .with {
       $0.store = store
       $0.sequence = sequence
+      $0.tenure = tenure
     }
   }
 
-  init(_ proto: Baton_V1_Receipt) { self.init(store: proto.store, sequence: proto.sequence) }
+  init(_ proto: Baton_V1_Receipt) {
+    self.init(store: proto.store, tenure: proto.tenure, sequence: proto.sequence)
+  }
 }

@@ -136,6 +136,8 @@ extension Worker {
 
   private func welcomed() {
     state.withLock { $0.lastProblem = "" }
+    // With a lease there are heartbeats to send.
+    startSignal.raise()
     logger.notice("connected to the coordinator")
   }
 

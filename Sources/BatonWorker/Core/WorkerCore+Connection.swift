@@ -79,6 +79,8 @@ extension WorkerCore {
   }
 
   private mutating func keep(_ news: Receipt) -> [Effect] {
+    // A store that went backwards, or another one, gives numbers out again.
+    if let receipt, receipt.store != news.store { seen = SeenLaunches() }
     if receipt?.join(news) == nil { receipt = news }
     return []
   }

@@ -42,6 +42,11 @@ package struct LaunchGroups: Hashable, Sendable {
       throw ControlGroupError("cannot make \(trial): \(SystemCall.explanation(of: made))")
     }
     defer { _ = files.removeFolder(trial) }
+    // Nobody can be moved into one of another type (kernel documentation, cgroup-v2, threads).
+    let type = files.read(trial + "/cgroup.type") ?? ""
+    guard !["threaded", "domain invalid", "domain threaded"].contains(where: type.hasPrefix) else {
+      throw ControlGroupError("groups below \(base) take no processes, only threads")
+    }
     guard files.mayWrite(trial + "/cgroup.kill") else {
       throw ControlGroupError("this kernel has no cgroup.kill: Linux 5.14 and later have it")
     }

@@ -66,11 +66,20 @@ extension LiveBackend {
       let endpoint = try HostPort(parsing: target.endpoint)
       facts.tokens += tokens(target, endpoint)
       facts.coordinator = HostFacts.Coordinator(
-        address: endpoint.description, answer: try await answer(of: endpoint, target.tokenFile))
+        address: endpoint.description, answer: try await answer(of: endpoint, tokenFile(target, endpoint, facts)))
     } catch {
       facts.coordinator = HostFacts.Coordinator(address: target.endpoint, answer: .unreachable("\(error)"))
       facts.mistakes.append("the coordinator's address: \(error)")
     }
+  }
+
+  /// The one that was said; else the one that a coordinator has left for its user, if it is there; else what was found of
+  /// the coordinator's and the worker's own.
+  private func tokenFile(_ target: ConnectionTarget, _ endpoint: HostPort, _ facts: HostFacts) -> String? {
+    let published = TokenFile.published(port: endpoint.port)
+    if let file = target.tokenFile { return file }
+    if facts.tokens.contains(where: { $0.path == published && $0.isReadable }) { return nil }
+    return facts.tokens.first { $0.isReadable }?.path
   }
 
   private func tokens(_ target: ConnectionTarget, _ endpoint: HostPort) -> [HostFacts.Token] {

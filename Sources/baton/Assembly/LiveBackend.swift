@@ -112,7 +112,7 @@ struct LiveBackend: Backend {
     var server = try setup.server(for: coordinator, metrics: telemetry.reader, logger: logger)
     server.onDiskFailure = { error in
       StandardError.say("baton: \(error.message)")
-      _exit(ExitStatus.unavailable.rawValue)
+      _exit(CommandFailure(error).status.rawValue)
     }
     try await coordinator.restore()
     try await Self.serve(telemetry.services + [server], setup.logLevel)

@@ -177,8 +177,7 @@ CREATE TABLE store (
   incarnation TEXT NOT NULL,
   is_paused INTEGER NOT NULL DEFAULT 0 CHECK (is_paused IN (0, 1)),
   next_request INTEGER NOT NULL DEFAULT 1 CHECK (next_request >= 1)
-, epoch INTEGER NOT NULL DEFAULT 0 CHECK (epoch >= 0), sequence INTEGER NOT NULL DEFAULT 0 CHECK (sequence >= 0), former_incarnation TEXT, former_sequence INTEGER
-  CHECK ((former_sequence IS NULL) = (former_incarnation IS NULL))) STRICT;
+, epoch INTEGER NOT NULL DEFAULT 0 CHECK (epoch >= 0), sequence INTEGER NOT NULL DEFAULT 0 CHECK (sequence >= 0), former_incarnation TEXT) STRICT;
 CREATE TABLE submission (  -- outlives its request: a retry gets the answer that was given
   id INTEGER PRIMARY KEY,
   key TEXT NOT NULL UNIQUE CHECK (length(CAST(key AS BLOB)) BETWEEN 1 AND 64),
@@ -191,6 +190,11 @@ CREATE TABLE submission (  -- outlives its request: a retry gets the answer that
   state INTEGER NOT NULL,
   eligible_at INTEGER NOT NULL,
   replaced INTEGER NOT NULL
+) STRICT;
+CREATE TABLE tenure (  -- starts of coordinators, in order
+  id INTEGER PRIMARY KEY,
+  name INTEGER NOT NULL UNIQUE,  -- drawn: a copy that is started has another
+  last INTEGER  -- how far the store was when the next one began; null for the present one
 ) STRICT;
 CREATE TABLE unsent_span (
   request INTEGER NOT NULL,

@@ -147,7 +147,7 @@ extension Draw {
     }
   }
 
-  mutating func receipt() -> Receipt { Receipt(store: text(), sequence: wide()) }
+  mutating func receipt() -> Receipt { Receipt(store: text(), tenure: wide(), sequence: wide()) }
 
   private mutating func overrides() -> ConditionOverrides {
     ConditionOverrides(

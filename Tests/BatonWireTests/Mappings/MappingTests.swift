@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test func `a receipt stands beside the messages of its frame, where an older worker does not look`() throws {
-    let sent = [CoordinatorMessage.heartbeatAnswered(number: 1), .receipt(Receipt(store: "s", sequence: 7))]
+    let sent = [CoordinatorMessage.heartbeatAnswered(number: 1), .receipt(Receipt(store: "s", tenure: 1, sequence: 7))]
     let frames = try Framing.frames(sent)
     #expect(try frames.flatMap(\.messages).map(CoordinatorMessage.init) == [sent[0]])
     #expect(try frames.flatMap(Framing.messages) == [sent[1], sent[0]])

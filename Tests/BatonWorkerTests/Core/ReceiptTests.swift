@@ -13,17 +13,34 @@ import Testing
   @Test func `the first hello has no receipt, and each later one has the last that came`() {
     var bench = Bench()
     #expect(receipt(of: bench.connects()) == nil)
-    #expect(bench.hears(.receipt(Receipt(store: "s", sequence: 5))) == [])
-    #expect(bench.hears(.receipt(Receipt(store: "s", sequence: 9))) == [])
-    #expect(receipt(of: bench.connects()) == Receipt(store: "s", sequence: 9))
+    #expect(bench.hears(.receipt(Receipt(store: "s", tenure: 1, sequence: 5))) == [])
+    #expect(bench.hears(.receipt(Receipt(store: "s", tenure: 1, sequence: 9))) == [])
+    #expect(receipt(of: bench.connects()) == Receipt(store: "s", tenure: 1, sequence: 9))
   }
 
   @Test func `a receipt that comes late takes nothing back, and one of another store counts at once`() {
     var bench = Bench()
-    for sequence in [9, 5] as [Int64] { _ = bench.hears(.receipt(Receipt(store: "s", sequence: sequence))) }
-    #expect(receipt(of: bench.connects()) == Receipt(store: "s", sequence: 9))
-    _ = bench.hears(.receipt(Receipt(store: "t", sequence: 2)))
-    #expect(receipt(of: bench.connects()) == Receipt(store: "t", sequence: 2))
+    for sequence in [9, 5] as [Int64] { _ = bench.hears(.receipt(Receipt(store: "s", tenure: 1, sequence: sequence))) }
+    #expect(receipt(of: bench.connects()) == Receipt(store: "s", tenure: 1, sequence: 9))
+    _ = bench.hears(.receipt(Receipt(store: "t", tenure: 1, sequence: 2)))
+    #expect(receipt(of: bench.connects()) == Receipt(store: "t", tenure: 1, sequence: 2))
+  }
+
+  /// A restored store has lost the launches that it gave these numbers, and may not take theirs for failures.
+  @Test func `launch numbers of a store that went backwards are new ones`() {
+    var bench = Bench.welcomed()
+    _ = bench.hears(.receipt(Receipt(store: "s", tenure: 1, sequence: 5)))
+    bench.starts(Bench.assignment(1, launch: 3))
+    _ = bench.core.handlerEnded(key(1, 3), .finished, isGraceful: true)
+    _ = bench.hears(.endingCommitted(key(1, 3)))
+    #expect(bench.hears(.launch(Bench.assignment(1, launch: 2))) == [.ended(key(1, 2), .lost)])
+    _ = bench.hears(.receipt(Receipt(store: "s", tenure: 2, sequence: 5)))
+    #expect(bench.hears(.launch(Bench.assignment(1, launch: 2))) == [.ended(key(1, 2), .lost)])
+    _ = bench.hears(.receipt(Receipt(store: "t", tenure: 2, sequence: 6)))
+    #expect(
+      bench.hears(.launch(Bench.assignment(1, launch: 2))).contains { effect in
+        if case .start = effect { true } else { false }
+      })
   }
 
   @Test func `what is withdrawn before the welcome is not said again after it`() {
