@@ -64,7 +64,7 @@ extension Schedule {
     (batches, permanentFailures, requests, faults) = ([:], [:], [], [])
     hosts = (0..<draw.one(of: [3, 3, 4])).map { HostPlan(number: $0, &draw) }
     definitions = Self.definitions(&draw)
-    calmAt = .seconds(draw.one(of: [25, 35, 50]))
+    calmAt = .seconds(draw.one(of: [20, 25, 35]))
     let count = draw.number(20...24)
     while requests.count < count || plannedBatches < 200 { addRequest(&draw) }
     let faultCount = draw.number(10...16)
@@ -86,8 +86,8 @@ extension Schedule {
       at: at ?? draw.milliseconds(0...Int(calmAt.inSeconds * 700)), id: "submission-\(requests.count)",
       identifier: identifier, isSampled: draw.chance(80))
     switch draw.number(0...19) {
-    case 0, 1: request.earliest = .after(draw.milliseconds(500...40_000))
-    case 2, 3: request.earliest = .date(draw.milliseconds(0...100_000))
+    case 0, 1: request.earliest = .after(draw.milliseconds(500...20_000))
+    case 2, 3: request.earliest = .date(draw.milliseconds(0...45_000))
     case 4, 5: request.priority = draw.one(of: Priority.allCases)
     case 6, 7: request.poke = draw.one(of: PokePriority.allCases)
     default: break
@@ -118,7 +118,7 @@ extension Schedule {
     large.requirements.externalPower = true
     large.budget = draw.one(of: [.seconds(20), .seconds(600)])
     var looked = Definition(pattern: "look", kind: .refresh, retry: 1)
-    looked.repeatEvery = .seconds(draw.one(of: [25, 40]))
+    looked.repeatEvery = .seconds(draw.one(of: [15, 25]))
     looked.allowFrequent = true
     var synced = Definition(pattern: "sync.*", kind: .refresh, retry: 2)
     synced.requirements.network = .unmetered
