@@ -21,7 +21,7 @@ import Testing
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func `a coordinator ends when the disk failed, also if whoever wrote keeps that to himself`() async throws {
     let store = try SQLiteStore.inMemory()
     let coordinator = idle(store)

@@ -7,7 +7,7 @@ import Testing
 @testable import BatonExporter
 
 /// What others read out of our bytes: the reference implementation of OTLP, and rotel, a strict server.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct SinkTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct SinkTests {
   @Test func `the reference implementation reads every field, and would write the same bytes`() throws {
     let python = try Sink("python3", ["-c", Self.reading])
     #expect(try python.finish(ExporterFixture.rich.protobuf.hexadecimal) == Self.read)

@@ -6,7 +6,7 @@ import Tracing
 
 @testable import BatonExporter
 
-@Suite(.timeLimit(.minutes(1))) struct TelemetryTests {
+@Suite(.timeLimit(.minutes(10))) struct TelemetryTests {
   private static func telemetry(_ environment: [String: String]) -> Telemetry {
     Telemetry(
       TelemetrySettings(environment: environment), resource: ExporterFixture.resource,

@@ -3,7 +3,7 @@ import BatonTestKit
 import ContractRows
 import Testing
 
-@Suite("Every interruption is tried, and what goes wrong is told", .timeLimit(.minutes(1)))
+@Suite("Every interruption is tried, and what goes wrong is told", .timeLimit(.minutes(10)))
 struct CheckTests {
   /// What the check says of a handler that should do pages 0 to 4; nil if it has nothing to say.
   private func complaint(

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Documentation/testing.md shows what is compiled and run", .timeLimit(.minutes(1)))
+@Suite("Documentation/testing.md shows what is compiled and run", .timeLimit(.minutes(10)))
 struct DocumentationTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()

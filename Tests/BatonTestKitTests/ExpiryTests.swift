@@ -4,7 +4,7 @@ import BatonTestKit
 import ContractRows
 import Testing
 
-@Suite("A launch is expired for any reason, at any point", .timeLimit(.minutes(1)))
+@Suite("A launch is expired for any reason, at any point", .timeLimit(.minutes(10)))
 struct ExpiryTests {
   static let reasons = ExpiryReason.plain + [.cancelled(by: "ann"), .simulated(as: .thermal), .simulated(as: nil)]
 

@@ -3,7 +3,7 @@ import BatonTestKit
 import ContractRows
 import Testing
 
-@Suite("A launch is cut off, superseded or refused", .timeLimit(.minutes(1)))
+@Suite("A launch is cut off, superseded or refused", .timeLimit(.minutes(10)))
 struct InterruptionTests {
   @Test("what a lost worker did last is not saved, and is done again", .contract(29, 31))
   func lostDuring() async throws {

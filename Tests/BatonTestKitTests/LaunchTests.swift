@@ -3,7 +3,7 @@ import BatonTestKit
 import ContractRows
 import Testing
 
-@Suite("A handler is launched as a worker launches it", .timeLimit(.minutes(1)))
+@Suite("A handler is launched as a worker launches it", .timeLimit(.minutes(10)))
 struct LaunchTests {
   @Test("a launch begins where the one before has committed", .contract(31, 43), arguments: [true, false])
   func resumes(withBatches: Bool) async throws {

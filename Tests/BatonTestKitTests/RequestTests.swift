@@ -3,7 +3,7 @@ import BatonTestKit
 import ContractRows
 import Testing
 
-@Suite("A request is what a coordinator would take, and ends as it would", .timeLimit(.minutes(1)))
+@Suite("A request is what a coordinator would take, and ends as it would", .timeLimit(.minutes(10)))
 struct RequestTests {
   private func problem(_ request: TestRequest) async -> String {
     do {

@@ -3,7 +3,7 @@ import BatonTestKit
 import ContractRows
 import Testing
 
-@Suite("Budgets and stalls are of the manual clock", .timeLimit(.minutes(1)))
+@Suite("Budgets and stalls are of the manual clock", .timeLimit(.minutes(10)))
 struct TimeTests {
   @Test("while nobody moves the clock no time passes", .contract(43))
   func standsStill() async throws {

@@ -11,7 +11,7 @@ import Synchronization
 import Testing
 
 /// A store that went backwards under a worker that lives on (promise P12).
-@Suite(.timeLimit(.minutes(2))) struct BackupTests {
+@Suite(.timeLimit(.minutes(10))) struct BackupTests {
   private let name = JobIdentifier("com.example.a")!
   private let scene = Scene()
 

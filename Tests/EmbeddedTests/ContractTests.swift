@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 
 /// The contract on a whole coordinator and its workers, on clocks that stand until they are moved.
-@Suite(.timeLimit(.minutes(1))) struct ContractTests {
+@Suite(.timeLimit(.minutes(10))) struct ContractTests {
   let folder = NSTemporaryDirectory() + "baton-\(UUID().uuidString)"
   static let name = JobIdentifier("com.example.a")!
 

@@ -11,7 +11,7 @@ import Synchronization
 import Testing
 
 /// Hosts that change while they work: whole workers with their probes, on simulated machines.
-@Suite(.timeLimit(.minutes(2))) struct HostTests {
+@Suite(.timeLimit(.minutes(10))) struct HostTests {
   static let name = "com.example.a"
 
   static func definition(_ change: (inout Definition) -> Void) -> Definition {

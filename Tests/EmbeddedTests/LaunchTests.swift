@@ -8,7 +8,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Launches, from submission to completion", .timeLimit(.minutes(1)))
+@Suite("Launches, from submission to completion", .timeLimit(.minutes(10)))
 struct LaunchTests {
   let folder = NSTemporaryDirectory() + "baton-\(UUID().uuidString)"
 

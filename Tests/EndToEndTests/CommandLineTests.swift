@@ -4,7 +4,7 @@ import Testing
 
 /// What a person gets to read and a script to test, from the real binaries.
 extension EndToEnd {
-  @Suite("The command line tells what is wrong and what to do", .timeLimit(.minutes(1)))
+  @Suite("The command line tells what is wrong and what to do", .timeLimit(.minutes(10)))
   struct CommandLineTests {
     @Test("Nobody listens: 69, and how to start a coordinator")
     func unreachable() async throws {

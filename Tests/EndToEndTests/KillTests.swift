@@ -4,7 +4,7 @@ import Testing
 
 /// Kills on the real binaries: what ran is told by the commands themselves, through a pipe.
 extension EndToEnd {
-  @Suite("Whatever is killed, at most one batch is repeated and none is lost", .timeLimit(.minutes(2)))
+  @Suite("Whatever is killed, at most one batch is repeated and none is lost", .timeLimit(.minutes(10)))
   struct KillTests {
     private let job = """
       identifier: com.example.count

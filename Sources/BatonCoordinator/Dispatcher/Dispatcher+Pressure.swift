@@ -24,7 +24,7 @@ extension Dispatcher {
     guard let relief = relief(for: requirementClass) else { return [] }
     return relief.victims.flatMap { victim in
       let effects = expire(victim, .preempted)
-      hosts[relief.host]?.launches[victim]?.givesWayTo = requirementClass.priority
+      hosts[relief.host]?.makesRoom(victim, for: requirementClass.priority)
       return effects
     }
   }

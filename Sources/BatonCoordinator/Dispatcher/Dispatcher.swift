@@ -71,6 +71,8 @@ package struct HostState: Sendable {
   package var lease: Lease
   package var link: Link
   package var launches: [LaunchKey: RunningState]
+  /// Launches that were asked to make room, and the priority of whom it is for. They count as long as they run.
+  private var makingRoom: [(launch: LaunchKey, priority: Priority)] = []
   /// The number of the present lease: a process that lost one and came back holds another.
   var grant = 0
   /// Claimed between a hello and its welcome: they are delivered after the welcome.
@@ -122,8 +124,6 @@ package struct RunningState: Hashable, Sendable {
   /// It has not got further for suspiciously long.
   package internal(set) var isSuspect = false
   package var isSimulated: Bool
-  /// The priority of whom it was asked to make room for.
-  var givesWayTo: Priority?
 
   package init(
     identifier: JobIdentifier, requirementClass: RequirementClass, gpus: [Int], expiring: ExpiryReason? = nil,
@@ -214,7 +214,12 @@ extension HostState {
 
   /// Launches there were asked to make room for somebody of a higher priority than this, who gets their places.
   private func isGivingWay(over priority: Priority) -> Bool {
-    launches.values.contains { $0.expiring == .preempted && ($0.givesWayTo ?? priority) > priority }
+    makingRoom.contains { $0.priority > priority && launches[$0.launch]?.expiring == .preempted }
+  }
+
+  mutating func makesRoom(_ launch: LaunchKey, for priority: Priority) {
+    makingRoom.removeAll { $0.launch == launch || launches[$0.launch] == nil }
+    makingRoom.append((launch, priority))
   }
 
   /// A host that is known by name only.

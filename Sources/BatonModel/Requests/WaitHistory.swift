@@ -81,14 +81,16 @@ extension WaitObstacles {
   /// Leaves out what cannot be read.
   package init(text: String) {
     self.init()
-    for line in text.split(separator: "\n") {
-      if line == "?" { isIncomplete = true }
+    // Byte by byte: every launch's wait is read like this before its span is sent.
+    let signs = (came: UInt8(ascii: "+"), went: UInt8(ascii: "-"))
+    for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
+      if line.elementsEqual("?".utf8) { isIncomplete = true }
       // The sign of a time before 1970 stands first.
-      guard let sign = line.dropFirst().firstIndex(where: { $0 == "+" || $0 == "-" }), let at = Int64(line[..<sign])
+      guard let sign = line.dropFirst().firstIndex(where: { $0 == signs.came || $0 == signs.went }),
+        let at = Int64(Substring(line[..<sign]))
       else { continue }
-      events.append(
-        Event(
-          at: Timestamp(nanoseconds: at), code: String(line[line.index(after: sign)...]), came: line[sign] == "+"))
+      let code = String(Substring(line[line.index(after: sign)...]))
+      events.append(Event(at: Timestamp(nanoseconds: at), code: code, came: line[sign] == signs.came))
     }
   }
 }

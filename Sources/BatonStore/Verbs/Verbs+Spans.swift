@@ -12,7 +12,7 @@ extension Verbs {
 
   /// Requests in the order in which they were submitted, at most `limit` occasions.
   package func unsentSpans(limit: Int) throws -> [SpanSource] {
-    try prepare(.unsentSpans).all(limit, row: Self.spanKey).compactMap(source)
+    try sources(prepare(.unsentSpans).all(limit, row: Self.spanKey))
   }
 
   /// A backend has them.
@@ -66,39 +66,69 @@ extension Verbs {
     var last: SpanParts = standing.state.isEnded ? .complete : []
     if standing.isWaiting { last.insert(.vainWait) }
     if !last.isEmpty { keys.append(SpanKey(request: request, launch: standing.launches, parts: last)) }
-    return try keys.compactMap(source)
+    return try sources(keys)
   }
 
   private static func spanKey(_ row: Columns) -> SpanKey {
     SpanKey(request: RequestID(row.int64(0)), launch: row.int(1), parts: SpanParts(rawValue: row.int(2)))
   }
 
-  /// Nil if the request is not kept any more.
-  private func source(_ key: SpanKey) throws -> SpanSource? {
-    let found = try prepare(.spanSource).first(key.request.rawValue, key.launch) { row in
-      var source = SpanSource(
-        key: key, identifier: JobIdentifier(trusted: row.text(0)), number: row.int(1),
-        // What is said of a submission does not change with one that takes its place.
-        definition: try knownDefinition(DefinitionID(row.int64(key.parts == .submit ? 37 : 2))).definition,
-        trace: row.trace(3),
-        parentSpanID: row.optionalBlob(6), submittedAt: row.time(7))
-      if key.parts.contains(.complete) { source.completion = Self.completion(row, key.parts) }
-      if key.parts.contains(.vainWait) { source.wait = Self.wait(row, from: 12) }
-      if !row.isNull(15) { source.launch = Self.launch(row, key) }
-      return (source, hasEvents: row.bool(36))
+  /// In the order of their keys, which stand together if they are of one launch: those are made of the same rows. None
+  /// for a request that is not kept any more.
+  private func sources(_ keys: [SpanKey]) throws -> [SpanSource] {
+    var sources: [SpanSource] = []
+    sources.reserveCapacity(keys.count)
+    var rest = keys[...]
+    while let first = rest.first {
+      if first.parts == .submit {
+        if let source = try submission(first) { sources.append(source) }
+        rest.removeFirst()
+      } else {
+        let ofLaunch = rest.prefix { $0.request == first.request && $0.launch == first.launch }
+        sources += try self.sources(of: first.request, launch: first.launch, ofLaunch)
+        rest = rest[ofLaunch.endIndex...]
+      }
     }
-    guard let found else { return nil }
-    var source = found.0
-    if found.hasEvents { try addEvents(to: &source) }
-    return source
+    return sources
   }
 
-  private func addEvents(to source: inout SpanSource) throws {
+  private func submission(_ key: SpanKey) throws -> SpanSource? {
+    try prepare(.submitSource).first(key.request.rawValue) { row in try source(key, row) }
+  }
+
+  private func sources(of request: RequestID, launch: Int, _ keys: ArraySlice<SpanKey>) throws -> [SpanSource] {
+    let found = try prepare(.spanSource).first(request.rawValue, launch) { row in
+      var common = try source(SpanKey(request: request, launch: launch, parts: []), row)
+      if !row.isNull(15) { common.launch = Self.launch(row, common.key) }
+      let sources = keys.map { key in
+        var source = common
+        source.key = key
+        if key.parts.contains(.complete) { source.completion = Self.completion(row, key.parts) }
+        if key.parts.contains(.vainWait) { source.wait = Self.wait(row, from: 12) }
+        return source
+      }
+      return (sources: sources, hasEvents: row.bool(36))
+    }
+    guard let found else { return [] }
+    return try found.hasEvents ? found.sources.map(withEvents) : found.sources
+  }
+
+  /// What both queries begin with.
+  private func source(_ key: SpanKey, _ row: Columns) throws -> SpanSource {
+    SpanSource(
+      key: key, identifier: JobIdentifier(trusted: row.text(0)), number: row.int(1),
+      definition: try knownDefinition(DefinitionID(row.int64(2))).definition, trace: row.trace(3),
+      parentSpanID: row.optionalBlob(6), submittedAt: row.time(7))
+  }
+
+  private func withEvents(_ source: SpanSource) throws -> SpanSource {
     let launches = source.key.launch
     let (id, parts) = (source.key.request, source.key.parts)
+    var source = source
     if parts.contains(.launch) { source.launchEvents = try events(of: id, phase: 2 * launches) }
     if parts.contains(.wait) { source.waitEvents = try events(of: id, phase: 2 * launches - 1) }
     if parts.contains(.vainWait) { source.waitEvents = try events(of: id, phase: 2 * launches + 1) }
+    return source
   }
 
   private func events(of request: RequestID, phase: Int) throws -> [EventRecord] {
@@ -160,6 +190,13 @@ extension Query {
   static let earlierCompletions = Query("SELECT launches FROM completion WHERE request = ?")
   static let eventsOfPhase = Query(
     "SELECT at, name, detail FROM event WHERE request = ? AND phase = ? ORDER BY position LIMIT 128")
+  /// What is said of a submission does not change with one that takes its place.
+  static let submitSource = Query(
+    """
+    SELECT i.name, r.number, coalesce(r.submitted_as, r.definition), r.trace_id, r.span_id, r.is_sampled,
+      r.parent_span_id, r.submitted_at
+    FROM request r JOIN identifier i ON i.id = r.identifier WHERE r.id = ?
+    """)
   static let spanSource = Query(
     """
     SELECT i.name, r.number, r.definition, r.trace_id, r.span_id, r.is_sampled, r.parent_span_id, r.submitted_at,
@@ -171,8 +208,7 @@ extension Query {
       l.span_id, l.expiring_reason, l.expiring_detail, l.expiring_since, l.is_simulated,
       l.ready_at, l.held_by, l.obstacles, l.error_type, before.span_id,
       c.state, c.reason, c.ended_at,
-      EXISTS (SELECT 1 FROM event e WHERE e.request = r.id),
-      coalesce(r.submitted_as, r.definition)
+      EXISTS (SELECT 1 FROM event e WHERE e.request = r.id)
     FROM request r JOIN identifier i ON i.id = r.identifier
       LEFT JOIN launch l ON l.request = r.id AND l.number = ?2 LEFT JOIN host h ON h.id = l.host
       LEFT JOIN launch before ON before.request = r.id AND before.number = ?2 - 1

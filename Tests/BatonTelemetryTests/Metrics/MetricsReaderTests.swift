@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Who scrapes how often, and what is asked for it.
-@Suite(.timeLimit(.minutes(1))) struct MetricsReaderTests {
+@Suite(.timeLimit(.minutes(10))) struct MetricsReaderTests {
   /// Collections that end when the test says so.
   private final class Source: Sendable {
     struct State {

@@ -1,7 +1,7 @@
 import BatonWire
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct MailboxTests {
+@Suite(.timeLimit(.minutes(10))) struct MailboxTests {
   @Test func `everything that is there comes at once, in order`() async {
     let mailbox = Mailbox<Int>(capacity: 9)
     #expect(mailbox.send(1))

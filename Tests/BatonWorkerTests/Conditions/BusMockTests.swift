@@ -15,7 +15,7 @@
   @Suite(
     "A real bus",
     .enabled("dbus-daemon, busctl, gdbus or python3-dbusmock is not installed") { await MockBus.isAvailable },
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(10)))
   struct BusMockTests {
     @Test("properties are read, and read again after they changed", .contract(19, 21, 23))
     func properties() async throws {

@@ -20,7 +20,7 @@
   @Suite(
     "A real network", .contract(19),
     .enabled("no right to make a network namespace, or no ip") { await TestNetwork.isAvailable },
-    .timeLimit(.minutes(1)))
+    .timeLimit(.minutes(10)))
   struct NamespaceTests {
     @Test("carrier, routes and links are noticed when they change, and read as they are")
     func changes() async throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import BatonWorker
 
 /// What a running handler asks of its worker, on a connection whose other end is this test.
-@Suite(.timeLimit(.minutes(1))) struct ActiveLaunchTests {
+@Suite(.timeLimit(.minutes(10))) struct ActiveLaunchTests {
   /// A worker that runs nothing by itself, connected and with one launch.
   struct Station {
     let worker: Worker

@@ -112,7 +112,7 @@ struct HostStatusTests {
   }
 }
 
-@Suite("Waiting until a host is free", .timeLimit(.minutes(1)))
+@Suite("Waiting until a host is free", .timeLimit(.minutes(10)))
 struct PauseWaitingTests {
   private func status(_ launches: [(request: Int, expiring: Bool)], after seconds: Int = 0) throws -> HostStatus {
     var status = try FakeHost().status

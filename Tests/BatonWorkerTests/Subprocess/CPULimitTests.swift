@@ -6,7 +6,7 @@ import Testing
 
 @testable import BatonWorker
 
-@Suite("The limit of processor time", .contract(18), .timeLimit(.minutes(1)))
+@Suite("The limit of processor time", .contract(18), .timeLimit(.minutes(10)))
 struct CPULimitTests {
   @Test(
     "a quota is per cent of one core",

@@ -10,7 +10,7 @@ private let controlGroupsArePossible = (try? LaunchGroups.found(for: "test")) !=
 /// On the kernel's own control groups (promise P8): as root, or below a group that was delegated.
 @Suite(
   "Control groups of launches", .contract(28), .enabled(if: controlGroupsArePossible, "no writable cgroup v2 here"),
-  .timeLimit(.minutes(1)))
+  .timeLimit(.minutes(10)))
 struct LaunchGroupTests {
   let fixture: CommandFixture
   let processes: ProcessRegistry

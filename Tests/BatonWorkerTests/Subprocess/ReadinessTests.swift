@@ -3,7 +3,7 @@ import BatonWorker
 import Foundation
 import Testing
 
-@Suite("Waiting for a descriptor", .timeLimit(.minutes(1)))
+@Suite("Waiting for a descriptor", .timeLimit(.minutes(10)))
 struct ReadinessTests {
   @Test("a wait that begins in a cancelled task ends at once")
   func cancelledBefore() async throws {

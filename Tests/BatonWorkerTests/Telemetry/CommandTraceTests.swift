@@ -6,7 +6,7 @@ import Tracing
 @testable import BatonWorker
 
 /// What a command is told of its trace, and what the backend is told of the command.
-@Suite(.timeLimit(.minutes(1))) struct CommandTraceTests {
+@Suite(.timeLimit(.minutes(10))) struct CommandTraceTests {
   /// What each process of a command found in `TRACEPARENT`, in order.
   static func parents(
     _ station: TracingStation, _ script: String = "echo $TRACEPARENT", items: Items? = .range(1...4),

@@ -8,7 +8,7 @@ import Tracing
 @testable import BatonWorker
 
 /// A program that runs a worker may have a tracer of its own: the launches' spans go there.
-@Suite(.timeLimit(.minutes(1))) struct ForeignTracerTests {
+@Suite(.timeLimit(.minutes(10))) struct ForeignTracerTests {
   @Test func `another tracer gets the run and the batches that are sent, below the launch`() async throws {
     let tracer = ForeignTracer()
     let time = Mutable<Mutable<Duration>?>(nil)

@@ -7,7 +7,7 @@ import Testing
 @testable import BatonWorker
 
 /// Log lines about a launch can be found by its trace.
-@Suite(.timeLimit(.minutes(1))) struct LaunchLogTests {
+@Suite(.timeLimit(.minutes(10))) struct LaunchLogTests {
   let log = LineCollector()
   var logger: Logger {
     Logger(label: "test") { [log] _ in LineHandler(log: log, metadataProvider: .spans) }

@@ -7,7 +7,7 @@ import Tracing
 @testable import BatonWorker
 
 /// The spans of a launch of a Swift handler, as a backend gets them.
-@Suite(.timeLimit(.minutes(1))) struct RunSpanTests {
+@Suite(.timeLimit(.minutes(10))) struct RunSpanTests {
   @Test func `a launch has a run, and the run its first and last batch`() async throws {
     let time = Mutable<Mutable<Duration>?>(nil)
     let station = try TracingStation { task in
