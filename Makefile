@@ -2,6 +2,9 @@
 SHELL := /bin/bash
 export SWIFT ?= swift
 RELEASE := .build/release
+# On Linux the binaries have the Swift runtime within, so that a host needs nothing of Swift. Nobody looks anything up in
+# them by name, so they export nothing.
+RELEASE_FLAGS := -c release $(if $(filter Linux,$(shell uname -s)),--static-swift-stdlib -Xlinker --no-export-dynamic)
 # Chooses the moments of the faults: the same seed makes the same choices.
 SEED ?= 1
 # Tests that start real servers and binaries: others in the same process kill every child that they do not know.
@@ -79,7 +82,7 @@ build:
 ## release: builds the two binaries as they are to be installed, in .build/release
 release:
 	Scripts/setup
-	$(SWIFT) build -c release
+	$(SWIFT) build $(RELEASE_FLAGS)
 
 ## faults: torments the real binaries, a row for each kind of fault; TIER=quick, full or long, ROWS="..." for some, SEED=n
 faults: release
@@ -104,7 +107,7 @@ simulate: release
 
 ## plants: builds with planted bugs, and runs each until the simulation finds it; SEEDS=n for each to be found in
 plants:
-	BATON_PLANTED_BUGS=1 $(SWIFT) build -c release --scratch-path $(PLANTED) --product baton-simulate
+	BATON_PLANTED_BUGS=1 $(SWIFT) build $(RELEASE_FLAGS) --scratch-path $(PLANTED) --product baton-simulate
 	Scripts/plants $(PLANTED)/release/baton-simulate $(SEEDS)
 
 ## fault-plants: plants a bug for each row of the fault table, and fails if a row does not catch it

@@ -193,7 +193,7 @@ enum IdleWorker {
       .bound(
         "B8 idle worker, resident", processes.map { Child.mebibytes("VmRSS", $0) }.max() ?? 0, "MiB", atMost: 40),
       .bound(
-        "B8 worker, stripped, on disk, without the Swift runtime", try strippedMegabytes(folder), "MB", atMost: 40),
+        "B8 worker, static and stripped, on disk", try strippedMegabytes(folder), "MB", atMost: 40),
     ]
   }
 

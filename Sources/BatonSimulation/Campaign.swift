@@ -5,7 +5,7 @@ package struct Campaign: Sendable {
   package var first: UInt64
   package var count: Int
   /// Of so many seeds one is run a second time, and its traces are compared.
-  package var repeating = 16
+  package var repeating = 64
   package var threads: Int
   /// A mistake in the simulated shells.
   package var breakage: Breakage?

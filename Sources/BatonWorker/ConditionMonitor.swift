@@ -60,7 +60,7 @@ package final class ConditionMonitor: Sendable {
     self.own = own
     self.settings = settings
     self.clocks = clocks
-    bus = SystemBus(command: command)
+    bus = SystemBus(command: command) { SystemBus.isThere(in: settings.root) }
     mac = MacSystem(settings, command: command)
     target = settings.network.reachability.map { TargetCheck(settings: $0) }
     glances = Mutex(Glance(settings, ownTime: own.cpuTime))
@@ -200,7 +200,7 @@ package final class ConditionMonitor: Sendable {
     let (moments, now) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     await withTaskGroup(of: Void.self) { group in
       group.addTask {
-        await BusWatch().run { event in
+        await BusWatch(isThere: { SystemBus.isThere(in: self.settings.root) }).run { event in
           self.state.withLock { $0.isBusBlind = event == .blind }
           if event == .changed { now.yield() }
         }
@@ -209,7 +209,7 @@ package final class ConditionMonitor: Sendable {
         var rest = Duration.zero
         while (try? await self.clocks.sleep(Self.busInterval)) != nil {
           rest -= Self.busInterval
-          guard self.state.withLock({ $0.isBusBlind }) || rest <= .zero else { continue }
+          guard rest <= .zero || self.asksOften else { continue }
           rest = Self.watchedBusInterval
           now.yield()
         }
@@ -222,6 +222,9 @@ package final class ConditionMonitor: Sendable {
       group.cancelAll()
     }
   }
+
+  /// Nothing tells of changes on a bus that is there.
+  private var asksOften: Bool { state.withLock { $0.isBusBlind } && SystemBus.isThere(in: settings.root) }
 
   // MARK: Reading
 

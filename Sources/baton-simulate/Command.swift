@@ -20,11 +20,12 @@ enum Command {
     return outcome.violation == nil ? 0 : 1
   }
 
-  static func run(_ count: Int, first: UInt64, threads: Int?, shrinks: Bool) async throws -> Int32 {
+  static func run(_ count: Int, first: UInt64, threads: Int?, repeating: Int?, shrinks: Bool) async throws -> Int32 {
     let clock = ContinuousClock()
     let start = clock.now
     var campaign = Campaign(first: first, count: count, threads: threads ?? sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     campaign.breakage = Plants.breakage
+    if let repeating { campaign.repeating = max(1, repeating) }
     let result = try await campaign.run { progress in
       if progress.seeds % 1_000 == 0 { print("\(progress.seeds) seeds, \(progress.faults) faults") }
     }

@@ -1,7 +1,7 @@
 import BatonSimulation
 
-/// `baton-simulate SEEDS [FIRST]` runs so many seeds; `baton-simulate --seed SEED` runs one and says all that happens.
-/// With `BATON_PLANTED_BUG` the fleets have the bug of that name; `baton-simulate --plants` says which there are.
+/// `baton-simulate SEEDS [FIRST]` runs so many seeds, one of 64 (`--repeating`) twice; `baton-simulate --seed SEED` runs
+/// one and says all that happens. With `BATON_PLANTED_BUG` the fleets have the bug of that name; `baton-simulate --plants` says which there are.
 @main
 struct Main {
   static func main() async throws {
@@ -11,13 +11,19 @@ struct Main {
     if arguments.first == "--seed", let seed = arguments.dropFirst().first.flatMap({ UInt64($0) }) {
       return end(try Command.replay(seed))
     }
-    let threads = arguments.firstIndex(of: "--threads").flatMap { Int(arguments[($0 + 1)...].first ?? "") }
+    func number(after option: String) -> Int? {
+      arguments.firstIndex(of: option).flatMap { Int(arguments[($0 + 1)...].first ?? "") }
+    }
     guard let count = arguments.first.flatMap({ Int($0) }), count > 0 else {
-      print("usage: baton-simulate SEEDS [FIRST] [--threads N] [--no-shrinking], or baton-simulate --seed SEED")
+      print(
+        "usage: baton-simulate SEEDS [FIRST] [--threads N] [--repeating N] [--no-shrinking], or "
+          + "baton-simulate --seed SEED")
       return end(64)
     }
     let first = arguments.dropFirst().first.flatMap { UInt64($0) } ?? 1
     end(
-      try await Command.run(count, first: first, threads: threads, shrinks: !arguments.contains("--no-shrinking")))
+      try await Command.run(
+        count, first: first, threads: number(after: "--threads"), repeating: number(after: "--repeating"),
+        shrinks: !arguments.contains("--no-shrinking")))
   }
 }

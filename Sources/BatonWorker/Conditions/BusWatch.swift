@@ -25,17 +25,21 @@ package struct BusWatch: Sendable {
 
   private let variables: [String: String]
   private let candidates: [[String]]
+  private let isThere: @Sendable () -> Bool
   private let sleep: @Sendable (Duration) async throws -> Void
 
   /// - Parameters:
   ///   - variables: for the programs' environment, such as `DBUS_SYSTEM_BUS_ADDRESS`.
   ///   - candidates: commands of which the first that works is used.
+  ///   - isThere: whether there is a bus; where there is none nothing is started.
   package init(
     variables: [String: String] = [:], candidates: [[String]] = BusWatch.programs(isRoot: geteuid() == 0),
-    sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0, clock: .continuous) }
+    sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0, clock: .continuous) },
+    isThere: @escaping @Sendable () -> Bool = { true }
   ) {
     self.variables = variables
     self.candidates = candidates
+    self.isThere = isThere
     self.sleep = sleep
   }
 
@@ -45,7 +49,7 @@ package struct BusWatch: Sendable {
     var pause = Self.firstPause
     while !Task.isCancelled {
       var hasPrinted = false
-      for monitor in monitors where !Task.isCancelled && !hasPrinted {
+      for monitor in monitors where !Task.isCancelled && !hasPrinted && isThere() {
         hasPrinted = await monitor.run { notice(.changed) }
       }
       if Task.isCancelled { return }

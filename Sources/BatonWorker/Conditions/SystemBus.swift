@@ -47,17 +47,31 @@ package final class SystemBus: Sendable {
 
   private let command: SystemCommand
   private let patience: Duration
+  private let isThere: @Sendable () -> Bool
   /// Until when a service is not asked for.
   private let absent = Mutex<[BusObject: Instant]>([:])
 
-  /// - Parameter patience: how long one question may take.
-  package init(command: SystemCommand = .system, patience: Duration = .seconds(3)) {
+  /// - Parameters:
+  ///   - patience: how long one question may take.
+  ///   - isThere: whether there is a bus; where there is none no program is started to ask it.
+  package init(
+    command: SystemCommand = .system, patience: Duration = .seconds(3),
+    isThere: @escaping @Sendable () -> Bool = { true }
+  ) {
     self.command = command
     self.patience = patience
+    self.isThere = isThere
+  }
+
+  /// Whether the system bus has its socket where everybody looks for it
+  /// (https://dbus.freedesktop.org/doc/dbus-specification.html#message-bus-types-system).
+  package static func isThere(in root: SystemRoot) -> Bool {
+    root.exists("run/dbus/system_bus_socket") || root.exists("var/run/dbus/system_bus_socket")
   }
 
   /// All properties at once, or none of them.
   package func properties(_ names: [String], of object: BusObject, at now: Instant) async -> Answer {
+    guard isThere() else { return .missing }
     if let end = absent.withLock({ $0[object] }), now < end { return .missing }
     let arguments = [
       "busctl", "--system", "--json=short", "get-property", object.service, object.path, object.interface,

@@ -23,6 +23,8 @@ struct Terminals: Sendable {
   private let root: SystemRoot
   private let consoles: [(name: String, path: String)]
   private var entries: [String: Entry] = [:]
+  /// The console that stood in front at the last look, where the system says which one does.
+  private var front: String?
 
   init(root: SystemRoot) {
     self.root = root
@@ -47,13 +49,25 @@ struct Terminals: Sendable {
   /// Every console is there from the start, used or not, and was then last accessed when it was made, with all others:
   /// what was accessed together with the first was never used.
   private mutating func addConsoles(to seen: inout [String: Entry], at now: Instant, date: Timestamp) {
-    let found = consoles.compactMap { console in Self.access(of: console.path).map { (console.name, $0.0, $0.1) } }
+    let found = consolesToLookAt().compactMap { console in
+      Self.access(of: console.path).map { (console.name, $0.0, $0.1) }
+    }
+    for console in consoles { seen[console.name] = entries[console.name] }
     guard let made = found.map(\.2).min() else { return }
     for (name, inode, accessed) in found where name != "tty0" {
       seen[name] = entry(name, inode, accessed, at: now) {
         accessed - made < .seconds(10) ? nil : now + min(.zero, accessed - date)
       }
     }
+  }
+
+  /// All of them once. Afterwards those that were typed on since then, which are the one that stands in front
+  /// (`sys/class/tty/tty0/active`) and the one that did; all where nobody says which one does.
+  private mutating func consolesToLookAt() -> [(name: String, path: String)] {
+    let before = front
+    front = root.string("sys/class/tty/tty0/active")
+    guard let front, let before else { return consoles }
+    return consoles.filter { $0.name == front || $0.name == before }
   }
 
   /// - Parameter first: when it was used, if it is seen for the first time.

@@ -69,6 +69,22 @@ struct BusWatchTests {
     #expect(slept.withLock { $0.last } == .seconds(300))
   }
 
+  @Test("where there is no bus nothing is started, until there is one")
+  func noBus() async {
+    let looks = Mutex(0)
+    let events = Mutex<[BusWatch.Event]>([])
+    let watch = BusWatch(candidates: [["echo", "change"]]) { _ in
+      if events.withLock({ $0.contains(.changed) }) { throw CancellationError() }
+    } isThere: {
+      looks.withLock {
+        $0 += 1
+        return $0 > 3
+      }
+    }
+    await watch.run { event in events.withLock { $0.append(event) } }
+    #expect(events.withLock { $0 } == [.blind, .blind, .blind, .changed, .blind])
+  }
+
   @Test("only root may monitor with busctl, and every program watches the same")
   func programs() {
     #expect(BusWatch.programs(isRoot: false).map { $0[0] } == ["dbus-monitor", "gdbus"])

@@ -1,6 +1,7 @@
 import BatonModel
 import BatonWorker
 import ContractRows
+import HostFixtures
 import Synchronization
 import Testing
 
@@ -62,6 +63,19 @@ struct SystemBusTests {
     #expect(questions.count == 4)
     questions.answer = .output(#"{"type":"b","data":true}"#)
     #expect(await bus.properties(["A"], of: Self.object, at: .second(122)) == .values([.flag(true)]))
+  }
+
+  @Test("where there is no bus no program is started, and everything is missing")
+  func noBus() async throws {
+    let questions = Questions(.output(#"{"type":"b","data":true}"#))
+    try await MachineFolder.with([:]) { folder in
+      let root = SystemRoot(folder.path)
+      let bus = SystemBus(command: questions.command) { SystemBus.isThere(in: root) }
+      #expect(await bus.properties(["A"], of: Self.object, at: .second(0)) == .missing)
+      #expect(questions.count == 0)
+      try folder.write("", to: "run/dbus/system_bus_socket")
+      #expect(await bus.properties(["A"], of: Self.object, at: .second(1)) == .values([.flag(true)]))
+    }
   }
 
   @Test("a question names service, object, interface and all properties, and goes to the system bus")

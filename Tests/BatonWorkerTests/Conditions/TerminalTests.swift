@@ -71,4 +71,28 @@ struct TerminalTests {
       #expect(bench.raw == "tty2 used 60 s ago")
     }
   }
+  @Test("where the system says which console stands in front, that one counts, and the one that did before")
+  func front() throws {
+    try IdleBench.with(IdleFiles.bare) { bench in
+      try bench.type(on: "pts/0", ago: .seconds(9000))
+      for console in 0...6 { try bench.type(on: "tty\(console)", ago: .seconds(5000)) }
+      try bench.folder.write("tty1\n", to: "sys/class/tty/tty0/active")
+      try bench.pass(20)
+      #expect(bench.isIdle == true)
+      try bench.type(on: "tty1")
+      try bench.pass()
+      #expect(bench.raw == "tty1 used 0 s ago")
+      try bench.pass(200)
+      #expect(bench.isIdle == true)
+      // Typed on before the switch, and after it.
+      try bench.type(on: "tty1")
+      try bench.folder.write("tty2\n", to: "sys/class/tty/tty0/active")
+      try bench.pass()
+      #expect(bench.raw == "tty1 used 0 s ago")
+      try bench.pass(100)
+      try bench.type(on: "tty2")
+      try bench.pass()
+      #expect(bench.raw == "tty2 used 0 s ago")
+    }
+  }
 }
