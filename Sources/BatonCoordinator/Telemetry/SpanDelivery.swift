@@ -18,7 +18,7 @@ package struct SpanDelivery: Sendable {
 
   package init(
     resource: Resource, batch: BatchLimits = BatchLimits(), backoff: Backoff = Backoff(),
-    pause: Int = 9,
+    pause: Int = 19,
     draw: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
     send: @escaping @Sendable (TraceRequest) async -> ExportVerdict
   ) {

@@ -74,9 +74,10 @@ package struct ProtobufWriter {
       bytes[start] = UInt8(length)
       return
     }
-    var prefix = ProtobufWriter()
-    prefix.varint(UInt64(length))
-    bytes.replaceSubrange(start...start, with: prefix.bytes)
+    let more = (length.bitWidth - length.leadingZeroBitCount - 1) / 7
+    bytes.insert(contentsOf: repeatElement(0, count: more), at: start)
+    for place in 0...more { bytes[start + place] = UInt8(truncatingIfNeeded: length >> (7 * place)) | 0x80 }
+    bytes[start + more] &= 0x7f
   }
 
   private mutating func tag(_ number: Int, _ type: WireType) { varint(UInt64(number) << 3 | type.rawValue) }

@@ -6,14 +6,18 @@ extension SpanLimits {
   func attributes(
     _ attributes: SpanAttributes, and others: [Attribute] = [], atMost limit: Int
   ) -> [Attribute] {
-    var result = others.map(clipped)
-    result.reserveCapacity(others.count + attributes.count)
+    var result = others.contains(where: isTooLong) ? others.map(clipped) : others
     func add(_ key: String, _ value: SpanAttribute) {
       if !key.isEmpty, let value = self.value(value) { result.append(Attribute(clipped(key), value)) }
     }
     attributes.forEach(add)
-    if result.count > 1 { result.sort { $0.key < $1.key } }
+    // Those of a run are in order as they come.
+    if !zip(result, result.dropFirst()).allSatisfy({ $0.key < $1.key }) { result.sort { $0.key < $1.key } }
     return result.count > limit ? Array(result.prefix(limit)) : result
+  }
+
+  private func isTooLong(_ attribute: Attribute) -> Bool {
+    if case .string(let text) = attribute.value { text.utf8.count > valueLength } else { false }
   }
 
   private func clipped(_ attribute: Attribute) -> Attribute {

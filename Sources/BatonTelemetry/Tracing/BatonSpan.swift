@@ -29,7 +29,7 @@ extension Tracing.Span {
 }
 
 /// A span of `BatonTracer`. One that is not sampled records nothing and costs nothing but its context.
-package struct BatonSpan: DiscardableSpan {
+package final class BatonSpan: DiscardableSpan {
   package let context: ServiceContext
   private let identity: SpanContext
   private let recorder: SpanRecorder?
@@ -44,12 +44,12 @@ package struct BatonSpan: DiscardableSpan {
 
   package var operationName: String {
     get { recorder?.name ?? "" }
-    nonmutating set { recorder?.change { $0.name = newValue } }
+    set { recorder?.change { $0.name = newValue } }
   }
 
   package var attributes: SpanAttributes {
     get { recorder?.attributes ?? [:] }
-    nonmutating set { recorder?.change { $0.set(newValue) } }
+    set { recorder?.change { $0.set(newValue) } }
   }
 
   fileprivate func take(_ attributes: [Attribute]) { recorder?.change { $0.add(attributes) } }

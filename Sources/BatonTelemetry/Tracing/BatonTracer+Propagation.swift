@@ -13,7 +13,6 @@ extension BatonTracer {
     var remote = SpanContext(parent)
     remote.traceState = Self.value(.state, of: carrier, using: extractor).flatMap(TraceState.normalized) ?? ""
     context.spanContext = remote
-    context.openBatch = nil
   }
 
   /// The span that is named is certain to be sent, as for a child.

@@ -40,7 +40,6 @@ package final class BatonTracer: Tracer {
       identity.recorder = SpanRecorder(draft, parent: parent)
     }
     context.spanContext = identity
-    if context.openBatch != nil { context.openBatch = nil }
     return BatonSpan(context, identity, to: sink)
   }
 

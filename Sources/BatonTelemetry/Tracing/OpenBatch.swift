@@ -51,18 +51,21 @@ package final class OpenBatch: Sendable {
   var context: SpanContext? { span?.context.spanContext }
 }
 
-private enum OpenBatchKey: ServiceContextKey {
-  typealias Value = OpenBatch
-  static let nameOverride: String? = "baton-open-batch"
-}
-
 extension ServiceContext {
-  /// Counts for the children of this context's span, not for theirs: the context of a new span has none.
+  /// Counts for the children of this context's span, not for theirs: the context of a new span has none, and neither has
+  /// one that is in no span.
   package var openBatch: OpenBatch? {
-    get { self[OpenBatchKey.self] }
-    set { self[OpenBatchKey.self] = newValue }
+    get { spanContext?.openBatch }
+    set {
+      guard var context = spanContext else { return }
+      context.openBatch = newValue
+      spanContext = context
+    }
   }
 
   /// What is made in this context refers to: the open batch if there is one, else the span.
-  func referred() -> SpanContext? { (openBatch?.context ?? spanContext)?.referred() }
+  func referred() -> SpanContext? {
+    guard let context = spanContext else { return nil }
+    return (context.openBatch?.context ?? context).referred()
+  }
 }

@@ -38,9 +38,8 @@ struct SpanDraft: Sendable {
 
   /// Of one key what is said here counts, before what a handler says.
   mutating func add(_ attributes: [Attribute]) {
-    let keys = attributes.map(\.key)
-    own.removeAll { keys.contains($0.key) }
-    own += attributes
+    own.removeAll { old in attributes.contains { $0.key == old.key } }
+    own = own.isEmpty ? attributes : own + attributes
   }
 
   /// `ok` is final, and an error keeps its message if it is set again without one, as `withSpan` does.

@@ -22,17 +22,19 @@ package final class Mailbox<Element: Sendable>: Sendable {
   /// False if the mailbox is closed, or full: then it closes, because its reader is too slow or its peer misbehaves,
   /// and a message that was promised an answer must not get lost unseen.
   @discardableResult
-  package func send(_ element: Element) -> Bool { send(contentsOf: CollectionOfOne(element)) }
+  package func send(_ element: Element) -> Bool { add(1) { $0.append(element) } }
 
   @discardableResult
-  package func send(contentsOf elements: some Collection<Element>) -> Bool {
+  package func send(contentsOf elements: [Element]) -> Bool { add(elements.count) { $0 += elements } }
+
+  private func add(_ count: Int, _ body: (inout [Element]) -> Void) -> Bool {
     let (isTaken, reader) = state.withLock { state in
       if state.isClosed { return (false, nil as CheckedContinuation<Void, Never>?) }
-      if state.elements.count + elements.count > capacity {
+      if state.elements.count + count > capacity {
         state.isClosed = true
         return (false, state.reader.take())
       }
-      state.elements.append(contentsOf: elements)
+      body(&state.elements)
       return (true, state.reader.take())
     }
     reader?.resume()

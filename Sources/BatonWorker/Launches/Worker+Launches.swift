@@ -5,6 +5,7 @@ import BatonWire
 import Logging
 import ServiceContextModule
 import Synchronization
+import Tracing
 
 /// Running handlers: one task per launch, and around it one that waits for its expiry to cancel it.
 extension Worker {
@@ -18,17 +19,21 @@ extension Worker {
   }
 
   func startLoop(_ processes: ProcessRegistry, _ folders: WorkerFolders) async {
+    // Looked up once: it is under a lock.
+    let tracer = InstrumentationSystem.tracer
     await withDiscardingTaskGroup { group in
       while let orders = await starts.receive() {
-        for order in orders { group.addTask { await self.perform(order, processes, folders) } }
+        for order in orders { group.addTask { await self.perform(order, processes, folders, tracer) } }
       }
     }
   }
 
-  private func perform(_ order: StartOrder, _ processes: ProcessRegistry, _ folders: WorkerFolders) async {
+  private func perform(
+    _ order: StartOrder, _ processes: ProcessRegistry, _ folders: WorkerFolders, _ tracer: any Tracer
+  ) async {
     let span = RunSpan(
       order.assignment, order.definition, host: HostName(configuration.name), sampling: configuration.batchSampling,
-      clocks: clocks)
+      clocks: clocks, tracer: tracer)
     let end = await withTaskGroup(of: HandlerEnd.self) { group in
       group.addTask {
         defer { order.launch.close() }

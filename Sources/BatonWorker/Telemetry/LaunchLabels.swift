@@ -6,20 +6,45 @@ import Tracing
 /// What every span of a launch says of it.
 struct LaunchLabels: Sendable {
   private let definition: String
-  /// By key, as all attributes of a span go.
-  let attributes: [Attribute]
+  private let host: HostName
+  private let identifier: JobIdentifier
+  private let launch: Int
+  private let request: Int
+  private let kind: JobKind
+  private let firstBatch: Int
 
   var runName: String { Names.Span.run.name(of: definition) }
   var batchName: String { Names.Span.batch.name(of: definition) }
 
   init(_ assignment: Assignment, _ definition: Definition, host: HostName) {
-    self.definition = definition.pattern.rawValue
-    attributes = [
-      Attribute(Names.Attribute.definition, .string(definition.pattern.rawValue)),
+    (self.definition, self.host, identifier) = (definition.pattern.rawValue, host, assignment.identifier)
+    (launch, request) = (assignment.launch.number, assignment.requestNumber)
+    (kind, firstBatch) = (definition.kind, assignment.progress.batches)
+  }
+
+  /// By key, as all attributes of a span go: those that come in this order need not be sorted.
+  var attributes: [Attribute] {
+    [
+      Attribute(Names.Attribute.definition, .string(definition)),
       Attribute(Names.Attribute.host, .string(host.rawValue)),
-      Attribute(Names.Attribute.identifier, .string(assignment.identifier.rawValue)),
-      Attribute(Names.Attribute.launch, .int(Int64(assignment.launch.number))),
-      Attribute(Names.Attribute.request, .int(Int64(assignment.requestNumber))),
+      Attribute(Names.Attribute.identifier, .string(identifier.rawValue)),
+      Attribute(Names.Attribute.launch, .int(Int64(launch))),
+      Attribute(Names.Attribute.request, .int(Int64(request))),
+    ]
+  }
+
+  /// What the span of the run says at its end, by key.
+  func attributes(ofRun end: RunEnd, batches: Int) -> [Attribute] {
+    [
+      Attribute(Names.Attribute.definition, .string(definition)),
+      Attribute(Names.Attribute.host, .string(host.rawValue)),
+      Attribute(Names.Attribute.identifier, .string(identifier.rawValue)),
+      Attribute(Names.Attribute.kind, .string(kind.rawValue)),
+      Attribute(Names.Attribute.batches, .int(Int64(batches))),
+      Attribute(Names.Attribute.firstBatch, .int(Int64(firstBatch))),
+      Attribute(Names.Attribute.launch, .int(Int64(launch))),
+      Attribute(Names.Attribute.launchOutcome, .string(end.outcome.code)),
+      Attribute(Names.Attribute.request, .int(Int64(request))),
     ]
   }
 }

@@ -7,25 +7,22 @@ import Tracing
 ///
 /// Made with the process's tracer, whichever that is. Where there is none, or the request is not sampled, nothing is
 /// recorded, and it costs no more than a context.
-struct RunSpan: Sendable {
+final class RunSpan: Sendable {
   /// What the handler runs in: spans that it makes are children of its batch, log lines that it writes have the trace.
   let context: ServiceContext
   /// Nil if nothing is recorded.
   let batches: BatchSpans?
   private let span: any Tracing.Span
   private let labels: LaunchLabels
-  private let kind: JobKind
-  private let firstBatch: Int
   private let clocks: WorkerClocks
 
   init(
     _ assignment: Assignment, _ definition: Definition, host: HostName, sampling: BatchSampling, clocks: WorkerClocks,
-    tracer: any Tracer = InstrumentationSystem.tracer
+    tracer: any Tracer
   ) {
     labels = LaunchLabels(assignment, definition, host: host)
-    (kind, firstBatch) = (definition.kind, assignment.progress.batches)
-    let parent = tracer.context(of: assignment)
-    span = tracer.startSpan(labels.runName, context: parent, ofKind: .internal, at: clocks.date().forTracer)
+    span = tracer.startSpan(
+      labels.runName, context: tracer.context(of: assignment), ofKind: .internal, at: clocks.date().forTracer)
     self.clocks = clocks
     guard span.isRecording else {
       (batches, context) = (nil, span.context)
@@ -48,13 +45,7 @@ struct RunSpan: Sendable {
     guard let batches else { return span.end() }
     batches.end(end)
     let time = clocks.date().forTracer
-    span.add(
-      labels.attributes + [
-        Attribute(Names.Attribute.kind, .string(kind.rawValue)),
-        Attribute(Names.Attribute.firstBatch, .int(Int64(firstBatch))),
-        Attribute(Names.Attribute.batches, .int(Int64(batches.committed))),
-        Attribute(Names.Attribute.launchOutcome, .string(end.outcome.code)),
-      ])
+    span.add(labels.attributes(ofRun: end, batches: batches.committed))
     span.says(end, at: time)
     span.end(at: time)
   }
