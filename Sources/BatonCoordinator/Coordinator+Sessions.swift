@@ -26,7 +26,11 @@ extension Coordinator {
     }
     host = hello.host
     try await reconcile(hello, connection)
-    guard try await attach(hello, connection, from: address) else { return }
+    do {
+      // A task of its own, whose memory goes with it: this one lives as long as the connection.
+      async let isAttached = attach(hello, connection, from: address)
+      guard try await isAttached else { return }
+    }
     defer { detach(hello.host, connection) }
     let pending = Mailbox<WorkerMessage>(capacity: Connection.capacity)
     let rest = first
@@ -134,15 +138,19 @@ extension Coordinator {
     _ first: [WorkerMessage], from host: HostName, _ connection: Connection, _ pending: Mailbox<WorkerMessage>
   ) async {
     var messages = first
-    repeat {
-      noteProgress(messages, of: host)
-      let forStore = messages.filter { !takeAtOnce($0, from: host) }
-      if !forStore.isEmpty, !pending.send(contentsOf: forStore) { break }
-      guard let next = await connection.up.receive() else { break }
-      messages = next
-    } while true
+    while take(messages, from: host, pending), let next = await connection.up.receive() { messages = next }
     pending.close()
     connection.close()
+  }
+
+  /// False if what is for the store cannot be taken any more.
+  ///
+  /// Not inlined: what it needs for a moment would be kept in the task of each connection while that waits, 18 KB of it.
+  @inline(never)
+  private func take(_ messages: [WorkerMessage], from host: HostName, _ pending: Mailbox<WorkerMessage>) -> Bool {
+    noteProgress(messages, of: host)
+    let forStore = messages.filter { !takeAtOnce($0, from: host) }
+    return forStore.isEmpty || pending.send(contentsOf: forStore)
   }
 
   /// Progress counts when it is said, not when the disk has it.
