@@ -16,7 +16,9 @@ extension Coordinator {
       while try await deliverOnce(delivery, &state) {
         // The backend's time is not ours.
         let took = clocks.now().instant - begin - state.waited
-        if takeNews(), state.failures == 0 { try await clocks.sleep(min(took * delivery.pause, .seconds(1))) }
+        if takeNews(), state.failures == 0, !state.isLate {
+          try await clocks.sleep(min(took * delivery.pause, .seconds(1)))
+        }
         state.waited = .zero
         begin = clocks.now().instant
       }
@@ -62,6 +64,7 @@ extension Coordinator {
       sources = try await store.unsentSpans(limit: state.size.spans)
       guard !sources.isEmpty else { return false }
       let (keys, request) = delivery.request(of: sources, atMost: state.size.spans, at: now().date)
+      state.isLate = delivery.isLate(request.spans, at: now().date)
       let sentAt = clocks.now().instant
       let verdict = await delivery.send(request)
       state.waited = clocks.now().instant - sentAt
@@ -137,6 +140,8 @@ private struct DeliveryState {
   var failures = 0
   /// How long the backend took for the last answer.
   var waited = Duration.zero
+  /// Spans of the last request had waited for too long.
+  var isLate = false
   /// How many spans go in one request.
   var size: RequestSize
   /// The last request was too large, and smaller ones follow.

@@ -11,6 +11,9 @@ package struct SpanDelivery: Sendable {
   /// While work goes on, the wait after each request, in times what that took: sending takes a part of one core only,
   /// and what is not sent waits in the store until there is less to do.
   package var pause: Int
+  /// Spans that ended longer ago than this* are sent without such waits: under work that does not end they are late, and
+  /// never lost.
+  package var latest: Duration
   /// Tries once.
   package var send: @Sendable (TraceRequest) async -> ExportVerdict
   /// Drawn for the backoff, from 0 up to 1.
@@ -18,13 +21,15 @@ package struct SpanDelivery: Sendable {
 
   package init(
     resource: Resource, batch: BatchLimits = BatchLimits(), backoff: Backoff = Backoff(),
-    pause: Int = 19,
+    pause: Int = 19, latest: Duration = .seconds(60),
     draw: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
     send: @escaping @Sendable (TraceRequest) async -> ExportVerdict
   ) {
     (self.resource, self.batch, self.backoff) = (resource, batch, backoff)
-    (self.draw, self.send, self.pause) = (draw, send, pause)
+    (self.draw, self.send, self.pause, self.latest) = (draw, send, pause, latest)
   }
+
+  func isLate(_ spans: [SpanRecord], at now: Timestamp) -> Bool { spans.contains { now - $0.end > latest } }
 }
 
 extension CoordinatorSettings {

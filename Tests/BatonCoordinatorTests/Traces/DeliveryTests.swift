@@ -40,10 +40,17 @@ struct DeliveryTests {
   }
 
   /// Runs the delivery until it has waited `waits` times, and answers how long.
-  private func deliver(_ backend: Backend, from store: SQLiteStore, batch: Int = 512, waits: Int) async -> [Duration] {
+  /// - Parameters:
+  ///   - age: of the spans, in seconds.
+  ///   - isBusy: more spans end during each request.
+  private func deliver(
+    _ backend: Backend, from store: SQLiteStore, batch: Int = 512, age: Int64 = 100, isBusy: Bool = false, waits: Int
+  ) async -> [Duration] {
     let taken = Waits()
     let clocks = Clocks(
-      now: { Now(instant: Instant(nanoseconds: 0), date: Timestamp(nanoseconds: 1_700_000_100_000_000_000)) },
+      now: {
+        Now(instant: Instant(nanoseconds: 0), date: Timestamp(nanoseconds: (1_700_000_000 + age) * 1_000_000_000))
+      },
       sleep: { duration in
         let count = taken.all.withLock { all in
           all.append(duration)
@@ -51,9 +58,16 @@ struct DeliveryTests {
         }
         if count > waits { throw CancellationError() }
       })
-    var delivery = SpanDelivery(resource: Resource([]), draw: { 1 }, send: { backend.take($0) })
+    let known = Mutex<Coordinator?>(nil)
+    var delivery = SpanDelivery(resource: Resource([]), draw: { 1 }) { request in
+      if isBusy { known.withLock { $0 }?.noteSpans(1) }
+      return backend.take(request)
+    }
     delivery.batch = BatchLimits(queue: 2048, batch: batch, delay: .seconds(5))
-    let coordinator = Coordinator(store: store, settings: CoordinatorSettings(), clocks: clocks, logger: Self.quiet)
+    var settings = CoordinatorSettings()
+    settings.spans = delivery
+    let coordinator = Coordinator(store: store, settings: settings, clocks: clocks, logger: Self.quiet)
+    known.withLock { $0 = coordinator }
     _ = try? await coordinator.deliverSpans(delivery)
     return taken.all.withLock { Array($0.prefix(waits)) }
   }
@@ -135,6 +149,18 @@ struct DeliveryTests {
     #expect(backend.requests.map(\.spans.count) == [10, 10, 5])
     #expect(waits == [.seconds(5), .seconds(5)])
     #expect(Set(backend.requests.flatMap(\.spans).map(\.attributes)).count == 25)
+  }
+
+  @Test("while work goes on it rests between requests, unless what it sends is late", arguments: [59, 61])
+  func rests(age: Int64) async throws {
+    let store = try SQLiteStore.inMemory(queuesSpans: true)
+    try await Self.submit(25, to: store)
+    let backend = Backend()
+    let waits = await deliver(backend, from: store, batch: 10, age: age, isBusy: true, waits: 4)
+    #expect(backend.requests.map(\.spans.count) == [10, 10, 5])
+    // The clock stands still, so a rest is none.
+    let rests = Array(waits.dropFirst().prefix(2))
+    #expect(rests == (age > 60 ? [.seconds(5), .seconds(5)] : [.zero, .zero]))
   }
 
   @Test("a store that was not opened for it queues nothing")
