@@ -23,6 +23,9 @@ final class Link {
     self.coordinatorLife = coordinatorLife
   }
 
+  /// What is held up holds on to the link.
+  fileprivate func abandon() { (heldUp, heldDown) = ([], []) }
+
   var owner: Owner { .coordinator(life: coordinatorLife) }
   var workerOwner: Owner { .worker(host, life: workerLife) }
 }
@@ -36,6 +39,8 @@ final class Network {
   /// Connections that will be accepted by something that forwards nothing.
   private var swallowed: [Int]
   private(set) var links: [Link] = []
+  /// Those that are over, too.
+  private var all: [Link] = []
 
   init(_ schedule: Schedule) {
     let count = schedule.hosts.count
@@ -63,7 +68,10 @@ final class Network {
   func open(_ link: Link) {
     links.removeAll { $0.isBroken || ($0.isClosedByWorker && $0.isClosedByCoordinator) }
     links.append(link)
+    all.append(link)
   }
+
+  func abandon() { for link in all { link.abandon() } }
 
   /// Something goes to the coordinator: a message, or the news that the worker's end was closed.
   func sendUp(_ link: Link, in world: World, _ arrive: @escaping () throws -> Void) {

@@ -50,6 +50,12 @@ final class SimulatedCoordinator {
     return now
   }
 
+  /// Nothing of it happens any more. What it holds, and what waits for it, holds on to it.
+  func abandon() {
+    (connections, words) = ([:], [])
+    writer.abandon()
+  }
+
   // MARK: Starting
 
   /// Reads what the store knows, all before anybody connects.

@@ -5,6 +5,9 @@ import Synchronization
 /// Runs schedules, one after the other, on one store that is emptied in between.
 package final class Simulator {
   private let store: SQLiteStore
+  private weak var lastWorld: World?
+  /// Nothing of the last fleet is in memory any more.
+  package var isClean: Bool { lastWorld == nil }
 
   package init() throws { store = try SQLiteStore.inMemory(incarnation: "simulated", queuesSpans: true) }
 
@@ -35,6 +38,7 @@ package final class Simulator {
     _ schedule: Schedule, _ store: OpenStore, _ breakage: Breakage?, _ tracing: Tracing
   ) -> Outcome {
     let world = World(schedule, store: store, breakage: breakage, trace: tracing.mode)
+    lastWorld = world
     var violation: Violation?
     do {
       try world.run()

@@ -160,6 +160,7 @@ extension World {
     guard let coordinator, let (downFor, reboots) = crashPlan else { return }
     note("coordinator: process \(coordinator.life) dies")
     self.coordinator = nil
+    coordinator.abandon()
     for link in network.links where !link.isBroken {
       link.isBroken = true
       let number = link.host

@@ -70,8 +70,7 @@ final class World {
 
   /// Runs until everything has ended.
   func run() throws {
-    // What is left holds on to the world.
-    defer { queue = EventQueue() }
+    defer { dismantle() }
     try begin()
     while let (time, event) = queue.takeFirst() {
       now = time
@@ -88,6 +87,15 @@ final class World {
       try event.action()
       if isOver { return }
     }
+  }
+
+  /// What is left holds on to the world, and to itself: a hundred thousand worlds would fill any memory.
+  private func dismantle() {
+    queue = EventQueue()
+    (stopped, clients, workers) = ([:], [], [])
+    coordinator?.abandon()
+    coordinator = nil
+    network.abandon()
   }
 
   var isOver = false

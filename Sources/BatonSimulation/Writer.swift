@@ -61,6 +61,8 @@ final class Writer {
     return .microseconds(!world.isCalm && draw.chance(10) ? draw.number(20_000...700_000) : draw.number(100...20_000))
   }
 
+  func abandon() { (urgent, ordinary) = ([], []) }
+
   private func startIfIdle() {
     guard !isWriting, !urgent.isEmpty || !ordinary.isEmpty else { return }
     isWriting = true

@@ -9,6 +9,7 @@ import Testing
     for seed in (1 + part * 9)..<(10 + part * 9) {
       let outcome = simulator.run(Schedule(seed: seed))
       #expect(outcome.violation == nil, "seed \(seed): baton-simulate --seed \(seed) says what happened")
+      #expect(simulator.isClean, "seed \(seed) is over, and still in memory")
     }
   }
 
