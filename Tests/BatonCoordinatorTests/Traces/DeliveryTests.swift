@@ -59,10 +59,12 @@ struct DeliveryTests {
         if count > waits { throw CancellationError() }
       })
     let known = Mutex<Coordinator?>(nil)
-    var delivery = SpanDelivery(resource: Resource([]), draw: { 1 }) { request in
-      if isBusy { known.withLock { $0 }?.noteSpans(1) }
-      return backend.take(request)
-    }
+    var delivery = SpanDelivery(
+      resource: Resource([]), draw: { 1 },
+      send: { request in
+        if isBusy { known.withLock { $0 }?.noteSpans(1) }
+        return backend.take(request)
+      })
     delivery.batch = BatchLimits(queue: 2048, batch: batch, delay: .seconds(5))
     var settings = CoordinatorSettings()
     settings.spans = delivery
