@@ -2,9 +2,11 @@
 SHELL := /bin/bash
 export SWIFT ?= swift
 RELEASE := .build/release
-# On Linux the binaries have the Swift runtime within, so that a host needs nothing of Swift. Nobody looks anything up in
-# them by name, so they export nothing.
-RELEASE_FLAGS := -c release $(if $(filter Linux,$(shell uname -s)),--static-swift-stdlib -Xlinker --no-export-dynamic)
+# Where the toolchain has it for that (on Linux), the binaries have the Swift runtime within: a host needs nothing of Swift
+# then. Nobody looks anything up in them by name, so they export nothing.
+RUNTIME = $(shell $(SWIFT)c -print-target-info | sed -n 's/.*"runtimeResourcePath": *"\(.*\)".*/\1/p')
+RELEASE_FLAGS = -c release $(if $(wildcard $(RUNTIME)_static/linux/libswiftCore.a),--static-swift-stdlib \
+	-Xlinker --no-export-dynamic)
 # Chooses the moments of the faults: the same seed makes the same choices.
 SEED ?= 1
 # Tests that start real servers and binaries: others in the same process kill every child that they do not know.
