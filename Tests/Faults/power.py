@@ -38,6 +38,9 @@ def run(bench):
                 client.rest(bench)
                 time.sleep(bench.random.uniform(0, 0.15))
                 cut(bench, fleet, device, client)
+                if bench.violations:
+                    # A store that went backwards pauses the fleet until a person has looked: nothing more is to be seen.
+                    return client.stop()
             finish(bench, fleet, client, job)
 
 
