@@ -1,7 +1,8 @@
 import BatonSimulation
 
 /// `baton-simulate SEEDS [FIRST]` runs so many seeds, one of 64 (`--repeating`) twice; `baton-simulate --seed SEED` runs
-/// one and says all that happens. With `BATON_PLANTED_BUG` the fleets have the bug of that name; `baton-simulate --plants` says which there are.
+/// one and says all that happens. With `BATON_PLANTED_BUG` the fleets have the bug of that name; `baton-simulate --plants`
+/// says which there are.
 @main
 struct Main {
   static func main() async throws {

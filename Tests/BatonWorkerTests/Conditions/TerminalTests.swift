@@ -79,6 +79,10 @@ struct TerminalTests {
       try bench.folder.write("tty1\n", to: "sys/class/tty/tty0/active")
       try bench.pass(20)
       #expect(bench.isIdle == true)
+      // Nobody can type on what is not in front.
+      try bench.type(on: "tty5")
+      try bench.pass()
+      #expect(bench.isIdle == true)
       try bench.type(on: "tty1")
       try bench.pass()
       #expect(bench.raw == "tty1 used 0 s ago")
