@@ -12,6 +12,10 @@ class Skipped(Exception):
     """This machine cannot run the row: why."""
 
 
+class Caught(Exception):
+    """The row said what it has to say of its plant: nothing more is asked of it."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Row:
     """One line of the table: its name, the function that runs it, and how many rounds each tier has."""
@@ -70,6 +74,8 @@ class Bench:
     def violation(self, text):
         self.violations.append(f"round {self.round}: {text}")
         print(f"  {self.row.name}, {self.violations[-1]}", flush=True)
+        if self.plant and self.plant.said in text:
+            raise Caught
 
     def expect(self, is_kept, text):
         if not is_kept:

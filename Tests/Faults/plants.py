@@ -65,7 +65,7 @@ TABLE = [
     Plant("no-sync", "power", 4, "acknowledged submissions are lost"),
     Plant("traps-on-damage", "torn", 40, "trapped"),
     Plant("wall-clock", "clocks", 6, "because the clock jumped"),
-    Plant("swallows-full", "disk-full", 8, "the row did not get to its end"),
+    Plant("swallows-full", "disk-full", 8, "no submission is accepted"),
     Plant("swallows-eio", "disk-failing", 4, "still runs"),
     Plant("stalls-with-disk", "disk-slow", 5, "because the disk was slow"),
     Plant("lost-span", "telemetry", 3, "is missing", LOST_SPAN),

@@ -30,6 +30,7 @@ class Submitter(threading.Thread):
         self.sent = {}
         self.repeated = 0
         self.failures = []
+        self.refusal = None
         self.slowest = 0
         define(fleet)
 
@@ -63,7 +64,9 @@ class Submitter(threading.Thread):
 
     def keep(self, items, answers):
         for (key, _), answer in zip(items, answers, strict=True):
-            if answer[0] is not None:
+            if answer[0] is None:
+                self.refusal = answer[1]
+            else:
                 self.promised[key] = answer
 
     def rest(self, bench, seconds=40):
@@ -71,8 +74,8 @@ class Submitter(threading.Thread):
         before, deadline = len(self.promised), time.monotonic() + seconds
         while len(self.promised) == before:
             if time.monotonic() > deadline:
-                said = self.failures[-1:] or "nothing"
-                return bench.violation(f"no submission is answered for {seconds} s: {said}")
+                said = self.failures[-1:] or self.refusal or "no answer"
+                return bench.violation(f"no submission is accepted for {seconds} s: {said}")
             time.sleep(0.002)
 
     def stop(self):
