@@ -39,7 +39,11 @@ import Tracing
 
   @Test func `a request is posted as OTLP wants it, compressed`() async throws {
     let (verdicts, requests, log) = try await export(
-      [.status(200)], { $0.headers = [.init("Authorization", "Bearer secret"), .init("X-Team", "a")] },
+      [.status(200)],
+      { settings in
+        settings.headers = [.init("Authorization", "Bearer secret"), .init("X-Team", "a")]
+        settings.compression = .gzip
+      },
       request: ExporterFixture.request(512))
     #expect(verdicts == [.delivered] && log == [])
     let request = requests[0]
@@ -54,7 +58,7 @@ import Tracing
   }
 
   @Test func `without compression the bytes are the request's`() async throws {
-    let (_, requests, _) = try await export([.status(200)], { $0.compression = .none })
+    let (_, requests, _) = try await export([.status(200)])
     #expect(requests[0].headers["Content-Encoding"] == [])
     #expect(requests[0].body == ExporterFixture.request().protobuf)
   }

@@ -39,7 +39,9 @@ import Testing
 
   /// With compression, and with the queue's own attempts until the server has started.
   private func send(_ request: TraceRequest, to url: String) async throws {
-    let settings = TelemetrySettings(environment: ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": url])
+    let settings = TelemetrySettings(environment: [
+      "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": url, "OTEL_EXPORTER_OTLP_COMPRESSION": "gzip",
+    ])
     let telemetry = Telemetry(
       settings, resource: request.resource, logger: Self.silent)
     var backoff = Backoff()

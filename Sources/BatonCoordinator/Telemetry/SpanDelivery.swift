@@ -21,7 +21,7 @@ package struct SpanDelivery: Sendable {
 
   package init(
     resource: Resource, batch: BatchLimits = BatchLimits(), backoff: Backoff = Backoff(),
-    pause: Int = 19, latest: Duration = .seconds(60),
+    pause: Int = 49, latest: Duration = .seconds(60),
     draw: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
     send: @escaping @Sendable (TraceRequest) async -> ExportVerdict
   ) {

@@ -75,20 +75,12 @@ package struct MetricsRequest: OTLPRequest {
     writer.field(3, unlessZeroFixed64: snapshot.takenAt.sinceEpoch)
     writer.field(4, unlessZeroFixed64: counts.count)
     writer.member(5, fixed64: counts.sum.bitPattern)
-    writer.packed(6, counts.counts)
-    writer.packed(7, counts.bounds.map(\.bitPattern))
+    writer.field(6, packed: counts.counts)
+    writer.field(7, packed: counts.bounds.map(\.bitPattern))
     writer.messages(9, labels.map(\.attribute))
   }
 }
 
 extension MetricLabel {
   var attribute: Attribute { Attribute(name, .string(value)) }
-}
-
-extension ProtobufWriter {
-  /// A repeated field of fixed64 or double, which proto3 writes as one; absent where it is empty.
-  fileprivate mutating func packed(_ number: Int, _ values: [UInt64]) {
-    guard !values.isEmpty else { return }
-    member(number, bytes: values.flatMap { value in withUnsafeBytes(of: value.littleEndian) { Array($0) } })
-  }
 }

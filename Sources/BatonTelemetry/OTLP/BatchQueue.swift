@@ -76,7 +76,7 @@ package struct BatchQueue: Sendable {
   }
 
   /// Spans that wait or are on their way; never more than the limit.
-  package var count: Int { queue.count + inFlight.count }
+  package var count: Int { accepted - settled }
 
   /// When `tick` has something to do next, nil while only an `add`, a flush or an answer can change anything.
   package var nextTick: Instant? {
@@ -142,13 +142,6 @@ package struct BatchQueue: Sendable {
 
 // What follows changes one thing each.
 extension BatchQueue {
-  private var inFlight: [SpanRecord] {
-    switch phase {
-    case .exporting(let sending), .waiting(let sending, _): sending.spans
-    case .idle, .ended: []
-    }
-  }
-
   /// Whether what waits goes without waiting longer.
   private var isPressing: Bool { queue.count >= size.spans || !flushes.isEmpty }
 
@@ -178,10 +171,10 @@ extension BatchQueue {
   }
 
   private mutating func takeBatch(at now: Instant) -> [SpanRecord] {
-    let batch = Array(queue.prefix(size.spans))
-    queue.removeFirst(batch.count)
-    due = queue.isEmpty ? nil : now + limits.delay
-    return batch
+    let rest = Array(queue.dropFirst(size.spans))
+    queue.removeLast(rest.count)
+    defer { (queue, due) = (rest, rest.isEmpty ? nil : now + limits.delay) }
+    return queue
   }
 
   /// The same spans go again at once, in smaller requests; one that is too large by itself is dropped.

@@ -7,6 +7,9 @@
 package struct ProtobufWriter {
   package private(set) var bytes: [UInt8] = []
 
+  /// There will be about so many more.
+  mutating func reserve(_ count: Int) { bytes.reserveCapacity(bytes.count + count) }
+
   /// The wire types that OTLP uses.
   enum WireType: UInt64 {
     case varint = 0
@@ -35,10 +38,7 @@ package struct ProtobufWriter {
   }
 
   /// A member of a `oneof`, or of an array: written even at its default, or it would not be there at all.
-  mutating func member(_ number: Int, varint value: UInt64) {
-    tag(number, .varint)
-    varint(value)
-  }
+  mutating func member(_ number: Int, varint value: UInt64) { head(number, .varint, value) }
 
   mutating func member(_ number: Int, fixed64 value: UInt64) {
     tag(number, .fixed64)
@@ -46,27 +46,39 @@ package struct ProtobufWriter {
   }
 
   mutating func member(_ number: Int, string value: String) {
-    tag(number, .delimited)
     var value = value
     value.withUTF8 {
-      varint(UInt64($0.count))
+      head(number, .delimited, UInt64($0.count))
       bytes.append(contentsOf: $0)
     }
   }
 
-  mutating func member(_ number: Int, bytes value: [UInt8]) {
-    tag(number, .delimited)
-    varint(UInt64(value.count))
-    bytes.append(contentsOf: value)
+  /// Eight bytes, the highest first: an id.
+  mutating func member(_ number: Int, bigEndian value: UInt64) {
+    head(number, .delimited, 8)
+    little(value.byteSwapped)
+  }
+
+  /// Sixteen bytes, the highest first.
+  mutating func member(_ number: Int, bigEndian high: UInt64, _ low: UInt64) {
+    head(number, .delimited, 16)
+    little(high.byteSwapped)
+    little(low.byteSwapped)
+  }
+
+  /// A repeated field of fixed64 or double, which proto3 writes as one; absent where it is empty.
+  mutating func field(_ number: Int, packed values: [UInt64]) {
+    guard !values.isEmpty else { return }
+    head(number, .delimited, UInt64(values.count * 8))
+    for value in values { little(value) }
   }
 
   /// A nested message: present even when `body` writes nothing.
   mutating func message(_ number: Int, _ body: (inout Self) -> Void) {
-    tag(number, .delimited)
+    head(number, .delimited, 0)
     let start = bytes.count
-    bytes.append(0)
     body(&self)
-    setLength(bytes.count - start - 1, at: start)
+    setLength(bytes.count - start, at: start - 1)
   }
 
   private mutating func setLength(_ length: Int, at start: Int) {
@@ -81,6 +93,16 @@ package struct ProtobufWriter {
   }
 
   private mutating func tag(_ number: Int, _ type: WireType) { varint(UInt64(number) << 3 | type.rawValue) }
+
+  /// A tag and what follows it; nearly always two bytes, and those at once.
+  private mutating func head(_ number: Int, _ type: WireType, _ value: UInt64) {
+    let tag = UInt64(number) << 3 | type.rawValue
+    guard (tag | value) < 0x80 else {
+      varint(tag)
+      return varint(value)
+    }
+    little(UInt16(truncatingIfNeeded: tag | value << 8))
+  }
 
   private mutating func varint(_ value: UInt64) {
     var rest = value

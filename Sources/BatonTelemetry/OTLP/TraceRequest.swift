@@ -14,6 +14,8 @@ package struct TraceRequest: OTLPMessage {
 
 extension TraceRequest {
   package func write(to writer: inout ProtobufWriter) {
+    // Those of Baton have 300 to 450 bytes each.
+    writer.reserve(512 * (spans.count + 1))
     writer.message(1) {
       $0.message(1) { resource.write(to: &$0) }
       $0.message(2) {

@@ -8,7 +8,8 @@ extension SignalSettings {
     endpoint = found ?? endpoint
     exporters = Self.exporters(of: signal, from: &reader) ?? (found == nil ? [] : [.otlp])
     headers = Self.headers(reader.name("HEADERS", of: signal), from: &reader)
-    compression = reader.choice(reader.name("COMPRESSION", of: signal), otherwise: compression)
+    compression = reader.choice(
+      reader.name("COMPRESSION", of: signal), otherwise: Endpoint.isLoopback(endpoint) ? .none : .gzip)
     timeout = reader.timeout(reader.name("TIMEOUT", of: signal), otherwise: timeout)
     certificate = reader.text(reader.name("CERTIFICATE", of: signal))
     file = reader.text(reader.name("FILE", of: signal))

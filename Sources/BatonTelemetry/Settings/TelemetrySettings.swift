@@ -73,9 +73,10 @@ package struct SignalSettings: Hashable, Sendable {
   /// A whole URL, path included.
   package var endpoint: String
   package var headers: [Header] = []
-  /// The specification leaves the default open; Baton's is gzip, which every OTLP server has to understand: spans shrink
-  /// to about a tenth. `OTEL_EXPORTER_OTLP_COMPRESSION=none` turns it off.
-  package var compression = Compression.gzip
+  /// The specification leaves the default open. Baton's is gzip, which every OTLP server has to understand: spans shrink
+  /// to about a seventh. To this host itself it is none: there it would only cost time, a third of all that sending
+  /// takes, and that is where a backend is that nobody names. `OTEL_EXPORTER_OTLP_COMPRESSION` says otherwise.
+  package var compression = Compression.none
   /// For one request; 0 in the environment, which means no limit, is 24 days here.
   package var timeout = Duration.seconds(10)
   /// A file with the certificates to trust instead of the system's.

@@ -1,58 +1,43 @@
-internal import BatonModel
+package import BatonModel
 package import ServiceContextModule
 package import Tracing
-
-/// A span that need not be sent: a worker decides about a batch only when it ends.
-package protocol DiscardableSpan: Tracing.Span {
-  /// Ends the span without sending it.
-  ///
-  /// - Returns: false if it is still open and has to be ended, because something was made from its context: a child, a
-  ///   link, or a `traceparent` for another process. False too if it has ended already.
-  func discard() -> Bool
-}
-
-extension Tracing.Span {
-  /// Ends the span, without sending it where the tracer can do that and nothing refers to it.
-  package func discardOrEnd(at instant: @autoclosure () -> some TracerInstant = DefaultTracerClock.now) {
-    if (self as? any DiscardableSpan)?.discard() != true { end(at: instant()) }
-  }
-}
 
 extension Tracing.Span {
   /// Says so much more of the span, all at once: each change of a span's attributes copies them.
   package func add(_ attributes: [Attribute]) {
-    if let span = self as? BatonSpan { return span.take(attributes) }
+    if let span = self as? BatonSpan { return span.add(attributes) }
     updateAttributes { old in
       for attribute in attributes { old.set(attribute.key, value: attribute.value.forTracing) }
     }
   }
+
+  /// Ends the span, with these attributes as well.
+  package func end(at time: Timestamp, adding attributes: [Attribute]) {
+    if let span = self as? BatonSpan { return span.end(at: time, adding: attributes) }
+    add(attributes)
+    end(at: time.forTracing)
+  }
 }
 
 /// A span of `BatonTracer`. One that is not sampled records nothing and costs nothing but its context.
-package final class BatonSpan: DiscardableSpan {
+package struct BatonSpan: Tracing.Span {
   package let context: ServiceContext
-  private let identity: SpanContext
-  private let recorder: SpanRecorder?
-  private let sink: any SpanSink
-
-  /// - Parameter context: already with `identity`.
-  init(_ context: ServiceContext, _ identity: SpanContext, to sink: any SpanSink) {
-    (self.context, self.identity, self.recorder, self.sink) = (context, identity, identity.recorder, sink)
-  }
+  /// Nil if the span is not sampled.
+  let recorder: SpanRecorder?
 
   package var isRecording: Bool { recorder?.isOpen ?? false }
 
   package var operationName: String {
     get { recorder?.name ?? "" }
-    set { recorder?.change { $0.name = newValue } }
+    nonmutating set { recorder?.change { $0.name = newValue } }
   }
 
   package var attributes: SpanAttributes {
     get { recorder?.attributes ?? [:] }
-    set { recorder?.change { $0.set(newValue) } }
+    nonmutating set { recorder?.change { $0.set(newValue) } }
   }
 
-  fileprivate func take(_ attributes: [Attribute]) { recorder?.change { $0.add(attributes) } }
+  fileprivate func add(_ attributes: [Attribute]) { recorder?.change { $0.add(attributes) } }
 
   package func setStatus(_ status: Tracing.SpanStatus) { recorder?.change { $0.set(status) } }
 
@@ -75,10 +60,16 @@ package final class BatonSpan: DiscardableSpan {
 
   /// The second end of a span does nothing.
   package func end<Instant: TracerInstant>(at instant: @autoclosure () -> Instant) {
-    guard let recorder else { return }
-    let time = Timestamp(nanoseconds: Int64(clamping: instant().nanosecondsSinceEpoch))
-    if let record = recorder.end(identity, at: time) { sink.add(record) }
+    recorder?.end(at: Timestamp(nanoseconds: Int64(clamping: instant().nanosecondsSinceEpoch)))
   }
 
+  fileprivate func end(at time: Timestamp, adding attributes: [Attribute]) {
+    recorder?.end(at: time, adding: attributes)
+  }
+
+  /// Ends the span without sending it: a worker decides about a batch only when it ends.
+  ///
+  /// - Returns: false if it is still open and has to be ended, because something was made from its context: a child, a
+  ///   link, or a `traceparent` for another process. False too if it has ended already.
   package func discard() -> Bool { recorder?.discard() ?? true }
 }

@@ -1,4 +1,4 @@
-internal import BatonModel
+package import BatonModel
 package import ServiceContextModule
 package import Tracing
 
@@ -15,8 +15,8 @@ package final class BatonTracer: Tracer {
   package typealias Span = BatonSpan
 
   private let sampler: Sampler
-  private let limits: SpanLimits
-  private let sink: any SpanSink
+  let limits: SpanLimits
+  let sink: any SpanSink
   private let draw: @Sendable () -> UInt64
 
   /// - Parameter draw: random numbers for the ids; a 0 is drawn again.
@@ -32,29 +32,45 @@ package final class BatonTracer: Tracer {
     at instant: @autoclosure () -> Instant, function: String, file fileID: String, line: UInt
   ) -> BatonSpan {
     var context = context()
-    let parent = context.referred()
-    var identity = identity(under: parent)
-    if identity.isSampled {
-      let start = Timestamp(nanoseconds: Int64(clamping: instant().nanosecondsSinceEpoch))
-      let draft = SpanDraft(name: operationName, kind: SpanKind(kind), start: start, limits: limits)
-      identity.recorder = SpanRecorder(draft, parent: parent)
-    }
+    let identity = begin(
+      operationName, SpanKind(kind), under: context.referred(),
+      at: Timestamp(nanoseconds: Int64(clamping: instant().nanosecondsSinceEpoch)))
     context.spanContext = identity
-    return BatonSpan(context, identity, to: sink)
+    return BatonSpan(context: context, recorder: identity.recorder)
+  }
+
+  /// As `startSpan`, for a run, whose context holds nothing else.
+  ///
+  /// - Parameters:
+  ///   - parent: of another process.
+  ///   - openBatch: knows which batch is open in the span's context; left out if the span is not sampled.
+  package func startRun(
+    _ name: String, under parent: SpanContext, openBatch: any OpenBatch, at start: Timestamp
+  ) -> BatonSpan {
+    var identity = begin(name, .internal, under: parent, at: start)
+    if identity.isSampled { identity.openBatch = openBatch }
+    var context = ServiceContext.topLevel
+    context.spanContext = identity
+    return BatonSpan(context: context, recorder: identity.recorder)
   }
 
   package func activeSpan(identifiedBy context: ServiceContext) -> BatonSpan? {
-    guard let identity = context.spanContext, identity.recorder?.isOpen == true else { return nil }
-    return BatonSpan(context, identity, to: sink)
+    guard let recorder = context.spanContext?.recorder, recorder.isOpen else { return nil }
+    return BatonSpan(context: context, recorder: recorder)
   }
 
   package func forceFlush() { sink.flush() }
 
-  private func identity(under parent: SpanContext?) -> SpanContext {
+  private func begin(_ name: String, _ kind: SpanKind, under parent: SpanContext?, at start: Timestamp) -> SpanContext {
     let trace = parent?.trace ?? TraceID(high: number(), low: number())
-    return SpanContext(
+    var identity = SpanContext(
       trace: trace, span: SpanID(number()), isSampled: sampler.samples(trace, parentIsSampled: parent?.isSampled),
       traceState: parent?.traceState ?? "", isRemote: false)
+    if identity.isSampled {
+      let draft = SpanDraft(name: name, kind: kind, start: start, limits: limits)
+      identity.recorder = SpanRecorder(draft, identity, parent: parent, tracer: self)
+    }
+    return identity
   }
 
   private func number() -> UInt64 {

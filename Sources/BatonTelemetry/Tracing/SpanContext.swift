@@ -13,7 +13,7 @@ package struct SpanContext: Sendable {
   /// The span while it can still be discarded; nil for a remote one, and for one that is not sampled.
   var recorder: SpanRecorder?
   /// The batch that is open in the span, if it is a run and the context is that of its handler.
-  var openBatch: OpenBatch?
+  var openBatch: (any OpenBatch)?
 
   package init(trace: TraceID, span: SpanID, isSampled: Bool, traceState: String = "", isRemote: Bool = true) {
     (self.trace, self.span, self.isSampled) = (trace, span, isSampled)

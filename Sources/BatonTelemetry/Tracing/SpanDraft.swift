@@ -38,8 +38,7 @@ struct SpanDraft: Sendable {
 
   /// Of one key what is said here counts, before what a handler says.
   mutating func add(_ attributes: [Attribute]) {
-    own.removeAll { old in attributes.contains { $0.key == old.key } }
-    own = own.isEmpty ? attributes : own + attributes
+    own = own.adding(attributes)
   }
 
   /// `ok` is final, and an error keeps its message if it is set again without one, as `withSpan` does.
@@ -69,15 +68,18 @@ struct SpanDraft: Sendable {
 
   /// The finished span. One whose status is an error has `error.type`, of the last recorded error if nobody set another.
   /// A clock that was set back makes no span of negative length.
-  func finished(_ context: SpanContext, parent: SpanContext?, at end: Timestamp) -> SpanRecord {
-    return SpanRecord(
+  /// - Parameter last: what is said of it with its end, as with `add`.
+  func finished(
+    _ context: SpanContext, parent: SpanContext?, at end: Timestamp, adding last: [Attribute]
+  ) -> SpanRecord {
+    SpanRecord(
       trace: context.trace, id: context.span, parent: parent?.span, traceState: context.traceState,
       name: limits.clipped(name), kind: kind, start: start, end: max(start, end),
-      attributes: finishedAttributes(), events: events.map(event),
+      attributes: finishedAttributes(own.adding(last)), events: events.map(event),
       links: links, status: status, flags: parent.map { $0.flagsOfChild.union(.sampled) } ?? .sampled)
   }
 
-  private func finishedAttributes() -> [Attribute] {
+  private func finishedAttributes(_ own: [Attribute]) -> [Attribute] {
     var given = attributes
     for attribute in own where given.count > 0 { given[attribute.key] = nil }
     if case .error = status, let failure, given.get(Names.Attribute.errorType) == nil,
@@ -92,5 +94,13 @@ struct SpanDraft: Sendable {
     SpanEvent(
       time: Timestamp(nanoseconds: Int64(clamping: event.nanosecondsSinceEpoch)), name: limits.clipped(event.name),
       attributes: limits.attributes(event.attributes, atMost: limits.attributesPerEvent))
+  }
+}
+
+extension [Attribute] {
+  /// Of one key what is added counts.
+  fileprivate func adding(_ attributes: [Attribute]) -> [Attribute] {
+    if isEmpty { return attributes }
+    return filter { old in !attributes.contains { $0.key == old.key } } + attributes
   }
 }

@@ -20,20 +20,20 @@ extension Worker {
 
   func startLoop(_ processes: ProcessRegistry, _ folders: WorkerFolders) async {
     // Looked up once: it is under a lock.
-    let tracer = InstrumentationSystem.tracer
+    let tracing = RunTracing(
+      InstrumentationSystem.tracer, host: HostName(configuration.name), sampling: configuration.batchSampling,
+      clocks: clocks)
     await withDiscardingTaskGroup { group in
       while let orders = await starts.receive() {
-        for order in orders { group.addTask { await self.perform(order, processes, folders, tracer) } }
+        for order in orders { group.addTask { await self.perform(order, processes, folders, tracing) } }
       }
     }
   }
 
   private func perform(
-    _ order: StartOrder, _ processes: ProcessRegistry, _ folders: WorkerFolders, _ tracer: any Tracer
+    _ order: StartOrder, _ processes: ProcessRegistry, _ folders: WorkerFolders, _ tracing: RunTracing
   ) async {
-    let span = RunSpan(
-      order.assignment, order.definition, host: HostName(configuration.name), sampling: configuration.batchSampling,
-      clocks: clocks, tracer: tracer)
+    let span = RunSpan(order.assignment, order.definition, tracing)
     let end = await withTaskGroup(of: HandlerEnd.self) { group in
       group.addTask {
         defer { order.launch.close() }

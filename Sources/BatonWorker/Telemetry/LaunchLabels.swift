@@ -22,18 +22,25 @@ struct LaunchLabels: Sendable {
     (kind, firstBatch) = (definition.kind, assignment.progress.batches)
   }
 
-  /// By key, as all attributes of a span go: those that come in this order need not be sorted.
-  var attributes: [Attribute] {
-    [
+  /// What the span of a batch says at its end, by key.
+  func attributes(ofBatch batch: Int, _ reason: BatchSampler.Reason, checkpointBytes: Int?) -> [Attribute] {
+    var attributes = [
+      Attribute(Names.Attribute.batch, .int(Int64(batch))),
+      Attribute(Names.Attribute.batchSample, .string(reason.rawValue)),
       Attribute(Names.Attribute.definition, .string(definition)),
       Attribute(Names.Attribute.host, .string(host.rawValue)),
       Attribute(Names.Attribute.identifier, .string(identifier.rawValue)),
       Attribute(Names.Attribute.launch, .int(Int64(launch))),
       Attribute(Names.Attribute.request, .int(Int64(request))),
     ]
+    if reason == .repeated { attributes.append(Attribute(Names.Attribute.batchRepeated, true)) }
+    if let checkpointBytes {
+      attributes.append(Attribute(Names.Attribute.checkpointBytes, .int(Int64(checkpointBytes))))
+    }
+    return attributes
   }
 
-  /// What the span of the run says at its end, by key.
+  /// What the span of the run says at its end, by key: those that come in order need not be sorted.
   func attributes(ofRun end: RunEnd, batches: Int) -> [Attribute] {
     [
       Attribute(Names.Attribute.definition, .string(definition)),
@@ -55,11 +62,5 @@ extension Assignment {
     var context = ServiceContext.topLevel
     context.spanContext = SpanContext(trace)
     return context
-  }
-}
-
-extension Timestamp {
-  var forTracer: DefaultTracerClock.Timestamp {
-    DefaultTracerClock.Timestamp(nanosecondsSinceEpoch: UInt64(clamping: nanoseconds))
   }
 }

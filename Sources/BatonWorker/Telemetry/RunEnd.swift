@@ -43,13 +43,13 @@ enum RunEnd: Sendable {
 
 extension Tracing.Span {
   /// A failure is an error; an expiry is an outcome.
-  func says(_ end: RunEnd, at time: DefaultTracerClock.Timestamp) {
+  func says(_ end: RunEnd, at time: Timestamp) {
     switch end {
     case .finished, .lost: break
     case .expired(let reason):
       add([Attribute(Names.Attribute.expiryReason, .string(reason.code))])
     case .failed(let failure):
-      if let error = failure.error { recordError(error, attributes: [:], at: time) }
+      if let error = failure.error { recordError(error, attributes: [:], at: time.forTracing) }
       add([Attribute(Names.Attribute.errorType, .string(failure.type))])
       setStatus(.init(code: .error, message: failure.text))
     }

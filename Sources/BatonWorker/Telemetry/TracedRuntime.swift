@@ -4,19 +4,19 @@ import BatonModel
 /// A runtime whose batches have spans.
 struct TracedRuntime: CommandRuntime {
   let runtime: any CommandRuntime
-  let batches: BatchSpans
+  let run: RunSpan
 
   var expiry: Expiry? { runtime.expiry }
   var progress: Progress { runtime.progress }
   var frozenItems: Int? { runtime.frozenItems }
-  var traceparent: String? { batches.traceparent }
+  var traceparent: String? { run.traceparent }
 
   func commit(_ commit: Commit) async throws {
     try await runtime.commit(commit)
-    batches.committed(bytes: commit.cursor?.count)
+    run.committed(bytes: commit.cursor?.count)
   }
 
-  func batchBegins() { batches.announced() }
+  func batchBegins() { run.announced() }
 
   func freeze(_ items: [String], start: Int, isLast: Bool) async throws {
     try await runtime.freeze(items, start: start, isLast: isLast)

@@ -204,10 +204,23 @@ import Testing
     #expect(Self.settings(["OTEL_SPAN_EVENT_COUNT_LIMIT": "many"]).warnings.count == 1)
   }
 
-  @Test func `requests are compressed unless that is turned off`() {
-    #expect(Self.settings([:]).traces.compression == .gzip)
-    let off = Self.settings(["OTEL_EXPORTER_OTLP_COMPRESSION": "none"])
+  @Test(arguments: [
+    "http://backend:4318", "https://127.example.com", "http://localhost.example.com/", "http://[::2]:4318",
+  ])
+  func `requests are compressed unless that is turned off`(url: String) {
+    let settings = Self.settings(["OTEL_EXPORTER_OTLP_ENDPOINT": url])
+    #expect(settings.traces.compression == .gzip && settings.metrics.compression == .gzip)
+    let off = Self.settings(["OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_EXPORTER_OTLP_COMPRESSION": "none"])
     #expect(off.traces.compression == .none && off.metrics.compression == .none && off.warnings == [])
+  }
+
+  @Test(arguments: [
+    "http://localhost:4318", "http://127.0.0.1:4318/", "http://me@127.1.2.3", "https://[::1]:4318/otlp",
+  ])
+  func `to this host itself they are not compressed unless that is asked for`(url: String) {
+    #expect(Self.settings(["OTEL_EXPORTER_OTLP_ENDPOINT": url]).traces.compression == .none)
+    let on = Self.settings(["OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_EXPORTER_OTLP_TRACES_COMPRESSION": "gzip"])
+    #expect(on.traces.compression == .gzip && on.metrics.compression == .none && on.warnings == [])
   }
 
   @Test func `a file is an exporter that needs a path`() {

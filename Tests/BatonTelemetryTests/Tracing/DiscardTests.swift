@@ -1,3 +1,6 @@
+import BatonModel
+import ServiceContextModule
+import Synchronization
 import Testing
 import Tracing
 
@@ -8,7 +11,7 @@ import Tracing
   let fixture = TracerFixture()
   var tracer: BatonTracer { fixture.tracer }
   var sink: SpanCollector { fixture.sink }
-  let box = OpenBatch()
+  let box = Box()
   let run: BatonSpan
   /// What the handler's loop runs in.
   let context: ServiceContext
@@ -22,7 +25,7 @@ import Tracing
 
   private func open(_ name: String) -> BatonSpan {
     let batch = tracer.startSpan(name, context: context)
-    box.open { batch }
+    box.open(batch)
     return batch
   }
 
@@ -120,24 +123,45 @@ import Tracing
     #expect(sink.spans.count { $0.name == "child" } == 200)
   }
 
-  @Test func `a batch that nothing refers to needs no span, and one that something refers to is made once`() {
-    let run = run
-    box.open { [tracer] in tracer.startSpan("unmade", context: run.context) }
-    let unmade = box.close()
-    #expect(unmade == nil)
-    box.open { [tracer] in tracer.startSpan("made", context: run.context) }
-    for name in ["a", "b"] { tracer.startSpan(name, context: context).end() }
-    let batch = box.close()
-    batch?.end()
-    #expect(sink.names == ["a", "b", "made"])
-    #expect(Set(["a", "b"].map { sink[$0]?.parent }) == [batch?.context.spanContext?.span])
+  @Test func `a run is begun with what knows its batches, under a launch of another process`() throws {
+    let launch = SpanContext(trace: TraceID(high: 7, low: 7), span: SpanID(9), isSampled: true)
+    let started = tracer.startRun("run", under: launch, openBatch: box, at: Timestamp(nanoseconds: 5))
+    let batch = tracer.startSpan("batch", context: started.context)
+    box.open(batch)
+    tracer.startSpan("in the batch", context: started.context).end()
+    box.close()
+    tracer.startSpan("after it", context: started.context).end()
+    started.end()
+    #expect(sink["in the batch"]?.parent == batch.context.spanContext?.span)
+    let record = try #require(sink["run"])
+    #expect(sink["after it"]?.parent == record.id)
+    #expect(record.parent == launch.span && record.trace == launch.trace && record.kind == .internal)
+    #expect(record.start == Timestamp(nanoseconds: 5) && record.flags.contains(.parentIsRemote))
   }
 
-  @Test func `a foreign span is simply ended`() {
-    let span = NoOpTracer().startSpan("a", context: .topLevel)
-    box.open { span }
-    span.discardOrEnd()
+  @Test func `a run that is not sampled has no batches`() {
+    let launch = SpanContext(trace: TraceID(high: 7, low: 7), span: SpanID(9), isSampled: false)
+    let started = tracer.startRun("run", under: launch, openBatch: box, at: Timestamp(nanoseconds: 5))
+    #expect(!started.isRecording && started.context.openBatch == nil)
+    #expect(started.context.spanContext?.trace == launch.trace, "but log lines have its trace")
+  }
+
+  @Test func `what is made while another tracer's span is open is a child of the run`() {
+    box.open(NoOpTracer().startSpan("a", context: .topLevel))
     tracer.startSpan("b", context: context).end()
     #expect(sink["b"]?.parent == run.context.spanContext?.span)
   }
+}
+
+/// A batch that a test opens and closes.
+final class Box: OpenBatch {
+  private let open = Mutex<(any Tracing.Span)?>(nil)
+
+  var batch: (any Tracing.Span)? { open.withLock { $0 } }
+  func open(_ span: any Tracing.Span) { open.withLock { $0 = span } }
+  func close() { open.withLock { $0 = nil } }
+}
+
+extension BatonSpan {
+  fileprivate func discardOrEnd() { if !discard() { end() } }
 }

@@ -59,6 +59,7 @@ import Tracing
       withSpan("prepare") { _ in }
       for try await batch in task.batches(of: 0..<5, size: 1) where batch.first == 2 {
         try await withSpan("query") { _ in try await purge(batch) }
+        withSpan("count") { _ in }
       }
       withSpan("tidy") { _ in }
     }
@@ -69,6 +70,7 @@ import Tracing
     #expect(station["prepare"]?.parent == station.batch(0)?.id)
     #expect(station["query"]?.parent == station.batch(2)?.id)
     #expect(station["below"]?.parent == station["query"]?.id)
+    #expect(station["count"]?.parent == station.batch(2)?.id, "which was made once")
     #expect(station["tidy"]?.parent == run.id, "no batch is open after the last one")
     #expect(station.sink.spans.allSatisfy { $0.trace == run.trace })
   }
@@ -197,6 +199,22 @@ import Tracing
     let well = try TracingStation(handler: refreshing { _ in .noData })
     try await well.run(Bench.assignment(1), Bench.job(.refresh))
     #expect(well.run?.status == .unset)
+  }
+
+  @Test func `a run that has ended is kept by nothing, whatever its handler made`() {
+    let sink = SpanCollector()
+    let tracing = RunTracing(
+      BatonTracer(sink: sink), host: HostName("anna"), sampling: BatchSampling(), clocks: .system)
+    weak var kept: RunSpan?
+    do {
+      let run = RunSpan(Bench.assignment(1), Bench.job(), tracing)
+      kept = run
+      tracing.tracer.startSpan("query", context: run.context).end()
+      run.committed(bytes: nil)
+      run.end(.finished)
+      #expect(run.batch == nil && sink.spans.count == 3)
+    }
+    #expect(kept == nil)
   }
 
   // MARK: Not traced
