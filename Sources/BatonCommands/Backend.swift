@@ -113,17 +113,20 @@ package struct DoctorOptions: Hashable, Sendable {
   package var workerFolder: String?
   /// A worker.yaml.
   package var workerSettings: String?
-  /// Asked for its version and its clock, if it answers.
+  /// Asked for its version and its clock, if it answers; a worker's settings may name another one.
   package var target: ConnectionTarget
+  /// What a flag says of where it listens, which counts for more than a worker.yaml.
+  package var address: String?
 
   package init(
     roles: Set<HostFacts.Role>, coordinator: CoordinatorOptions, workerFolder: String?, workerSettings: String?,
-    target: ConnectionTarget
+    target: ConnectionTarget, address: String? = nil
   ) {
     self.roles = roles
     self.coordinator = coordinator
     self.workerFolder = workerFolder
     self.workerSettings = workerSettings
     self.target = target
+    self.address = address
   }
 }

@@ -78,7 +78,8 @@ struct DoctorTests {
         DoctorOptions(
           roles: [.coordinator],
           coordinator: CoordinatorOptions(dataFolder: "/srv/d", configurationFile: "/srv/c.yaml"),
-          workerFolder: "/w", workerSettings: "/w.yaml", target: ConnectionTarget(endpoint: "127.0.0.1:9000"))
+          workerFolder: "/w", workerSettings: "/w.yaml", target: ConnectionTarget(endpoint: "127.0.0.1:9000"),
+          address: "127.0.0.1:9000")
       ])
     #expect(await world.baton("doctor", "--role", "king").status == 64)
   }

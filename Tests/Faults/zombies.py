@@ -47,17 +47,21 @@ def stop_coordinator(bench, fleet):
 
 
 def stop_host(bench, fleet, load, asleep, kind):
-    busy = load.wait_for_launch([name for name in HOSTS if name not in [sleeper[0] for sleeper in asleep]])
-    host = bench.random.choice(busy)
-    time.sleep(bench.random.uniform(0, 0.1))
-    worker = fleet.worker_of(host)
-    if worker is None:
-        return bench.violation(f"{host} has no worker")
-    pids = processes.tree_of(worker) if kind == "tree" else [worker]
-    processes.signal_all(pids, signal.SIGSTOP)
-    launches = [row for row in load.running() if row[1] == host]
-    asleep.append((host, pids, launches, kind, time.monotonic()))
-    return None
+    """A host that has a launch when it stands still: one whose launch ended in that moment goes on, for another."""
+    while True:
+        busy = load.wait_for_launch([name for name in HOSTS if name not in [sleeper[0] for sleeper in asleep]])
+        host = bench.random.choice(busy)
+        time.sleep(bench.random.uniform(0, 0.1))
+        worker = fleet.worker_of(host)
+        if worker is None:
+            return bench.violation(f"{host} has no worker")
+        pids = processes.tree_of(worker) if kind == "tree" else [worker]
+        processes.signal_all(pids, signal.SIGSTOP)
+        launches = [row for row in load.running() if row[1] == host]
+        if launches:
+            asleep.append((host, pids, launches, kind, time.monotonic()))
+            return None
+        processes.signal_all(pids, signal.SIGCONT)
 
 
 def wake(bench, fleet, asleep, leave):
@@ -65,8 +69,7 @@ def wake(bench, fleet, asleep, leave):
     while len(asleep) > leave:
         host, pids, launches, kind, since = asleep.pop(0)
         if until(20, lambda: all(is_lost(fleet, *launch) for launch in launches)):
-            if launches:
-                bench.land(kind)
+            bench.land(kind)
         else:
             bench.violation(f"{host} slept for 20 s and its launches are not lost")
         bench.figure("seconds asleep", round(time.monotonic() - since, 2))

@@ -60,7 +60,7 @@ struct DoctorCommand: AsyncParsableCommand, Sendable {
       roles: role.map { [$0] } ?? Set(HostFacts.Role.allCases),
       coordinator: CoordinatorOptions(dataFolder: data.map(absolute), configurationFile: config.map(absolute)),
       workerFolder: workerData.map(absolute), workerSettings: workerConfig.map(absolute),
-      target: client.target(in: environment))
+      target: client.target(in: environment), address: client.coordinator)
   }
 }
 

@@ -15,7 +15,9 @@ extension ObstacleName {
     case .allowanceSpent:
       "The launch time of the day is used up: the definition's `dailyAllowance`, or, said of a host, the one in the "
         + "host's worker.yaml. A new day begins at midnight UTC."
-    case .fleetPaused: "An operator paused the whole fleet."
+    case .fleetPaused:
+      "An operator paused the whole fleet, or the coordinator did, because its store went backwards; its log says so "
+        + "then."
     case .noHosts: "No worker has ever connected to this coordinator."
     case .noHostHasGPU: "No host that is there has as many GPUs with as much memory, in use or not."
     case .hostGone:

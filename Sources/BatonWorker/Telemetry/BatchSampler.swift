@@ -1,6 +1,6 @@
 package import BatonModel
 
-/// Decides which batches of one launch are sent as spans: a value without a clock and without spans. `BatchSpans` drives
+/// Decides which batches of one launch are sent as spans: a value without a clock and without spans. `RunSpan` drives
 /// it and performs the effects, in their order.
 ///
 /// A batch is open from the handler's start, or from the commit of the one before, until its own commit. A handler whose

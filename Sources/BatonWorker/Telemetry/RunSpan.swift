@@ -69,8 +69,9 @@ final class RunSpan: OpenBatch {
   }
 
   func end(_ end: RunEnd) {
-    let date = tracing.clocks.date()
     perform(end: end) { $0.end(end.ofBatch, at: $1) }
+    // Not before the end of its last batch.
+    let date = tracing.clocks.date()
     let (span, isRecording, committed) = state.withLock { state in
       defer { state.isRecording = false }
       return (state.span.take(), state.isRecording, state.sampler.committed)

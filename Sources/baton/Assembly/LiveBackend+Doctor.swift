@@ -20,8 +20,11 @@ extension LiveBackend {
     (facts.user, facts.clock) = (HostProbe.user(), HostProbe.clock())
     (facts.limits, facts.versions) = (HostProbe.limits(), HostProbe.versions())
     if options.roles.contains(.coordinator) { await examineStore(options.coordinator, &facts) }
-    if options.roles.contains(.worker) { await examineWorker(options, &facts) }
-    await askCoordinator(options.target, &facts)
+    var target = options.target
+    if options.roles.contains(.worker), let configuration = await examineWorker(options, &facts) {
+      target.endpoint = configuration.coordinator
+    }
+    await askCoordinator(target, &facts)
     return facts
   }
 
@@ -37,7 +40,8 @@ extension LiveBackend {
     }
   }
 
-  private func examineWorker(_ options: DoctorOptions, _ facts: inout HostFacts) async {
+  /// What the worker would run with; nil if its settings are wrong.
+  private func examineWorker(_ options: DoctorOptions, _ facts: inout HostFacts) async -> WorkerConfiguration? {
     do {
       let configuration = try await workerConfiguration(options)
       facts.work = FolderProbe.look(at: configuration.dataFolder, syncing: nil)
@@ -46,8 +50,10 @@ extension LiveBackend {
       facts.owner = await WorkerProbe.owner(
         environment: environment, setting: configuration.ownerSocket ?? environment["BATON_OWNER_SOCKET"])
       facts.conditions = await WorkerProbe.conditions(configuration.conditions)
+      return configuration
     } catch {
       facts.mistakes.append("the worker's settings: \(error)")
+      return nil
     }
   }
 
@@ -55,6 +61,7 @@ extension LiveBackend {
     var flags = WorkerSettings.Flags()
     flags.data = options.workerFolder
     flags.config = options.workerSettings
+    flags.coordinator = options.address
     return try await WorkerSettings(
       flags, environment: environment, hostName: ProcessInfo.processInfo.hostName,
       cores: ProcessInfo.processInfo.activeProcessorCount

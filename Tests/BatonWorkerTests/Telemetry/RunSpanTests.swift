@@ -217,6 +217,27 @@ import Tracing
     #expect(kept == nil)
   }
 
+  @Test func `a run begins before its first batch and ends after its last, to the nanosecond`() throws {
+    let (sink, reads) = (SpanCollector(), Mutable(Int64(0)))
+    let clocks = WorkerClocks(
+      instant: { Instant(nanoseconds: 0) }, sleep: { _ in },
+      date: {
+        reads.change { $0 += 1 }
+        return Timestamp(nanoseconds: reads.value)
+      })
+    let tracing = RunTracing(
+      BatonTracer(sink: sink), host: HostName("anna"), sampling: BatchSampling(), clocks: clocks)
+    let run = RunSpan(Bench.assignment(1), Bench.job(), tracing)
+    run.committed(bytes: nil)
+    run.announced()
+    run.end(.finished)
+    let spans = sink.spans
+    #expect(spans.map(\.name) == ["batch com.example.a", "batch com.example.a", "run com.example.a"])
+    let last = try #require(spans.last)
+    #expect(spans.allSatisfy { last.start <= $0.start && $0.end <= last.end })
+    #expect(spans[1].end < last.end)
+  }
+
   // MARK: Not traced
 
   @Test func `nothing is recorded of a request that is not sampled, and its handler knows its trace`() async throws {
