@@ -113,9 +113,9 @@ package struct DoctorOptions: Hashable, Sendable {
   package var workerFolder: String?
   /// A worker.yaml.
   package var workerSettings: String?
-  /// Asked for its version and its clock, if it answers; a worker's settings may name another one.
+  /// Asked for its version and its clock, if it answers; with a worker, the one that the worker would connect to.
   package var target: ConnectionTarget
-  /// What a flag says of where it listens, which counts for more than a worker.yaml.
+  /// What a flag says of where it listens, which counts for more than the worker's settings.
   package var address: String?
 
   package init(

@@ -44,6 +44,26 @@ extension EndToEnd {
       #expect(own.status == 0, "\(own.errors)")
     }
 
+    @Test("doctor asks the coordinator that the worker would connect to, with the worker's token")
+    func doctor() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      try await fleet.startCoordinator()
+      var environment = fleet.environment
+      environment["BATON_COORDINATOR"] = nil
+      // Where no token was published.
+      environment["XDG_RUNTIME_DIR"] = fleet.folder
+      try fleet.write(
+        "coordinator: \(fleet.address)\ntokenFile: \(fleet.folder)/coordinator/token\ndata: \(fleet.folder)/anna\n",
+        to: "worker.yaml")
+      let arguments = ["doctor", "--role", "worker", "--worker-config", fleet.folder + "/worker.yaml"]
+      let answer = try await Child(.baton, arguments, environment: environment).finished()
+      #expect(answer.output.contains("the coordinator at \(fleet.address) is"), "\(answer)")
+      let other = try await Child(.baton, arguments + ["--coordinator", "127.0.0.1:1"], environment: environment)
+        .finished()
+      #expect(other.output.contains("no coordinator answers at 127.0.0.1:1"), "\(other)")
+    }
+
     @Test("A second coordinator on the same data, and one on a port in use, are refused with a reason")
     func second() async throws {
       let fleet = try ProcessFleet()

@@ -39,6 +39,7 @@ class Fleet:
             # A backtrace takes seconds, and the port and the store stay taken until it is written.
             "SWIFT_BACKTRACE": "enable=no",
         } | self.planted(environment or {})
+        self.is_over = False
         self.coordinator = None
         self.hosts = {}
         # What stands before every command, to run it somewhere else.
@@ -48,6 +49,7 @@ class Fleet:
         return self
 
     def __exit__(self, *_):
+        self.is_over = True
         self.close()
 
     def planted(self, environment):

@@ -36,7 +36,7 @@ class Submitter(threading.Thread):
 
     def run(self):
         client, items = None, None
-        while not self.is_stopping:
+        while not self.is_stopping and not self.fleet.is_over:
             try:
                 client = client or self.fleet.client(timeout=40)
                 items = items or self.next_items()
@@ -68,13 +68,15 @@ class Submitter(threading.Thread):
                 self.refusal = answer[1]
             else:
                 self.promised[key] = answer
+                self.refusal = None
 
     def rest(self, bench, seconds=40):
         """Waits until something new was promised: whatever was down is back."""
         before, deadline = len(self.promised), time.monotonic() + seconds
+        known = len(self.failures)
         while len(self.promised) == before:
             if time.monotonic() > deadline:
-                said = self.failures[-1:] or self.refusal or "no answer"
+                said = self.failures[known:][-1:] or self.refusal or "no answer"
                 return bench.violation(f"no submission is accepted for {seconds} s: {said}")
             time.sleep(0.002)
 

@@ -8,7 +8,8 @@ struct DoctorCommand: AsyncParsableCommand, Sendable {
     discussion: """
       It looks at the data folders and what they are on, how fast writes are durable, the clock, control groups, \
       tokens and permissions, versions, limits, and what a worker's probes see. Nothing needs to run, and nothing is \
-      changed: a scratch file is written in the data folder for about a second. Run it as the user that Baton runs as.
+      changed: a scratch file is written in the data folder for about a second. Run it as the user that Baton runs as. \
+      The coordinator that it asks is the one of --coordinator, else the one that the worker would connect to.
 
       Exit status 0 without problems, 1 with; warnings do not fail.
 

@@ -49,7 +49,7 @@ extension ExpiryReasonName {
     case .superseded: "Another launch of the request is live; this one was taken for lost. Nothing it does counts."
     case .draining: "An operator drains the host, or its worker, or the process of `run` or `up`, is shutting down."
     case .evicted: "An operator moved the job away from this host."
-    case .paused: "An operator paused the fleet."
+    case .paused: "An operator paused the fleet, or the coordinator did, because its store went backwards."
     case .pausedByOwner: "The host's owner paused it."
     case .outsideHours: "The hours of the day at which the host's owner lends it are over."
     case .powerLost: "The job requires external power, and the host was unplugged."

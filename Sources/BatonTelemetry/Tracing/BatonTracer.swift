@@ -34,7 +34,7 @@ package final class BatonTracer: Tracer {
     var context = context()
     let identity = begin(
       operationName, SpanKind(kind), under: context.referred(),
-      at: Timestamp(nanoseconds: Int64(clamping: instant().nanosecondsSinceEpoch)))
+      at: { Timestamp(nanoseconds: Int64(clamping: instant().nanosecondsSinceEpoch)) })
     context.spanContext = identity
     return BatonSpan(context: context, recorder: identity.recorder)
   }
@@ -47,7 +47,7 @@ package final class BatonTracer: Tracer {
   package func startRun(
     _ name: String, under parent: SpanContext, openBatch: any OpenBatch, at start: Timestamp
   ) -> BatonSpan {
-    var identity = begin(name, .internal, under: parent, at: start)
+    var identity = begin(name, .internal, under: parent, at: { start })
     if identity.isSampled { identity.openBatch = openBatch }
     var context = ServiceContext.topLevel
     context.spanContext = identity
@@ -61,13 +61,15 @@ package final class BatonTracer: Tracer {
 
   package func forceFlush() { sink.flush() }
 
-  private func begin(_ name: String, _ kind: SpanKind, under parent: SpanContext?, at start: Timestamp) -> SpanContext {
+  private func begin(
+    _ name: String, _ kind: SpanKind, under parent: SpanContext?, at start: () -> Timestamp
+  ) -> SpanContext {
     let trace = parent?.trace ?? TraceID(high: number(), low: number())
     var identity = SpanContext(
       trace: trace, span: SpanID(number()), isSampled: sampler.samples(trace, parentIsSampled: parent?.isSampled),
       traceState: parent?.traceState ?? "", isRemote: false)
     if identity.isSampled {
-      let draft = SpanDraft(name: name, kind: kind, start: start, limits: limits)
+      let draft = SpanDraft(name: name, kind: kind, start: start(), limits: limits)
       identity.recorder = SpanRecorder(draft, identity, parent: parent, tracer: self)
     }
     return identity

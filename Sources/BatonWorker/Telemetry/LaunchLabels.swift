@@ -24,19 +24,20 @@ struct LaunchLabels: Sendable {
 
   /// What the span of a batch says at its end, by key.
   func attributes(ofBatch batch: Int, _ reason: BatchSampler.Reason, checkpointBytes: Int?) -> [Attribute] {
-    var attributes = [
-      Attribute(Names.Attribute.batch, .int(Int64(batch))),
-      Attribute(Names.Attribute.batchSample, .string(reason.rawValue)),
+    var attributes = [Attribute(Names.Attribute.batch, .int(Int64(batch)))]
+    attributes.reserveCapacity(9)
+    if reason == .repeated { attributes.append(Attribute(Names.Attribute.batchRepeated, true)) }
+    attributes.append(Attribute(Names.Attribute.batchSample, .string(reason.rawValue)))
+    if let checkpointBytes {
+      attributes.append(Attribute(Names.Attribute.checkpointBytes, .int(Int64(checkpointBytes))))
+    }
+    attributes += [
       Attribute(Names.Attribute.definition, .string(definition)),
       Attribute(Names.Attribute.host, .string(host.rawValue)),
       Attribute(Names.Attribute.identifier, .string(identifier.rawValue)),
       Attribute(Names.Attribute.launch, .int(Int64(launch))),
       Attribute(Names.Attribute.request, .int(Int64(request))),
     ]
-    if reason == .repeated { attributes.append(Attribute(Names.Attribute.batchRepeated, true)) }
-    if let checkpointBytes {
-      attributes.append(Attribute(Names.Attribute.checkpointBytes, .int(Int64(checkpointBytes))))
-    }
     return attributes
   }
 

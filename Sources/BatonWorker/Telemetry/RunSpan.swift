@@ -33,9 +33,18 @@ final class RunSpan: OpenBatch {
     var held: Batch?
   }
 
+  /// A batch that has ended, and is still to be told so.
+  private struct Ended {
+    let span: any Tracing.Span
+    let time: Timestamp
+    let attributes: [Attribute]
+    /// It ends now, and did not when it was held.
+    let wasOpen: Bool
+  }
+
   private let tracing: RunTracing
   private let labels: LaunchLabels
-  /// The tracer is called while it is locked: a batch is not begun before the one before has ended, whoever commits.
+  /// Spans begin while it is locked, and end when it is not: what a span says of an error is the code of others.
   private let state: Mutex<State>
 
   init(_ assignment: Assignment, _ definition: Definition, _ tracing: RunTracing) {
@@ -50,7 +59,7 @@ final class RunSpan: OpenBatch {
     let span = begin(under: launch, of: assignment, at: date)
     state.withLock { state in
       (state.span, state.isRecording) = (span, span.isRecording)
-      if state.isRecording { perform(state.sampler.begin(at: now), &state, at: date) }
+      if state.isRecording { _ = perform(state.sampler.begin(at: now), &state, at: date) }
     }
   }
 
@@ -129,20 +138,22 @@ extension RunSpan {
     bytes: Int? = nil, end: RunEnd? = nil, _ decide: (inout BatchSampler, Instant) -> [BatchSampler.Effect]
   ) {
     let (now, date) = (tracing.clocks.instant(), tracing.clocks.date())
-    state.withLock { state in
-      guard state.isRecording else { return }
+    let ended = state.withLock { state -> [Ended] in
+      guard state.isRecording else { return [] }
       state.open?.checkpointBytes = bytes
-      perform(decide(&state.sampler, now), &state, at: date, end)
+      return perform(decide(&state.sampler, now), &state, at: date)
+    }
+    for batch in ended {
+      if let end, batch.wasOpen { batch.span.says(end, at: batch.time) }
+      batch.span.end(at: batch.time, adding: batch.attributes)
     }
   }
 
-  private func perform(
-    _ effects: [BatchSampler.Effect], _ state: inout State, at date: Timestamp, _ end: RunEnd? = nil
-  ) {
-    for effect in effects { perform(effect, &state, at: date, end) }
+  private func perform(_ effects: [BatchSampler.Effect], _ state: inout State, at date: Timestamp) -> [Ended] {
+    effects.compactMap { perform($0, &state, at: date) }
   }
 
-  private func perform(_ effect: BatchSampler.Effect, _ state: inout State, at date: Timestamp, _ end: RunEnd?) {
+  private func perform(_ effect: BatchSampler.Effect, _ state: inout State, at date: Timestamp) -> Ended? {
     switch effect {
     case .begin(let number): state.open = Batch(number: number, start: date)
     // One that has a child already began earlier.
@@ -150,11 +161,12 @@ extension RunSpan {
     case .hold:
       state.held = state.open.take()
       state.held?.end = date
-    case .end(let reason): send(state.open.take(), &state, reason, at: date, end)
-    case .drop: drop(state.open.take(), &state, at: date)
-    case .endHeld(let reason): send(state.held.take(), &state, reason, at: date, nil)
-    case .dropHeld: drop(state.held.take(), &state, at: date)
+    case .end(let reason): return ended(state.open.take(), &state, reason, at: date, wasOpen: true)
+    case .drop: return dropped(state.open.take(), &state, at: date)
+    case .endHeld(let reason): return ended(state.held.take(), &state, reason, at: date)
+    case .dropHeld: return dropped(state.held.take(), &state, at: date)
     }
+    return nil
   }
 
   /// False if something refers to its span, which is to be sent then. Nothing is left of it otherwise.
@@ -163,17 +175,19 @@ extension RunSpan {
     return (span as? BatonSpan)?.discard() ?? false
   }
 
-  private func drop(_ batch: Batch?, _ state: inout State, at date: Timestamp) {
-    if let batch, !isDiscarded(batch) { send(batch, &state, .parent, at: date, nil) }
+  private func dropped(_ batch: Batch?, _ state: inout State, at date: Timestamp) -> Ended? {
+    guard let batch, !isDiscarded(batch) else { return nil }
+    return ended(batch, &state, .parent, at: date)
   }
 
-  private func send(
-    _ batch: Batch?, _ state: inout State, _ reason: BatchSampler.Reason, at date: Timestamp, _ end: RunEnd?
-  ) {
-    guard let batch else { return }
-    let span = batch.span ?? startSpan(of: batch, &state)
-    let time = batch.end ?? date
-    if let end { span.says(end, at: time) }
-    span.end(at: time, adding: labels.attributes(ofBatch: batch.number, reason, checkpointBytes: batch.checkpointBytes))
+  private func ended(
+    _ batch: Batch?, _ state: inout State, _ reason: BatchSampler.Reason, at date: Timestamp,
+    wasOpen: Bool = false
+  ) -> Ended? {
+    guard let batch else { return nil }
+    return Ended(
+      span: batch.span ?? startSpan(of: batch, &state), time: batch.end ?? date,
+      attributes: labels.attributes(ofBatch: batch.number, reason, checkpointBytes: batch.checkpointBytes),
+      wasOpen: wasOpen)
   }
 }

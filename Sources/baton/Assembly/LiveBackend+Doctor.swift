@@ -22,7 +22,8 @@ extension LiveBackend {
     if options.roles.contains(.coordinator) { await examineStore(options.coordinator, &facts) }
     var target = options.target
     if options.roles.contains(.worker), let configuration = await examineWorker(options, &facts) {
-      target.endpoint = configuration.coordinator
+      target.endpoint = options.address ?? configuration.coordinator
+      target.tokenFile = target.tokenFile ?? configuration.tokenFile
     }
     await askCoordinator(target, &facts)
     return facts
@@ -61,7 +62,6 @@ extension LiveBackend {
     var flags = WorkerSettings.Flags()
     flags.data = options.workerFolder
     flags.config = options.workerSettings
-    flags.coordinator = options.address
     return try await WorkerSettings(
       flags, environment: environment, hostName: ProcessInfo.processInfo.hostName,
       cores: ProcessInfo.processInfo.activeProcessorCount

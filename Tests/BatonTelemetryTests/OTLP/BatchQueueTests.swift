@@ -225,6 +225,8 @@ import Testing
     }
     var (queue, now, added, isOut, isEnded) = (BatchQueue(limits: Self.limits), 0.0, 0, false, false)
     var (asked, flushed): ([Int], [Int]) = ([], [])
+    // By their numbers: those that were taken, in order, and those that were sent at least once.
+    var (taken, sent): ([UInt64], [UInt64]) = ([], [])
     for step in 0..<400 {
       now += Double(draw(30)) / 10
       let at = Fixture.instant(now)
@@ -232,7 +234,9 @@ import Testing
       switch draw(step > 350 ? 12 : 11) {
       case 0...4:
         added += 1
+        let refused = queue.dropped
         effects = queue.add(Fixture.span(UInt64(added)), at: at)
+        if queue.dropped == refused { taken.append(UInt64(added)) }
       case 5, 6: effects = queue.tick(at: at)
       case 7:
         asked.append(step)
@@ -252,6 +256,8 @@ import Testing
         case .export(let batch):
           #expect(!isOut && !isEnded && (1...2).contains(batch.count))
           isOut = true
+          let numbers = batch.map(\.id.number)
+          if numbers != sent.suffix(numbers.count) { sent += numbers }
         case .flushed(let id): flushed.append(id)
         case .ended:
           #expect(!isEnded && queue.count == 0)
@@ -259,6 +265,7 @@ import Testing
         }
       }
       #expect(queue.count <= 6)
+      #expect(sent == Array(taken.prefix(sent.count)), "each in its turn, and none left out")
       #expect(added == queue.delivered + queue.drops.values.reduce(0, +) + queue.count)
     }
     #expect(flushed == Array(asked.prefix(flushed.count)), "flushes end in the order in which they were asked for")

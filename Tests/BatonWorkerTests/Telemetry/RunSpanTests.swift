@@ -217,6 +217,17 @@ import Tracing
     #expect(kept == nil)
   }
 
+  @Test func `an error may make a span while it says what it is`() async throws {
+    let station = try TracingStation { task in
+      for try await _ in task.batches(of: 0..<3, size: 1) {
+        throw Describing(context: ServiceContext.current ?? .topLevel)
+      }
+    }
+    #expect(try await station.run().errorType == "Describing")
+    #expect(station.run?.status == .error("it makes a span"))
+    #expect(station.sink.spans.contains { $0.name == "describe" } && station.batches.count == 1)
+  }
+
   @Test func `a run begins before its first batch and ends after its last, to the nanosecond`() throws {
     let (sink, reads) = (SpanCollector(), Mutable(Int64(0)))
     let clocks = WorkerClocks(
@@ -271,6 +282,14 @@ import Tracing
     context.spanContext = SpanContext(trace: TraceID(high: 9, low: 9), span: SpanID(9), isSampled: false)
     try await ServiceContext.$current.withValue(context) { _ = try await station.run() }
     #expect(station.run?.trace == TraceID(of: Bench.trace))
+  }
+}
+
+private struct Describing: Error, CustomStringConvertible {
+  let context: ServiceContext
+
+  var description: String {
+    ServiceContext.$current.withValue(context) { withSpan("describe") { _ in "it makes a span" } }
   }
 }
 
