@@ -3,6 +3,7 @@
 import dataclasses
 import pathlib
 import random
+import re
 import time
 
 from stalls import Stalls
@@ -74,7 +75,7 @@ class Bench:
     def violation(self, text):
         self.violations.append(f"round {self.round}: {text}")
         print(f"  {self.row.name}, {self.violations[-1]}", flush=True)
-        if self.plant and self.plant.said in text:
+        if self.plant and re.search(self.plant.said, text):
             raise Caught
 
     def expect(self, is_kept, text):

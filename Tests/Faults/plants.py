@@ -13,7 +13,8 @@ from bench import Skipped
 
 @dataclasses.dataclass(frozen=True)
 class Plant:
-    """A bug, the row that has to catch it, in so many rounds, what it must say then, and the trigger, if it is one."""
+    """A bug, the row that has to catch it, in so many rounds, what it must say then (a regular expression), and the
+    trigger, if it is one."""
 
     name: str
     row: str
@@ -65,7 +66,8 @@ TABLE = [
     Plant("no-sync", "power", 4, "acknowledged submissions are lost"),
     Plant("traps-on-damage", "torn", 40, "trapped"),
     Plant("wall-clock", "clocks", 6, "because the clock jumped"),
-    Plant("swallows-full", "disk-full", 8, "no submission is accepted"),
+    # What is found depends on which page is not there.
+    Plant("swallows-full", "disk-full", 8, "no submission is accepted|the coordinator ended|row did not get to its end"),
     Plant("swallows-eio", "disk-failing", 4, "still runs"),
     Plant("stalls-with-disk", "disk-slow", 5, "because the disk was slow"),
     Plant("lost-span", "telemetry", 3, "is missing", LOST_SPAN),
