@@ -1,3 +1,5 @@
+internal import BatonModel
+
 /// The URLs of an OTLP backend; https://opentelemetry.io/docs/specs/otel/protocol/exporter/#endpoint-urls-for-otlphttp.
 package enum Endpoint {
   /// Whether `text` is an http or https URL with a host, and nothing that no URL has.
@@ -10,8 +12,7 @@ package enum Endpoint {
   static func isLoopback(_ url: String) -> Bool {
     guard let address = afterScheme(url).map(address) else { return false }
     let host = address[..<(hostEnd(address) ?? address.endIndex)]
-    let isIPv4 = host.hasPrefix("127.") && host.split(separator: ".").allSatisfy { UInt8($0) != nil }
-    return isIPv4 || ["localhost", "[::1]"].contains(host)
+    return (host.hasPrefix("[") ? host.dropFirst().dropLast() : host).isLoopbackHost
   }
 
   /// In lower case; nil if there is another scheme.

@@ -1,3 +1,5 @@
+internal import BatonModel
+
 /// Where something listens: `HOST:PORT`, with an IPv6 address in brackets.
 package struct HostPort: Hashable, Sendable, CustomStringConvertible {
   package var host: String
@@ -22,12 +24,7 @@ package struct HostPort: Hashable, Sendable, CustomStringConvertible {
     self.init(host: String(host), port: port)
   }
 
-  /// 127.0.0.0/8, ::1 and `localhost`: what other machines cannot reach.
-  package var isLoopback: Bool {
-    if host == "localhost" || host == "::1" { return true }
-    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-    return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
-  }
+  package var isLoopback: Bool { host.isLoopbackHost }
 
   package var isIPv6: Bool { host.contains(":") }
 
