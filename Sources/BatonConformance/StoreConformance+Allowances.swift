@@ -33,7 +33,7 @@ extension StoreConformance {
       try expect(running.map(\.startedSteady), Array(repeating: s.now.steady, count: 3), "when they started")
       s.advance(.seconds(10))
       let endings = launches.map { Ending(launch: $0, outcome: .finished) }
-      _ = try await s.store.end(endings + endings, at: s.now)
+      _ = try await s.store.end(endings + endings, from: StoreScenario.worker, at: s.now)
       try await s.expectUse(.seconds(30), of: "com.*", "after three endings, each twice")
     },
     Case("hosts and definitions are charged for their own launches only", rows: [17]) { s in
@@ -46,7 +46,7 @@ extension StoreConformance {
       try await s.submit("two", to: two)
       let second = try await s.start(two, .background, on: beta, Incarnation("beta-1"))
       s.advance(.seconds(7))
-      try await s.end(second)
+      try await s.end(second, from: WorkerProcess(host: beta, incarnation: Incarnation("beta-1")))
       let fleet = try await s.store.fleet()
       try expect(fleet.use.keys.map(\.rawValue), ["two"], "definitions that were charged")
       try expect(fleet.hosts.map { $0.use.used(at: s.now.steady) }, [.zero, .seconds(7)], "the hosts")

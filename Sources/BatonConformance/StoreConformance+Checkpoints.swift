@@ -64,7 +64,7 @@ extension StoreConformance {
           Checkpoint(launch: stale, batch: 0, completedUnits: 9),
           Checkpoint(launch: launch, batch: 0, completedUnits: 1),
           Checkpoint(launch: launch, batch: 1, completedUnits: 2),
-        ], at: s.now)
+        ], from: StoreScenario.worker, at: s.now)
       try expect(answers, [.superseded, .committed(batch: 0), .committed(batch: 1)], "the answers")
     },
     Case("the subtitle of a checkpoint replaces the definition's", rows: [33]) { s in

@@ -95,7 +95,9 @@ extension StoreConformance {
     },
     Case("an ungraceful end is recorded as one", rows: [28]) { s in
       let (_, launch) = try await s.running()
-      _ = try await s.store.end([Ending(launch: launch, outcome: .expired(.budgetSpent), isGraceful: false)], at: s.now)
+      _ = try await s.store.end(
+        [Ending(launch: launch, outcome: .expired(.budgetSpent), isGraceful: false)], from: StoreScenario.worker,
+        at: s.now)
       try expect(try await s.store.launches(of: launch.request).map(\.isGraceful), [false], "isGraceful")
     },
     Case("counts follow every transition") { s in

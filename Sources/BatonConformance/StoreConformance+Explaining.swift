@@ -80,7 +80,8 @@ extension StoreConformance {
     Case("a handler that ignored its deadline is named with its host", rows: [28, 36]) { s in
       let (definition, first) = try await s.running()
       _ = try await s.store.noteExpiry(first, .thermal, at: s.now)
-      _ = try await s.store.end([Ending(launch: first, outcome: .expired(.thermal), isGraceful: false)], at: s.now)
+      _ = try await s.store.end(
+        [Ending(launch: first, outcome: .expired(.thermal), isGraceful: false)], from: StoreScenario.worker, at: s.now)
       let event = EventRecord(at: s.now.date, name: "ignoredExpiry", detail: StoreScenario.host.rawValue)
       try expect(try await s.store.events(of: first.request), [event], "events")
       // Neither a graceful end, nor one whose worker is gone.
@@ -95,7 +96,8 @@ extension StoreConformance {
     Case("an ending that comes before the word that its launch was asked to stop says it all", rows: [27, 36]) { s in
       let (_, launch) = try await s.running()
       let reason = ExpiryReason.simulated(as: .powerLost)
-      _ = try await s.store.end([Ending(launch: launch, outcome: .expired(reason), isGraceful: false)], at: s.now)
+      _ = try await s.store.end(
+        [Ending(launch: launch, outcome: .expired(reason), isGraceful: false)], from: StoreScenario.worker, at: s.now)
       _ = try await s.store.noteExpiry(launch, .thermal, at: s.now)
       let record = try require(try await s.store.launches(of: launch.request).first, "the launch")
       try expect(record.expiringReason, reason, "why it was asked to stop")

@@ -70,7 +70,7 @@ extension StoreScenario {
   @discardableResult
   func end(_ launch: LaunchKey, _ outcome: LaunchOutcome, _ result: RefreshResult?) async throws -> EndingAnswer {
     let ending = Ending(launch: launch, outcome: outcome, result: result)
-    return try require(try await store.end([ending], at: now).first, "end's answer")
+    return try require(try await store.end([ending], from: Self.worker, at: now).first, "end's answer")
   }
 
   /// Runs one refresh, which ends with `result`: the next one waits for `spacing` from its first launch. Goes on when

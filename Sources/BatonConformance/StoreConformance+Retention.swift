@@ -10,8 +10,8 @@ extension StoreConformance {
       for index in 0..<5 {
         try await s.submit("com.\(index)", to: definition) { $0.payload = [1] }
         let launch = try await s.start(definition)
-        try await s.store.appendOutput([OutputChunk(launch: launch, bytes: [1])])
-        _ = try await s.store.appendItems(ItemPage(launch: launch, start: 0, items: ["a"], isLast: true))
+        try await s.append([OutputChunk(launch: launch, bytes: [1])])
+        _ = try await s.append(ItemPage(launch: launch, start: 0, items: ["a"], isLast: true))
         try await s.commit(launch, 0)
         try await s.end(launch)
         launches.append(launch)

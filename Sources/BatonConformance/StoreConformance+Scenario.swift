@@ -11,6 +11,8 @@ package struct StoreScenario {
 
   static let host = HostName("alpha")
   static let process = Incarnation("alpha-1")
+  /// What says hello as the scenario's host.
+  static let worker = WorkerProcess(host: host, incarnation: process)
 
   init(_ store: any Store) { self.store = store }
 
@@ -121,19 +123,29 @@ package struct StoreScenario {
 
   @discardableResult
   func commit(
-    _ launch: LaunchKey, _ batch: Int, _ change: (inout Checkpoint) -> Void = { _ in }
+    _ launch: LaunchKey, _ batch: Int, from worker: WorkerProcess = worker,
+    _ change: (inout Checkpoint) -> Void = { _ in }
   ) async throws -> CheckpointAnswer {
     var checkpoint = Checkpoint(launch: launch, batch: batch, completedUnits: Int64(batch + 1))
     change(&checkpoint)
-    return try require(try await store.checkpoint([checkpoint], at: now).first, "checkpoint's answer")
+    return try require(try await store.checkpoint([checkpoint], from: worker, at: now).first, "checkpoint's answer")
   }
 
   @discardableResult
   func end(
-    _ launch: LaunchKey, _ outcome: LaunchOutcome = .finished, isGraceful: Bool = true
+    _ launch: LaunchKey, _ outcome: LaunchOutcome = .finished, isGraceful: Bool = true,
+    from worker: WorkerProcess = worker
   ) async throws -> EndingAnswer {
     let ending = Ending(launch: launch, outcome: outcome, isGraceful: isGraceful)
-    return try require(try await store.end([ending], at: now).first, "end's answer")
+    return try require(try await store.end([ending], from: worker, at: now).first, "end's answer")
+  }
+
+  func append(_ page: ItemPage, from worker: WorkerProcess = worker) async throws -> ItemsAnswer {
+    try await store.appendItems(page, from: worker)
+  }
+
+  func append(_ chunks: [OutputChunk], from worker: WorkerProcess = worker) async throws {
+    try await store.appendOutput(chunks, from: worker)
   }
 
   // MARK: Reading

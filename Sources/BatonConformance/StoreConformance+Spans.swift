@@ -99,7 +99,7 @@ extension StoreConformance {
     spanCase("launches name the one before, and failures their type") { s in
       let (definition, first) = try await s.running()
       let failure = Ending(launch: first, outcome: .failed("exit 3"), errorType: "exit 3")
-      _ = try await s.store.end([failure], at: s.now)
+      _ = try await s.store.end([failure], from: StoreScenario.worker, at: s.now)
       s.advance(.seconds(30))
       _ = try await s.store.promote(at: s.now, limit: 10)
       let second = try await s.start(definition)

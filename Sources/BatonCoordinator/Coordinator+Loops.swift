@@ -78,10 +78,10 @@ extension Coordinator {
 
   func storeLoop() async throws {
     while let work = await storeWork.receive() {
-      var expiries: [(LaunchKey, ExpiryReason)] = []
+      var expiries: [Expiring] = []
       for item in work {
-        if case .noteExpiry(let launch, let reason) = item {
-          expiries.append((launch, reason))
+        if case .noteExpiry(let expiring) = item {
+          expiries.append(expiring)
           continue
         }
         try await note(expiries)
@@ -93,10 +93,10 @@ extension Coordinator {
   }
 
   /// A whole fleet may be asked to stop at once: what is noted together is committed together.
-  private func note(_ expiries: [(LaunchKey, ExpiryReason)]) async throws {
+  private func note(_ expiries: [Expiring]) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
-      for (launch, reason) in expiries {
-        group.addTask { try await self.perform(.noteExpiry(launch, reason)) }
+      for expiring in expiries {
+        group.addTask { try await self.perform(.noteExpiry(expiring)) }
       }
       try await group.waitForAll()
     }
@@ -118,9 +118,12 @@ extension Coordinator {
       }
       for answer in answers { watchers.changed(answer.request) }
       dispatchSignal.raise()
-    case .noteExpiry(let launch, let reason):
-      _ = try await persistently { try await self.store.noteExpiry(launch, reason, at: self.now().moment) }
-      watchers.changed(launch.request)
+    case .noteExpiry(let expiring):
+      _ = try await persistently {
+        try await self.store.noteExpiry(
+          expiring.launch, expiring.reason, from: expiring.process, at: self.now().moment)
+      }
+      watchers.changed(expiring.launch.request)
     case .note(let request, let event, let detail):
       try await persistently { try await self.store.note(event, detail: detail, of: request, at: self.now().moment) }
       watchers.changed(request)

@@ -35,8 +35,8 @@ extension Coordinator {
     let pending = Mailbox<WorkerMessage>(capacity: Connection.capacity)
     let rest = first
     await withTaskGroup(of: Void.self) { group in
-      group.addTask { await self.receive(rest, from: hello.host, connection, pending) }
-      group.addTask { await self.applyAll(pending, from: hello.host, connection) }
+      group.addTask { await self.receive(rest, from: hello.process, connection, pending) }
+      group.addTask { await self.applyAll(pending, from: hello.process, connection) }
       await group.waitForAll()
     }
   }
@@ -135,60 +135,80 @@ extension Coordinator {
   // MARK: Receiving
 
   private func receive(
-    _ first: [WorkerMessage], from host: HostName, _ connection: Connection, _ pending: Mailbox<WorkerMessage>
+    _ first: [WorkerMessage], from process: WorkerProcess, _ connection: Connection,
+    _ pending: Mailbox<WorkerMessage>
   ) async {
     var messages = first
-    while take(messages, from: host, pending), let next = await connection.up.receive() { messages = next }
+    while take(messages, from: process, pending), let next = await connection.up.receive() { messages = next }
     pending.close()
     connection.close()
   }
 
-  /// False if what is for the store cannot be taken any more.
+  /// False if nothing of this connection can be taken any more.
   ///
   /// Not inlined: what it needs for a moment would be kept in the task of each connection while that waits, 18 KB of it.
   @inline(never)
-  private func take(_ messages: [WorkerMessage], from host: HostName, _ pending: Mailbox<WorkerMessage>) -> Bool {
-    noteProgress(messages, of: host)
-    let forStore = messages.filter { !takeAtOnce($0, from: host) }
+  private func take(
+    _ messages: [WorkerMessage], from process: WorkerProcess, _ pending: Mailbox<WorkerMessage>
+  ) -> Bool {
+    // Another process of the host holds the lease, or none: this one says hello again before it may say more.
+    guard state.withLock({ $0.dispatcher.listens(to: process) }) else { return false }
+    noteProgress(messages, of: process)
+    let forStore = messages.filter { !takeAtOnce($0, from: process) }
     return forStore.isEmpty || pending.send(contentsOf: forStore)
   }
 
   /// Progress counts when it is said, not when the disk has it.
-  private func noteProgress(_ messages: [WorkerMessage], of host: HostName) {
+  private func noteProgress(_ messages: [WorkerMessage], of process: WorkerProcess) {
     let steps = messages.compactMap(\.step)
     guard !steps.isEmpty else { return }
-    state.withLock { state in
-      for (launch, step) in steps { state.dispatcher.progressed(launch, step, on: host) }
+    decide(for: process) { state in
+      for (launch, step) in steps { state.dispatcher.progressed(launch, step, on: process.host) }
+      return []
     }
   }
 
+  /// Changes the dispatcher on the word of a worker, unless another process of its host holds the lease by now.
+  private func decide(for process: WorkerProcess, _ body: (inout State) -> [Dispatcher.Effect]) {
+    decide { $0.dispatcher.listens(to: process) ? body(&$0) : [] }
+  }
+
   /// What needs no store is answered here, whatever the disk does; false for everything else.
-  private func takeAtOnce(_ message: WorkerMessage, from host: HostName) -> Bool {
+  private func takeAtOnce(_ message: WorkerMessage, from process: WorkerProcess) -> Bool {
+    let host = process.host
     switch message {
     case .heartbeat(let number):
-      decide { state in
+      decide(for: process) { state in
         state.lastSeen[host] = self.clocks.now().date
         return state.dispatcher.heartbeat(number, from: host, at: self.clocks.now().instant)
       }
     case .conditions(let conditions):
-      let isFirst = state.withLock { state in
+      var isFirst = false
+      decide(for: process) { state in
         state.dispatcher.conditionsChanged(conditions, on: host)
         state.conditionsCame[host] = clocks.now().instant
-        defer { state.reports[host] = state.dispatcher.hosts[host]?.word }
-        return state.reports.isEmpty
+        isFirst = state.reports.isEmpty
+        state.reports[host] = state.dispatcher.hosts[host]?.word
+        return []
       }
       if isFirst { storeWork.send(.reports) }
       dispatchSignal.raise()
     case .draining:
-      state.withLock { $0.dispatcher.workerDrains(host) }
+      decide(for: process) { state in
+        state.dispatcher.workerDrains(host)
+        return []
+      }
     case .expiring(let launch, let reason):
-      decide { $0.dispatcher.workerExpires(launch, reason, on: host) }
+      decide(for: process) { $0.dispatcher.workerExpires(launch, reason, on: host) }
       watchers.changed(launch.request)
     case .update(let update):
-      state.withLock { $0.note(update, from: host) }
+      decide(for: process) { state in
+        state.note(update, from: host)
+        return []
+      }
       watchers.changed(update.launch.request)
     case .hello:
-      decide { _ in [.disconnect(host)] }
+      decide(for: process) { _ in [.disconnect(host)] }
     case .items, .itemsWanted, .checkpoint, .output, .ended:
       return false
     }
@@ -197,21 +217,25 @@ extension Coordinator {
 
   // MARK: The store's part
 
-  private func applyAll(_ pending: Mailbox<WorkerMessage>, from host: HostName, _ connection: Connection) async {
+  private func applyAll(
+    _ pending: Mailbox<WorkerMessage>, from process: WorkerProcess, _ connection: Connection
+  ) async {
     while let messages = await pending.receive() {
       do {
-        try await apply(messages, connection)
+        try await apply(messages, from: process, connection)
         noteSuccess()
       } catch {
         // The worker says everything unanswered again, to this coordinator or to the next one.
-        note(error, while: "storing what host \(host) says")
+        note(error, while: "storing what host \(process.host) says")
         connection.close()
       }
     }
   }
 
   /// A launch has one question open at a time, so the kinds can go to the store side by side.
-  private func apply(_ messages: [WorkerMessage], _ connection: Connection) async throws {
+  private func apply(
+    _ messages: [WorkerMessage], from process: WorkerProcess, _ connection: Connection
+  ) async throws {
     var checkpoints: [Checkpoint] = []
     var endings: [Ending] = []
     var chunks: [OutputChunk] = []
@@ -220,79 +244,96 @@ extension Coordinator {
       case .checkpoint(let checkpoint): checkpoints.append(checkpoint)
       case .ended(let ending): endings.append(ending)
       case .output(let chunk): chunks.append(chunk)
-      case .items(let page): try await append(page, connection)
+      case .items(let page): try await append(page, from: process, connection)
       case .itemsWanted(let launch, let start, let count):
-        let items = try await store.items(of: launch.request, start: start, count: min(count, ItemPage.maximumItems))
-        connection.down.send(.items(ItemPage(launch: launch, start: start, items: items)))
-        state.withLock { $0.answered([launch]) }
+        let items = try await store.items(
+          of: launch, for: process, start: start, count: min(count, ItemPage.maximumItems))
+        connection.down.send(
+          items.map { .items(ItemPage(launch: launch, start: start, items: $0)) } ?? .superseded(launch))
+        state.withLock { $0.answered([launch], on: process.host) }
       case .hello, .heartbeat, .conditions, .update, .expiring, .draining: break
       }
     }
-    try await append(chunks)
-    if checkpoints.isEmpty { return try await end(endings, connection) }
-    async let closed: Void = end(endings, connection)
-    try await save(checkpoints, connection)
+    try await append(chunks, from: process)
+    if checkpoints.isEmpty { return try await end(endings, from: process, connection) }
+    async let closed: Void = end(endings, from: process, connection)
+    try await save(checkpoints, from: process, connection)
     try await closed
   }
 
   /// Output is what can be done without: under overload it is dropped, and the launch goes on.
-  private func append(_ chunks: [OutputChunk]) async throws {
+  private func append(_ chunks: [OutputChunk], from process: WorkerProcess) async throws {
     guard !chunks.isEmpty else { return }
     do {
-      try await store.appendOutput(chunks)
+      try await store.appendOutput(chunks, from: process)
     } catch let error as StoreError where error.code == .overloaded {
       // Not noted as a failure: what is refused beside it is, and each message would say it once more.
       logger.debug("output was dropped: \(error.message)")
     }
   }
 
-  private func append(_ page: ItemPage, _ connection: Connection) async throws {
-    switch try await store.appendItems(page) {
+  private func append(
+    _ page: ItemPage, from process: WorkerProcess, _ connection: Connection
+  ) async throws {
+    switch try await store.appendItems(page, from: process) {
     case .committed(let count, let isFrozen):
       connection.down.send(.itemsCommitted(page.launch, count: count, isFrozen: isFrozen))
-    case .superseded: connection.down.send(.withdraw(page.launch, "another launch of this request is live"))
+    case .superseded: connection.down.send(.superseded(page.launch))
     case .refused(let text): connection.down.send(.refuse(page.launch, text))
     }
     connection.down.send(.receipt(store.receipt))
-    state.withLock { $0.answered([page.launch]) }
+    state.withLock { $0.answered([page.launch], on: process.host) }
   }
 
-  private func save(_ checkpoints: [Checkpoint], _ connection: Connection) async throws {
+  private func save(
+    _ checkpoints: [Checkpoint], from process: WorkerProcess, _ connection: Connection
+  ) async throws {
     guard !checkpoints.isEmpty else { return }
-    let answers = try await store.checkpoint(checkpoints, at: now().moment)
+    let answers = try await store.checkpoint(checkpoints, from: process, at: now().moment)
     let messages = zip(checkpoints, answers).map { checkpoint, answer -> CoordinatorMessage in
       switch answer {
       case .committed(let batch): .committed(checkpoint.launch, batch: batch)
-      case .superseded: withdrawal(of: checkpoint)
+      case .superseded: withdrawal(of: checkpoint, from: process)
       case .refused(let text): .refuse(checkpoint.launch, text)
       }
     }
     connection.down.send(contentsOf: messages + [.receipt(store.receipt)])
     count(checkpoints, answers)
     state.withLock { state in
-      for checkpoint in checkpoints { state.updates[checkpoint.launch]?.settle() }
-      state.answered(checkpoints.map(\.launch))
+      let own = checkpoints.map(\.launch).filter { state.dispatcher.places[$0] == process.host }
+      for launch in own { state.updates[launch]?.settle() }
+      state.answered(own, on: process.host)
     }
     for checkpoint in checkpoints { watchers.changed(checkpoint.launch.request) }
   }
 
-  private func withdrawal(of checkpoint: Checkpoint) -> CoordinatorMessage {
+  private func withdrawal(of checkpoint: Checkpoint, from process: WorkerProcess) -> CoordinatorMessage {
     logger.notice(
       "a superseded launch tried to commit",
-      metadata: [Names.LogKey.launchKey: "\(checkpoint.launch)", Names.LogKey.batch: "\(checkpoint.batch)"])
-    return .withdraw(checkpoint.launch, "another launch of this request is live, or it has ended")
+      metadata: [
+        Names.LogKey.launchKey: "\(checkpoint.launch)", Names.LogKey.batch: "\(checkpoint.batch)",
+        Names.LogKey.host: "\(process.host)",
+      ])
+    return .superseded(checkpoint.launch)
   }
 
-  private func end(_ endings: [Ending], _ connection: Connection) async throws {
+  private func end(
+    _ endings: [Ending], from process: WorkerProcess, _ connection: Connection
+  ) async throws {
     guard !endings.isEmpty else { return }
-    let answers = try await store.end(endings, at: now().moment)
+    let answers = try await store.end(endings, from: process, at: now().moment)
     connection.down.send(contentsOf: endings.map { .endingCommitted($0.launch) } + [.receipt(store.receipt)])
     count(answers)
-    state.withLock { state in for answer in answers { state.note(answer) } }
+    state.withLock { state in
+      // A launch of another host goes on, whatever this one says of it.
+      for answer in answers where answer.wasLive || state.dispatcher.places[answer.launch] == process.host {
+        state.note(answer)
+      }
+    }
     dispatchSignal.raise()
     noteSpans(answers.count)
     for (ending, answer) in zip(endings, answers) {
-      if !ending.isGraceful { warn(of: answer) }
+      if !ending.isGraceful, answer.wasLive { warn(of: answer) }
       watchers.changed(answer.request)
     }
   }
@@ -301,6 +342,13 @@ extension Coordinator {
     logger.warning(
       "a launch ignored its expiry, and was ended at its deadline",
       metadata: [Names.LogKey.identifier: "\(answer.identifier)", Names.LogKey.launchKey: "\(answer.launch)"])
+  }
+}
+
+extension CoordinatorMessage {
+  /// The launch is not live, or it is another host's.
+  fileprivate static func superseded(_ launch: LaunchKey) -> CoordinatorMessage {
+    .withdraw(launch, "another launch of this request is live, or it has ended")
   }
 }
 
@@ -316,11 +364,8 @@ extension HostState {
 
 extension Coordinator.State {
   /// What a launch waited for was not its own doing: a slow disk is no stall.
-  fileprivate mutating func answered(_ launches: [LaunchKey]) {
-    for launch in launches {
-      guard let host = dispatcher.places[launch] else { continue }
-      dispatcher.progressed(launch, .answered, on: host)
-    }
+  fileprivate mutating func answered(_ launches: [LaunchKey], on host: HostName) {
+    for launch in launches { dispatcher.progressed(launch, .answered, on: host) }
   }
 
   /// Keeps what the update says until the next checkpoint or the end of the launch; only its own host may say it.

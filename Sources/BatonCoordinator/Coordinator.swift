@@ -51,10 +51,18 @@ package final class Coordinator: Sendable {
 
   enum StoreWork: Sendable {
     case endLease(HostName, Incarnation, countsAsLoss: Bool)
-    case noteExpiry(LaunchKey, ExpiryReason)
+    case noteExpiry(Expiring)
     case note(RequestID, event: String, detail: String)
     /// What `State.reports` has by then.
     case reports
+  }
+
+  /// A launch that was asked to stop, for the store to remember.
+  struct Expiring: Sendable {
+    var launch: LaunchKey
+    var reason: ExpiryReason
+    /// The worker that asked it; nil if the coordinator did.
+    var process: WorkerProcess?
   }
 
   /// - Parameter metrics: what it counts with; without one it counts with what the process bootstrapped.
@@ -179,7 +187,8 @@ package final class Coordinator: Sendable {
     case .disconnect(let host): state.connections[host]?.close()
     case .endLease(let host, let incarnation, let countsAsLoss):
       storeWork.send(.endLease(host, incarnation, countsAsLoss: countsAsLoss))
-    case .noteExpiry(let launch, let reason): storeWork.send(.noteExpiry(launch, reason))
+    case .noteExpiry(let launch, let reason, let process):
+      storeWork.send(.noteExpiry(Expiring(launch: launch, reason: reason, process: process)))
     case .note(let request, let event, let detail): storeWork.send(.note(request, event: event, detail: detail))
     }
   }

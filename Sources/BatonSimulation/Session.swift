@@ -9,7 +9,7 @@ final class Session {
     case new
     /// The store is being asked; what comes waits.
     case attaching
-    case attached(HostName)
+    case attached(WorkerProcess)
     case over
   }
 
@@ -65,7 +65,7 @@ final class Session {
       phase = .attaching
       try attach(hello)
     case .attaching: inbox.append(message)
-    case .attached(let host): try receive([message], from: host)
+    case .attached(let process): try receive([message], from: process)
     case .over: break
     }
   }
@@ -115,20 +115,21 @@ final class Session {
     }
     try coordinator.connections[hello.host]?.close()
     coordinator.connections[hello.host] = self
-    phase = .attached(hello.host)
+    phase = .attached(hello.process)
     try coordinator.decide {
       $0.attached(hello.host, hello.incarnation, held: held, running: hello.running, assignments: assignments)
     }
     coordinator.raiseDispatch()
     let waiting = inbox
     inbox = []
-    try receive(waiting, from: hello.host)
+    try receive(waiting, from: hello.process)
     try endIfDone()
   }
 
   /// What was heard is stored before the host counts as away.
   private func endIfDone() throws {
-    guard isUpClosed, case .attached(let host) = phase else { return }
+    guard isUpClosed, case .attached(let process) = phase else { return }
+    let host = process.host
     try close()
     guard !isApplying, pending.isEmpty else { return }
     phase = .over
@@ -139,10 +140,11 @@ final class Session {
 
   // MARK: Receiving
 
-  private func receive(_ messages: [WorkerMessage], from host: HostName) throws {
-    for message in messages { message.step.map { coordinator.dispatcher.progressed($0.0, $0.1, on: host) } }
-    for message in messages where try !takeAtOnce(message, from: host) { pending.append(message) }
-    try applyIfIdle()
+  private func receive(_ messages: [WorkerMessage], from process: WorkerProcess) throws {
+    guard coordinator.dispatcher.listens(to: process) else { return try close() }
+    for message in messages { message.step.map { coordinator.dispatcher.progressed($0.0, $0.1, on: process.host) } }
+    for message in messages where try !takeAtOnce(message, from: process.host) { pending.append(message) }
+    try applyIfIdle(process)
   }
 
   private func takeAtOnce(_ message: WorkerMessage, from host: HostName) throws -> Bool {
@@ -166,7 +168,7 @@ final class Session {
 
   // MARK: The store's part
 
-  private func applyIfIdle() throws {
+  private func applyIfIdle(_ process: WorkerProcess) throws {
     guard !isApplying, !pending.isEmpty else { return }
     isApplying = true
     let messages = pending
@@ -176,66 +178,74 @@ final class Session {
       open -= 1
       guard open == 0 else { return }
       isApplying = false
-      try applyIfIdle()
+      try applyIfIdle(process)
       try endIfDone()
     }
     // Checkpoints and endings go to the store side by side: either may be first.
     let endingsFirst = coordinator.draw.chance(50)
     let ordered =
       endingsFirst ? messages.filter(\.isEnding) + messages.filter { !$0.isEnding } : messages
-    for message in ordered { try apply(message, done) }
+    for message in ordered { try apply(message, from: process, done) }
   }
 
-  private func apply(_ message: WorkerMessage, _ done: @escaping () throws -> Void) throws {
+  private func apply(
+    _ message: WorkerMessage, from process: WorkerProcess, _ done: @escaping () throws -> Void
+  ) throws {
     let now = coordinator.now().moment
     switch message {
-    case .checkpoint(let checkpoint): save(checkpoint, at: now, done)
-    case .ended(let ending): end(ending, at: now, done)
+    case .checkpoint(let checkpoint): save(checkpoint, from: process, at: now, done)
+    case .ended(let ending): end(ending, from: process, at: now, done)
     case .items(let page):
       writer.write(.urgent) {
-        try $0.appendItems(page)
+        try $0.appendItems(page, from: process)
       } then: { [self] result in
-        answer(page, try result.get())
+        answer(page, try result.get(), to: process.host)
         try done()
       }
     case .itemsWanted(let launch, let start, let count):
       writer.read {
-        try $0.items(of: launch.request, start: start, count: min(count, ItemPage.maximumItems))
+        try $0.items(of: launch, for: process, start: start, count: min(count, ItemPage.maximumItems))
       } then: { [self] items in
-        send(.items(ItemPage(launch: launch, start: start, items: items)))
-        coordinator.answered(launch)
+        send(
+          items.map { .items(ItemPage(launch: launch, start: start, items: $0)) }
+            ?? CheckpointAnswer.withdrawal(of: launch))
+        coordinator.answered(launch, on: process.host)
         try done()
       }
     case .hello, .heartbeat, .conditions, .update, .expiring, .draining, .output: try done()
     }
   }
 
-  private func answer(_ page: ItemPage, _ answer: ItemsAnswer) {
+  private func answer(_ page: ItemPage, _ answer: ItemsAnswer, to host: HostName) {
     switch answer {
     case .committed(let count, let isFrozen): send(.itemsCommitted(page.launch, count: count, isFrozen: isFrozen))
-    case .superseded: send(.withdraw(page.launch, "another launch of this request is live"))
+    case .superseded: send(CheckpointAnswer.withdrawal(of: page.launch))
     case .refused(let text): send(.refuse(page.launch, text))
     }
-    coordinator.answered(page.launch)
+    coordinator.answered(page.launch, on: host)
   }
 
-  private func save(_ checkpoint: Checkpoint, at now: Moment, _ done: @escaping () throws -> Void) {
+  private func save(
+    _ checkpoint: Checkpoint, from process: WorkerProcess, at now: Moment, _ done: @escaping () throws -> Void
+  ) {
     let answersEarly = world.breakage == .answersBeforeCommit
     if answersEarly { send(.committed(checkpoint.launch, batch: checkpoint.batch)) }
     writer.write(.urgent) {
-      try $0.checkpoint([checkpoint], at: now)
+      try $0.checkpoint([checkpoint], from: process, at: now)
     } committed: { [world] answers in
       for answer in answers { try world.journal.checkpointed(checkpoint, answer) }
     } then: { [self] result in
       for answer in try result.get() where !answersEarly { send(answer.message(for: checkpoint)) }
-      coordinator.answered(checkpoint.launch)
+      coordinator.answered(checkpoint.launch, on: process.host)
       try done()
     }
   }
 
-  private func end(_ ending: Ending, at now: Moment, _ done: @escaping () throws -> Void) {
+  private func end(
+    _ ending: Ending, from process: WorkerProcess, at now: Moment, _ done: @escaping () throws -> Void
+  ) {
     writer.write(.urgent) {
-      try $0.end([ending], at: now)
+      try $0.end([ending], from: process, at: now)
     } committed: { [world] answers in
       for answer in answers {
         try world.journal.expect(
@@ -244,7 +254,10 @@ final class Session {
       }
     } then: { [self] result in
       send(.endingCommitted(ending.launch))
-      for answer in try result.get() { coordinator.note(answer) }
+      for answer in try result.get()
+      where answer.wasLive || coordinator.dispatcher.places[answer.launch] == process.host {
+        coordinator.note(answer)
+      }
       coordinator.raiseDispatch()
       try done()
     }
@@ -253,8 +266,8 @@ final class Session {
 
 extension SimulatedCoordinator {
   /// What a launch waited for was not its own doing.
-  fileprivate func answered(_ launch: LaunchKey) {
-    if let host = dispatcher.places[launch] { dispatcher.progressed(launch, .answered, on: host) }
+  fileprivate func answered(_ launch: LaunchKey, on host: HostName) {
+    dispatcher.progressed(launch, .answered, on: host)
   }
 }
 
@@ -262,9 +275,13 @@ extension CheckpointAnswer {
   fileprivate func message(for checkpoint: Checkpoint) -> CoordinatorMessage {
     switch self {
     case .committed(let batch): .committed(checkpoint.launch, batch: batch)
-    case .superseded: .withdraw(checkpoint.launch, "another launch of this request is live, or it has ended")
+    case .superseded: Self.withdrawal(of: checkpoint.launch)
     case .refused(let text): .refuse(checkpoint.launch, text)
     }
+  }
+
+  fileprivate static func withdrawal(of launch: LaunchKey) -> CoordinatorMessage {
+    .withdraw(launch, "another launch of this request is live, or it has ended")
   }
 }
 

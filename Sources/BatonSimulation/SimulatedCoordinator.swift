@@ -26,7 +26,7 @@ final class SimulatedCoordinator {
 
   private enum StoreWork {
     case endLease(HostName, Incarnation, countsAsLoss: Bool)
-    case noteExpiry(LaunchKey, ExpiryReason)
+    case noteExpiry(LaunchKey, ExpiryReason, from: WorkerProcess?)
     case note(RequestID, event: String, detail: String)
     case reports
   }
@@ -172,7 +172,7 @@ final class SimulatedCoordinator {
     case .disconnect(let host): try connections[host]?.close()
     case .endLease(let host, let incarnation, let countsAsLoss):
       put(.endLease(host, incarnation, countsAsLoss: countsAsLoss))
-    case .noteExpiry(let launch, let reason): put(.noteExpiry(launch, reason))
+    case .noteExpiry(let launch, let reason, let process): put(.noteExpiry(launch, reason, from: process))
     case .note(let request, let event, let detail): put(.note(request, event: event, detail: detail))
     }
   }
@@ -202,9 +202,9 @@ final class SimulatedCoordinator {
     switch storeWork.removeFirst() {
     case .endLease(let host, let incarnation, let countsAsLoss):
       endLease(host, incarnation, countsAsLoss: countsAsLoss) { goOn() }
-    case .noteExpiry(let launch, let reason):
+    case .noteExpiry(let launch, let reason, let process):
       writer.write(.urgent) {
-        try $0.noteExpiry(launch, reason, at: now)
+        try $0.noteExpiry(launch, reason, from: process, at: now)
       } committed: { [world] _ in
         world.journal.noted(reason, of: launch)
       } then: { _ in

@@ -49,11 +49,15 @@ extension SQLiteStore: Store {
     try await write(.ordinary) { try $0.launchNow(request, on: offer, at: now) }
   }
 
-  package func checkpoint(_ checkpoints: [Checkpoint], at now: Moment) async throws -> [CheckpointAnswer] {
-    try await write(.urgent) { try $0.checkpoint(checkpoints, at: now) }
+  package func checkpoint(
+    _ checkpoints: [Checkpoint], from process: WorkerProcess, at now: Moment
+  ) async throws -> [CheckpointAnswer] {
+    try await write(.urgent) { try $0.checkpoint(checkpoints, from: process, at: now) }
   }
-  package func end(_ endings: [Ending], at now: Moment) async throws -> [EndingAnswer] {
-    try await write(.urgent) { try $0.end(endings, at: now) }
+  package func end(
+    _ endings: [Ending], from process: WorkerProcess, at now: Moment
+  ) async throws -> [EndingAnswer] {
+    try await write(.urgent) { try $0.end(endings, from: process, at: now) }
   }
   package func note(_ event: String, detail: String?, of request: RequestID, at now: Moment) async throws {
     try await write(.urgent) { try $0.note(event, detail: detail, of: request, at: now) }
@@ -61,17 +65,24 @@ extension SQLiteStore: Store {
   package func notePace(_ usualBatches: [IdentifierPattern: Duration]) async throws {
     try await write(.progress) { try $0.notePace(usualBatches) }
   }
-  package func noteExpiry(_ launch: LaunchKey, _ reason: ExpiryReason, at now: Moment) async throws -> Bool {
-    try await write(.urgent) { try $0.noteExpiry(launch, reason, at: now) }
+  package func noteExpiry(
+    _ launch: LaunchKey, _ reason: ExpiryReason, from process: WorkerProcess?, at now: Moment
+  ) async throws -> Bool {
+    try await write(.urgent) { try $0.noteExpiry(launch, reason, from: process, at: now) }
   }
-  package func appendItems(_ page: ItemPage) async throws -> ItemsAnswer {
-    try await write(.urgent) { try $0.appendItems(page) }
+  package func appendItems(_ page: ItemPage, from process: WorkerProcess) async throws -> ItemsAnswer {
+    try await write(.urgent) { try $0.appendItems(page, from: process) }
+  }
+  package func items(
+    of launch: LaunchKey, for process: WorkerProcess, start: Int, count: Int
+  ) async throws -> [String]? {
+    try await read { try $0.items(of: launch, for: process, start: start, count: count) }
   }
   package func items(of request: RequestID, start: Int, count: Int) async throws -> [String] {
     try await read { try $0.items(of: request, start: start, count: count) }
   }
-  package func appendOutput(_ chunks: [OutputChunk]) async throws {
-    try await write(.progress) { try $0.appendOutput(chunks) }
+  package func appendOutput(_ chunks: [OutputChunk], from process: WorkerProcess) async throws {
+    try await write(.progress) { try $0.appendOutput(chunks, from: process) }
   }
 
   package func grantLease(

@@ -66,18 +66,32 @@ package protocol Store: Sendable {
 
   // MARK: Launches
 
-  func checkpoint(_ checkpoints: [Checkpoint], at now: Moment) async throws -> [CheckpointAnswer]
-  func end(_ endings: [Ending], at now: Moment) async throws -> [EndingAnswer]
+  // Each of these verbs that a worker can reach names the process that asks (`from`). A launch that does not run there
+  // is answered as a superseded one, and nothing is written: a worker changes and reads its own launches only. The
+  // process is compared with the launch's host and with the holder of the lease in the transaction that writes.
+
+  func checkpoint(
+    _ checkpoints: [Checkpoint], from process: WorkerProcess, at now: Moment
+  ) async throws -> [CheckpointAnswer]
+  func end(_ endings: [Ending], from process: WorkerProcess, at now: Moment) async throws -> [EndingAnswer]
   /// Adds to the history that `events(of:)` answers; nothing happens if the request is not kept any more.
   func note(_ event: String, detail: String?, of request: RequestID, at now: Moment) async throws
   /// Keeps how long the batches of definitions usually take.
   func notePace(_ usualBatches: [IdentifierPattern: Duration]) async throws
   /// Records that a launch was asked to stop; the first reason stays. False if the launch is not running.
-  func noteExpiry(_ launch: LaunchKey, _ reason: ExpiryReason, at now: Moment) async throws -> Bool
+  /// - Parameter process: the worker that says so; nil if the coordinator decided it. False as well if the launch does
+  ///   not run there.
+  func noteExpiry(
+    _ launch: LaunchKey, _ reason: ExpiryReason, from process: WorkerProcess?, at now: Moment
+  ) async throws -> Bool
   /// Pages must come in order, each starting where the last one ended; a page that is there already is answered again.
-  func appendItems(_ page: ItemPage) async throws -> ItemsAnswer
-  func items(of request: RequestID, start: Int, count: Int) async throws -> [String]
-  func appendOutput(_ chunks: [OutputChunk]) async throws
+  func appendItems(_ page: ItemPage, from process: WorkerProcess) async throws -> ItemsAnswer
+  /// Frozen items for the launch that asks; nil if it does not run on that process.
+  func items(
+    of launch: LaunchKey, for process: WorkerProcess, start: Int, count: Int
+  ) async throws -> [String]?
+  /// Output of launches that do not run on that process is dropped.
+  func appendOutput(_ chunks: [OutputChunk], from process: WorkerProcess) async throws
 
   // MARK: Hosts
 
@@ -122,6 +136,8 @@ package protocol Store: Sendable {
   /// How many requests of its class go before a pending one; nil if it is not pending.
   func position(of request: RequestID) async throws -> Int?
   func output(of launch: LaunchKey) async throws -> [UInt8]
+  /// Items that a launch found, whether or not it still runs.
+  func items(of request: RequestID, start: Int, count: Int) async throws -> [String]
   func counts() async throws -> [DefinitionCount]
   /// Looks through everything that is stored for damage, which may take seconds. Throws `.corrupt` if there is some.
   func verify() async throws
@@ -152,6 +168,11 @@ package protocol Store: Sendable {
 }
 
 extension Store {
+  /// Records that the coordinator asked a launch to stop.
+  package func noteExpiry(_ launch: LaunchKey, _ reason: ExpiryReason, at now: Moment) async throws -> Bool {
+    try await noteExpiry(launch, reason, from: nil, at: now)
+  }
+
   package func cancel(
     _ selection: RequestSelection, by principal: String, at now: Moment
   ) async throws -> [Cancellation] {

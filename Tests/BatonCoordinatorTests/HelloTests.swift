@@ -138,4 +138,25 @@ import Testing
     #expect(effects == [.welcome, .definition(1), .send(.launch(Desk.assignment(2)))])
     #expect(desk.host.usedSlots == 2)
   }
+
+  @Test func `only the process that holds the lease is listened to`() {
+    var desk = Desk()
+    desk.attach()
+    func listens(_ host: String, _ incarnation: String) -> Bool {
+      desk.dispatcher.listens(to: WorkerProcess(host: HostName(host), incarnation: Incarnation(incarnation)))
+    }
+    #expect(listens("a", "a1"))
+    #expect(!listens("a", "a2"))
+    #expect(!listens("b", "a1"))
+    desk.dispatcher.disconnected(HostName("a"))
+    #expect(listens("a", "a1"), "its lease goes on")
+    guard case .after(let former) = desk.says(Desk.hello("a", "a2")) else {
+      Issue.record("the second process was not taken")
+      return
+    }
+    desk.dispatcher.leaseEnded(HostName("a"), former)
+    #expect(!listens("a", "a1"))
+    desk.attach(Desk.hello("a", "a2"))
+    #expect(listens("a", "a2") && !listens("a", "a1"))
+  }
 }

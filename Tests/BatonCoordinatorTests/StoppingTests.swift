@@ -28,7 +28,9 @@ import Testing
     desk.attach(Desk.hello("b", "b1", slots: 0))
     desk.start(Desk.assignment(1))
     #expect(desk.dispatcher.workerExpires(key(1), .thermal, on: HostName("b")) == [])
-    #expect(desk.dispatcher.workerExpires(key(1), .thermal, on: a) == [.noteExpiry(key(1), .thermal)])
+    #expect(
+      desk.dispatcher.workerExpires(key(1), .thermal, on: a)
+        == [.noteExpiry(key(1), .thermal, from: WorkerProcess(host: a, incarnation: Incarnation("a1")))])
     #expect(desk.dispatcher.workerExpires(key(1), .thermal, on: a) == [])
     #expect(desk.dispatcher.expire(key(1), .paused) == [])
   }

@@ -15,7 +15,7 @@ import Testing
       for index in 0..<50 { try await store.submit("com.\(index)", to: definition) }
       let launch = try await store.start(definition)
       _ = try await store.checkpoint(
-        [Checkpoint(launch: launch, batch: 0, cursor: [7], completedUnits: 1)], at: someTime)
+        [Checkpoint(launch: launch, batch: 0, cursor: [7], completedUnits: 1)], from: someWorker, at: someTime)
       try FileManager.default.createDirectory(atPath: folder + "/dead", withIntermediateDirectories: true)
       for suffix in ["", "-wal"] {
         let name = "/" + StoreFolder.databaseName + suffix

@@ -5,6 +5,7 @@ import Testing
 let someTime = Moment(Timestamp(nanoseconds: 1_700_000_000_000_000_000))
 let someHost = HostName("alpha")
 let someProcess = Incarnation("alpha-1")
+let someWorker = WorkerProcess(host: someHost, incarnation: someProcess)
 let someSpan: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 1]
 let someTrace = TraceContext(traceID: someSpan + someSpan, spanID: someSpan, isSampled: true)
 

@@ -94,7 +94,7 @@ import Testing
     let ending = Ending(launch: try await store.start(definition), outcome: .finished)
     let later = someTime + .seconds(10)
     try await gather(store, 2) { group in
-      group.addTask { _ = try await store.end([ending], at: later) }
+      group.addTask { _ = try await store.end([ending], from: someWorker, at: later) }
       group.addTask {
         _ = await refusal {
           try await store.write(.ordinary) { verbs in

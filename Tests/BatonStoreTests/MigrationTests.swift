@@ -73,9 +73,10 @@ import Testing
       let launch = LaunchKey(request: RequestID(3), number: 1)
       let later = someTime + .seconds(10)
       #expect(
-        try await store.checkpoint([Checkpoint(launch: launch, batch: 0, completedUnits: 1)], at: later)
+        try await store.checkpoint(
+          [Checkpoint(launch: launch, batch: 0, completedUnits: 1)], from: someWorker, at: later)
           == [.committed(batch: 0)])
-      let answer = try await store.end([Ending(launch: launch, outcome: .finished)], at: later)[0]
+      let answer = try await store.end([Ending(launch: launch, outcome: .finished)], from: someWorker, at: later)[0]
       #expect([answer.state] == [.succeeded])
       #expect(answer.released != nil)
       #expect(try await store.request(RequestID(4))?.state == .ready)
@@ -90,7 +91,7 @@ import Testing
       try await store.submit("nightly", to: DefinitionID(3))
       let launch = try await store.start(DefinitionID(3))
       #expect(launch.request == RequestID(8))
-      let answer = try await store.end([Ending(launch: launch, outcome: .finished)], at: someTime)[0]
+      let answer = try await store.end([Ending(launch: launch, outcome: .finished)], from: someWorker, at: someTime)[0]
       #expect(answer.nextDue == NextDue(steady: someTime.steady + .seconds(3600)))
       try await store.close()
     }

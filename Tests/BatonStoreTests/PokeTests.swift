@@ -53,7 +53,7 @@ extension SQLiteStore {
       requirementClass: RequirementClass(definition: definition, priority: .background), host: someHost,
       incarnation: someProcess, places: [Claim.Place(gpus: [], spanID: someSpan)])
     let launches = try await self.claim([claim], at: now)[0].assignments.map(\.launch)
-    _ = try await end(launches.map { Ending(launch: $0, outcome: .finished) }, at: now)
+    _ = try await end(launches.map { Ending(launch: $0, outcome: .finished) }, from: someWorker, at: now)
     return launches
   }
 }

@@ -12,7 +12,7 @@ import Testing
     .noteFirstLaunch, .due, .dueDates, .nextEligible, .nextDate, .anyReady, .waitingRequestByID, .standing, .firstBatch,
     .setProgress, .resetLosses,
     .launchedRequest, .closeLaunch, .settleRequest, .heldRequest, .setReadiness, .openLaunch, .noteExpiry,
-    .itemStanding, .lastPage, .insertPage, .freezeItems, .pages, .launchExists, .lastOutput, .setOutput, .trimOutput,
+    .itemStanding, .lastPage, .insertPage, .freezeItems, .pages, .openLaunchOn, .lastOutput, .setOutput, .trimOutput,
     .output, .openElsewhere, .grantLease, .openOnHost, .endLease, .assignments, .unfinishedRequest,
     .unfinishedOfIdentifier, .scheduledBelow, .readyBelow, .runningBelow, .cancelRequest, .noteCancellation,
     .reopenRequest, .requestByID,

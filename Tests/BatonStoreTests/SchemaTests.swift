@@ -67,7 +67,7 @@ import Testing
     let definition = try await store.prepare()
     try await store.submit("com.a", to: definition)
     let ending = Ending(launch: try await store.start(definition), outcome: .lost)
-    #expect(try await store.end([ending], at: someTime).map(\.state) == [.failed])
+    #expect(try await store.end([ending], from: someWorker, at: someTime).map(\.state) == [.failed])
   }
 
   @Test func aMillionItemsAreKeptAndReadInPages() async throws {
@@ -75,7 +75,7 @@ import Testing
     for page in 0..<1000 {
       let items = (0..<1000).map { "item \(page * 1000 + $0)" }
       let answer = try await store.appendItems(
-        ItemPage(launch: launch, start: page * 1000, items: items, isLast: page == 999))
+        ItemPage(launch: launch, start: page * 1000, items: items, isLast: page == 999), from: someWorker)
       #expect(answer == .committed(count: (page + 1) * 1000, isFrozen: page == 999))
     }
     #expect(try await store.items(of: launch.request, start: 999_998, count: 9) == ["item 999998", "item 999999"])

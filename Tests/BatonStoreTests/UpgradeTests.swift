@@ -71,13 +71,14 @@ import Testing
       #expect(fleet.hosts.map(\.incarnation) == [running.incarnation])
       let assignment = try #require(try await store.assignments(on: running.host).first)
       #expect(assignment.progress.batches == 6)
+      let worker = WorkerProcess(host: running.host, incarnation: running.incarnation)
       for batch in 6..<10 {
         let checkpoint = Checkpoint(
           launch: running.launch, batch: batch, completedUnits: Int64(batch + 1) * 10, totalUnits: 100,
           reachesEnd: batch == 9)
-        #expect(try await store.checkpoint([checkpoint], at: now) == [.committed(batch: batch)])
+        #expect(try await store.checkpoint([checkpoint], from: worker, at: now) == [.committed(batch: batch)])
       }
-      let ending = try await store.end([Ending(launch: running.launch, outcome: .finished)], at: now)[0]
+      let ending = try await store.end([Ending(launch: running.launch, outcome: .finished)], from: worker, at: now)[0]
       #expect([ending.state] == [.succeeded])
       #expect(try await store.launches(of: running.launch.request).map(\.batches) == [10])
     }

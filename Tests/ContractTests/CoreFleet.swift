@@ -131,8 +131,8 @@ struct CoreFleet {
       case .send(let host, let message):
         try perform(workers[host]?.received(message, at: now.instant) ?? [], from: host)
       case .disconnect(let host): dispatcher.disconnected(host)
-      case .noteExpiry(let launch, let reason):
-        _ = try store.transaction { try $0.noteExpiry(launch, reason, at: now.moment) }
+      case .noteExpiry(let launch, let reason, let process):
+        _ = try store.transaction { try $0.noteExpiry(launch, reason, from: process, at: now.moment) }
       case .note(let request, let event, let detail):
         try store.transaction { try $0.note(event, detail: detail, of: request, at: now.moment) }
       case .endLease(let host, let incarnation, let countsAsLoss):
@@ -226,6 +226,8 @@ struct CoreFleet {
   }
 
   private mutating func hear(_ message: WorkerMessage, from host: HostName) throws {
+    guard let incarnation = workers[host]?.incarnation else { return }
+    let process = WorkerProcess(host: host, incarnation: incarnation)
     switch message {
     case .heartbeat(let number): try perform(dispatcher.heartbeat(number, from: host, at: now.instant))
     case .conditions(let conditions): dispatcher.conditionsChanged(conditions, on: host)
@@ -234,11 +236,13 @@ struct CoreFleet {
       dispatcher.progressed(
         checkpoint.launch, .batch(completed: checkpoint.completedUnits, of: nil), on: host)
       guard
-        case .committed(let batch)? = try store.transaction({ try $0.checkpoint([checkpoint], at: now.moment) }).first
+        case .committed(let batch)? = try store.transaction({
+          try $0.checkpoint([checkpoint], from: process, at: now.moment)
+        }).first
       else { return }
       try perform([.send(host, .committed(checkpoint.launch, batch: batch))])
     case .ended(let ending):
-      let answer = try store.transaction { try $0.end([ending], at: now.moment) }[0]
+      let answer = try store.transaction { try $0.end([ending], from: process, at: now.moment) }[0]
       try perform([.send(host, .endingCommitted(ending.launch))])
       note(answer, ending.outcome)
     case .hello, .items, .itemsWanted, .update, .output, .draining: break

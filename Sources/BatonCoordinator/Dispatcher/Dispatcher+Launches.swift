@@ -24,9 +24,11 @@ extension Dispatcher {
 
   /// The worker asked the launch to stop on its own.
   package mutating func workerExpires(_ launch: LaunchKey, _ reason: ExpiryReason, on host: HostName) -> [Effect] {
-    guard hosts[host]?.launches[launch]?.expiring == nil, places[launch] == host else { return [] }
+    guard let incarnation = hosts[host]?.incarnation, places[launch] == host,
+      hosts[host]?.launches[launch]?.expiring == nil
+    else { return [] }
     hosts[host]?.launches[launch]?.expiring = reason
-    return [.noteExpiry(launch, reason)]
+    return [.noteExpiry(launch, reason, from: WorkerProcess(host: host, incarnation: incarnation))]
   }
 
   package mutating func conditionsChanged(_ conditions: Conditions, on host: HostName) {

@@ -113,6 +113,11 @@ extension Dispatcher {
     return assignment.pendingExpiry.map { [.send(host, .expire(launch, $0))] } ?? []
   }
 
+  /// Whether `process` holds the lease of its host, or held it last: the word of any other process counts for nothing.
+  package func listens(to process: WorkerProcess) -> Bool {
+    hosts[process.host]?.incarnation == process.incarnation
+  }
+
   /// Renews the lease, unless it ran out: then the worker has to say hello again.
   package mutating func heartbeat(_ number: Int, from host: HostName, at now: Instant) -> [Effect] {
     guard case .held(let incarnation, _)? = hosts[host]?.lease else { return [.disconnect(host)] }

@@ -11,7 +11,8 @@ package struct Dispatcher: Sendable {
     /// The store ends this lease, and its launches as lost; the answer is `leaseEnded`.
     case endLease(HostName, Incarnation, countsAsLoss: Bool)
     /// The store remembers that the launch was asked to stop.
-    case noteExpiry(LaunchKey, ExpiryReason)
+    /// `from` is the worker that decided it; nil if it was decided here.
+    case noteExpiry(LaunchKey, ExpiryReason, from: WorkerProcess? = nil)
     /// The store adds to the history of the request.
     case note(RequestID, event: String, detail: String)
   }

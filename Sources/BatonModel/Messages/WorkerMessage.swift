@@ -45,6 +45,8 @@ package struct Hello: Hashable, Sendable {
     self.conditions = conditions
     self.running = running
   }
+
+  package var process: WorkerProcess { WorkerProcess(host: host, incarnation: incarnation) }
 }
 
 package struct RunningLaunch: Hashable, Sendable {

@@ -1,17 +1,21 @@
 package import BatonModel
 
 extension Verbs {
-  package func checkpoint(_ checkpoints: [Checkpoint], at now: Moment) throws -> [CheckpointAnswer] {
-    try checkpoints.map(checkpoint)
+  package func checkpoint(
+    _ checkpoints: [Checkpoint], from process: WorkerProcess, at now: Moment
+  ) throws -> [CheckpointAnswer] {
+    let host = try holder(process)
+    return try checkpoints.map { try checkpoint($0, on: host) }
   }
 
   /// The fence and the order of batches are checked here, inside the transaction that writes (promises 2 and 3).
-  private func checkpoint(_ checkpoint: Checkpoint) throws -> CheckpointAnswer {
+  /// - Parameter host: of the process that commits; nil if it holds no lease.
+  private func checkpoint(_ checkpoint: Checkpoint, on host: Int64?) throws -> CheckpointAnswer {
     let request = checkpoint.launch.request.rawValue
     let standing = try prepare(.standing).first(request) { row in
       (
         isRunning: row.int(0) == RequestState.running.code, launch: row.int(1), batches: row.int(2),
-        mustReset: row.bool(3)
+        mustReset: row.bool(3), host: row.optionalInt64(4)
       )
     }
     #if PLANTED_BUGS
@@ -19,7 +23,9 @@ extension Verbs {
         return try save(checkpoint)
       }
     #endif
-    guard let standing, standing.isRunning, standing.launch == checkpoint.launch.number else { return .superseded }
+    guard let standing, standing.isRunning, standing.launch == checkpoint.launch.number, let host,
+      standing.host == host
+    else { return .superseded }
     if checkpoint.batch < standing.batches { return try repeated(checkpoint) }
     if let message = objection(to: checkpoint, next: standing.batches) { return .refused(message) }
     if standing.mustReset { try prepare(.resetLosses).run(request) }
@@ -63,7 +69,7 @@ extension Verbs {
 extension Query {
   static let standing = Query(
     """
-    SELECT r.state, r.launches, p.batches, r.losses > 0 OR r.strikes > 0
+    SELECT r.state, r.launches, p.batches, r.losses > 0 OR r.strikes > 0, r.host
     FROM request r LEFT JOIN progress p ON p.request = r.id WHERE r.id = ?
     """)
   static let firstBatch = Query("SELECT first_batch FROM launch WHERE request = ? AND number = ?")

@@ -1,16 +1,20 @@
 package import BatonModel
 
 extension Verbs {
-  package func end(_ endings: [Ending], at now: Moment) throws -> [EndingAnswer] {
+  package func end(
+    _ endings: [Ending], from process: WorkerProcess, at now: Moment
+  ) throws -> [EndingAnswer] {
+    let host = try holder(process)
     #if PLANTED_BUGS
-      if isPlanted(.endsWhateverRuns) { return try endings.map { try end(whateverRuns($0), at: now) } }
+      if isPlanted(.endsWhateverRuns) { return try endings.map { try endWhateverRuns($0, at: now) } }
     #endif
-    return try endings.map { try end($0, at: now) }
+    return try endings.map { try end($0, on: host, at: now) }
   }
 
-  func end(_ ending: Ending, countsAsLoss: Bool = true, at now: Moment) throws -> EndingAnswer {
+  /// - Parameter host: of the process whose launch ends; nil if it holds no lease, and then none of its launches runs.
+  func end(_ ending: Ending, on host: Int64?, countsAsLoss: Bool = true, at now: Moment) throws -> EndingAnswer {
     guard var request = try launched(ending.launch.request) else { return .unknown(ending.launch) }
-    guard request.state == .running, request.launches == ending.launch.number else {
+    guard request.state == .running, request.launches == ending.launch.number, request.host == host else {
       return EndingAnswer(ending.launch, request, wasLive: false)
     }
     let definition = try knownDefinition(request.requirementClass.definition)
@@ -92,12 +96,11 @@ extension EndingAnswer {
 
 #if PLANTED_BUGS
   extension Verbs {
-    private func whateverRuns(_ ending: Ending) throws -> Ending {
+    private func endWhateverRuns(_ ending: Ending, at now: Moment) throws -> EndingAnswer {
       var ending = ending
-      if let request = try launched(ending.launch.request), request.state == .running {
-        ending.launch.number = request.launches
-      }
-      return ending
+      let request = try launched(ending.launch.request)
+      if let request, request.state == .running { ending.launch.number = request.launches }
+      return try end(ending, on: request?.host, at: now)
     }
   }
 #endif

@@ -1,7 +1,10 @@
 package import BatonModel
 
 extension Verbs {
-  package func noteExpiry(_ launch: LaunchKey, _ reason: ExpiryReason, at now: Moment) throws -> Bool {
+  package func noteExpiry(
+    _ launch: LaunchKey, _ reason: ExpiryReason, from process: WorkerProcess? = nil, at now: Moment
+  ) throws -> Bool {
+    if let process, try !isRunning(launch, on: process) { return false }
     guard try prepare(.openLaunch).first(launch.request.rawValue, launch.number, row: { _ in true }) == true else {
       return false
     }

@@ -6,6 +6,16 @@ extension Verbs {
     try prepare(.leaseHolder).first(host.rawValue, incarnation.rawValue) { $0.int64(0) }
   }
 
+  /// The number of the host of `process` if that process holds its lease: every launch that runs there is then of this
+  /// process, because no lease is granted while launches of an earlier incarnation are open.
+  func holder(_ process: WorkerProcess) throws -> Int64? { try holder(process.host, process.incarnation) }
+
+  /// Whether `launch` is live and runs on `process`.
+  func isRunning(_ launch: LaunchKey, on process: WorkerProcess) throws -> Bool {
+    guard let host = try holder(process) else { return false }
+    return try prepare(.openLaunchOn).first(launch.request.rawValue, launch.number, host, row: { _ in true }) == true
+  }
+
   package func grantLease(
     _ host: HostName, _ incarnation: Incarnation, report: HostWord? = nil, at now: Moment
   ) throws {
@@ -33,7 +43,8 @@ extension Verbs {
       let closing = open
     #endif
     let answers = try closing.map { launch in
-      try end(Ending(launch: launch, outcome: .lost, isGraceful: false), countsAsLoss: countsAsLoss, at: now)
+      try end(
+        Ending(launch: launch, outcome: .lost, isGraceful: false), on: id, countsAsLoss: countsAsLoss, at: now)
     }
     try prepare(.endLease).run(now.date, id)
     return answers
@@ -74,6 +85,8 @@ extension Verbs {
 
 extension Query {
   static let leaseHolder = Query("SELECT id FROM host WHERE name = ? AND incarnation = ?")
+  static let openLaunchOn = Query(
+    "SELECT 1 FROM launch WHERE request = ? AND number = ? AND host = ? AND ended_at IS NULL")
   static let openElsewhere = Query(
     """
     SELECT count(*) FROM launch l JOIN host h ON h.id = l.host

@@ -1,7 +1,8 @@
 package import BatonModel
 
 extension Verbs {
-  package func appendItems(_ page: ItemPage) throws -> ItemsAnswer {
+  package func appendItems(_ page: ItemPage, from process: WorkerProcess) throws -> ItemsAnswer {
+    guard try isRunning(page.launch, on: process) else { return .superseded }
     let request = page.launch.request.rawValue
     let standing = try prepare(.itemStanding).first(request) { row in
       (isRunning: row.int(0) == RequestState.running.code, launch: row.int(1), frozen: row.optionalInt64(2))
@@ -34,6 +35,13 @@ extension Verbs {
     let total = count + page.items.count
     if page.isLast { try prepare(.freezeItems).run(total, request) }
     return .committed(count: total, isFrozen: page.isLast)
+  }
+
+  package func items(
+    of launch: LaunchKey, for process: WorkerProcess, start: Int, count: Int
+  ) throws -> [String]? {
+    guard try isRunning(launch, on: process) else { return nil }
+    return try items(of: launch.request, start: start, count: count)
   }
 
   /// Items of a request whose work is computed come from its definition, not from here.

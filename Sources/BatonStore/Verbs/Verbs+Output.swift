@@ -1,11 +1,13 @@
 package import BatonModel
 
 extension Verbs {
-  /// Output of a launch that is not kept (any more) is dropped: it is no more than a courtesy.
-  package func appendOutput(_ chunks: [OutputChunk]) throws {
+  /// Output of a launch that does not run on `process` (any more) is dropped: it is no more than a courtesy. A worker
+  /// sends the last output of a launch before its ending.
+  package func appendOutput(_ chunks: [OutputChunk], from process: WorkerProcess) throws {
+    guard let host = try holder(process) else { return }
     for chunk in chunks where !chunk.bytes.isEmpty {
       let (request, launch) = (chunk.launch.request.rawValue, chunk.launch.number)
-      guard try prepare(.launchExists).first(request, launch, row: { _ in true }) == true else { continue }
+      guard try prepare(.openLaunchOn).first(request, launch, host, row: { _ in true }) == true else { continue }
       let end = try append(chunk.bytes, request, launch)
       try prepare(.trimOutput).run(request, launch, end - OutputChunk.maximumKeptBytes)
     }
@@ -34,7 +36,6 @@ extension Verbs {
 }
 
 extension Query {
-  static let launchExists = Query("SELECT 1 FROM launch WHERE request = ? AND number = ?")
   static let lastOutput = Query(
     "SELECT start, bytes FROM output WHERE request = ? AND launch = ? ORDER BY start DESC LIMIT 1")
   static let setOutput = Query(

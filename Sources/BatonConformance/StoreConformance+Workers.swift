@@ -1,0 +1,98 @@
+import BatonModel
+import BatonStore
+
+extension StoreConformance {
+  /// A worker changes and reads its own launches only, whatever launch it names: for each verb that a worker reaches,
+  /// the word of another process is answered as that of a superseded launch, and nothing is written.
+  static let workers: [Case] = [
+    Case("a checkpoint of another worker's launch is superseded, and nothing of it is written", rows: [31]) { s in
+      let (_, launch) = try await s.running()
+      let before = try await s.record(launch.request)
+      for process in try await s.impostors() {
+        let answer = try await s.commit(launch, 0, from: process) {
+          ($0.cursor, $0.subtitle, $0.reachesEnd) = ([9], "forged", true)
+        }
+        try expect(answer, .superseded, "the answer to \(process)")
+        try expect(try await s.record(launch.request), before, "the request after \(process)")
+      }
+      try expect(try await s.commit(launch, 0), .committed(batch: 0), "the launch's own worker")
+    },
+    Case("an ending of another worker's launch changes nothing, whatever it says", rows: [31]) { s in
+      let (_, launch) = try await s.running()
+      let before = try await s.record(launch.request)
+      for process in try await s.impostors() {
+        for outcome in [.finished, .failed("forged"), .lost, .expired(.stalled)] as [LaunchOutcome] {
+          let answer = try await s.end(launch, outcome, from: process)
+          try expect([answer.wasLive], [false], "\(outcome) of \(process)")
+          try expect(answer.state, .running, "the request's state after \(outcome) of \(process)")
+        }
+        try expect(try await s.record(launch.request), before, "the request after \(process)")
+        try expect(try await s.store.launches(of: launch.request).map(\.outcome), [nil], "the launch")
+      }
+      try expect(try await s.end(launch).state, .succeeded, "the launch's own worker")
+    },
+    Case("items of another worker's launch are neither taken nor given", rows: [31]) { s in
+      let (_, launch) = try await s.running()
+      let page = ItemPage(launch: launch, start: 0, items: ["forged"], isLast: true)
+      let impostors = try await s.impostors()
+      for process in impostors {
+        try expect(try await s.append(page, from: process), .superseded, "a page of \(process)")
+        try expect(try await s.record(launch.request).frozenItems, nil, "what is frozen after \(process)")
+      }
+      let own = ItemPage(launch: launch, start: 0, items: ["secret"], isLast: true)
+      try expect(try await s.append(own), .committed(count: 1, isFrozen: true), "the launch's own worker")
+      for process in impostors {
+        try expect(try await s.append(page, from: process), .superseded, "a page of \(process) after freezing")
+        let answer = try await s.store.items(of: launch, for: process, start: 0, count: 9)
+        try expect(answer, nil, "items for \(process)")
+      }
+      let unborn = LaunchKey(request: launch.request, number: 99)
+      for (key, wanted) in [(launch, ["secret"]), (unborn, nil)] as [(LaunchKey, [String]?)] {
+        let answer = try await s.store.items(of: key, for: StoreScenario.worker, start: 0, count: 9)
+        try expect(answer, wanted, "items of \(key) for its own worker")
+      }
+      try await s.end(launch)
+      let late = try await s.store.items(of: launch, for: StoreScenario.worker, start: 0, count: 9)
+      try expect(late, nil, "items of a launch that has ended")
+    },
+    Case("output of another worker's launch, or of an ended one, is dropped", rows: [31]) { s in
+      let (_, launch) = try await s.running()
+      let forged = [OutputChunk(launch: launch, bytes: [9])]
+      for process in try await s.impostors() {
+        try await s.append(forged, from: process)
+        try expect(try await s.store.output(of: launch), [], "the output after \(process)")
+      }
+      try await s.append([OutputChunk(launch: launch, bytes: [1])])
+      try await s.end(launch)
+      try await s.append(forged)
+      try expect(try await s.store.output(of: launch), [1], "the output in the end")
+    },
+    Case("another worker's word that a launch expires is not noted; the coordinator's own is", rows: [31]) { s in
+      let (_, launch) = try await s.running()
+      for process in try await s.impostors() {
+        let isNoted = try await s.store.noteExpiry(launch, .thermal, from: process, at: s.now)
+        try expect(isNoted, false, "the answer to \(process)")
+        try expect(try await s.store.fleet().running.map(\.expiring), [nil], "the reason after \(process)")
+      }
+      let own = try await s.store.noteExpiry(launch, .thermal, from: StoreScenario.worker, at: s.now)
+      try expect(own, true, "the launch's own worker")
+      let coordinators = try await s.store.noteExpiry(launch, .paused, at: s.now)
+      try expect(coordinators, true, "the coordinator")
+      try expect(try await s.store.fleet().running.map(\.expiring), [.thermal], "the reason in the end")
+    },
+  ]
+}
+
+extension StoreScenario {
+  /// Workers that have no business with a launch of the scenario's host: another host that is connected, another
+  /// process of the same host, a host that was never there, and a host with the right incarnation and another name.
+  fileprivate func impostors() async throws -> [WorkerProcess] {
+    let beta = WorkerProcess(host: HostName("beta"), incarnation: Incarnation("beta-1"))
+    try await connect(beta.host, beta.incarnation)
+    return [
+      beta, WorkerProcess(host: Self.host, incarnation: Incarnation("alpha-0")),
+      WorkerProcess(host: HostName("gamma"), incarnation: Incarnation("gamma-1")),
+      WorkerProcess(host: beta.host, incarnation: Self.process),
+    ]
+  }
+}

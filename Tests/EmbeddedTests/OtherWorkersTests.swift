@@ -1,0 +1,74 @@
+import BatonCoordinator
+import BatonModel
+import BatonStore
+import Testing
+
+/// What one worker says of another one's launch counts for nothing: each message of a worker, said by a host that has no
+/// business with the launch.
+@Suite(.timeLimit(.minutes(10))) struct OtherWorkersTests {
+  private let name = JobIdentifier("com.example.a")!
+
+  private static let messages: [@Sendable (LaunchKey) -> WorkerMessage] = [
+    {
+      .checkpoint(
+        Checkpoint(launch: $0, batch: 0, cursor: [9], completedUnits: 9, subtitle: "forged", reachesEnd: true))
+    },
+    { .ended(Ending(launch: $0, outcome: .finished)) },
+    { .ended(Ending(launch: $0, outcome: .failed("forged"))) },
+    { .ended(Ending(launch: $0, outcome: .expired(.stalled), isGraceful: false)) },
+    { .ended(Ending(launch: $0, outcome: .lost)) },
+    { .items(ItemPage(launch: $0, start: 0, items: ["forged"], isLast: true)) },
+    { .itemsWanted($0, start: 0, count: 9) },
+    { .output(OutputChunk(launch: $0, bytes: [9])) },
+    { .update(LaunchUpdate(launch: $0, title: "forged", subtitle: "forged", completedUnits: 9, totalUnits: 9)) },
+    { .expiring($0, .thermal) },
+    { _ in .draining },
+  ]
+
+  @Test(arguments: 0..<messages.count)
+  func `no word of another host touches a launch`(index: Int) async throws {
+    let fleet = try Fleet(leaseTerm: .seconds(1_000_000))
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      let (owner, launch) = try await start(fleet, &group)
+      let stranger = FakeWorker("b") { $0.capabilities.slots = 0 }
+      stranger.connect(to: fleet.coordinator, in: &group)
+      #expect(await stranger.welcome()?.isWelcome == true)
+      let before = try await fleet.coordinator.details(name, number: nil)
+      stranger.say(Self.messages[index](launch))
+      await settled(stranger, launch)
+      #expect(try await fleet.coordinator.details(name, number: nil) == before)
+      #expect(try await fleet.coordinator.store.output(of: launch) == [])
+      // The launch goes on where its own worker is, and its slot is still taken.
+      #expect(try await fleet.coordinator.hostReports().first { $0.name.rawValue == "a" }?.usedSlots == 1)
+      owner.say(.checkpoint(Checkpoint(launch: launch, batch: 0, completedUnits: 1, reachesEnd: true)))
+      #expect(await owner.hears { $0 == .committed(launch, batch: 0) } != nil)
+      owner.say(.ended(Ending(launch: launch, outcome: .finished)))
+      #expect(await owner.hears { $0 == .endingCommitted(launch) } != nil)
+      let after = try await fleet.coordinator.details(name, number: nil)
+      #expect(after.record.state == .succeeded)
+      #expect(after.record.frozenItems == nil)
+      group.cancelAll()
+    }
+  }
+
+  /// A launch of one job on host `a`.
+  private func start(
+    _ fleet: Fleet, _ group: inout ThrowingTaskGroup<Void, any Error>
+  ) async throws -> (FakeWorker, LaunchKey) {
+    let coordinator = fleet.coordinator
+    try await coordinator.restore()
+    group.addTask { try await coordinator.run() }
+    _ = try await coordinator.apply([Definition(pattern: IdentifierPattern(name.rawValue)!, kind: .continued)])
+    let owner = FakeWorker("a") { $0.capabilities.handlers = [IdentifierPattern("com.*")!] }
+    owner.connect(to: coordinator, in: &group)
+    try await fleet.submit(name.rawValue)
+    return (owner, try #require(await owner.assignment()?.launch))
+  }
+
+  /// Returns once everything that `stranger` said is through the store: what it says comes there in order.
+  private func settled(_ stranger: FakeWorker, _ launch: LaunchKey) async {
+    let mark = LaunchKey(request: launch.request, number: 99)
+    stranger.say(.heartbeat(number: 1), .itemsWanted(mark, start: 0, count: 1))
+    #expect(await stranger.hears { $0.withdraws(mark) } != nil)
+  }
+}
