@@ -19,7 +19,7 @@ extension ObstacleName {
       "An operator paused the whole fleet, or the coordinator did, because its store went backwards; its log says so "
         + "then."
     case .noHosts: "No worker has ever connected to this coordinator."
-    case .noHostHasGPU: "No host that is there has as many GPUs with as much memory, in use or not."
+    case .noHostHasGPU: "No connected host has enough GPUs with enough memory, even counting those in use."
     case .hostGone:
       "The host's worker holds no lease: it was stopped, it crashed, or nothing was heard of it for a lease's term. "
         + "What else `explain` says of the host is by its last report."

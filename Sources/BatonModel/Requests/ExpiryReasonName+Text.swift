@@ -62,7 +62,7 @@ extension ExpiryReasonName {
     case .gpuLost: "The job requires GPUs, and the host no longer has them."
     case .allowanceSpent: "The launch time of the day is used up, the definition's or the host's."
     case .preempted:
-      "A request of a higher priority, which a person waits for, needed the place, and this launch had least to lose."
+      "A request of a higher priority, which a person waits for, needed the place, and this launch had the least uncommitted work."
     case .simulated:
       "`baton simulate` asked for it, or conditions that it simulates; `detail` has the reason that was simulated. "
         + "It counts towards nothing."
