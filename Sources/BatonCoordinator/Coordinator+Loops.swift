@@ -107,16 +107,7 @@ extension Coordinator {
     case .endLease(let host, let incarnation, let countsAsLoss):
       logger.warning(
         "the lease of a host ended", metadata: [Names.LogKey.host: "\(host)", "incarnation": "\(incarnation)"])
-      let answers = try await persistently {
-        try await self.store.endLease(host, incarnation, countsAsLoss: countsAsLoss, at: self.now().moment)
-      }
-      count(answers)
-      decide { state in
-        state.dispatcher.leaseEnded(host, incarnation)
-        for answer in answers { state.note(answer) }
-        return []
-      }
-      for answer in answers { watchers.changed(answer.request) }
+      try await perform(endOf: incarnation, on: host, countsAsLoss: countsAsLoss)
       dispatchSignal.raise()
     case .noteExpiry(let expiring):
       _ = try await persistently {

@@ -78,6 +78,7 @@ extension Coordinator {
 
   /// Another process of the same name is there: the one before it is gone, and its launches are lost.
   func perform(endOf incarnation: Incarnation, on host: HostName, countsAsLoss: Bool) async throws {
+    try await endOverrun(of: WorkerProcess(host: host, incarnation: incarnation))
     let answers = try await persistently {
       try await self.store.endLease(host, incarnation, countsAsLoss: countsAsLoss, at: self.now().moment)
     }
@@ -88,6 +89,20 @@ extension Coordinator {
       return []
     }
     for answer in answers { watchers.changed(answer.request) }
+  }
+
+  /// The process is gone: what overran there has expired, and is not merely lost with it.
+  private func endOverrun(of process: WorkerProcess) async throws {
+    let endings = state.withLock { $0.dispatcher.overrunEndings(on: process.host) }
+    guard !endings.isEmpty else { return }
+    let answers = try await persistently { try await self.store.end(endings, from: process, at: self.now().moment) }
+    count(answers)
+    state.withLock { state in for answer in answers { state.note(answer) } }
+    noteSpans(answers.count)
+    for answer in answers {
+      warn(of: answer)
+      watchers.changed(answer.request)
+    }
   }
 
   private func attached(_ hello: Hello, held: [LaunchKey], _ connection: Connection) async throws {
@@ -201,6 +216,9 @@ extension Coordinator {
     case .expiring(let launch, let reason):
       decide(for: process) { $0.dispatcher.workerExpires(launch, reason, on: host) }
       watchers.changed(launch.request)
+    case .overran(let launch, let reason):
+      decide(for: process) { $0.dispatcher.workerOverran(launch, reason, on: host) }
+      watchers.changed(launch.request)
     case .update(let update):
       decide(for: process) { state in
         state.note(update, from: host)
@@ -251,7 +269,7 @@ extension Coordinator {
         connection.down.send(
           items.map { .items(ItemPage(launch: launch, start: start, items: $0)) } ?? .superseded(launch))
         state.withLock { $0.answered([launch], on: process.host) }
-      case .hello, .heartbeat, .conditions, .update, .expiring, .draining: break
+      case .hello, .heartbeat, .conditions, .update, .expiring, .overran, .draining: break
       }
     }
     try await append(chunks, from: process)

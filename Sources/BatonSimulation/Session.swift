@@ -159,6 +159,8 @@ final class Session {
     case .draining: coordinator.dispatcher.workerDrains(host)
     case .expiring(let launch, let reason):
       try coordinator.decide { $0.workerExpires(launch, reason, on: host) }
+    case .overran(let launch, let reason):
+      try coordinator.decide { $0.workerOverran(launch, reason, on: host) }
     case .hello: try coordinator.decide { _ in [.disconnect(host)] }
     case .update: break
     case .items, .itemsWanted, .checkpoint, .output, .ended: return false
@@ -212,7 +214,7 @@ final class Session {
         coordinator.answered(launch, on: process.host)
         try done()
       }
-    case .hello, .heartbeat, .conditions, .update, .expiring, .draining, .output: try done()
+    case .hello, .heartbeat, .conditions, .update, .expiring, .overran, .draining, .output: try done()
     }
   }
 

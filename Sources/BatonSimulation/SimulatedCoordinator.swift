@@ -232,6 +232,7 @@ final class SimulatedCoordinator {
   ) {
     let now = now().moment
     world.note("coordinator: ends the lease of \(host) \(incarnation)")
+    endOverrun(on: host, incarnation, at: now)
     writer.write(.urgent) {
       try $0.endLease(host, incarnation, countsAsLoss: countsAsLoss, at: now)
     } committed: { [world] answers in
@@ -242,6 +243,18 @@ final class SimulatedCoordinator {
       for answer in answers { note(answer) }
       raiseDispatch()
       try then()
+    }
+  }
+
+  private func endOverrun(on host: HostName, _ incarnation: Incarnation, at now: Moment) {
+    for ending in dispatcher.overrunEndings(on: host) {
+      writer.write(.urgent) {
+        try $0.end([ending], from: WorkerProcess(host: host, incarnation: incarnation), at: now)
+      } committed: { [world] answers in
+        for answer in answers { try world.journal.ended(answer, as: ending.outcome, at: now) }
+      } then: { [self] result in
+        for answer in try result.get() { note(answer) }
+      }
     }
   }
 

@@ -14,8 +14,6 @@ final class SimulatedWorker {
   private(set) var handlers: [LaunchKey: SimulatedHandler] = [:]
   /// What the host's probes say, whatever process runs.
   private(set) var conditions: Conditions
-  /// A handler ignored its deadline: the process ends once the others have committed.
-  private var isCondemned = false
   private var reconnection = Reconnection()
   private var connectedAt = Instant(nanoseconds: 0)
   /// Since when nothing keeps it from hearing what the coordinator says; nil while something does.
@@ -46,7 +44,7 @@ final class SimulatedWorker {
     guard !isAlive else { return }
     life += 1
     isAlive = true
-    (isCondemned, reconnection, onlyWaitsSince, link, started) = (false, Reconnection(), nil, nil, [])
+    (reconnection, onlyWaitsSince, link, started) = (Reconnection(), nil, nil, [])
     handlers = [:]
     core = WorkerCore(
       host: plan.name, incarnation: Incarnation("\(plan.name)-\(life)"), version: "1", capabilities: plan.capabilities,
@@ -87,8 +85,8 @@ final class SimulatedWorker {
   private func loop() {
     world.after(world.pace, for: owner, isTimer: true) { [self] in
       try decide { $0.tick(at: now) }
+      guard isAlive else { return }
       try checkLaunches()
-      if isReadyToEnd { return die(word: .blameless, losesPower: false, backAfter: .seconds(1)) }
       if isDrained() { return die(word: .none, losesPower: false, backAfter: .seconds(1)) }
       loop()
     }
@@ -117,21 +115,17 @@ final class SimulatedWorker {
         try world.journal.expect(!core.isDraining, .expiry, "\(key) goes on while its worker drains")
       case .expiring(_, let deadline, let isOverrun):
         try world.journal.expect(isOverrun || deadline > now, .expiry, "\(key) goes on after its deadline")
+        // A command is killed at once, a handler with its process.
+        let end = core.launches.values[index].definition.work == nil ? core.endsProcessAt : deadline
         try world.journal.expect(
-          !isOverrun || now - deadline < Self.longestOverrun, .expiry, "\(key) is not stopped after its deadline")
+          !isOverrun || end.map { now - $0 < Self.longestOverrun } ?? false, .expiry,
+          "\(key) is not stopped after its deadline")
       case .ended: break
       }
     }
   }
 
-  /// A handler that is cut off gets a moment more.
-  private static let longestOverrun = Duration.seconds(2)
-
-  private var isReadyToEnd: Bool {
-    isCondemned
-      && (link == nil
-        || !core.launches.values.contains { $0.hasEnded || handlers[$0.assignment.launch]?.isAsking == true })
-  }
+  private static let longestOverrun = Duration.milliseconds(200)
 
   /// How long a drained worker waits for its endings to be stored.
   private static let drainPatience = Duration.seconds(10)
@@ -282,6 +276,7 @@ final class SimulatedWorker {
     case .items(let page): try handlers[page.launch]?.received(page)
     case .forget(let launch): handlers[launch] = nil
     case .reconnect: if let link { try closed(link) }
+    case .endProcess: die(word: .blameless, losesPower: false, backAfter: .seconds(1))
     case .end(let why): throw world.journal.violation(.crash, "\(plan.name) is turned away: \(why)")
     }
   }
@@ -290,7 +285,6 @@ final class SimulatedWorker {
   private func overrun(_ launch: LaunchKey) throws {
     guard let state = core.launches[launch] else { return }
     guard state.definition.work == nil else { return try handlers[launch]?.kill() ?? () }
-    isCondemned = true
-    try decide { $0.handlerEnded(launch, .lost, isGraceful: false) }
+    try decide { $0.condemn(launch, at: now) }
   }
 }

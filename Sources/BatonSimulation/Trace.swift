@@ -31,6 +31,7 @@ extension WorkerMessage {
     case .update(let update): "update \(update.launch)"
     case .output(let chunk): "output \(chunk.launch)"
     case .expiring(let launch, let reason): "expiring \(launch) \(reason.code)"
+    case .overran(let launch, let reason): "overran \(launch) \(reason.code)"
     case .ended(let ending): "ended \(ending.launch) \(ending.outcome.text)"
     case .draining: "draining"
     }

@@ -27,8 +27,8 @@ public final class Worker: Service {
     var core: WorkerCore
     var active: [LaunchKey: ActiveLaunch] = [:]
     var connection: Connection?
-    /// A handler ignored its deadline: the process ends once the others have committed.
-    var isCondemned = false
+    /// Time is looked at outside of Swift's tasks, too.
+    var isWatched = false
     var processes: ProcessRegistry?
     /// Nil while it does not run, or where the host is not looked at.
     var host: WorkerHost?
@@ -142,7 +142,9 @@ public final class Worker: Service {
   private func perform(_ effect: WorkerCore.Effect, _ launch: ActiveLaunch?) {
     switch effect {
     case .send: break
-    case .start: startSignal.raise()
+    case .start:
+      startSignal.raise()
+      watchLaunches()
     case .expire(_, let reason, let deadline): launch?.expire(reason, in: deadline - clocks.instant())
     case .overrun(let key): overrun(key)
     case .committed: launch?.answered(.success(.done))
@@ -155,6 +157,7 @@ public final class Worker: Service {
       note(why)
       state.withLock { $0.connection }?.close()
     case .end(let why): ends.send(why)
+    case .endProcess: endProcess()
     }
   }
 
@@ -188,7 +191,7 @@ extension WorkerCore.Effect {
       .itemsCommitted(let launch, _, _):
       launch
     case .items(let page): page.launch
-    case .send, .start, .overrun, .forget, .reconnect, .end: nil
+    case .send, .start, .overrun, .forget, .reconnect, .end, .endProcess: nil
     }
   }
 }

@@ -57,6 +57,39 @@ import Testing
     }
   }
 
+  @Test func `what overran stays where it is until its process is gone, and nothing new comes there`() {
+    var desk = Desk()
+    desk.learn(1)
+    desk.attach()
+    desk.start(Desk.assignment(1), Desk.assignment(2))
+    #expect(
+      desk.dispatcher.workerOverran(key(1), .budgetSpent, on: a) == [.noteExpiry(key(1), .budgetSpent, from: WorkerProcess(host: a, incarnation: first))],
+      "the word of the expiry itself may have been lost")
+    #expect(desk.dispatcher.places == [key(1): a, key(2): a])
+    #expect(desk.host.isDraining)
+    #expect(desk.dispatcher.reserve(ready(1), count: 1) == [])
+    _ = desk.dispatcher.processDied(a, first, isBlameless: true)
+    #expect(
+      desk.dispatcher.overrunEndings(on: a)
+        == [Ending(launch: key(1), outcome: .expired(.budgetSpent), isGraceful: false)], "its sibling is only lost")
+    desk.dispatcher.leaseEnded(a, first)
+    #expect(desk.dispatcher.overrunEndings(on: a) == [])
+    desk.attach(Desk.hello("a", "a2"))
+    #expect(!desk.host.isDraining)
+    #expect(desk.dispatcher.reserve(ready(1), count: 1).flatMap(\.places).count == 1)
+  }
+
+  @Test func `a host has no say in launches of other hosts`() {
+    var desk = Desk()
+    desk.learn(1)
+    desk.attach()
+    desk.attach(Desk.hello("b", "b1"))
+    desk.start(Desk.assignment(1))
+    #expect(desk.dispatcher.workerOverran(key(1), .budgetSpent, on: HostName("b")) == [])
+    #expect(desk.dispatcher.overrunEndings(on: a) == [])
+    #expect(desk.dispatcher.hosts[HostName("b")]?.host.isDraining == false)
+  }
+
   @Test func `the death of an earlier process, or of an unknown one, is no news`() {
     var desk = Desk()
     desk.attach(Desk.hello("a", "a2"))

@@ -220,7 +220,7 @@ struct CoreFleet {
       case .start(let assignment, _): running[assignment.launch] = host
       // These handlers stop as soon as they are asked.
       case .expire(let launch, _, _), .overrun(let launch): try end(launch, .lost)
-      case .committed, .refused, .itemsCommitted, .items, .forget, .reconnect, .end: break
+      case .committed, .refused, .itemsCommitted, .items, .forget, .reconnect, .end, .endProcess: break
       }
     }
   }
@@ -245,7 +245,7 @@ struct CoreFleet {
       let answer = try store.transaction { try $0.end([ending], from: process, at: now.moment) }[0]
       try perform([.send(host, .endingCommitted(ending.launch))])
       note(answer, ending.outcome)
-    case .hello, .items, .itemsWanted, .update, .output, .draining: break
+    case .hello, .items, .itemsWanted, .update, .output, .overran, .draining: break
     }
   }
 }

@@ -136,14 +136,65 @@ extension EndToEnd {
         "identifier: com.example.stubborn\nkind: refresh\nbudget: 1s\nallowFrequent: true\n", to: "stubborn.yaml")
       let submitted = try await fleet.baton("submit", "-f", "stubborn.yaml")
       #expect(submitted.status == 0, "\(submitted.errors)")
-      await fleet.pipe.first { $0 == "stubborn 1" }
+      await fleet.pipe.first { $0.hasPrefix("stubborn 1") }
       // Its budget of a second and the closing window of five are over when the second launch begins.
-      await fleet.pipe.first { $0 == "stubborn 2" }
+      await fleet.pipe.first { $0.hasPrefix("stubborn 2") }
       let waited = try await fleet.baton("wait", "com.example.stubborn", "--timeout", "30s")
       #expect(waited.status == 0, "\(waited.errors)")
       let shown = try await fleet.show("com.example.stubborn")
       #expect(shown.launchHistory.map(\.outcome) == ["expired", "finished"])
       #expect(shown.launchHistory.first?.reason == "budgetSpent")
+    }
+
+    /// A second host is free all the time: the next launch could begin there at any moment.
+    @Test(
+      "A sibling that commits all the time keeps no stubborn handler alive, and no launch runs beside it", .contract(28)
+    )
+    func stubbornHandlerBesideABusyOne() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      try await fleet.startCoordinator(lease: "15s")
+      try fleet.startHandlerWorker("one")
+      try fleet.write("identifier: com.example.patient\nkind: continued\n", to: "patient.yaml")
+      try fleet.write(
+        "identifier: com.example.stubborn\nkind: refresh\nbudget: 1s\nclosingWindow: 1s\nallowFrequent: true\n",
+        to: "stubborn.yaml")
+      _ = try await fleet.baton("submit", "-f", "patient.yaml")
+      await fleet.pipe.first { $0.hasPrefix("patient 1") }
+      _ = try await fleet.baton("submit", "-f", "stubborn.yaml")
+      await fleet.pipe.first { $0.hasPrefix("stubborn 1") }
+      try fleet.startHandlerWorker("two")
+      #expect(await fleet.pipe.first { $0.hasPrefix("stubborn 2") } == "stubborn 2 alone")
+      for identifier in ["com.example.stubborn", "com.example.patient"] {
+        let waited = try await fleet.baton("wait", identifier, "--timeout", "60s")
+        #expect(waited.status == 0, "\(waited.errors)")
+      }
+      let stubborn = try await fleet.show("com.example.stubborn")
+      #expect(stubborn.launchHistory.map(\.outcome) == ["expired", "finished"])
+      #expect(stubborn.launchHistory.first?.reason == "budgetSpent")
+      let patient = try await fleet.show("com.example.patient")
+      #expect(patient.launchHistory.map(\.outcome) == ["lost", "finished"])
+      // It goes on after its last checkpoint, and repeats one batch at most.
+      let batches = await fleet.pipe.drained().filter { $0.hasPrefix("patient") }.map { $0.split(separator: " ") }
+      let last = batches.last { $0[1] == "1" }.flatMap { Int($0[2]) }
+      let next = batches.first { $0[1] == "2" }.flatMap { Int($0[2]) }
+      #expect(next == patient.launchHistory.first?.batches)
+      #expect(next == last || next == last.map { $0 + 1 }, "\(next ?? -1) after \(last ?? -1)")
+    }
+
+    @Test("A handler that takes every thread and ignores its deadline is ended all the same", .contract(28))
+    func spinningHandler() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      try await fleet.startCoordinator(lease: "15s")
+      try fleet.startHandlerWorker("one")
+      try fleet.write(
+        "identifier: com.example.spinning\nkind: refresh\nbudget: 1s\nclosingWindow: 1s\nallowFrequent: true\n",
+        to: "spinning.yaml")
+      _ = try await fleet.baton("submit", "-f", "spinning.yaml")
+      #expect(await fleet.pipe.first { $0.hasPrefix("spinning 2") } == "spinning 2 alone")
+      let waited = try await fleet.baton("wait", "com.example.spinning", "--timeout", "60s")
+      #expect(waited.status == 0, "\(waited.errors)")
     }
   }
 }

@@ -39,9 +39,17 @@ enum HandlerWorker {
     logger.logLevel = .critical
     let worker = Worker(configuration, incarnation: incarnation, logger: logger, connector: nil)
     worker.register("com.example.stubborn") { task in
-      say("stubborn \(task.launch)", to: pipe)
+      say("stubborn \(task.launch) \(company(of: task, beside: pipe))", to: pipe)
       // Ignores its cancellation in its first launch, for ever.
       while task.launch == 1 { try? await Task.sleep(for: .seconds(3600), clock: .continuous) }
+    }
+    worker.register("com.example.spinning") { task in
+      say("spinning \(task.launch) \(company(of: task, beside: pipe))", to: pipe)
+      guard task.launch == 1 else { return }
+      // Leaves no thread to Swift's tasks, for ever.
+      await withDiscardingTaskGroup { group in
+        for _ in 0..<2 * ProcessInfo.processInfo.activeProcessorCount { group.addTask { while true {} } }
+      }
     }
     worker.register("com.example.patient") { task in
       for try await batch in task.batches(of: 0..<1_000_000, size: 1) {
@@ -52,6 +60,16 @@ enum HandlerWorker {
     SupervisedProcess.watchSupervisor { worker.killCommands() }
     SupervisedProcess.announce(incarnation.rawValue)
     try await ServiceGroup(services: [worker], gracefulShutdownSignals: [.sigterm], logger: logger).run()
+  }
+
+  /// Whether the process of the first launch is there when the second one begins.
+  private static func company(of task: JobTask, beside pipe: String) -> String {
+    let file = "\(pipe).\(task.identifier)"
+    if task.launch == 1 { try? String(getpid()).write(toFile: file, atomically: true, encoding: .utf8) }
+    guard task.launch > 1, let pid = Int32((try? String(contentsOfFile: file, encoding: .utf8)) ?? "") else {
+      return "alone"
+    }
+    return pid != getpid() && kill(pid, 0) == 0 ? "beside the first" : "alone"
   }
 
   private static func say(_ line: String, to pipe: String) {

@@ -31,6 +31,26 @@ extension Dispatcher {
     return [.noteExpiry(launch, reason, from: WorkerProcess(host: host, incarnation: incarnation))]
   }
 
+  /// A Swift handler ignored its deadline, and its worker's process is about to end: it gets no launches any more. What the
+  /// launch holds stays taken until the process is gone, so that nothing runs beside it.
+  package mutating func workerOverran(
+    _ launch: LaunchKey, _ reason: ExpiryReason, on host: HostName
+  ) -> [Effect] {
+    guard places[launch] == host else { return [] }
+    workerDrains(host)
+    let effects = workerExpires(launch, reason, on: host)
+    hosts[host]?.launches[launch]?.hasOverrun = true
+    return effects
+  }
+
+  /// How the launches that overran there have ended, once the worker's process is gone.
+  package func overrunEndings(on host: HostName) -> [Ending] {
+    let overrun = (hosts[host]?.launches ?? [:]).filter(\.value.hasOverrun)
+    return overrun.sorted { $0.key < $1.key }.compactMap { launch, state in
+      state.expiring.map { Ending(launch: launch, outcome: .expired($0), isGraceful: false) }
+    }
+  }
+
   package mutating func conditionsChanged(_ conditions: Conditions, on host: HostName) {
     hosts[host]?.host.conditions = conditions
   }

@@ -112,6 +112,8 @@ package struct RunningState: Hashable, Sendable {
   package var gpus: [Int]
   /// Why it was asked to stop; the first reason stays.
   package var expiring: ExpiryReason?
+  /// It ignored its deadline: it has expired once its worker's process is gone.
+  var hasOverrun = false
   /// On the steady clock.
   var startedSteady: Timestamp
   /// When it got further last, as far as this coordinator saw it.
@@ -152,6 +154,7 @@ package struct RunningState: Hashable, Sendable {
   mutating func goOn(from known: RunningState, awaySince: Instant?) {
     startedSteady = known.startedSteady
     isSuspect = known.isSuspect
+    hasOverrun = known.hasOverrun
     lastBatch = known.lastBatch
     guard let awaySince else { return }
     let away = progressAt - awaySince

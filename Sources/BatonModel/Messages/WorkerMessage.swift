@@ -17,6 +17,9 @@ package enum WorkerMessage: Hashable, Sendable {
   case output(OutputChunk)
   /// The worker asked the launch to stop on its own (budget, conditions, drain).
   case expiring(LaunchKey, ExpiryReason)
+  /// A Swift handler ignored its deadline: the worker's process ends within a second, takes no launch until then, and
+  /// everything that still runs there is lost without blame. What the launch holds is free when the process is gone.
+  case overran(LaunchKey, ExpiryReason)
   case ended(Ending)
   /// The worker is shutting down: it takes nothing new, and its launches are expiring.
   case draining

@@ -1026,6 +1026,9 @@ package nonisolated struct Baton_V1_LaunchReason: Sendable {
   /// Clears the value of `detail`. Subsequent reads from it will return its default value.
   package mutating func clearDetail() {self._detail = nil}
 
+  /// Of a worker only: the launch ignored its deadline, and the worker's process ends for it.
+  package var isOverrun: Bool = false
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -4079,7 +4082,7 @@ nonisolated extension Baton_V1_OutputChunk: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Baton_V1_LaunchReason: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".LaunchReason"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}code\0\u{1}detail\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}code\0\u{1}detail\0\u{3}is_overrun\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -4090,6 +4093,7 @@ nonisolated extension Baton_V1_LaunchReason: SwiftProtobuf.Message, SwiftProtobu
       case 1: try { try decoder.decodeSingularMessageField(value: &self._launch) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.code) }()
       case 3: try { try decoder.decodeSingularStringField(value: &self._detail) }()
+      case 4: try { try decoder.decodeSingularBoolField(value: &self.isOverrun) }()
       default: break
       }
     }
@@ -4109,6 +4113,9 @@ nonisolated extension Baton_V1_LaunchReason: SwiftProtobuf.Message, SwiftProtobu
     try { if let v = self._detail {
       try visitor.visitSingularStringField(value: v, fieldNumber: 3)
     } }()
+    if self.isOverrun != false {
+      try visitor.visitSingularBoolField(value: self.isOverrun, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -4116,6 +4123,7 @@ nonisolated extension Baton_V1_LaunchReason: SwiftProtobuf.Message, SwiftProtobu
     if lhs._launch != rhs._launch {return false}
     if lhs.code != rhs.code {return false}
     if lhs._detail != rhs._detail {return false}
+    if lhs.isOverrun != rhs.isOverrun {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -49,7 +49,7 @@ extension WorkerMessage {
     case .output(let chunk): 32 + chunk.bytes.count
     case .hello(let hello): 1024 + hello.running.count * 24
     case .ended(let ending): if case .failed(let text) = ending.outcome { 64 + text.utf8.count } else { 64 }
-    case .heartbeat, .conditions, .itemsWanted, .update, .expiring, .draining: 256
+    case .heartbeat, .conditions, .itemsWanted, .update, .expiring, .overran, .draining: 256
     }
   }
 }

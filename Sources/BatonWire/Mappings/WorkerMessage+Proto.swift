@@ -30,6 +30,9 @@ extension WorkerMessage {
         $0.data = Data(chunk.bytes)
       }
     case .expiring(let launch, let reason): proto.expiring = reason.proto(of: launch)
+    case .overran(let launch, let reason):
+      proto.expiring = reason.proto(of: launch)
+      proto.expiring.isOverrun = true
     case .ended(let ending): proto.ended = ending.proto
     case .draining: proto.draining = Baton_V1_Empty()
     }
@@ -47,7 +50,9 @@ extension WorkerMessage {
     case .checkpoint(let checkpoint): self = .checkpoint(Checkpoint(checkpoint))
     case .update(let update): self = .update(LaunchUpdate(update))
     case .output(let chunk): self = .output(OutputChunk(launch: LaunchKey(chunk.launch), bytes: Array(chunk.data)))
-    case .expiring(let expiring): self = .expiring(LaunchKey(expiring.launch), try ExpiryReason(expiring))
+    case .expiring(let expiring):
+      let (launch, reason) = (LaunchKey(expiring.launch), try ExpiryReason(expiring))
+      self = expiring.isOverrun ? .overran(launch, reason) : .expiring(launch, reason)
     case .ended(let ending): self = .ended(try Ending(ending))
     case .draining: self = .draining
     case nil: throw WireError("a worker's message of an unknown kind: is the worker newer than this coordinator?")

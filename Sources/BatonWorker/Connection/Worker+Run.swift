@@ -1,6 +1,7 @@
 import BatonModel
 import BatonTelemetry
 import BatonWire
+import Dispatch
 import Logging
 import ServiceLifecycle
 import Synchronization
@@ -157,7 +158,6 @@ extension Worker {
       try await untilNextTick()
       decide { $0.tick(at: clocks.instant()) }
       sendOutput()
-      if isReadyToEnd() { endProcess() }
       if isDrainOver(at: clocks.instant()) { ends.send("") }
     }
     return nil
@@ -167,13 +167,6 @@ extension Worker {
     let interval = state.withLock { $0.core.tickInterval }
     guard interval > WorkerCore.busyTickInterval else { return try await clocks.sleep(interval) }
     try await startSignal.wait { try await self.clocks.sleep(interval) }
-  }
-
-  /// A handler has overrun its deadline, and the coordinator has its ending and every checkpoint of the others.
-  private func isReadyToEnd() -> Bool {
-    state.withLock { state in
-      state.isCondemned && (state.connection == nil || !state.core.launches.values.contains(where: \.isWaiting))
-    }
   }
 
   /// How long a drained worker waits for the coordinator to store its endings; then they are told by the lease's end.
@@ -191,16 +184,37 @@ extension Worker {
     }
   }
 
-  private func endProcess() {
+  func endProcess() {
     logger.critical("ending the process: a handler ignored its expiry, and this is the only way to free the host")
     _exit(Self.overrunStatus)
   }
 
+  /// Looks at the time on a thread of its own while there are launches: a handler that computes without a pause on every
+  /// thread of Swift's tasks keeps the tick loop from running, and would live as long as it likes.
+  func watchLaunches() {
+    guard configuration.endsProcessOnOverrun else { return }
+    let isFirst = state.withLock { state in
+      defer { state.isWatched = true }
+      return !state.isWatched
+    }
+    if isFirst { watchAgain() }
+  }
+
+  private func watchAgain() {
+    let pause = DispatchTimeInterval.nanoseconds(Int(WorkerCore.busyTickInterval.nanoseconds))
+    Self.watch.asyncAfter(deadline: .now() + pause) { [weak self] in
+      guard let self else { return }
+      decide { $0.tick(at: self.clocks.instant()) }
+      let goesOn = state.withLock { state in
+        state.isWatched = !state.core.isQuiet
+        return state.isWatched
+      }
+      if goesOn { watchAgain() }
+    }
+  }
+
+  private static let watch = DispatchQueue(label: "baton.deadlines")
+
   /// Exit status of a worker that ended itself because a handler ignored its deadline.
   package static let overrunStatus: Int32 = 86
-}
-
-extension WorkerLaunch {
-  /// The coordinator still owes it an answer.
-  fileprivate var isWaiting: Bool { unanswered != nil || hasEnded }
 }

@@ -62,6 +62,8 @@ extension WorkerCore {
       if let message = launch.unanswered { effects.append(.send(message)) }
       switch launch.phase {
       case .running: break
+      case .expiring(let reason, _, isOverrun: true) where endsProcessAt != nil:
+        effects.append(.send(.overran(launch.assignment.launch, reason)))
       case .expiring(let reason, _, _): effects.append(.send(.expiring(launch.assignment.launch, reason)))
       case .ended(let ending): effects.append(.send(.ended(ending)))
       }
@@ -96,6 +98,8 @@ extension WorkerCore {
     let isOther = launches[launch]?.isSuperseded == true
     if launches[launch] != nil, !isOther { return [] }
     if isOther || seen.contains(launch) { return [.send(.ended(Ending(launch: launch, outcome: .lost)))] }
+    // It was on its way when the coordinator heard that this process ends; another host takes it.
+    if endsProcessAt != nil { return [.send(.ended(Ending(launch: launch, outcome: .expired(.draining))))] }
     guard let definition = definitions[assignment.definition] else {
       return [.reconnect("launch \(launch) came before its definition")]
     }

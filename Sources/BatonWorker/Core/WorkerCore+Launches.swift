@@ -21,6 +21,8 @@ extension WorkerCore {
     }
     if state.isSuperseded { return [.refused(launch, "another launch of this request is live", isSuperseded: true)] }
     precondition(state.unanswered == nil, "launch \(launch) asks again before it was answered")
+    // Not even sent: a sibling that commits all the time would begin a batch after each answer until the process is gone.
+    if endsProcessAt != nil { return [] }
     launches[launch]?.unanswered = message
     return say(message)
   }
@@ -105,7 +107,7 @@ extension WorkerCore {
   /// How soon the next tick is due: well below the shortest lease and deadline while there is work, and where there is
   /// none, as seldom as heartbeats allow. The first launch makes it due at once.
   package var tickInterval: Duration {
-    guard launches.isEmpty, !isDraining else { return Self.busyTickInterval }
+    guard launches.isEmpty, !isDraining, endsProcessAt == nil else { return Self.busyTickInterval }
     guard case .held(_, let term, _) = lease else { return .seconds(1) }
     return min(.seconds(1), max(Self.busyTickInterval, term / 10))
   }
@@ -115,7 +117,7 @@ extension WorkerCore {
   /// Time has passed: heartbeats, the lease, budgets and deadlines.
   package mutating func tick(at now: Instant) -> [Effect] {
     heartbeat(at: now) + lapse(at: now) + endSimulation(at: now) + spend(at: now) + overrun(at: now)
-      + loseHello(at: now)
+      + loseHello(at: now) + endProcess(at: now)
   }
 
   /// How long a hello may stay unanswered: a connection that goes nowhere is given up.
@@ -184,7 +186,26 @@ extension WorkerCore {
     return [.refused(launch, "no answer came before the launch had to end", isSuperseded: true)]
   }
 
-  package static let lastMoment = Duration.seconds(1)
+  /// What a handler has to return that waited for an answer at its deadline. With `partingMoment` and two ticks it makes
+  /// less than the second within which the process of a handler that ignores its deadline is gone.
+  package static let lastMoment = Duration.milliseconds(500)
+
+  /// The process has to end, because this launch's handler ignored its deadline. The coordinator hears it first: it sends
+  /// no more launches here, and gives nobody what the launch holds before the process is gone.
+  package mutating func condemn(_ launch: LaunchKey, at now: Instant) -> [Effect] {
+    guard case .expiring(let reason, let deadline, isOverrun: true)? = launches[launch]?.phase else { return [] }
+    // On a machine that was stopped the deadline may be long past: the word needs a moment all the same.
+    if endsProcessAt == nil { endsProcessAt = max(deadline + Self.partingMoment, now + Self.busyTickInterval) }
+    return say(.overran(launch, reason))
+  }
+
+  /// How long a process that has to end goes on: for the word to get out, and for answers to what was asked before. It
+  /// does not depend on what else runs there.
+  package static let partingMoment = Duration.milliseconds(300)
+
+  private func endProcess(at now: Instant) -> [Effect] {
+    endsProcessAt.map { $0 <= now } == true ? [.endProcess] : []
+  }
 
   /// Expires a launch because of something here, and tells the coordinator.
   mutating func expireHere(_ launch: LaunchKey, _ reason: ExpiryReason, at now: Instant) -> [Effect] {
@@ -230,6 +251,7 @@ extension WorkerLaunch {
   /// The handler is through. Completes what is said of it, and answers whether there is another launch by now.
   fileprivate mutating func end(_ ending: inout Ending, _ errorType: String?) -> Bool {
     let wasSuperseded = isSuperseded
+    if case .expiring(_, _, isOverrun: true) = phase, definition.work == nil { ending.isGraceful = false }
     if let (reason, _) = expiry, ending.outcome != .finished { ending.outcome = .expired(reason) }
     if case .failed = ending.outcome { ending.errorType = errorType }
     unanswered = nil

@@ -22,6 +22,8 @@ package struct WorkerCore: Sendable {
     case reconnect(String)
     /// The coordinator does not want this worker.
     case end(String)
+    /// A handler ignored its deadline, and only the end of its process frees the host.
+    case endProcess
   }
 
   package let host: HostName
@@ -47,6 +49,9 @@ package struct WorkerCore: Sendable {
   var lastHeartbeat = 0
   /// The last that any coordinator sent: the store must not have less when this worker comes back.
   var receipt: Receipt?
+  /// When the process ends because a handler ignored its deadline; nil if it goes on. Until then it takes no launch and
+  /// asks nothing new, so that what runs beside the handler loses at most a batch.
+  package internal(set) var endsProcessAt: Instant?
   /// The highest launch number seen of each request: one that comes again is not run again.
   var seen = SeenLaunches()
 

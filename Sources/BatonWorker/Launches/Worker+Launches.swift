@@ -110,16 +110,9 @@ extension Worker {
   /// A Swift handler ignored its deadline. Its host must be free, and only the end of the process can do that; a
   /// command is killed by its runner.
   func overrun(_ key: LaunchKey) {
-    let (launch, isDoomed) = state.withLock { state in
-      let launch = state.core.launches[key]
-      let isHandler = launch.map { $0.definition.work == nil } ?? false
-      if isHandler, configuration.endsProcessOnOverrun { state.isCondemned = true }
-      return (launch, isHandler)
-    }
-    guard isDoomed, let launch else { return }
+    guard let launch = state.withLock({ $0.core.launches[key] }), launch.definition.work == nil else { return }
     warn(of: launch.assignment, "a handler ignored its expiry")
-    guard configuration.endsProcessOnOverrun else { return }
-    decide { $0.handlerEnded(key, .lost, isGraceful: false) }
+    if configuration.endsProcessOnOverrun { decide { $0.condemn(key, at: clocks.instant()) } }
   }
 
   /// A line about a launch that is not written by what it runs: within the launch's span.

@@ -90,7 +90,7 @@ extension Draw {
 }
 
 extension Draw {
-  static let workerKinds = 0...10
+  static let workerKinds = 0...11
 
   mutating func workerMessage(_ kind: Int) -> WorkerMessage {
     switch kind {
@@ -122,6 +122,7 @@ extension Draw {
         Ending(
           launch: launch(), outcome: outcome(), isGraceful: flag(), result: maybe { $0.one(of: RefreshResult.allCases) }
         ))
+    case 10: .overran(launch(), reason())
     default: .draining
     }
   }

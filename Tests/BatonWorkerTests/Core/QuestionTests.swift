@@ -142,7 +142,7 @@ import Testing
     #expect(
       bench.core.checkpoint(key(1), Bench.checkpoint())
         == [.refused(key(1), "the launch is over", isSuperseded: true)])
-    #expect(bench.passConnected(0.9) == [])
+    #expect(bench.passConnected(0.4) == [])
     #expect(bench.passConnected(0.1) == [.overrun(key(1))])
     #expect(bench.passConnected(9) == [])
   }
