@@ -93,6 +93,7 @@ extension Worker {
     var seconds = 0
     while (try? await clocks.sleep(.seconds(1))) != nil {
       host.desk.check()
+      processes.lookAtFamilies()
       seconds += 1
       guard seconds.isMultiple(of: Self.useInterval) else { continue }
       for launch in state.withLock({ $0.core.launches.values.filter { !$0.hasEnded } }) {

@@ -6,8 +6,7 @@ enum ChildTable {
   private struct State {
     var pids: [Int: Int32?] = [:]
     var nextPlace = 0
-    /// Folders of launches whose processes may live.
-    var launches: Set<String> = []
+    var origins = ProcessOrigins()
   }
 
   private static let state = Mutex(State())
@@ -26,10 +25,14 @@ enum ChildTable {
   /// Call when the process is reaped, or could not be started.
   static func forget(_ place: Int) { _ = state.withLock { $0.pids.removeValue(forKey: place) } }
 
-  static func begin(_ folder: String) { _ = state.withLock { $0.launches.insert(folder) } }
-  static func end(_ folder: String) { _ = state.withLock { $0.launches.remove(folder) } }
+  /// From now on processes of the launch may live.
+  static func begin(_ folder: String) { state.withLock { $0.origins.begin(folder, at: ProcessOrigins.ticks) } }
+  static func end(_ folder: String) { state.withLock { $0.origins.end(folder) } }
+  /// Call when nothing is left of the launch.
+  static func forget(launch folder: String) { state.withLock { $0.origins.forget(folder) } }
+  static func saw(_ family: [ProcessEntry], of folder: String) { state.withLock { $0.origins.saw(family, of: folder) } }
 
   /// What is started or runs now: nil stands for one that is being started.
   static var known: [Int32?] { state.withLock { Array($0.pids.values) } }
-  static var launches: Set<String> { state.withLock { $0.launches } }
+  static var origins: ProcessOrigins { state.withLock { $0.origins } }
 }

@@ -22,6 +22,7 @@ extension ProcessRegistry {
   func sweep(after launch: LaunchKey) async {
     let folder = folders.folder(of: launch)
     ChildTable.end(folder)
+    defer { ChildTable.forget(launch: folder) }
     let group = state.withLock { $0.groups.removeValue(forKey: folder) }
     let isEmpty = group?.remove() ?? true
     if !isEmpty { group?.kill() }
@@ -38,16 +39,20 @@ extension ProcessRegistry {
   }
 
   /// Kills and reaps orphans that this process adopted and that come from no launch that still runs; false if there
-  /// were none. A killed one passes its own children on, so that it takes a second look to find those.
+  /// were none, and none that may turn out to be one in a moment. A killed one passes its own children on, so that it
+  /// takes a second look to find those.
   /// - Parameter sparesRunning: false kills what launches that still run left, too.
   func killOrphans(sparesRunning: Bool = true) -> Bool {
     // In a program that has children of its own, nobody can tell them from orphans.
     guard adoptsOrphans else { return false }
     let children = ProcessTable.children()
     // In this order: what is started after the look at the table is not in it.
-    let (known, launches) = (ChildTable.known, sparesRunning ? ChildTable.launches : [])
+    let (known, origins) = (ChildTable.known, sparesRunning ? ChildTable.origins : ProcessOrigins())
     var found = false
-    for child in children where isOrphan(child, known: known) && mayKill(child, launches: launches) {
+    for child in children where isOrphan(child, known: known) {
+      let verdict = origins.verdict(on: child, ProcessMarker.reading(of: child.pid), ours: folders.launches + "/")
+      if verdict == .lookAgain { found = true }
+      guard verdict == .kill else { continue }
       // It may have been a command of ours that was reaped meanwhile, and its number another process's.
       guard ProcessTable.entry(of: child.pid)?.startTime == child.startTime else { continue }
       found = true
@@ -64,15 +69,9 @@ extension ProcessRegistry {
     return child.session != getsid(0) || (child.group != getpgrp() && !known.contains(nil))
   }
 
-  /// One without a marker could come from any launch: it may live as long as there is one.
-  private func mayKill(_ child: ProcessEntry, launches: Set<String>) -> Bool {
-    if child.isZombie { return true }
-    guard let folder = ProcessMarker.launchFolder(of: child.pid) else { return launches.isEmpty }
-    return folder.hasPrefix(folders.launches + "/") && !launches.contains(folder)
-  }
-
   /// Kills what an earlier worker with this data folder left: the process groups it recorded, the control groups of its
-  /// launches, and whatever carries its marker.
+  /// launches, and whatever carries its marker. A record alone kills nothing: a command can write there, and would name
+  /// another process of this user.
   /// Call it at start, when no launch runs and no other worker can use the folder. Returns how many processes and
   /// groups it killed.
   @discardableResult
@@ -90,9 +89,9 @@ extension ProcessRegistry {
   @discardableResult
   func killMarked() -> Int {
     var killed: Set<Int32> = []
-    for _ in 0..<1000 {
-      let marked = markedProcesses()
-      if marked.isEmpty { break }
+    for round in 0..<1000 {
+      let (marked, isComplete) = markedProcesses()
+      if marked.isEmpty, isComplete || round > 50 { break }
       for pid in marked { _ = SystemCall.signal(pid, SIGKILL) }
       killed.formUnion(marked)
       usleep(1000)
@@ -102,16 +101,31 @@ extension ProcessRegistry {
 
   private func killRecorded(_ name: String) -> Bool {
     guard let pid = Int32(name), let entry = ProcessTable.entry(of: pid), entry.group == pid,
-      let recorded = SystemCall.contents(of: folders.processes + "/" + name),
-      String(decoding: recorded, as: UTF8.self) == String(entry.startTime)
+      let recorded = SystemCall.contents(of: folders.processes + "/" + name, limit: 64),
+      String(decoding: recorded, as: UTF8.self) == String(entry.startTime), isMarked(pid) == true
     else { return false }
     return SystemCall.signal(-pid, SIGKILL) == 0
   }
 
-  private func markedProcesses() -> [Int32] {
-    ProcessTable.all().filter { entry in
-      !entry.isZombie && entry.pid != getpid()
-        && ProcessMarker.launchFolder(of: entry.pid)?.hasPrefix(folders.launches + "/") == true
-    }.map(\.pid)
+  /// Nil while nobody can say.
+  private func isMarked(_ pid: Int32) -> Bool? {
+    switch ProcessMarker.reading(of: pid) {
+    case .launch(let folder): folder.hasPrefix(folders.launches + "/")
+    case .unmarked, .unreadable: false
+    case .notYet: nil
+    }
+  }
+
+  /// What carries the marker now, and whether every process could be asked.
+  private func markedProcesses() -> (marked: [Int32], isComplete: Bool) {
+    var (marked, isComplete): ([Int32], Bool) = ([], true)
+    for entry in ProcessTable.all() where !entry.isZombie && entry.pid != getpid() {
+      switch isMarked(entry.pid) {
+      case true?: marked.append(entry.pid)
+      case false?: break
+      case nil: isComplete = false
+      }
+    }
+    return (marked, isComplete)
   }
 }

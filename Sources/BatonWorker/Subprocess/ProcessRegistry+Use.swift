@@ -28,6 +28,16 @@ extension ProcessRegistry {
     }
   }
 
+  /// Remembers what runs below each command now: a process that hides its environment and loses its parents later is
+  /// known by that. Where there are control groups they know better.
+  func lookAtFamilies() {
+    guard groups == nil, adoptsOrphans else { return }
+    for place in state.withLock({ Array($0.places.values) }) {
+      guard let pid = place.process?.pid else { continue }
+      ChildTable.saw(ProcessTable.family(of: pid).compactMap { ProcessTable.entry(of: $0) }, of: place.folder)
+    }
+  }
+
   /// The same when the launch is over; it is forgotten then.
   package func endUse(of launch: LaunchKey) -> ProcessUse {
     let use = use(of: launch)

@@ -16,6 +16,11 @@ struct ProcessEntry: Hashable, Sendable {
   var isZombie: Bool
   /// In clock ticks since the host started.
   var startTime: UInt64
+  /// False for a kernel thread and for a process that has ended.
+  var hasMemory = true
+  /// False while the process is in `execve`: it has left its old program and does not have its environment yet. Also
+  /// false where this process may not ask.
+  var hasEnvironment = true
 
   /// Parses a line of `/proc/PID/stat` (proc(5)). The name in it may contain spaces and parentheses.
   init?(stat line: [UInt8]) {
@@ -32,6 +37,9 @@ struct ProcessEntry: Hashable, Sendable {
     self.session = session
     isZombie = fields[0] == "Z" || fields[0] == "X"
     self.startTime = startTime
+    // Fields 23 (vsize) and 51 (env_end) of proc_pid_stat(5); the state is field 3.
+    if fields.count > 20 { hasMemory = fields[20] != "0" }
+    if fields.count > 48 { hasEnvironment = fields[48] != "0" }
   }
 }
 
@@ -87,15 +95,6 @@ enum ProcessTable {
 
   /// A tree that grows as fast as it is read must end somewhere.
   private static let limit = 100_000
-
-  /// A variable of the environment that the process was started with; nil if it has none or it cannot be read, as of
-  /// a zombie.
-  static func environment(of pid: Int32, _ name: String) -> String? {
-    let prefix = Array("\(name)=".utf8)
-    let environment = SystemCall.contents(of: "/proc/\(pid)/environ", limit: 4 << 20) ?? []
-    let match = environment.split(separator: 0).first { $0.starts(with: prefix) }
-    return match.map { String(decoding: $0.dropFirst(prefix.count), as: UTF8.self) }
-  }
 
   private static func pids(in folder: String) -> [Int32] {
     guard let stream = opendir(folder) else { return [] }

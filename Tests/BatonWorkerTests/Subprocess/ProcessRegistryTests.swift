@@ -23,10 +23,14 @@ import Testing
     return (try #require(Int32(runtime.output.dropLast())), task)
   }
 
-  @Test func `a worker that comes next kills what was recorded`() async throws {
-    let (pid, task) = try await start("echo $$; exec sleep 1000")
-    #expect(fixture.names(in: fixture.folders.processes) == ["\(pid)"])
-    #expect(ProcessRegistry(folders: fixture.folders).killLeftovers() == 1)
+  /// The child hides its environment, and is known by the group that was recorded.
+  @Test func `a worker that comes next kills the group that was recorded`() async throws {
+    let marker = ProcessMarker.value(folder: fixture.folders.launches + "/1-1")
+    let (pid, task) = try await start(
+      "env -i sleep 1000 & echo $!; sleep 1000; true", environment: [ProcessMarker.variable: marker])
+    #expect(fixture.names(in: fixture.folders.processes).count == 1)
+    #expect(ProcessRegistry(folders: fixture.folders).killLeftovers() >= 1)
+    await waitForEnd(of: pid)
     let outcome = try await task.value
     #expect(outcome == ProcessOutcome(end: .signalled(9), signalsSent: []))
     #expect(fixture.names(in: fixture.folders.processes).isEmpty)
@@ -39,6 +43,37 @@ import Testing
     #expect(ProcessTable.entry(of: pid)?.isZombie == false)
     fixture.processes.killAll()
     _ = try await task.value
+  }
+
+  /// A command can write a record, and name any process of this user.
+  @Test func `a forged record kills nobody`() async throws {
+    let stranger = try CommandFixture()
+    let launch = ProcessLaunch(
+      executable: "/bin/sh", arguments: ["sh", "-c", "echo $$; exec sleep 1000"], environment: [:],
+      directory: fixture.directory)
+    let runtime = FakeRuntime()
+    let task = Task {
+      try await launch.run(in: stranger.processes, folder: stranger.folders.launches + "/1-1") { runtime.output($0) }
+    }
+    await runtime.wait { $0.output.last == 10 }
+    let pid = try #require(Int32(runtime.output.dropLast()))
+    let victim = try #require(ProcessTable.entry(of: pid))
+    try Data("\(victim.startTime)".utf8).write(to: URL(fileURLWithPath: fixture.processes.record(of: pid)))
+    #expect(ProcessRegistry(folders: fixture.folders).killLeftovers() == 0)
+    #expect(ProcessTable.entry(of: pid)?.isZombie == false)
+    #expect(fixture.names(in: fixture.folders.processes).isEmpty, "the record is gone")
+    stranger.processes.killAll()
+    _ = try await task.value
+  }
+
+  @Test func `a link in the place of a record is replaced, not written through`() async throws {
+    let victim = fixture.root + "/victim"
+    try Data("precious".utf8).write(to: URL(fileURLWithPath: victim))
+    let record = fixture.folders.processes + "/77"
+    try FileManager.default.createSymbolicLink(atPath: record, withDestinationPath: victim)
+    try SystemCall.write(Array("1".utf8), to: record)
+    #expect(try String(contentsOfFile: victim, encoding: .utf8) == "precious")
+    #expect(try String(contentsOfFile: record, encoding: .utf8) == "1")
   }
 
   @Test func `a worker that comes next kills what carries its marker`() async throws {
