@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,8 +18,17 @@
 int baton_become_subreaper(void) {
     return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0 ? 0 : errno;
 }
+
+int baton_hide_process(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 ? 0 : errno; }
+
+int baton_is_readable(void) {
+  int dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+  return dumpable < 0 ? -1 : dumpable == 1;
+}
 #else
 int baton_become_subreaper(void) { return ENOSYS; }
+int baton_hide_process(void) { return ENOSYS; }
+int baton_is_readable(void) { return -1; }
 #endif
 
 int baton_pipe(int *reading, int *writing) {
@@ -43,6 +53,85 @@ int baton_file_kind(const char *path) {
   if (S_ISDIR(status.st_mode)) return BATON_FOLDER;
   if (stat(path, &status) != 0) return BATON_OTHER;
   return S_ISREG(status.st_mode) ? BATON_FILE : BATON_OTHER;
+}
+
+// Closes a descriptor and keeps errno.
+static void quietly_close(int descriptor) {
+  int error = errno;
+  if (descriptor >= 0) close(descriptor);
+  errno = error;
+}
+
+static int open_regular(int folder, const char *path, int links, unsigned int *mode);
+
+static int follow_link(int folder, const char *path, int place, int links, unsigned int *mode) {
+  char target[4096];
+  char parent[4096];
+#if defined(O_PATH)
+  ssize_t length = readlinkat(place, "", target, sizeof target - 1);
+#else
+  ssize_t length = readlinkat(folder, path, target, sizeof target - 1);
+#endif
+  if (length < 0) return -1;
+  target[length] = 0;
+  const char *slash = strrchr(path, '/');
+  if (target[0] == '/' || slash == NULL) return open_regular(folder, target, links - 1, mode);
+  size_t size = (size_t)(slash - path) + 1;
+  if (size >= sizeof parent) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  memcpy(parent, path, size);
+  parent[size] = 0;
+  int below = openat(folder, parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (below < 0) return -1;
+  int result = open_regular(below, target, links - 1, mode);
+  quietly_close(below);
+  return result;
+}
+
+static int open_as_regular(int folder, const char *path, unsigned int *mode) {
+  struct stat status;
+  int file = openat(folder, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+  if (file < 0) return -1;
+  if (fstat(file, &status) == 0 && S_ISREG(status.st_mode)) return file;
+  *mode = status.st_mode;
+  close(file);
+  return BATON_NOT_REGULAR;
+}
+
+static int open_regular(int folder, const char *path, int links, unsigned int *mode) {
+  struct stat status;
+  int place = -1;
+#if defined(O_PATH)
+  // What was looked at is the link that is read: another process may put another one there meanwhile.
+  place = openat(folder, path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+  if (place < 0) return -1;
+  int known = fstat(place, &status);
+#else
+  int known = fstatat(folder, path, &status, AT_SYMLINK_NOFOLLOW);
+#endif
+  int result = -1;
+  if (known == 0) {
+    *mode = status.st_mode;
+    result = BATON_NOT_REGULAR;
+    if (S_ISREG(status.st_mode)) {
+      result = open_as_regular(folder, path, mode);
+    } else if (S_ISLNK(status.st_mode) && links <= 0) {
+      errno = ELOOP;
+      result = -1;
+    } else if (S_ISLNK(status.st_mode)) {
+      int may_follow = status.st_uid == 0 || status.st_uid == geteuid();
+      result = may_follow ? follow_link(folder, path, place, links, mode) : BATON_FOREIGN_LINK;
+    }
+  }
+  quietly_close(place);
+  return result;
+}
+
+int baton_open_regular(const char *path, unsigned int *mode) {
+  *mode = 0;
+  return open_regular(AT_FDCWD, path, 8, mode);
 }
 
 int baton_path_mode(const char *path) {

@@ -5,6 +5,14 @@
 /// Returns 0, or an errno; ENOSYS where the system has no such thing (macOS).
 int baton_become_subreaper(void);
 
+/// Keeps processes of the same user from reading this one's environment, memory and descriptors (PR_SET_DUMPABLE), and
+/// with them debuggers, perf and core dumps; root may all the same. What this one starts is not hidden. Returns 0, or an
+/// errno; ENOSYS where the system has no such thing (macOS).
+int baton_hide_process(void);
+
+/// 1 if processes of the same user may read this one's memory, 0 if not, -1 where the system does not say.
+int baton_is_readable(void);
+
 /// A pipe whose ends never block and are closed on exec; from its first moment on where the system can do that (Linux).
 /// Returns 0, or an errno.
 int baton_pipe(int *reading, int *writing);
@@ -20,6 +28,15 @@ int baton_file_kind(const char *path);
 
 /// st_mode of what a path leads to, or -1.
 int baton_path_mode(const char *path);
+
+/// Opens a regular file for reading, without waiting for anything (O_NONBLOCK): nothing else is ever opened, because a
+/// named pipe waits for its writer and a device may do anything. A symbolic link at the end of the path is followed if
+/// it is root's or this user's own: a link of another user names what this one may read and that one may not.
+/// Returns a descriptor, or -1 with an errno, or one of these two.
+#define BATON_NOT_REGULAR -2
+#define BATON_FOREIGN_LINK -3
+/// - Parameter mode: st_mode of what is there, where it is not a regular file.
+int baton_open_regular(const char *path, unsigned int *mode);
 
 /// Who is at the other end of a connected Unix socket, as the system says: SO_PEERCRED (unix(7)), elsewhere
 /// getpeereid(3). Returns 0, or an errno. Here in C, because Swift does not see `struct ucred` with every C library.

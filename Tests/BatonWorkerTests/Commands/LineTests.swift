@@ -1,4 +1,5 @@
 import BatonModel
+import ContractRows
 import Foundation
 import Testing
 
@@ -59,5 +60,102 @@ import Testing
     let error = try #require(throws: CommandError.self) { try listing.next() }
     #expect(error.message.contains("line 2 of \(fixture.directory)/bad"))
     #expect(throws: CommandError.self) { try lines(String(repeating: "x", count: 200_000)) }
+  }
+
+  /// None of these is opened: a named pipe would wait for its writer, a device may do anything.
+  @Test(arguments: ["a named pipe", "a socket", "a folder", "a device"])
+  func `what is no regular file is refused, and the message says what it is`(kind: String) throws {
+    let path = fixture.root + "/work/list"
+    switch kind {
+    case "a named pipe": #expect(mkfifo(path, 0o600) == 0)
+    case "a socket": #expect(try bound(to: path))
+    case "a folder": try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    default: try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/dev/zero")
+    }
+    let error = #expect(throws: CommandError.self) {
+      try LineListing(file: "list", directory: fixture.directory, host: HostName("box"))
+    }
+    #expect(error?.code == .badItems)
+    #expect(error?.message.contains("\(fixture.directory)/list is \(kind)") == true, "\(error?.message ?? "")")
+    #expect(error?.message.contains("regular file") == true)
+  }
+
+  private func bound(to path: String) throws -> Bool {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    return withUnsafePointer(to: address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+      }
+    }
+  }
+
+  @Test func `a link of this user to a file is followed, through folders and other links`() throws {
+    try fixture.write("a\nb\n", to: "lists/today")
+    try fixture.write("", to: "links/x")
+    let files = FileManager.default
+    try files.createSymbolicLink(atPath: fixture.root + "/work/links/latest", withDestinationPath: "../lists/today")
+    try files.createSymbolicLink(atPath: fixture.root + "/work/list", withDestinationPath: "links/latest")
+    var listing = try LineListing(file: "list", directory: fixture.directory, host: HostName("box"))
+    #expect(try listing.next() == "a")
+    try files.createSymbolicLink(atPath: fixture.root + "/work/circle", withDestinationPath: "circle")
+    #expect(throws: CommandError.self) {
+      try LineListing(file: "circle", directory: fixture.directory, host: HostName("box"))
+    }
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "only root can make a file another user's"))
+  func `a link of another user is not followed`() throws {
+    try fixture.write("secret\n", to: "token")
+    let link = fixture.root + "/work/list"
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "token")
+    #expect(lchown(link, 65534, 65534) == 0)
+    let error = #expect(throws: CommandError.self) {
+      try LineListing(file: "list", directory: fixture.directory, host: HostName("box"))
+    }
+    #expect(error?.message.contains("a symbolic link of another user") == true)
+  }
+
+  /// Blocks as a file system does that is away.
+  private struct StuckListing: ItemListing {
+    let began: DispatchSemaphore
+    let end: DispatchSemaphore
+    mutating func next() throws -> String? {
+      began.signal()
+      end.wait()
+      return nil
+    }
+  }
+
+  @Test func `a launch that expires while its items are listed waits for no file system`() async throws {
+    let (began, end) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    defer { end.signal() }
+    let expansion = ItemExpansion(StuckListing(began: began, end: end))
+    let listing = Task { try await expansion.freeze(FakeRuntime()) }
+    await withCheckedContinuation { continuation in
+      DispatchQueue(label: "test").async {
+        began.wait()
+        continuation.resume()
+      }
+    }
+    listing.cancel()
+    await #expect(throws: CancellationError.self) { try await listing.value }
+  }
+
+  @Test func `a walk that finds nothing ends with its launch`() throws {
+    try fixture.write("", to: "a/b/c")
+    var listing = try GlobListing(
+      pattern: "**/nothing", directory: fixture.directory, host: HostName("box"), pass: .arguments
+    ) { true }
+    #expect(throws: CancellationError.self) { try listing.next() }
+  }
+
+  @Test(.contract(28)) func `a named pipe as lines fails the launch, and holds nothing up`() async throws {
+    #expect(mkfifo(fixture.root + "/work/list", 0o600) == 0)
+    let error = try await fixture.failure(fixture.shell("true", items: .lines("list")))
+    #expect(error.code == .badItems && error.message.contains("a named pipe"))
   }
 }

@@ -50,7 +50,7 @@ struct ItemSource: Sendable {
     if let frozen = runtime.frozenItems {
       count = frozen
     } else {
-      count = try await ItemExpansion(items, launch: launch).freeze(runtime)
+      count = try await ItemExpansion.open(items, launch: launch).freeze(runtime)
     }
     fetch = { try await Self.pages($0, of: runtime) }
   }

@@ -24,14 +24,21 @@ struct GlobListing: ItemListing {
   private let directory: String
   private let host: HostName
   private let pass: ItemPassing
+  private let isStopped: @Sendable () -> Bool
   private var levels: [Level] = []
 
-  /// - Parameter pass: an item that cannot be passed that way is an error now rather than batches later.
-  init(pattern: String, directory: String, host: HostName, pass: ItemPassing) throws {
+  /// - Parameters:
+  ///   - pass: an item that cannot be passed that way is an error now rather than batches later.
+  ///   - isStopped: asked at each name: a walk that finds nothing may be long, and ends with its launch.
+  init(
+    pattern: String, directory: String, host: HostName, pass: ItemPassing,
+    isStopped: @escaping @Sendable () -> Bool = { false }
+  ) throws {
     self.pattern = try GlobPattern(pattern)
     self.directory = directory
     self.host = host
     self.pass = pass
+    self.isStopped = isStopped
     let base = self.pattern.base
     let prefix = (self.pattern.isAbsolute ? "/" : "") + base.map { $0 + "/" }.joined()
     let positions = self.pattern.alternatives.indices.map { Position(alternative: $0, part: base.count) }
@@ -45,6 +52,7 @@ struct GlobListing: ItemListing {
 
   mutating func next() throws -> String? {
     while let level = levels.last {
+      if isStopped() { throw CancellationError() }
       guard level.index < level.listing.count else {
         levels.removeLast()
         continue

@@ -18,13 +18,20 @@ final class ItemExpansion: Sendable {
     var isLast = false
   }
 
+  /// Returns when the file or folder is open, or as soon as the task is cancelled: a file system that is away may let
+  /// nobody go.
   /// - Throws: `CommandError` with code `.badItems` if there is no such file or folder.
-  convenience init(_ items: Items, launch: CommandLaunch) throws {
-    let (directory, host) = (launch.directory, launch.runner.host)
+  static func open(_ items: Items, launch: CommandLaunch) async throws -> ItemExpansion {
+    try await onOwnThreadUntilCancelled { try ItemExpansion(items, launch: launch) }
+  }
+
+  private convenience init(_ items: Items, launch: CommandLaunch) throws {
+    let (directory, host, stop) = (launch.directory, launch.runner.host, launch.stop)
     switch items {
     case .lines(let file): self.init(try LineListing(file: file, directory: directory, host: host))
     case .glob(let pattern):
-      self.init(try GlobListing(pattern: pattern, directory: directory, host: host, pass: launch.work.pass))
+      self.init(
+        try GlobListing(pattern: pattern, directory: directory, host: host, pass: launch.work.pass) { stop.isStopped })
     case .list, .range: preconditionFailure("\(items) is computed, not expanded")
     }
   }
@@ -36,7 +43,7 @@ final class ItemExpansion: Sendable {
     var count = 0
     while true {
       try Task.checkCancellation()
-      let page = try await onOwnThread { [self] in try nextPage() }
+      let page = try await onOwnThreadUntilCancelled { [self] in try nextPage() }
       try await runtime.freeze(page.items, start: count, isLast: page.isLast)
       count += page.items.count
       if page.isLast { return count }

@@ -33,7 +33,7 @@ struct ItemPassage: Sendable {
       bytes += item.utf8
       bytes.append(UInt8(ascii: "\n"))
     }
-    try SystemCall.write(bytes, to: launch.folder.itemsFile)
+    try launch.folder.writeItems(bytes)
   }
 }
 

@@ -1,4 +1,5 @@
 import BatonModel
+import CBatonProcess
 
 #if canImport(Glibc)
   import Glibc
@@ -8,7 +9,11 @@ import BatonModel
   import Darwin
 #endif
 
-/// The lines of a file in UTF-8, without their line ends (LF or CR LF). Empty lines are no items.
+/// The lines of a regular file in UTF-8, without their line ends (LF or CR LF). Empty lines are no items.
+///
+/// Nothing else is opened: a named pipe or a device could hold the worker up beyond every deadline. A symbolic link to
+/// such a file is followed if it is root's or the worker's own; another user's could lead to what only the worker may
+/// read.
 struct LineListing: ItemListing {
   private let path: String
   private let host: HostName
@@ -21,13 +26,32 @@ struct LineListing: ItemListing {
   init(file: String, directory: String, host: HostName) throws {
     path = file.hasPrefix("/") ? file : directory + "/" + file
     self.host = host
-    do {
-      self.file = OpenFile(try SystemCall.open(path, O_RDONLY))
-    } catch {
+    var mode: UInt32 = 0
+    let descriptor = baton_open_regular(path, &mode)
+    guard descriptor >= 0 else {
       throw CommandError(
         .badItems,
-        "the items cannot be read on \(host): \(error); 'lines' names a file relative to the working directory "
-          + "\(directory)")
+        "the items cannot be read on \(host): \(Self.problem(descriptor, path, mode)); 'lines' names a regular file "
+          + "relative to the working directory \(directory)")
+    }
+    self.file = OpenFile(descriptor)
+  }
+
+  private static func problem(_ result: Int32, _ path: String, _ mode: UInt32) -> String {
+    switch result {
+    case BATON_NOT_REGULAR: "\(path) is \(kind(mode_t(mode)))"
+    case BATON_FOREIGN_LINK: "\(path) is, or leads to, a symbolic link of another user"
+    default: "\(SystemCall.failure("cannot open", path))"
+    }
+  }
+
+  private static func kind(_ mode: mode_t) -> String {
+    switch mode & S_IFMT {
+    case S_IFIFO: "a named pipe"
+    case S_IFSOCK: "a socket"
+    case S_IFDIR: "a folder"
+    case S_IFCHR, S_IFBLK: "a device"
+    default: "no regular file"
     }
   }
 
