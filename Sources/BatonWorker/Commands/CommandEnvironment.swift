@@ -2,8 +2,8 @@ import BatonModel
 
 /// The variables of a command: a few of the worker's own, then the launch's, then the definition's, then Baton's.
 ///
-/// Of the worker's environment a command sees `PATH`, `HOME`, `LANG` and `LC_*`, and nothing else: no tokens, no
-/// settings. `TMPDIR` is a folder of the launch. The GPUs that the
+/// Of the worker's environment a command sees `PATH`, `HOME`, `LANG` and the `LC_` variables that POSIX and glibc have,
+/// where they name a locale, and nothing else: no tokens, no settings. `TMPDIR` is a folder of the launch. The GPUs that the
 /// launch holds are in `BATON_GPUS` by what their drivers call them, NVIDIA's in `CUDA_VISIBLE_DEVICES` too.
 struct CommandEnvironment: Sendable {
   /// Used where the worker has no `PATH`.
@@ -11,13 +11,36 @@ struct CommandEnvironment: Sendable {
   /// W3C trace context, as https://opentelemetry.io/docs/specs/otel/context/env-carriers has it.
   static let traceVariable = "TRACEPARENT"
 
+  /// XBD 8.2 of POSIX.1-2024, and locale(7) for those that only glibc has.
+  static let localeVariables: Set = [
+    "LANG", "LC_ALL", "LC_ADDRESS", "LC_COLLATE", "LC_CTYPE", "LC_IDENTIFICATION", "LC_MEASUREMENT", "LC_MESSAGES",
+    "LC_MONETARY", "LC_NAME", "LC_NUMERIC", "LC_PAPER", "LC_TELEPHONE", "LC_TIME",
+  ]
+
+  /// The name of a locale, such as `de_DE.UTF-8@euro`. With a slash it would be a path to a file (POSIX).
+  private static func isLocale(_ value: String) -> Bool {
+    (1...64).contains(value.utf8.count)
+      && value.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "@"),
+          UInt8(ascii: "-"):
+          true
+        default: false
+        }
+      }
+  }
+
   private var values: [String: String]
 
   init(
     worker: [String: String], work: Work, assignment: Assignment, gpus: [String] = [], host: HostName,
     folder: LaunchFolder, text: CommandText
   ) {
-    values = worker.filter { ["PATH", "HOME", "LANG"].contains($0.key) || $0.key.hasPrefix("LC_") }
+    values = worker.filter { variable in
+      ["PATH", "HOME"].contains(variable.key)
+        || (Self.localeVariables.contains(variable.key) && Self.isLocale(variable.value))
+    }
     values["PATH"] = values["PATH"] ?? Self.standardPath
     values["TMPDIR"] = folder.temporary
     // By id: a number would be another GPU as soon as one is gone.

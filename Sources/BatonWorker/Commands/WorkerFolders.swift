@@ -1,11 +1,5 @@
 package import BatonModel
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// Where a worker keeps what it needs on its host, all below its `--data` folder: `processes/` names every running
 /// command (see `ProcessRegistry`), `launches/` has one folder per launch. Nothing there outlives its launch for long,
 /// and nothing there is the truth about anything: that is the store.
@@ -29,7 +23,7 @@ package struct WorkerFolders: Hashable, Sendable {
   /// Removes what launches of an earlier worker left; call it after `ProcessRegistry.killLeftovers`, and before the
   /// first launch. What cannot be removed stays until the next start: it is in nobody's way.
   package func removeLeftovers() {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: launches)) ?? []
-    for name in names { try? FileManager.default.removeItem(atPath: launches + "/" + name) }
+    guard let folder = try? OpenFolder(at: launches) else { return }
+    FolderRemoval.empty(folder.descriptor)
   }
 }

@@ -30,6 +30,14 @@ enum SystemCall {
     return String(cString: resolved)
   }
 
+  /// Where the file of a descriptor is now; nil where the system does not say, or it is nowhere any more.
+  static func path(of descriptor: Int32) -> String? {
+    var buffer = [CChar](repeating: 0, count: 4096)
+    let count = readlink("/proc/self/fd/\(descriptor)", &buffer, buffer.count)
+    guard count > 0, count < buffer.count else { return nil }
+    return String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+
   static func isFolder(_ path: String) -> Bool { mode(of: path).map { $0 & S_IFMT == S_IFDIR } ?? false }
   static func isRegularFile(_ path: String) -> Bool { mode(of: path).map { $0 & S_IFMT == S_IFREG } ?? false }
   static func isExecutable(_ path: String) -> Bool { access(path, X_OK) == 0 }
@@ -49,11 +57,17 @@ enum SystemCall {
     }
   }
 
-  /// Replaces `path` by a file of these bytes, readable by this user only. A process may see it half written: write
-  /// it under another name and rename it, where that matters.
+  /// Replaces `path` by a new file of these bytes, readable by this user only; a symbolic link there is replaced, not
+  /// followed. A process may see it half written: write it under another name and rename it, where that matters.
   static func write(_ bytes: [UInt8], to path: String) throws {
-    let descriptor = try open(path, O_WRONLY | O_CREAT | O_TRUNC)
+    unlink(path)
+    let descriptor = try open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
     defer { close(descriptor) }
+    try write(bytes, to: descriptor, path: path)
+  }
+
+  /// - Parameter path: for the message.
+  static func write(_ bytes: [UInt8], to descriptor: Int32, path: String) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { writeBytes(descriptor, $0.baseAddress, $0.count) }

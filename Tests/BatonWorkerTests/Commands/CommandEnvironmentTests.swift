@@ -38,6 +38,18 @@ import Testing
     #expect(runtime.output == "--to=photos\nx\n")
   }
 
+  @Test func `of the locale only what names one is passed on`() throws {
+    let folder = try LaunchFolder(fixture.root + "/launch")
+    let environment = CommandEnvironment(
+      worker: [
+        "LANG": "de_DE.UTF-8@euro", "LC_ALL": "C.UTF-8", "LC_TIME": "../../tmp/evil", "LC_NAME": "a b", "LC_PAPER": "",
+        "LC_NUMERIC": "C\n", "LC_SECRET": "C", "LC_": "C", "LC_MESSAGES": String(repeating: "a", count: 65),
+      ], work: Work(command: ["x"]), assignment: fixture.runner(fixture.shell("")).assignment, host: HostName("box"),
+      folder: folder, text: CommandText(wildcard: nil)
+    ).variables(batch: 0).filter { $0.key.hasPrefix("L") }
+    #expect(environment == ["LANG": "de_DE.UTF-8@euro", "LC_ALL": "C.UTF-8"])
+  }
+
   @Test func `payload and checkpoint lie in files, and are empty when there is none`() async throws {
     let script = #"cat "$BATON_PAYLOAD_FILE"; echo -; cat "$BATON_CHECKPOINT_FILE"; echo -; ls -A"#
     let work = Work(command: ["/bin/sh", "-c", script])

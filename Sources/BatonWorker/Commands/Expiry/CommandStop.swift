@@ -8,11 +8,11 @@ final class CommandStop: Sendable {
   private let behaviour: ExpiryBehaviour
   private let margin: Duration
   private let time: CommandTime
-  private let state = Mutex(State.running(expiryFile: nil, waiter: nil))
+  private let state = Mutex(State.running(folder: nil, waiter: nil))
 
   private enum State {
     /// Nobody asked. `waiter` is the batch that has to be told.
-    case running(expiryFile: String?, waiter: CheckedContinuation<Void, Never>?)
+    case running(folder: LaunchFolder?, waiter: CheckedContinuation<Void, Never>?)
     /// Nil for a withdrawal.
     case stopping(Expiry?)
   }
@@ -27,14 +27,14 @@ final class CommandStop: Sendable {
     state.withLock { if case .stopping = $0 { true } else { false } }
   }
 
-  /// Names the file that tells the command; it appears now if the launch was stopped before.
-  func announces(to file: String) {
+  /// Names the folder with the file that tells the command; it appears now if the launch was stopped before.
+  func announces(in folder: LaunchFolder) {
     let expiry: Expiry? = state.withLock { state in
       if case .stopping(let expiry) = state { return expiry }
-      state = .running(expiryFile: file, waiter: nil)
+      state = .running(folder: folder, waiter: nil)
       return nil
     }
-    if let expiry { announce(expiry, in: file) }
+    if let expiry { announce(expiry, in: folder) }
   }
 
   /// The first wish counts: one launch, one cause.
@@ -43,8 +43,8 @@ final class CommandStop: Sendable {
       defer { if case .running = state { state = .stopping(expiry) } }
       return state
     }
-    guard case .running(let file, let waiter) = before else { return }
-    if let expiry, let file { announce(expiry, in: file) }
+    guard case .running(let folder, let waiter) = before else { return }
+    if let expiry, let folder { announce(expiry, in: folder) }
     waiter?.resume()
   }
 
@@ -64,8 +64,8 @@ final class CommandStop: Sendable {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let mustWait = state.withLock { state in
-          guard case .running(let file, _) = state, !Task.isCancelled else { return false }
-          state = .running(expiryFile: file, waiter: continuation)
+          guard case .running(let folder, _) = state, !Task.isCancelled else { return false }
+          state = .running(folder: folder, waiter: continuation)
           return true
         }
         if !mustWait { continuation.resume() }
@@ -77,16 +77,16 @@ final class CommandStop: Sendable {
 
   private func releaseWaiter() {
     let waiter: CheckedContinuation<Void, Never>? = state.withLock { state in
-      guard case .running(let file, let waiter) = state else { return nil }
-      state = .running(expiryFile: file, waiter: nil)
+      guard case .running(let folder, let waiter) = state else { return nil }
+      state = .running(folder: folder, waiter: nil)
       return waiter
     }
     waiter?.resume()
   }
 
-  private func announce(_ expiry: Expiry, in file: String) {
+  private func announce(_ expiry: Expiry, in folder: LaunchFolder) {
     let notice = ExpiryNotice(expiry, now: time.now())
     // The signals still come if the file cannot be written.
-    try? notice.write(to: file)
+    try? folder.announce(notice)
   }
 }

@@ -23,11 +23,10 @@ struct ExpiryNotice: Codable, Hashable {
     deadline = date.addingTimeInterval(left).formatted(.iso8601)
   }
 
-  /// The file appears with everything in it: a command that polls for it never reads half.
-  func write(to path: String) throws {
+  /// One line.
+  func json() throws -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys]
-    try SystemCall.write(Array(encoder.encode(self)) + [UInt8(ascii: "\n")], to: path + ".part")
-    try FileManager.default.moveItem(atPath: path + ".part", toPath: path)
+    return try Array(encoder.encode(self)) + [UInt8(ascii: "\n")]
   }
 }
