@@ -57,6 +57,18 @@ public struct WorkerConfiguration: Sendable {
   }
 }
 
+extension WorkerConfiguration {
+  /// What its operator has to know when it starts.
+  /// - Parameter user: the effective user id of its process.
+  package func warnings(user: UInt32) -> [String] {
+    guard user == 0, runsCommands else { return [] }
+    return [
+      "this worker runs as root, and so does every command of every job: give it a user of its own, as Deploy/README.md "
+        + "shows it"
+    ]
+  }
+}
+
 /// Why a worker could not start or go on; the message says what to do.
 public struct WorkerError: Error, Sendable, CustomStringConvertible {
   public let message: String

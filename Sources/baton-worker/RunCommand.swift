@@ -43,6 +43,8 @@ struct RunCommand: AsyncParsableCommand {
   var logLevel: String?
 
   mutating func run() async throws {
+    // The supervisor and the worker, both before the token is read.
+    ProcessPrivacy.hide(environment: ProcessInfo.processInfo.environment)
     let setup: WorkerSetup
     do {
       setup = try await WorkerSetup(self, environment: ProcessInfo.processInfo.environment)

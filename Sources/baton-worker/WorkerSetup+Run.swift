@@ -14,6 +14,14 @@ import UnixSignals
   import Foundation
 #endif
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
 extension WorkerSetup {
   private func logger(_ label: String) -> Logger {
     var logger = Logger(label: label) { StreamLogHandler.standardError(label: $0, metadataProvider: .spans) }
@@ -38,6 +46,7 @@ extension WorkerSetup {
   func work() async throws -> Int32 {
     let logger = logger("baton-worker")
     let incarnation = Incarnation(.randomIncarnation())
+    for warning in configuration.warnings(user: geteuid()) { logger.warning("\(warning)") }
     let telemetry = ProcessTelemetry(
       "baton-worker", environment: ProcessInfo.processInfo.environment, logger: logger)
     telemetry.bootstrap()

@@ -1,4 +1,5 @@
 import BatonCommands
+import BatonWorker
 
 #if canImport(Glibc)
   import Glibc
@@ -13,6 +14,8 @@ import BatonCommands
 enum Main {
   static func main() async {
     let environment = CommandEnvironment.live()
+    // Before the token is read.
+    ProcessPrivacy.hide(environment: environment.variables)
     exit(await BatonCommand.execute(Array(CommandLine.arguments.dropFirst()), in: environment))
   }
 }

@@ -27,6 +27,8 @@ class Fleet:
         self.port = 0
         self.environment = {
             "PATH": os.environ["PATH"],
+            # Descriptors of the coordinator are counted, and what crashes leaves a core.
+            "BATON_ALLOW_DEBUGGING": "1",
             "HOME": str(self.folder),
             "LANG": "C.UTF-8",
             "XDG_RUNTIME_DIR": str(self.folder / "runtime"),

@@ -84,7 +84,7 @@ struct CommandLaunch: Sendable {
     let process = ProcessLaunch(
       executable: invocation.executable ?? executable.path, arguments: invocation.arguments,
       environment: environment.variables(batch: runtime.progress.batches, adding: extra),
-      directory: directory, standardInput: invocation.standardInput, limit: runner.limit)
+      directory: directory, standardInput: invocation.standardInput, streams: invocation.streams, limit: runner.limit)
     do {
       return try await process.run(in: runner.processes, folder: folder.path) { process in
         async let enforcement: Void = stop.enforce(on: process)
@@ -101,12 +101,14 @@ struct CommandLaunch: Sendable {
 }
 
 /// What one run of the command gets.
-struct Invocation: Hashable, Sendable {
+struct Invocation: Sendable {
   /// Another file than the launch's own.
   var executable: String?
   var arguments: [String]
   var environment: [String: String] = [:]
   var standardInput = "/dev/null"
+  /// In place of `standardInput` and of the output for standard error.
+  var streams: InheritedStreams?
 }
 
 extension CommandRunner {

@@ -17,6 +17,8 @@ struct ProcessLaunch: Sendable {
   var directory: String
   /// A regular file or `/dev/null`: never a pipe, so that a command that does not read it blocks and breaks nothing.
   var standardInput = "/dev/null"
+  /// In place of `standardInput` and of the output for standard error.
+  var streams: InheritedStreams?
   /// What its process group may use of the host's processors; nil means whatever they have.
   var limit: CPULimit?
 
@@ -44,13 +46,25 @@ struct ProcessLaunch: Sendable {
     in registry: ProcessRegistry, folder: String, during: @escaping @Sendable (RunningProcess) async -> Void,
     output: @Sendable ([UInt8]) -> Void
   ) async throws -> ProcessOutcome {
-    let input = try FileDescriptor.open(standardInput, .readOnly, options: .closeOnExec)
+    if let streams {
+      return try await run(
+        in: registry, folder: folder, input: .fileDescriptor(streams.input, closeAfterSpawningProcess: false),
+        error: .fileDescriptor(streams.error, closeAfterSpawningProcess: false), during: during, output: output)
+    }
+    // A command may have put a link in the place of its file.
+    let input = try FileDescriptor.open(standardInput, .readOnly, options: [.closeOnExec, .noFollow])
+    return try await run(
+      in: registry, folder: folder, input: .fileDescriptor(input, closeAfterSpawningProcess: true),
+      error: .combinedWithOutput, during: during, output: output)
+  }
+
+  private func run(
+    in registry: ProcessRegistry, folder: String, input: FileDescriptorInput, error: some ErrorOutputProtocol,
+    during: @escaping @Sendable (RunningProcess) async -> Void, output: @Sendable ([UInt8]) -> Void
+  ) async throws -> ProcessOutcome {
     let place = registry.reserve(folder: folder)
     defer { registry.remove(place) }
-    let result = try await Subprocess.run(
-      configuration, input: .fileDescriptor(input, closeAfterSpawningProcess: true), output: .sequence,
-      error: .combinedWithOutput
-    ) { execution in
+    let result = try await Subprocess.run(configuration, input: input, output: .sequence, error: error) { execution in
       let process = registry.register(pid: execution.processIdentifier.value, at: place)
       let held = registry.controlGroup(ofFolder: folder)
       await withTaskGroup(of: Void.self) { group in
@@ -102,6 +116,20 @@ struct ProcessLaunch: Sendable {
         drained += buffer.count
       }
     }
+  }
+}
+
+/// Descriptors that a process inherits as its standard input and its standard error. They must stay open until it has
+/// been started.
+struct InheritedStreams: Sendable {
+  let input: FileDescriptor
+  let error: FileDescriptor
+  private let files: [OpenFile]
+
+  init(input: OpenFile, error: OpenFile) {
+    self.input = FileDescriptor(rawValue: input.descriptor)
+    self.error = FileDescriptor(rawValue: error.descriptor)
+    files = [input, error]
   }
 }
 

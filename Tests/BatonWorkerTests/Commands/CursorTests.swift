@@ -1,6 +1,7 @@
 import BatonHandler
 import BatonModel
 import ContractRows
+import Foundation
 import Synchronization
 import Testing
 
@@ -34,6 +35,18 @@ import Testing
         Commit(cursor: null, completedUnits: 20, totalUnits: 200),
         Commit(cursor: null, completedUnits: 20, totalUnits: 200, reachesEnd: true),
       ])
+  }
+
+  /// A path could be opened by other commands of this user; and few programs know what to do with "try again".
+  @Test(.enabled(if: access("/proc/self/fdinfo", F_OK) == 0))
+  func `the descriptors are pipes that only this command has, and wait as pipes do`() async throws {
+    let script = """
+      for i in 3 4; do readlink /proc/self/fd/$i | sed 's/:.*//'; sed -n 's/flags:.*\\(.\\)...$/\\1/p' /proc/self/fdinfo/$i; done
+      readlink /proc/self/fd/0
+      """
+    // The fourth octal digit from the end has O_NONBLOCK (04000).
+    let output = try await fixture.run(fixture.shell(script)).output
+    #expect(output == "pipe\n0\npipe\n0\n/dev/null\n")
   }
 
   @Test func `lines left in the pipe at the end count, and so does a last one without its end`() async throws {

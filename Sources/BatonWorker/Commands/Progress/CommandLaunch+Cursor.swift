@@ -13,7 +13,7 @@ import Synchronization
 extension CommandLaunch {
   /// Runs the command once, for all that is left: its exit with status 0 is the end of the request.
   func runWithCursor() async throws {
-    let channel = try ProgressChannel(folder)
+    let channel = try ProgressChannel()
     let pump = ProgressPump(channel, runtime: runtime)
     let problem = Mutex<(any Error)?>(nil)
     let run: Result<Void, any Error>

@@ -18,27 +18,27 @@ final class ProgressChannel: Sendable {
   /// Numbers of the command's descriptors, in `BATON_PROGRESS_FD` and `BATON_COMMIT_FD`.
   static let (progressDescriptor, commitDescriptor) = (3, 4)
 
-  private let up: NamedPipe
-  private let down: NamedPipe
+  private let up: HalfBlockingPipe
+  private let down: HalfBlockingPipe
 
   var progress: Int32 { up.reading.descriptor }
 
-  init(_ folder: LaunchFolder) throws {
-    up = try NamedPipe(folder.progressPipe)
-    down = try NamedPipe(folder.commitPipe)
+  init() throws {
+    up = try HalfBlockingPipe(own: .reading)
+    down = try HalfBlockingPipe(own: .writing)
   }
 
-  /// The command behind a shell that opens the pipes as descriptors 3 and 4 and then becomes the command: whoever
-  /// starts a process here closes every descriptor but the first three.
+  /// The command behind a shell that moves the pipes to the descriptors 3 and 4 and then becomes the command: a process
+  /// inherits its first three descriptors and no others here. The pipes have no path, so that no other process can open
+  /// them.
   func invocation(of executable: String, command: [String]) -> Invocation {
-    let script = #"exec 3>"$1" 4<"$2"; shift 2; exec "$@""#
+    let script = #"exec 3>&2 2>&1 4<&0 0</dev/null; exec "$@""#
     return Invocation(
-      executable: "/bin/sh",
-      arguments: ["sh", "-c", script, "sh", up.pathForWriting, down.pathForReading, executable]
-        + command.dropFirst(),
+      executable: "/bin/sh", arguments: ["sh", "-c", script, "sh", executable] + command.dropFirst(),
       environment: [
         "BATON_PROGRESS_FD": String(Self.progressDescriptor), "BATON_COMMIT_FD": String(Self.commitDescriptor),
-      ])
+      ],
+      streams: InheritedStreams(input: down.reading, error: up.writing))
   }
 
   /// What is there now, nil if nothing is.
@@ -59,25 +59,19 @@ final class ProgressChannel: Sendable {
   }
 }
 
-/// A pipe that another process can open by a path while this one holds both ends. This one never waits in it.
-private struct NamedPipe {
+/// A pipe whose one end is this process's, which never waits in it, and whose other end a command inherits, which may:
+/// few programs know what to do with a pipe that says "try again". This process holds both ends open.
+private struct HalfBlockingPipe {
+  enum End { case reading, writing }
+
   let reading: OpenFile
   let writing: OpenFile
-  let pathForReading: String
-  let pathForWriting: String
 
-  /// - Parameter path: of the pipe, on a system whose descriptors have no paths.
-  init(_ path: String) throws {
-    #if os(Linux)
-      // A pipe that nobody has to make and remove in a folder: proc_pid_fd(5) gives its ends paths.
-      var ends: (Int32, Int32) = (0, 0)
-      guard baton_pipe(&ends.0, &ends.1) == 0 else { throw SystemCall.failure("cannot make the pipe", path) }
-      (reading, writing) = (OpenFile(ends.0), OpenFile(ends.1))
-      (pathForReading, pathForWriting) = ("/proc/\(getpid())/fd/\(ends.0)", "/proc/\(getpid())/fd/\(ends.1)")
-    #else
-      guard mkfifo(path, 0o600) == 0 else { throw SystemCall.failure("cannot make the pipe", path) }
-      reading = OpenFile(try SystemCall.open(path, O_RDWR | O_NONBLOCK))
-      (writing, pathForReading, pathForWriting) = (reading, path, path)
-    #endif
+  init(own: End) throws {
+    var ends: (Int32, Int32) = (0, 0)
+    guard baton_pipe(&ends.0, &ends.1) == 0 else { throw SystemCall.failure("cannot make", "a pipe") }
+    (reading, writing) = (OpenFile(ends.0), OpenFile(ends.1))
+    let theirs = own == .reading ? writing : reading
+    _ = fcntl(theirs.descriptor, F_SETFL, fcntl(theirs.descriptor, F_GETFL) & ~O_NONBLOCK)
   }
 }
