@@ -275,7 +275,7 @@ package enum JobSchema {
               "enum": ["finishBatch", "terminate"]
             },
             "terminateBefore": {
-              "description": "How long before the deadline of an expiry a command that still runs gets SIGTERM, at most the closing window. Default: 2s for refresh, 5s for the others.",
+              "description": "How long before the deadline of an expiry a command that still runs gets SIGTERM, at most the closing window. Default: 2s for refresh, 5s for the others, and half of the closing window where that is less.",
               "$ref": "#/definitions/duration"
             }
           },

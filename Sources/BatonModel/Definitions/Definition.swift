@@ -138,3 +138,12 @@ package enum EarliestBeginDate: Hashable, Sendable, Codable {
     }
   }
 }
+
+extension Definition {
+  /// How long before the deadline of an expiry a command that still runs gets SIGTERM: what its work says, else 5 s (2 s
+  /// for a refresh), and never more than half of the closing window, or the running batch would have no time to finish.
+  package var terminationMargin: Duration {
+    let usual: Duration = kind == .refresh ? .seconds(2) : .seconds(5)
+    return work?.terminateBefore ?? min(usual, (closingWindow ?? kind.closingWindow) / 2)
+  }
+}

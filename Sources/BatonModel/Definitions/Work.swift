@@ -12,8 +12,8 @@ package struct Work: Hashable, Sendable, Codable {
   /// Added to a clean environment, never to the worker's own.
   package var environment: [String: String]
   package var onExpiry: ExpiryBehaviour
-  /// How long before the deadline of an expiry a command that still runs gets SIGTERM; nil means 5 s, and 2 s for a
-  /// refresh.
+  /// How long before the deadline of an expiry a command that still runs gets SIGTERM; nil means 5 s, 2 s for a
+  /// refresh, and half of the closing window where that is less.
   package var terminateBefore: Duration?
 
   package init(

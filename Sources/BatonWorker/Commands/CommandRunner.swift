@@ -23,7 +23,7 @@ package struct CommandRunner: Sendable {
   /// - Parameters:
   ///   - definition: must have `work`: a worker gets no other definition for a command.
   ///   - terminationMargin: how long before the deadline SIGTERM comes; nil means the work's own
-  ///     `terminateBefore`, else `terminationMargin(for:)`.
+  ///     `terminateBefore`, else what `Definition.terminationMargin` says.
   ///   - time: the clock that deadlines are waited on.
   ///   - limit: of the host, for all commands that may be held back.
   package init(
@@ -39,13 +39,10 @@ package struct CommandRunner: Sendable {
     self.folders = folders
     self.host = host
     self.processes = processes
-    margin = terminationMargin ?? work.terminateBefore ?? Self.terminationMargin(for: definition.kind)
+    margin = terminationMargin ?? definition.terminationMargin
     self.time = time
     self.limit = definition.requirements.externalPower ? nil : limit
   }
-
-  /// 5 s*, for refresh 2 s* (design, section 2).
-  package static func terminationMargin(for kind: JobKind) -> Duration { kind == .refresh ? .seconds(2) : .seconds(5) }
 
   /// Returns when the work is done and its last commit, which `reachesEnd`, is durable.
   ///
@@ -64,7 +61,7 @@ package struct CommandRunner: Sendable {
   private func launch(_ runtime: any CommandRuntime, stop: CommandStop) async throws {
     let folder = try LaunchFolder(folders.folder(of: assignment.launch))
     processes.begin(assignment.launch, limit: limit)
-    stop.announces(to: folder.expiryFile)
+    stop.announces(in: folder)
     let result: Result<Void, any Error>
     do {
       result = .success(try await CommandLaunch(self, runtime: runtime, stop: stop, folder: folder).work())

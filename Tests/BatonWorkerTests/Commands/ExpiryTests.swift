@@ -129,9 +129,42 @@ import Testing
     #expect(fixture.names(in: fixture.folders.launches).isEmpty)
   }
 
+  @Test(
+    .contract(16),
+    arguments: [
+      (JobKind.processing, 1.0, 0.5), (.processing, 4, 2), (.processing, 5, 2.5), (.processing, 10, 5),
+      (.processing, 60, 5), (.refresh, 2, 1), (.refresh, 4, 2), (.refresh, 30, 2),
+    ])
+  func `a short closing window leaves the running batch half of it`(kind: JobKind, window: Double, margin: Double) {
+    var definition = Definition(pattern: IdentifierPattern("com.example.a")!, kind: kind)
+    definition.work = Work(command: ["true"])
+    definition.closingWindow = .seconds(window)
+    #expect(definition.terminationMargin == .seconds(margin))
+    definition.work?.terminateBefore = .seconds(window)
+    #expect(definition.terminationMargin == .seconds(window), "what is said counts")
+  }
+
+  /// With the usual 5 s SIGTERM would come at once.
+  @Test(.contract(16)) func `in a closing window of three seconds the running batch finishes`() async throws {
+    let runtime = FakeRuntime()
+    let plain = fixture.runner(
+      fixture.shell("echo begin; while [ ! -e \"$BATON_EXPIRY_FILE\" ]; do sleep 0.01; done", items: .range(1...3)))
+    var definition = plain.definition
+    definition.closingWindow = .seconds(3)
+    let runner = CommandRunner(
+      definition: definition, assignment: plain.assignment, folders: fixture.folders, host: plain.host,
+      processes: fixture.processes, time: fixture.clock.time)
+    let task = Task { try await runner.run(runtime) }
+    await runtime.waitForOutput("begin")
+    runtime.expire(Expiry(reason: .draining, deadline: fixture.clock.start + .seconds(3)))
+    task.cancel()
+    await #expect(throws: CommandExpired(isGraceful: true)) { try await task.value }
+    #expect(runtime.commits.map(\.completedUnits) == [1], "its batch is committed, and no other begins")
+  }
+
   @Test(.contract(16)) func `the margin follows the kind, or the work`() {
-    #expect(CommandRunner.terminationMargin(for: .refresh) == .seconds(2))
-    #expect(CommandRunner.terminationMargin(for: .continued) == .seconds(5))
+    #expect(fixture.runner(Work(command: ["true"]), kind: .refresh).margin == .seconds(2))
+    #expect(fixture.runner(Work(command: ["true"]), kind: .continued).margin == .seconds(5))
     #expect(fixture.runner(Work(command: ["true"], terminateBefore: .seconds(9))).margin == .seconds(9))
     let expiry = Expiry(reason: .thermal, deadline: .now + .seconds(30))
     #expect(
