@@ -8,31 +8,56 @@ struct NVIDIAList {
 
   /// The driver makes a folder for each GPU that it has.
   private static let folder = "proc/driver/nvidia/gpus"
-  private static let query = [
-    "nvidia-smi", "--query-gpu=index,uuid,name,memory.total", "--format=csv,noheader,nounits",
+  /// Besides the standard path and the worker's own: NixOS, WSL, and what distributions and containers use.
+  private static let places = [
+    "/run/current-system/sw/bin", "/usr/lib/wsl/lib", "/opt/bin", "/usr/local/nvidia/bin", "/usr/local/cuda/bin",
+    "/usr/lib/nvidia/bin", "/usr/lib/nvidia/current", "/snap/bin",
   ]
+  private static let program = "nvidia-smi"
+  private static let query = ["--query-gpu=index,uuid,name,memory.total", "--format=csv,noheader,nounits"]
 
   private let settings: GPUSettings
   private let command: SystemCommand
+  private let searchPath: [String]
   private var names: [String]?
   private var askedAt: Instant?
   private var listed: [GPU]?
   private var failure: String?
   private var failingSince: Instant?
   private var isSource = false
+  private var hasDriver = false
 
-  init(_ settings: GPUSettings, _ command: SystemCommand) {
+  /// - Parameter searchPath: folders that are looked in besides the usual ones.
+  init(_ settings: GPUSettings, _ command: SystemCommand, searchPath: [String]) {
     self.settings = settings
     self.command = command
+    self.searchPath = searchPath.filter { $0.hasPrefix("/") }
   }
 
   mutating func read(_ root: SystemRoot, at now: Instant) async -> Answer {
     let present = root.exists(Self.folder) ? root.names(in: Self.folder) : nil
     if isDue(at: now, present) {
       (names, askedAt) = (present, now)
-      take(await command.run(Self.query, settings.patience), at: now)
+      hasDriver = Self.hasDriver(root)
+      take(await ask(root), at: now)
     }
     return answer(at: now)
+  }
+
+  /// The kernel's module makes the one or the other; a container may have the devices alone. Such a host may have GPUs
+  /// even if no program says so.
+  private static func hasDriver(_ root: SystemRoot) -> Bool {
+    root.exists("proc/driver/nvidia/version") || root.names(in: "dev").contains { $0.hasPrefix("nvidia") }
+  }
+
+  private func ask(_ root: SystemRoot) async -> SystemCommand.Answer {
+    let answer = await command.run([Self.program] + Self.query, settings.patience)
+    guard answer == .missing else { return answer }
+    for place in searchPath + Self.places where root.exists("\(place.dropFirst())/\(Self.program)") {
+      let answer = await command.run(["\(place)/\(Self.program)"] + Self.query, settings.patience)
+      if answer != .missing { return answer }
+    }
+    return .missing
   }
 
   private func isDue(at now: Instant, _ present: [String]?) -> Bool {
@@ -41,7 +66,8 @@ struct NVIDIAList {
   }
 
   private mutating func take(_ answer: SystemCommand.Answer, at now: Instant) {
-    if answer != .missing { isSource = true }
+    let wasThere = isSource
+    if answer != .missing || hasDriver { isSource = true }
     switch answer {
     case .output(let text):
       let (gpus, words) = NVIDIAOutput.parse(text)
@@ -50,7 +76,11 @@ struct NVIDIAList {
       } else {
         fail(words, at: now)
       }
-    case .missing: isSource ? fail("nvidia-smi is gone", at: now) : succeed(with: [], at: now)
+    case .missing where hasDriver:
+      fail(
+        "this host has an NVIDIA driver, and nvidia-smi is not found: install it (it comes with the driver's utilities), "
+          + "or put its folder on the worker's PATH", at: now)
+    case .missing: wasThere ? fail("nvidia-smi is gone", at: now) : succeed(with: [], at: now)
     case .failed(let why): fail(why, at: now)
     }
   }
@@ -59,11 +89,12 @@ struct NVIDIAList {
     (listed, failure, failingSince) = (gpus, nil, nil)
   }
 
-  /// A program that fails is no loss of a GPU, unless the driver is there and says itself that it has none. A host where
-  /// none was ever seen, and that has no driver, has none: a program that was installed for nothing is not unknown.
+  /// A program that fails, or is not found, is no loss of a GPU, unless the driver is there and says itself that it has
+  /// none. A host where none was ever seen, and that has no driver, has none: a program that was installed for nothing is
+  /// not unknown.
   private mutating func fail(_ why: String, at now: Instant) {
     let wasNeverSeen = (listed ?? []).isEmpty
-    if names == [] || (names == nil && wasNeverSeen) {
+    if names == [] || (names == nil && wasNeverSeen && !hasDriver) {
       listed = []
       failingSince = nil
     } else {

@@ -1,5 +1,11 @@
 package import BatonModel
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// Under `gpu` in worker.yaml; Baton's own choice throughout.
 package struct GPUSettings: Hashable, Sendable {
   /// How often NVIDIA's program runs while its driver's list stays the same (`interval`): a run costs tens of
@@ -35,14 +41,22 @@ package struct GPUProbe: Sendable {
   private var drm = DRMList()
   private var places: [GPU] = []
 
-  package init(root: SystemRoot, settings: GPUSettings = GPUSettings(), command: SystemCommand = .system) {
+  /// - Parameter searchPath: the worker's own `PATH`, in folders.
+  package init(
+    root: SystemRoot, settings: GPUSettings = GPUSettings(), command: SystemCommand = .system,
+    searchPath: [String] = Self.ownSearchPath
+  ) {
     self.root = root
     self.settings = settings
-    nvidia = NVIDIAList(settings, command)
+    nvidia = NVIDIAList(settings, command, searchPath: searchPath)
   }
 
-  /// Unknown if NVIDIA's program has failed for longer than the last list holds: a GPU that nobody can see at the moment
-  /// is not lost. Takes `patience` at most, and a few files where the program need not run.
+  package static var ownSearchPath: [String] {
+    (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+  }
+
+  /// Unknown if NVIDIA's program has failed for longer than the last list holds, or is not found where its driver is: a
+  /// GPU that nobody can see at the moment is not lost. Takes `patience` at most, and a few files where the program need not run.
   package mutating func read(at now: Instant) async -> Reading<[GPU]> {
     let card = await nvidia.read(root, at: now)
     let other = drm.read(root, at: now, every: settings.interval)

@@ -129,6 +129,20 @@ struct GPUProbeTests {
       name: "program without a driver", files: intel, answer: .failed("couldn't communicate with the NVIDIA driver"),
       gpus: [iris], source: "nvidia-smi, drm"),
     Host(
+      name: "a driver and no program", files: ["\(driver)/0000:01:00.0/information": "Model: H100"], gpus: nil,
+      source: "nvidia-smi"),
+    Host(
+      name: "the driver's version and no program", files: ["proc/driver/nvidia/version": "NVRM version: 550"],
+      gpus: nil,
+      source: "nvidia-smi"),
+    Host(
+      name: "devices in a container, and no program",
+      files: intel.merging(["dev/nvidia0": "", "dev/nvidiactl": ""]) { $1 },
+      gpus: nil, source: "nvidia-smi, drm"),
+    Host(
+      name: "devices, and a program that fails", files: ["dev/nvidia0": ""], answer: .failed("couldn't communicate"),
+      gpus: nil, source: "nvidia-smi"),
+    Host(
       name: "driver without a device", files: [driver: MachineFolder.folder], answer: .failed("exited(6)"), gpus: [],
       source: "nvidia-smi"),
   ]
@@ -142,6 +156,34 @@ struct GPUProbeTests {
     #expect(reading.value == host.gpus)
     #expect(reading.source == host.source)
     #expect(!reading.raw.isEmpty)
+  }
+
+  @Test(
+    "the program is found on the worker's PATH and in the usual places",
+    arguments: ["/home/ann/bin", "/run/current-system/sw/bin", "/usr/lib/wsl/lib", "/opt/bin"])
+  func place(folder place: String) async throws {
+    let files: MachineFolder.Files = ["dev/nvidia0": "", "\(place.dropFirst())/nvidia-smi": ""]
+    try await MachineFolder.with(files) { folder in
+      let script = ScriptedCommand([query: .missing, "\(place)/\(query)": .output(nvidia(0))])
+      var probe = GPUProbe(
+        root: folder.root, command: script.command, searchPath: ["relative", "/home/ann/bin", "/nowhere"])
+      #expect(await probe.read(at: start).value == [card(0)])
+      #expect(script.takeAsked().count == 2)
+    }
+  }
+
+  @Test("a driver whose program is not found is named with what to do, and asked again")
+  func missing() async throws {
+    try await MachineFolder.with(["\(driver)/a/x": ""]) { folder in
+      let script = ScriptedCommand([query: .missing])
+      var probe = GPUProbe(root: folder.root, command: script.command, searchPath: [])
+      for second in [0, 10, 60] {
+        let reading = await probe.read(at: start + .seconds(second))
+        #expect(reading.value == nil && reading.raw.contains("nvidia-smi is not found: install it"))
+      }
+      script[query] = .output(nvidia(0))
+      #expect(await probe.read(at: start + .seconds(70)).value == [card(0)])
+    }
   }
 
   @Test("a GPU that vanishes keeps its place, and takes it again; a new one follows at the end")
