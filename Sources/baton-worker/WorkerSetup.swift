@@ -18,22 +18,46 @@ struct WorkerSetup {
   var http: HostPort?
 
   init(_ command: RunCommand, environment: [String: String]) async throws {
-    let settings = try await WorkerSettings(
+    if let text = command.http, text != "off" { _ = try HostPort(parsing: text) }
+    if let text = command.logLevel, Logger.Level(rawValue: text) == nil {
+      throw SettingsError(Self.mistake(inLevel: text))
+    }
+    var (http, level) = (command.http ?? "off", command.logLevel.flatMap { Logger.Level(rawValue: $0) } ?? .info)
+    configuration = try await WorkerSettings(
       command.flags, environment: environment, hostName: ProcessInfo.processInfo.hostName,
-      cores: ProcessInfo.processInfo.activeProcessorCount
-    ) { Self.dataFolder($0, environment) }
-    configuration = settings.configuration
+      cores: ProcessInfo.processInfo.activeProcessorCount,
+      reading: { settings in
+        if command.http == nil { http = Self.http(settings) }
+        if command.logLevel == nil { level = Self.level(settings) ?? level }
+      }, defaultData: { Self.dataFolder($0, environment) }
+    ).configuration
     configuration.endsProcessOnOverrun = true
     configuration.ownsProcess = true
     configuration.answersOwner = true
-    let address = command.http ?? settings.settings.text("http") ?? "off"
-    http = address == "off" ? nil : try HostPort(parsing: address)
-    let level = command.logLevel ?? settings.settings.text("logLevel") ?? "info"
-    guard let logLevel = Logger.Level(rawValue: level) else {
-      throw SettingsError(
-        "'\(level)' is no log level: " + Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
+    self.http = http == "off" ? nil : try HostPort(parsing: http)
+    logLevel = level
+  }
+
+  private static func http(_ settings: Settings) -> String {
+    guard let text = settings.text("http"), text != "off" else { return "off" }
+    do {
+      _ = try HostPort(parsing: text)
+      return text
+    } catch {
+      settings.note("http", "\(error)")
+      return "off"
     }
-    self.logLevel = logLevel
+  }
+
+  private static func level(_ settings: Settings) -> Logger.Level? {
+    guard let text = settings.text("logLevel") else { return nil }
+    if let level = Logger.Level(rawValue: text) { return level }
+    settings.note("logLevel", mistake(inLevel: text))
+    return nil
+  }
+
+  private static func mistake(inLevel text: String) -> String {
+    "'\(text)' is no log level: " + Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
   }
 
   private static func dataFolder(_ name: String, _ environment: [String: String]) -> String {

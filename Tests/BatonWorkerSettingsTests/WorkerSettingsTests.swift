@@ -77,6 +77,44 @@ struct WorkerSettingsTests {
     #expect(error.message.contains(says))
   }
 
+  @Test("everything that is wrong is told at once, each with its line and column, or with its variable")
+  func allAtOnce() async throws {
+    let yaml = """
+      slots: many
+      idel: {after: 3m}
+      idle:
+        after: 10 min
+        otherLoad: 200
+        afte: 1m
+      hours: ["25:00-26:00"]
+      labels:
+        zone: [1]
+        "a b": c
+      accepts: [processing, everything, nothing]
+      cpuLimit: {a: b}
+      name: two words
+      coordinator: nowhere
+      """
+    let error = try await #require(throws: SettingsError.self) {
+      _ = try await Self.read(yaml, environment: ["BATON_RETURN_AFTER_POWER": "soon", "BATON_SLOTS": "none"])
+    }
+    let problems = error.problems.map { $0.replacing(/^.*\/worker-[^:]*\.yaml:/, with: "") }
+    let expected = [
+      "the environment variable BATON_SLOTS: error: 'slots': must be a number from 1 to 100000, not 'none'",
+      "the environment variable BATON_RETURN_AFTER_POWER: error: 'returnAfter.power': ",
+      "2:1: error: unknown key 'idel', did you mean 'idle'?", "4:10: error: 'idle.after': ",
+      "5:14: error: 'idle.otherLoad': must be a number from 1 to 100, not '200'",
+      "6:3: error: unknown key 'idle.afte', did you mean 'idle.after'?", "7:8: error: 'hours': '25:00-26:00'",
+      "9:3: error: 'labels': 'a b' cannot be a label", "9:9: error: 'labels' has names and plain values",
+      "11:10: error: 'accepts': 'everything' is not a kind", "11:10: error: 'accepts': 'nothing' is not a kind",
+      "12:11: error: 'cpuLimit': must be one plain value, not a list or a mapping",
+      "13:7: error: 'name': 'two words' cannot be a host's name", "14:14: error: 'coordinator': 'nowhere'",
+    ]
+    #expect(problems.count == expected.count, "\(error.message)")
+    for (problem, start) in zip(problems, expected) { #expect(problem.hasPrefix(start)) }
+    #expect(error.message.hasPrefix("\(expected.count) settings are wrong:\n  the environment variable"))
+  }
+
   @Test("one plain value is a list of one: what the owner permits is never ignored", .contract(4, 26))
   func single() async throws {
     let configuration = try await Self.read(

@@ -34,52 +34,65 @@ struct CoordinatorSetup {
     let file = try await Settings(
       file: options.configurationFile ?? environment["BATON_CONFIG"], environment: environment, keys: Self.keys)
     dataFolder = options.dataFolder ?? file.text("data") ?? Self.stateFolder(environment) + "/" + defaultFolder
-    listen = try HostPort(parsing: options.listen ?? file.text("listen") ?? "127.0.0.1:7420")
-    let httpText = options.http ?? file.text("http") ?? "127.0.0.1:7421"
-    http = httpText == "off" ? nil : try HostPort(parsing: httpText)
+    listen = try Self.address(options.listen, "listen", file) ?? HostPort(parsing: "127.0.0.1:7420")
+    let isOff = (options.http ?? file.text("http")) == "off"
+    http = isOff ? nil : try Self.address(options.http, "http", file) ?? HostPort(parsing: "127.0.0.1:7421")
     settings = CoordinatorSettings()
-    settings.leaseTerm = try options.leaseTerm ?? file.duration("leaseTerm") ?? settings.leaseTerm
-    guard settings.leaseTerm >= .milliseconds(500), settings.leaseTerm <= .seconds(3600) else {
-      throw file.mistake("leaseTerm", "must be from 500ms to 1h: workers renew it three times in each")
+    settings.leaseTerm = options.leaseTerm ?? file.duration("leaseTerm") ?? settings.leaseTerm
+    if settings.leaseTerm < .milliseconds(500) || settings.leaseTerm > .seconds(3600) {
+      file.note("leaseTerm", "must be from 500ms to 1h: workers renew it three times in each")
     }
-    settings.permittedIdentifiers = try (file.list("permittedIdentifiers") ?? []).map { text in
-      guard let pattern = IdentifierPattern(text) else {
-        throw file.mistake("permittedIdentifiers", "'\(text)' is not an identifier, nor one followed by '.*'")
+    settings.permittedIdentifiers = (file.list("permittedIdentifiers") ?? []).compactMap { text in
+      let pattern = IdentifierPattern(text)
+      if pattern == nil {
+        file.note("permittedIdentifiers", "'\(text)' is not an identifier, nor one followed by '.*'")
       }
       return pattern
     }
-    limits = try Self.limits(file)
-    settings.retention = try Self.retention(file)
+    limits = Self.limits(file)
+    settings.retention = Self.retention(file)
     let level = file.text("logLevel") ?? "notice"
-    guard let logLevel = Logger.Level(rawValue: level) else {
-      throw file.mistake(
-        "logLevel", "'\(level)' is none of " + Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
+    logLevel = Logger.Level(rawValue: level) ?? .notice
+    if Logger.Level(rawValue: level) == nil {
+      file.note("logLevel", "'\(level)' is none of " + Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
     }
-    self.logLevel = logLevel
+    try file.finish()
   }
 
-  private static func limits(_ file: Settings) throws -> StoreLimits {
+  /// What a flag says, else the setting; nil if neither does, or the setting is wrong, which is noted.
+  private static func address(_ flag: String?, _ key: String, _ file: Settings) throws -> HostPort? {
+    if let flag { return try HostPort(parsing: flag) }
+    guard let text = file.text(key) else { return nil }
+    do {
+      return try HostPort(parsing: text)
+    } catch {
+      file.note(key, "\(error)")
+      return nil
+    }
+  }
+
+  private static func limits(_ file: Settings) -> StoreLimits {
     var limits = StoreLimits()
-    limits.pending = try file.number("limits.pending", in: 1...100_000_000) ?? limits.pending
+    limits.pending = file.number("limits.pending", in: 1...100_000_000) ?? limits.pending
     limits.pendingPerDefinition =
-      try file.number("limits.pendingPerDefinition", in: 1...100_000_000) ?? limits.pendingPerDefinition
-    limits.checkpointBytes = try file.number("limits.checkpointBytes", in: 256...(1 << 20)) ?? limits.checkpointBytes
-    limits.waitingWrites = try file.number("limits.waitingWrites", in: 64...1_000_000) ?? limits.waitingWrites
+      file.number("limits.pendingPerDefinition", in: 1...100_000_000) ?? limits.pendingPerDefinition
+    limits.checkpointBytes = file.number("limits.checkpointBytes", in: 256...(1 << 20)) ?? limits.checkpointBytes
+    limits.waitingWrites = file.number("limits.waitingWrites", in: 64...1_000_000) ?? limits.waitingWrites
     let losses = limits.losses
     limits.losses.quarantineAfter =
-      try file.number("losses.quarantineAfter", in: 1...100) ?? losses.quarantineAfter
-    limits.losses.backoff = try file.duration("losses.backoff") ?? losses.backoff
-    guard limits.losses.backoff <= .seconds(3600) else { throw file.mistake("losses.backoff", "is at most 1h") }
+      file.number("losses.quarantineAfter", in: 1...100) ?? losses.quarantineAfter
+    limits.losses.backoff = file.duration("losses.backoff") ?? losses.backoff
+    if limits.losses.backoff > .seconds(3600) { file.note("losses.backoff", "is at most 1h") }
     return limits
   }
 
-  private static func retention(_ file: Settings) throws -> RetentionLimits {
+  private static func retention(_ file: Settings) -> RetentionLimits {
     var retention = RetentionLimits()
-    retention.endedFor = try file.duration("retention.ended") ?? retention.endedFor
-    retention.endedCount = try file.number("retention.count", in: 0...100_000_000) ?? retention.endedCount
-    retention.submissionsFor = try file.duration("retention.submissions") ?? retention.submissionsFor
-    retention.spansFor = try file.duration("retention.spans") ?? retention.spansFor
-    retention.spanCount = try file.number("retention.spanCount", in: 0...100_000_000) ?? retention.spanCount
+    retention.endedFor = file.duration("retention.ended") ?? retention.endedFor
+    retention.endedCount = file.number("retention.count", in: 0...100_000_000) ?? retention.endedCount
+    retention.submissionsFor = file.duration("retention.submissions") ?? retention.submissionsFor
+    retention.spansFor = file.duration("retention.spans") ?? retention.spansFor
+    retention.spanCount = file.number("retention.spanCount", in: 0...100_000_000) ?? retention.spanCount
     return retention
   }
 
