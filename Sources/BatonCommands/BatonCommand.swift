@@ -55,10 +55,11 @@ package struct BatonCommand: AsyncParsableCommand {
   package static func execute(_ arguments: [String], in environment: CommandEnvironment) async -> Int32 {
     await CommandEnvironment.$injected.withValue(environment) {
       do {
+        if let unknown = UnknownCommand.found(in: arguments, of: Self.self) { throw unknown.failure }
         try await run(parseAsRoot(arguments))
         return ExitStatus.done.rawValue
       } catch {
-        return tell(error, on: Console(environment: environment))
+        return tell(error, of: arguments, on: Console(environment: environment))
       }
     }
   }
@@ -72,20 +73,29 @@ package struct BatonCommand: AsyncParsableCommand {
     }
   }
 
+  /// Groups of commands under their own titles: the library writes `DEFINITIONS SUBCOMMANDS:`.
+  private static func help(_ text: String) -> String {
+    text.replacing(/(?m)^([A-Z ]+) SUBCOMMANDS:$/) { "\($0.1):" }
+  }
+
   /// Help and versions go to standard output, what is wrong with the arguments to standard error, with the usage.
-  private static func tell(_ error: any Error, on console: Console) -> Int32 {
+  private static func tell(_ error: any Error, of arguments: [String], on console: Console) -> Int32 {
     let columns = console.environment.terminalSize()?.columns ?? 80
     switch exitCode(for: error) {
     case .success:
-      console.output(fullMessage(for: error, columns: columns))
+      console.output(help(fullMessage(for: error, columns: columns)))
       return ExitStatus.done.rawValue
     case .validationFailure:
-      console.note(fullMessage(for: error, columns: columns))
+      // It quotes arguments, which may have been composed of what a job or a host is called.
+      let message = arguments.filter { $0 != $0.onOneLine }.reduce(fullMessage(for: error, columns: columns)) {
+        $0.replacing($1, with: $1.onOneLine)
+      }
+      console.note(message.onItsLines)
       return ExitStatus.usage.rawValue
     default:
       let failure = CommandFailure(error)
       if !failure.message.isEmpty {
-        failure.status == .interrupted ? console.note(failure.message) : console.error(failure.message)
+        failure.status == .interrupted ? console.note(failure.message.onItsLines) : console.error(failure.message)
       }
       return failure.status.rawValue
     }

@@ -23,7 +23,7 @@ extension CommandFailure {
     case let failure as CommandFailure: self = failure
     case let error as OperatorError: self.init(error)
     case let error as CoordinatorUnreachable:
-      self.init(error.isNotPermitted ? .notPermitted : .unreachable, error.message)
+      self.init(error.isNotPermitted ? .notPermitted : .unreachable, error.message.onOneLine)
     case let error as CoordinatorServerError:
       self.init(error.code == .addressInUse ? .unavailable : .notPermitted, error.message)
     case let error as StoreError: self.init(error)
@@ -32,14 +32,17 @@ extension CommandFailure {
     }
   }
 
+  /// The message is on one line: a host's name in it cannot forge a second one.
   private init(_ error: OperatorError) {
+    let message = error.description.onOneLine
     switch error {
-    case .refused(let refusal): self.init(ExitStatus(refusalCode: refusal.code), "\(refusal.code): \(refusal.message)")
-    case .notFound(let message): self.init(.notFound, message)
-    case .conflict(let message): self.init(.refused, message)
-    case .invalid(let message): self.init(.usage, message)
-    case .overloaded(let message, _): self.init(.unavailable, message)
-    case .unknown(let message): self.init(.unavailable, message + " Then give the same command again.")
+    case .refused(let refusal): self.init(ExitStatus(refusalCode: refusal.code), "\(refusal.code): \(message)")
+    case .notFound: self.init(.notFound, message)
+    case .conflict: self.init(.refused, message)
+    case .invalid: self.init(.usage, message)
+    case .notPermitted: self.init(.notPermitted, message)
+    case .overloaded: self.init(.unavailable, message)
+    case .unknown: self.init(.unavailable, message + " Then give the same command again.")
     }
   }
 

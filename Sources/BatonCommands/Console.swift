@@ -1,3 +1,5 @@
+import BatonModel
+
 /// Where a command writes: data on standard output, all else on standard error.
 struct Console: Sendable {
   let environment: CommandEnvironment
@@ -20,9 +22,11 @@ struct Console: Sendable {
 
   func note(_ text: String) { write(text + "\n", to: .error) }
 
-  func warning(_ text: String) { note(style(of: .error).yellow("warning:") + " " + text) }
+  /// Parts of the text may come from elsewhere: what would act on the terminal is escaped.
+  func warning(_ text: String) { note(style(of: .error).yellow("warning:") + " " + text.onItsLines) }
 
-  func error(_ text: String) { note(style(of: .error).red("error:") + " " + text) }
+  /// As `warning`.
+  func error(_ text: String) { note(style(of: .error).red("error:") + " " + text.onItsLines) }
 
   func write(_ text: String, to stream: CommandEnvironment.Stream) {
     guard !text.isEmpty else { return }

@@ -7,6 +7,8 @@ package enum OperatorError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Understood, and not possible as things are: says why and what to do.
   case conflict(String)
   case invalid(String)
+  /// The coordinator's configuration does not permit it.
+  case notPermitted(String)
   /// Too much waits already: nothing was changed, and the same may be asked again in `retryAfter`.
   case overloaded(String, retryAfter: Duration)
   /// Whether it was done is not known: the disk failed in the middle. The same order again, with the same id where it has
@@ -16,7 +18,8 @@ package enum OperatorError: Error, Hashable, Sendable, CustomStringConvertible {
   package var description: String {
     switch self {
     case .refused(let refusal): refusal.message
-    case .notFound(let text), .conflict(let text), .invalid(let text), .unknown(let text), .overloaded(let text, _):
+    case .notFound(let text), .conflict(let text), .invalid(let text), .notPermitted(let text), .unknown(let text),
+      .overloaded(let text, _):
       text
     }
   }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BatonModel
 import BatonWire
 import BatonWorker
 
@@ -45,7 +46,7 @@ struct OwnerReply: Sendable {
   var words: String { status.owner.words(at: status.at.date) }
 
   func tellWarning() {
-    if let warning { StandardError.say("warning: \(warning)") }
+    if let warning { StandardError.say("warning: \(warning.onOneLine)") }
   }
 }
 
@@ -55,7 +56,7 @@ enum OwnerFailure {
     do {
       return try await body()
     } catch let error as OwnerClientError {
-      StandardError.say("baton-worker: \(error)")
+      StandardError.say("baton-worker: \(error)".onOneLine)
       throw ExitCode(status(of: error.code))
     }
   }

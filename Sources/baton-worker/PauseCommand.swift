@@ -1,4 +1,5 @@
 import ArgumentParser
+import BatonModel
 import BatonSpec
 import BatonWire
 import BatonWorker
@@ -55,7 +56,7 @@ struct PauseCommand: AsyncParsableCommand, Sendable {
   func run() async throws {
     let reply = try await options.ask(.pause(for: duration))
     reply.tellWarning()
-    StandardError.say("\(reply.status.name) is \(reply.words)")
+    StandardError.say(reply.status.ownerSentence)
     if noWait { return }
     try await OwnerFailure.told { try await wait(reply) }
   }
@@ -77,7 +78,7 @@ struct PauseCommand: AsyncParsableCommand, Sendable {
       return try await group.next() ?? true
     }
     guard isFree else {
-      StandardError.say("\(reply.status.name) stays \(reply.words); take it back with 'baton-worker resume'")
+      StandardError.say("\(reply.status.name) stays \(reply.words); take it back with 'baton-worker resume'".onOneLine)
       throw ExitCode(130)
     }
   }

@@ -19,6 +19,6 @@ struct ResumeCommand: AsyncParsableCommand, Sendable {
   func run() async throws {
     let reply = try await options.ask(.resume)
     reply.tellWarning()
-    StandardError.say("\(reply.status.name) is \(reply.words)")
+    StandardError.say(reply.status.ownerSentence)
   }
 }

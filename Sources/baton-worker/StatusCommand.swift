@@ -1,12 +1,6 @@
 import ArgumentParser
 import BatonWorker
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// `baton-worker status`: what a host's owner sees of it.
 struct StatusCommand: AsyncParsableCommand, Sendable {
   enum Format: String, CaseIterable, ExpressibleByArgument, Sendable { case table, json }
@@ -34,17 +28,6 @@ struct StatusCommand: AsyncParsableCommand, Sendable {
     switch output {
     case .table: print(status.text, terminator: "")
     case .json: print(try status.json)
-    }
-  }
-}
-
-extension HostStatus {
-  /// One object, indented.
-  fileprivate var json: String {
-    get throws {
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-      return String(decoding: try encoder.encode(self), as: UTF8.self)
     }
   }
 }

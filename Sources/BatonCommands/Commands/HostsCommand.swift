@@ -32,7 +32,8 @@ struct HostsCommand: AsyncParsableCommand, Sendable {
 
   private static func unknown(_ name: String, _ hosts: [HostReport]) -> CommandFailure {
     let known =
-      hosts.isEmpty ? "none has connected yet" : "known: " + hosts.map(\.name.rawValue).joined(separator: ", ")
+      hosts.isEmpty
+      ? "none has connected yet" : "known: " + hosts.map(\.name.rawValue).joined(separator: ", ").onOneLine
     return CommandFailure(.notFound, "there is no host '\(name.onOneLine)'; \(known)")
   }
 }

@@ -10,7 +10,7 @@ struct LogsCommand: AsyncParsableCommand, Sendable {
     abstract: "Print what a request's launches wrote.",
     discussion: """
       The bytes go to standard output as they were written, standard output and standard error of the command \
-      together. Of each launch the end is kept (64 KiB). Where there are several launches, a line on standard error \
+      together, and as they are: on a terminal they may colour and move. Of each launch the end is kept (64 KiB). Where there are several launches, a line on standard error \
       says which one follows.
 
       Examples:

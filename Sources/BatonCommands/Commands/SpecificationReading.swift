@@ -22,8 +22,9 @@ extension Console {
   func painted(_ problem: Problem) -> String {
     let style = style(of: .error)
     let severity = style.paint("\(problem.severity.rawValue):", problem.severity == .error ? .red : .yellow)
-    let headline = style.bold("\(problem.file):\(problem.position):") + " \(severity) \(problem.message)"
-    return problem.excerpt.map { "\(headline)\n\($0)" } ?? headline
+    let place = style.bold("\(problem.file.onOneLine):\(problem.position):")
+    let headline = place + " \(severity) \(problem.message.onOneLine)"
+    return problem.excerpt.map { "\(headline)\n\("\($0)".onItsLines)" } ?? headline
   }
 }
 

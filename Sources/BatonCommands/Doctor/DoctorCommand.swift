@@ -1,5 +1,6 @@
 import ArgumentParser
 import BatonDoctor
+import BatonModel
 
 struct DoctorCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(

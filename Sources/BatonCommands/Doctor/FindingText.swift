@@ -1,4 +1,5 @@
 import BatonDoctor
+import BatonModel
 
 /// A block for each area: what was found, and below it what to do.
 func findingLines(_ findings: [Finding], _ style: Style) -> [String] {

@@ -1,4 +1,5 @@
 import BatonCoordinator
+import BatonModel
 import Synchronization
 
 /// Tries again when the connection to a coordinator that did answer is lost: requests go on while it restarts, and so
@@ -33,7 +34,7 @@ final class Reconnection: Sendable {
         return try await client.connect(body)
       } catch let lost as CoordinatorUnreachable where mayTryAgain(lost) {
         if failures.withLock({ $0 }) == 1 {
-          display.note("the connection to the coordinator was lost (\(lost.message)); trying again")
+          display.note("the connection to the coordinator was lost (\(lost.message.onOneLine)); trying again")
         }
         try await CommandEnvironment.current.sleep(Self.pause)
       }

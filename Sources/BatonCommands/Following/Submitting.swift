@@ -71,9 +71,9 @@ extension Console {
 
   private func tell(_ outcome: SubmissionOutcome) {
     switch outcome.result {
-    case .accepted(_, _, let text?): warning("\(outcome.order.identifier): \(text)")
+    case .accepted(_, _, let text?): warning("\(outcome.order.identifier): \(text.onOneLine)")
     case .accepted(_, _, nil): break
-    case .refused(let code, let message): error("\(outcome.order.identifier): \(code): \(message)")
+    case .refused(let code, let message): error("\(outcome.order.identifier): \("\(code): \(message)".onOneLine)")
     }
   }
 }

@@ -1,3 +1,5 @@
+import BatonModel
+
 /// JSON with its keys in the order in which they were given, which is the order that is documented and stays.
 indirect enum JSONValue: Hashable, Sendable {
   case null
@@ -89,7 +91,7 @@ extension JSONValue: ExpressibleByDictionaryLiteral, ExpressibleByStringLiteral,
 }
 
 extension String {
-  /// As RFC 8259 has it; everything that needs no escape is left as it is.
+  /// As RFC 8259 has it; also what is not printable is escaped, so that JSON on a terminal cannot write to it.
   fileprivate var jsonQuoted: String {
     var quoted = "\""
     for scalar in unicodeScalars {
@@ -99,9 +101,7 @@ extension String {
       case "\n": quoted += "\\n"
       case "\r": quoted += "\\r"
       case "\t": quoted += "\\t"
-      case _ where scalar.value < 0x20 || scalar.value == 0x7F || scalar.value == 0x2028 || scalar.value == 0x2029:
-        let digits = String(scalar.value, radix: 16)
-        quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      case _ where !scalar.isPrintable: quoted += scalar.jsonEscape
       default: quoted.unicodeScalars.append(scalar)
       }
     }

@@ -1,3 +1,4 @@
+import BatonModel
 import Synchronization
 
 /// The last lines of some output.

@@ -1,21 +1,12 @@
 extension String {
-  /// This text on one line without control characters, so that a job's title or error cannot write to a terminal or
-  /// break a table: line breaks and tabs become spaces, other control characters `\u{1B}`.
-  var onOneLine: String {
-    guard unicodeScalars.contains(where: \.isControl) else { return self }
-    var plain = String.UnicodeScalarView()
-    for scalar in unicodeScalars {
-      switch scalar {
-      case "\n", "\r", "\t": plain.append(" ")
-      case _ where scalar.isControl: plain.append(contentsOf: "\\u{\(String(scalar.value, radix: 16))}".unicodeScalars)
-      default: plain.append(scalar)
-      }
-    }
-    return String(plain)
-  }
-
   /// How many columns of a terminal the text takes.
   var columns: Int { reduce(0) { $0 + $1.columns } }
+
+  /// The same for a text with Baton's own colours, which take no column.
+  var visibleColumns: Int {
+    guard contains("\u{1B}") else { return columns }
+    return replacing(/\u{1B}\[[0-9;]*m/, with: "").columns
+  }
 
   /// At most `width` columns of the text, the last one an ellipsis if something was cut off.
   func cut(to width: Int) -> String {
@@ -46,18 +37,6 @@ extension Character {
       0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F900...0x1F9FF, 0x20000...0x3FFFD:
       return 2
     default: return 1
-    }
-  }
-}
-
-extension Unicode.Scalar {
-  /// Also the marks that change the direction of text.
-  fileprivate var isControl: Bool {
-    switch properties.generalCategory {
-    case .control, .lineSeparator, .paragraphSeparator, .surrogate: true
-    case .format:
-      (0x200E...0x200F).contains(value) || (0x202A...0x202E).contains(value) || (0x2066...0x2069).contains(value)
-    default: false
     }
   }
 }

@@ -19,7 +19,7 @@ extension RequestRecord {
     switch state {
     case .scheduled: "scheduled: " + waiting(at: now)
     case .ready: "ready: waits for a host" + lastLaunch
-    case .running: "running on \(host?.rawValue ?? "a host"), launch \(launches)"
+    case .running: "running on \(host?.rawValue.onOneLine ?? "a host"), launch \(launches)"
     case .succeeded: "succeeded" + duration
     case .failed: "failed: \((reason ?? "it gave no reason").onOneLine)"
     case .cancelled: "cancelled" + (reason.map { " by \($0.onOneLine)" } ?? "")
@@ -33,7 +33,7 @@ extension RequestRecord {
 
   private var lastLaunch: String {
     guard launches > 0, let outcome else { return "" }
-    return " (launch \(launches): \(outcome)\(reason.map { ", \($0.onOneLine)" } ?? ""))"
+    return " (launch \(launches): \(outcome.onOneLine)\(reason.map { ", \($0.onOneLine)" } ?? ""))"
   }
 
   private var duration: String {

@@ -1,3 +1,5 @@
+import BatonModel
+
 /// One cell of a table.
 struct Cell: Hashable, Sendable, ExpressibleByStringLiteral {
   var text: String

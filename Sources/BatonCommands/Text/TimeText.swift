@@ -33,10 +33,11 @@ extension Timestamp {
     return distance > .zero ? "in \(distance.inWords)" : "\(distance.magnitude.inWords) ago"
   }
 
-  /// `06:30 UTC` on the day of `now`, otherwise the whole date.
+  /// `06:30 UTC` within a day of `now`, otherwise the whole date; to the nearest minute, so that a midnight that two
+  /// clocks disagree on by a moment is `00:00 UTC` rather than `23:59 UTC`.
   func clock(on now: Timestamp) -> String {
-    let (own, today) = (wholeSeconds, now.wholeSeconds)
-    return own.prefix(10) == today.prefix(10) ? own.dropFirst(11).prefix(5) + " UTC" : own
+    let nearest = (self + .seconds(30)).wholeSeconds
+    return (self - now).magnitude < .seconds(86_400) ? nearest.dropFirst(11).prefix(5) + " UTC" : wholeSeconds
   }
 
   /// `2026-03-01T06:30:00Z (3m 12s ago)`.

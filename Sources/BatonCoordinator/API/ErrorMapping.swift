@@ -36,6 +36,8 @@ extension RPCError {
     case .notFound(let text): self.init(code: .notFound, message: text, metadata: [codeKey: "notFound"])
     case .conflict(let text): self.init(code: .failedPrecondition, message: text, metadata: [codeKey: "conflict"])
     case .invalid(let text): self.init(code: .invalidArgument, message: text, metadata: [codeKey: "invalid"])
+    case .notPermitted(let text):
+      self.init(code: .permissionDenied, message: text, metadata: [codeKey: "notPermitted"])
     case .unknown(let text): self.init(code: .unknown, message: text, metadata: [codeKey: "unknown"])
     case .overloaded(let text, let pause):
       self.init(
@@ -56,6 +58,7 @@ extension RPCError {
     case "notFound": return OperatorError.notFound(message)
     case "conflict": return OperatorError.conflict(message)
     case "invalid": return OperatorError.invalid(message)
+    case "notPermitted": return OperatorError.notPermitted(message)
     case "unknown": return OperatorError.unknown(message)
     case "overloaded":
       let pause = metadata[stringValues: retryKey].first { _ in true }.flatMap { Int64($0) }

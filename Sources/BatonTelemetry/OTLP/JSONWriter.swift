@@ -1,3 +1,5 @@
+import BatonModel
+
 /// Writes JSON into one text, field by field, in the order in which they come: equal values are equal texts.
 struct JSONWriter {
   private(set) var text = ""
@@ -69,15 +71,10 @@ struct JSONWriter {
       case "\"": result += "\\\""
       case "\\": result += "\\\\"
       case "\n": result += "\\n"
-      case "\0"..<" ", "\u{7f}", "\u{2028}", "\u{2029}": result += escape(scalar)
+      case _ where !scalar.isPrintable: result += scalar.jsonEscape
       default: result.unicodeScalars.append(scalar)
       }
     }
     return result + "\""
-  }
-
-  private static func escape(_ scalar: Unicode.Scalar) -> String {
-    let digits = String(scalar.value, radix: 16)
-    return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
   }
 }

@@ -16,6 +16,9 @@ extension HostStatus {
       .joined(separator: "\n") + "\n"
   }
 
+  /// `desk is paused by alice until 2026-03-01T08:30:00Z (2h)`, on one line.
+  package var ownerSentence: String { "\(name) is \(owner.words(at: at.date))".onOneLine }
+
   private var launchTable: PlainTable {
     PlainTable(
       [

@@ -1,3 +1,5 @@
+import BatonModel
+
 /// Rows in aligned columns, two spaces between them, for a terminal or a pipe. Nothing is cut.
 struct PlainTable: Hashable, Sendable {
   struct Column: Hashable, Sendable {

@@ -16,13 +16,5 @@ extension Int64 {
   }
 }
 
-extension String {
-  /// On one line without control characters, so that what a device calls itself cannot write to a terminal.
-  var onOneLine: String {
-    guard unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return self }
-    return String(String.UnicodeScalarView(unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
-  }
-}
-
 /// `1 launch`, `2 launches`.
 func counted(_ count: Int, _ noun: String, plural: String) -> String { "\(count) \(count == 1 ? noun : plural)" }

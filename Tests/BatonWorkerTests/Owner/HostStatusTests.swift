@@ -33,6 +33,29 @@ struct HostStatusTests {
         dailyAllowance: .seconds(28_800)))
   }
 
+  @Test("texts that devices, jobs and users chose act on no terminal, in words and in JSON")
+  func hostile() throws {
+    let hostile = "x\u{1B}]0;owned\u{7}\u{9B}5m\r\u{7F}\u{0}\u{202E}\u{2066}\u{2028}\u{E0041}\nFORGED"
+    var conditions = Conditions.assumed
+    conditions.power = Reading(.battery, source: hostile, raw: hostile)
+    conditions.gpus = Reading([GPU(name: hostile, memoryBytes: 0)], source: hostile, raw: hostile)
+    conditions.labels = Reading([hostile: hostile], source: hostile, raw: hostile)
+    let now = ManualNow.noon
+    let status = HostStatus(
+      at: now, name: hostile, version: hostile, coordinator: .init(address: hostile, isConnected: true),
+      owner: .paused(by: hostile, until: nil), slots: 1, usedSlots: 1, conditions: conditions,
+      launches: [
+        .init(
+          identifier: JobIdentifier(trusted: hostile), request: 1, launch: 1, kind: .refresh, since: now,
+          progress: Progress(), expiring: .init(.cancelled(by: hostile), deadline: now))
+      ], today: .init(HostUse()))
+    for text in [status.text, status.ownerSentence, try status.json] {
+      #expect(text.unicodeScalars.allSatisfy { $0.isPrintable || $0 == "\n" }, "\(text.debugDescription)")
+      #expect(!text.split(separator: "\n").contains { $0.hasPrefix("FORGED") })
+    }
+    #expect(try JSONDecoder().decode(HostStatus.self, from: Data(status.json.utf8)) == status)
+  }
+
   @Test("people see what runs, what it has used, and the conditions")
   func text() {
     #expect(
@@ -49,7 +72,7 @@ struct HostStatusTests {
 
         CONDITION       VALUE                  SOURCE          FOR  READ
         power           battery                sysfs        3m 12s  AC/online 0
-        battery         64 %                   sysfs             -  BAT0/capacity 64 [31m
+        battery         64 %                   sysfs             -  BAT0/capacity 64\\u{1b}[31m
         low power mode  off                    assumed           -  -
         thermal         nominal                assumed           -  -
         network         unmetered              assumed           -  -

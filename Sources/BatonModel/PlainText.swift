@@ -1,0 +1,61 @@
+/// Text that others wrote, made safe to print: names of hosts and devices, titles, reasons, messages.
+extension String {
+  /// The text on one line, without a character that acts on a terminal or changes the order of the text beside it.
+  /// Line breaks and tabs become spaces; every other such character becomes its code, as in `\u{1b}`. Without this, a
+  /// worker that calls itself `ESC ]0;title BEL` could write to the terminal of each operator who lists the hosts.
+  package var onOneLine: String { escaped(keepsLineBreaks: false) }
+
+  /// The same for a text of several lines: its line feeds stay.
+  package var onItsLines: String { escaped(keepsLineBreaks: true) }
+
+  private func escaped(keepsLineBreaks: Bool) -> String {
+    guard unicodeScalars.contains(where: { !$0.isPrintable && !(keepsLineBreaks && $0 == "\n") }) else { return self }
+    var plain = String.UnicodeScalarView()
+    for scalar in unicodeScalars {
+      switch scalar {
+      case "\n" where keepsLineBreaks: plain.append(scalar)
+      case "\n", "\r", "\t": plain.append(" ")
+      case _ where scalar.isPrintable: plain.append(scalar)
+      default: plain.append(contentsOf: "\\u{\(String(scalar.value, radix: 16))}".unicodeScalars)
+      }
+    }
+    return String(plain)
+  }
+
+  /// This JSON with every unprintable character as `\uXXXX`, except the line feeds between its values: the same values
+  /// to each reader. For JSON of an encoder that escapes only what RFC 8259 demands (U+0000 to U+001F).
+  package var withPrintableJSON: String {
+    guard unicodeScalars.contains(where: { !$0.isPrintable && $0 != "\n" }) else { return self }
+    return unicodeScalars.reduce(into: "") { text, scalar in
+      if scalar.isPrintable || scalar == "\n" {
+        text.unicodeScalars.append(scalar)
+      } else {
+        text += scalar.jsonEscape
+      }
+    }
+  }
+}
+
+extension Unicode.Scalar {
+  /// False for what acts on a terminal, breaks a line, is invisible, or changes the order or the look of other text: the
+  /// controls of ASCII and Latin-1 (C0, DEL, C1), line and paragraph separators, marks and embeddings of the
+  /// bidirectional algorithm (Unicode Standard Annex 9), interlinear annotations and tags. The joiners U+200C and U+200D
+  /// count as printable, because words of several scripts and many emoji need them.
+  package var isPrintable: Bool {
+    switch value {
+    case 0x20...0x7E: true
+    case 0...0x1F, 0x7F...0x9F, 0xAD, 0x61C, 0x180E, 0x200B, 0x200E...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF,
+      0xFFF9...0xFFFB, 0x1D173...0x1D17A, 0xE0000...0xE007F:
+      false
+    default: true
+    }
+  }
+
+  /// The character in JSON by its code: `\u001b`, or the two halves of a surrogate pair.
+  package var jsonEscape: String {
+    String(self).utf16.map { unit in
+      let digits = String(unit, radix: 16)
+      return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+    }.joined()
+  }
+}

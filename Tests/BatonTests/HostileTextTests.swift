@@ -1,0 +1,232 @@
+import BatonCommands
+import BatonCoordinator
+import BatonDoctor
+import BatonModel
+import BatonStore
+import BatonTelemetry
+import Foundation
+import Synchronization
+import Testing
+
+/// Texts that a job, a worker or another operator chose, with everything in them that a terminal obeys: no command lets
+/// one through, to a terminal, to a pipe or in JSON. Only `logs` prints what was written, as it was written.
+@Suite struct HostileTextTests {
+  /// A title and a colour in ESC and in C1, moves, DEL, NUL, marks that turn text around, separators, a tag, and a line
+  /// that looks as if Baton had written it.
+  static let hostile =
+    "x\u{1B}]0;owned\u{7}\u{1B}[5m\u{1B}[31;1m\u{9B}5m\u{8}\r\u{7F}\u{0}\u{85}\u{61C}\u{200B}\u{200F}\u{202E}\u{2066}"
+    + "\u{2028}\u{2029}\u{FEFF}\u{E0041}\nFORGED"
+
+  // MARK: A coordinator that answers with such texts
+
+  private static func record(_ id: Int64, _ identifier: String, _ state: RequestState) -> RequestRecord {
+    .example(id, identifier, state) {
+      $0.title = hostile
+      $0.subtitle = hostile
+      $0.reason = hostile
+      $0.outcome = state == .succeeded ? "finished" : hostile
+      $0.principal = hostile
+      $0.host = HostName(hostile)
+      $0.payload = Array("\"\(hostile)\"".utf8)
+      $0.launches = 2
+      $0.startedAt = now + .seconds(-60)
+      $0.endedAt = state.isEnded ? now : nil
+    }
+  }
+
+  private static let requests = [
+    record(1, "com.example.ready", .ready), record(2, "com.example.running", .running),
+    record(3, "com.example.report", .failed), record(4, "com.example.stopped", .cancelled),
+    record(5, "com.example.held", .scheduled), record(6, "com.example.done", .succeeded),
+  ]
+
+  private static func details(_ record: RequestRecord) -> RequestDetails {
+    RequestDetails(
+      record: record,
+      launches: [1, 2].map { number in
+        LaunchRecord(
+          launch: LaunchKey(request: record.id, number: number), host: HostName(hostile), startedAt: now,
+          endedAt: number == 1 ? now : nil, outcome: hostile, reason: hostile, isGraceful: false, firstBatch: 0,
+          batches: 1, spanID: [UInt8](repeating: 1, count: 8), isSimulated: true)
+      },
+      events: [EventRecord(at: now, name: hostile, detail: hostile)],
+      pokes: [PokeRecord(id: hostile, at: now, priority: .immediate, principal: hostile)], position: 1)
+  }
+
+  private static let host = HostReport(
+    name: HostName(hostile), state: .gone, version: hostile, capabilities: Capabilities(slots: 2),
+    conditions: Conditions(
+      power: Reading(.battery, source: hostile, raw: hostile), battery: Reading(1, source: hostile, raw: hostile),
+      lowPowerMode: Reading(nil, source: hostile, raw: hostile), thermal: Reading(.fair, source: hostile, raw: hostile),
+      network: Reading(.metered, source: hostile, raw: hostile), isIdle: Reading(nil, source: hostile, raw: hostile),
+      gpus: Reading([GPU(name: hostile, memoryBytes: 1 << 30)], source: hostile, raw: hostile),
+      labels: Reading([hostile: hostile], source: hostile, raw: hostile), owner: .paused(by: hostile, until: nil)),
+    usedSlots: 1, running: [JobIdentifier(trusted: "com.example.running")], lastSeenAt: now)
+
+  private static func line(_ host: String?) -> Explanation.Line {
+    Explanation.Line(
+      host: host.map { HostName($0) }, code: hostile, text: hostile, remedy: hostile, isPermanent: true,
+      source: hostile, raw: hostile, age: .seconds(1), reportedAt: now, clearsAt: now + .seconds(5))
+  }
+
+  private static let trace: RequestTrace = {
+    var sample = TraceSample()
+    sample.wait(0, 5, [(hostile, 1, 3)], heldBy: hostile)
+    sample.event(hostile, 4, hostile)
+    let launch = sample.launch(5, 9, on: hostile, .failed, hostile, error: hostile)
+    sample.expire(8, 9, of: launch, hostile)
+    sample.readAt = 10
+    return sample.trace
+  }()
+
+  private static func world(isTerminal: Bool) -> World {
+    var facts = HostFacts()
+    facts.owner = .notPermitted(hostile)
+    facts.mistakes = [hostile]
+    facts.coordinator = .init(address: hostile, answer: .unreachable(hostile))
+    facts.groups = .init(base: nil, why: hostile)
+    facts.user = .init(id: 1, name: hostile)
+    let coordinator = FakeCoordinator(requests) { state in
+      state.details = requests.map(details)
+      state.hosts = [host]
+      state.explanation = Explanation(
+        record: requests[0], verdict: .waiting, lines: [line(nil), line(hostile), line("known")], position: 2,
+        advice: "one change starts it: on \(hostile): \(hostile)")
+      state.trace = trace
+      state.cancellations = [
+        .stopping(
+          LaunchKey(request: RequestID(2), number: 2), requests[1].identifier, number: 1, host: HostName(hostile))
+      ]
+      state.evicted = [HostName(hostile)]
+      state.output = [(1, hostile), (2, hostile)]
+    }
+    var world = World(FakeBackend(coordinator, host: facts))
+    if isTerminal { world.terminal = .init(columns: 120, rows: 30) }
+    world.elapsing = [.seconds(1)]
+    return world
+  }
+
+  // MARK: Every command, every form
+
+  static let listed = [["list"], ["list", "--state", "pending"], ["hosts"]]
+  static let looking = [
+    ["show", "com.example.running"], ["show", "com.example.ready"], ["show", "com.example.report"],
+    ["show", "com.example.stopped"], ["show", "com.example.held"], ["hosts", hostile], ["hosts", "nope"],
+    ["explain", "com.example.ready"], ["trace", "com.example.report"], ["wait", "com.example.report"],
+    ["watch", "com.example.report"], ["watch", "com.example.done"], ["doctor"],
+  ]
+  static let changing = [
+    ["cancel", "com.example.running"], ["evict", "com.example.report"], ["evict", "com.example.*", "--host", hostile],
+    ["evict", "com.example.*", "--host", hostile, "--allow"], ["retry", "com.example.report"],
+    ["retry", "com.example.report", "--wait"], ["simulate", "launch", "com.example.ready", "--host", hostile],
+    ["simulate", "expire", "com.example.running"], ["simulate", "conditions", hostile, "--idle", "true"],
+    ["simulate", "conditions", hostile, "--end"],
+  ]
+  static let plain = [
+    ["drain", hostile], ["undrain", hostile], ["trace", "com.example.report", "--all"], ["pause"], ["resume"],
+    ["trace", "com.example.report", "-o", "otlp"], [hostile], ["show", hostile], ["list", "--state", hostile],
+    ["simulate", hostile], ["help", hostile],
+  ]
+  static let every =
+    (listed + looking + changing).flatMap { [$0, $0 + ["-o", "json"], $0 + ["-o", "jsonl"]] } + plain
+
+  @Test(arguments: every, [false, true])
+  func `no output has a character that acts on a terminal`(arguments: [String], isTerminal: Bool) async {
+    let run = await Self.world(isTerminal: isTerminal).baton(arguments)
+    Self.expectPlain(run)
+  }
+
+  @Test(arguments: [false, true]) func `logs prints what was written, and only that`(isTerminal: Bool) async {
+    let run = await Self.world(isTerminal: isTerminal).baton("logs", "com.example.running")
+    #expect(run.output == Self.hostile + Self.hostile)
+    Self.expectPlain(CommandRun(arguments: run.arguments, status: run.status, output: "", error: run.error))
+  }
+
+  @Test(arguments: [["submit", "com.example.new"], ["poke", "com.example.new"]], [false, true])
+  func `answers to a submission are plain, also their warnings and refusals`(
+    arguments: [String], isTerminal: Bool
+  ) async {
+    for form in [[], ["-o", "json"], ["--wait"]] {
+      let warned = Self.world(isTerminal: isTerminal)
+      warned.coordinator.state.withLock { state in
+        state.submissions = [
+          .accepted(
+            SubmissionReceipt(
+              request: RequestID(3), identifier: Self.requests[2].identifier, number: 1, state: .ready, eligibleAt: now,
+              replaced: false), traceID: "4b4b", warning: "no known host could run it now (\(Self.hostile))")
+        ]
+      }
+      Self.expectPlain(await warned.baton(arguments + form))
+      let refused = Self.world(isTerminal: isTerminal)
+      refused.coordinator.state.withLock { $0.submissions = [.refused(code: Self.hostile, message: Self.hostile)] }
+      Self.expectPlain(await refused.baton(arguments + form))
+    }
+  }
+
+  static let errors: [any Error & Sendable] = [
+    OperatorError.notFound(hostile), OperatorError.conflict(hostile), OperatorError.invalid(hostile),
+    OperatorError.unknown(hostile), OperatorError.overloaded(hostile, retryAfter: .seconds(1)),
+    OperatorError.refused(.unavailable(hostile)), CoordinatorUnreachable(hostile), StoreError(.locked, hostile),
+  ]
+
+  @Test(arguments: errors.indices, [false, true])
+  func `errors are plain`(index: Int, isTerminal: Bool) async {
+    for arguments in [["list"], ["submit", "com.example.report"], ["drain", "alpha"]] {
+      let world = Self.world(isTerminal: isTerminal)
+      world.coordinator.state.withLock { $0.errors = [Self.errors[index]] }
+      Self.expectPlain(await world.baton(arguments))
+    }
+  }
+
+  @Test(arguments: [false, true]) func `a job file's texts are plain, in what is wrong with it and in its run`(
+    isTerminal: Bool
+  ) async throws {
+    try await withTemporaryFolder { folder in
+      let escapes = #"\e]0;owned\a\e[5m\u009b5m\u202e\u2028\nFORGED"#
+      try write("identifier: \"com.\(escapes)\"\nkind: \"\(escapes)\"\n\"\(escapes)\": 1\n", to: folder + "/bad.yaml")
+      try write("identifier: com.a\nkind: nope # \u{202E}\n", to: folder + "/turned.yaml")
+      for command in [["validate"], ["apply"], ["run"], ["up"], ["submit", "-f"]] {
+        for file in ["/bad.yaml", "/turned.yaml"] {
+          Self.expectPlain(await Self.world(isTerminal: isTerminal).baton(command + [folder + file]))
+        }
+      }
+      for form in ["json", "jsonl"] {
+        Self.expectPlain(await Self.world(isTerminal: isTerminal).baton("validate", folder + "/bad.yaml", "-o", form))
+      }
+      try write(RunningTests.job, to: folder + "/job.yaml")
+      for form in [[], ["-o", "json"]] {
+        let world = Self.world(isTerminal: isTerminal)
+        world.coordinator.state.withLock { state in
+          state.changes[RequestID(3)] = [Self.requests[2]]
+        }
+        let run = await world.baton(["run", folder + "/job.yaml", "--data", folder] + form)
+        #expect(run.status == 1)
+        #expect(run.error.contains("the last output of"))
+        Self.expectPlain(run)
+      }
+    }
+  }
+
+  @Test func `JSON keeps the text for a program that reads it`() async throws {
+    let run = await Self.world(isTerminal: true).baton("hosts", "-o", "json")
+    let hosts = try #require(try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [[String: Any]])
+    #expect(hosts.first?["name"] as? String == Self.hostile)
+  }
+
+  // MARK: What is plain
+
+  /// Baton's own colours, and the moves of a board that draws over itself.
+  private static func withoutOwnSequences(_ text: String) -> String {
+    text.replacing(/\u{1B}\[(0|1|31|32|33|36|90)m/, with: "").replacing(/\u{1B}\[[0-9]*[AGJK]/, with: "")
+  }
+
+  private static func expectPlain(_ run: CommandRun, sourceLocation: SourceLocation = #_sourceLocation) {
+    for text in [run.output, run.error] {
+      let rest = withoutOwnSequences(text)
+      let raw = Set(rest.unicodeScalars.filter { !$0.isPrintable && $0 != "\n" }.map { String($0.value, radix: 16) })
+      #expect(raw.isEmpty, "\(run.arguments): \(raw.sorted())", sourceLocation: sourceLocation)
+      let lines = rest.split(separator: "\n").map { $0.drop { $0 == " " } }
+      #expect(!lines.contains { $0.hasPrefix("FORGED") }, "\(run.arguments)", sourceLocation: sourceLocation)
+    }
+  }
+}
