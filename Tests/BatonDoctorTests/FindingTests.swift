@@ -122,6 +122,9 @@ struct FindingTests {
       facts.store?.owner = 0
       facts.work?.owner = 0
     },
+    Case("ownerSocket", .ok, ["2 workers of this host answer", "anna (/a.sock), ben (/b.sock)"]) {
+      $0.owner = .several(["anna (/a.sock)", "ben (/b.sock)"])
+    },
     Case("ownerSocket", .warning, ["may not ask", "usermod"]) { $0.owner = .notPermitted("this user may not ask") },
     Case("synchronised", .warning, ["nothing synchronises", "chrony"]) { $0.clock.isSynchronised = false },
     Case("coordinatorClock", .warning, ["2h ahead of", "synchronise both"]) {

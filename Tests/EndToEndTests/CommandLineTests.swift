@@ -144,6 +144,61 @@ extension EndToEnd {
       #expect(try await fleet.baton("list", "-o", "jsonl").output.split(separator: "\n").count == 1)
     }
 
+    @Test("Ctrl-C on a daemon says that it stops, and what becomes of running work", arguments: ["up", "coordinator"])
+    func stopping(command: String) async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      let address = "127.0.0.1:\(ProcessFleet.freePort())"
+      let child = try Child(
+        .baton, [command, "--data", fleet.folder + "/data", "--listen", address, "--http", "off"],
+        environment: fleet.environment)
+      while try await fleet.baton("list", "--coordinator", address).status != 0, child.process.isRunning {}
+      if command == "up" {
+        let status = try await Child(.worker, ["status", "-o", "json"], environment: fleet.environment).finished()
+        #expect(status.output.contains("\"address\" : \"\(address)\""), "\(status)")
+        let doctor = try await fleet.baton("doctor", "--role", "worker", "--coordinator", address)
+        #expect(doctor.output.contains("\(fleet.folder)/run/baton/worker-"), "\(doctor)")
+      }
+      child.signal(SIGINT)
+      let end = await child.finished()
+      #expect(end.status == 0, "\(end)")
+      #expect(end.errors.contains("baton: stopping; running "), "\(end)")
+    }
+
+    @Test("Wrong settings are told all at once, with their lines")
+    func settings() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      try fleet.write("leaseTerm: 1ms\nlisten: nowhere\nlimits: {pending: 0}\nlogLevel: loud\n", to: "c.yaml")
+      let coordinator = try await fleet.baton("coordinator", "--config", "c.yaml")
+      #expect(coordinator.status == 64)
+      for place in ["c.yaml:1:12: error: 'leaseTerm'", "c.yaml:2:9:", "c.yaml:3:19:", "c.yaml:4:11: error: 'logLevel'"]
+      {
+        #expect(coordinator.errors.contains(place), "\(coordinator.errors)")
+      }
+      try fleet.write("logLevel: loud\nhttp: nowhere\nslots: 0\n", to: "w.yaml")
+      let worker = try await Child(
+        .worker, ["--config", fleet.folder + "/w.yaml"], environment: fleet.environment
+      ).finished()
+      #expect(worker.status == 64)
+      for place in ["w.yaml:1:11:", "w.yaml:2:7:", "w.yaml:3:8:"] {
+        #expect(worker.errors.contains(place), "\(worker.errors)")
+      }
+    }
+
+    @Test("doctor finds every worker of this host, however many there are")
+    func census() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      try await fleet.startCoordinator()
+      for name in ["anna", "ben", "carl"] { try await fleet.startWorker(name) }
+      let doctor = try await fleet.baton("doctor", "--role", "worker")
+      let line = try #require(doctor.output.split(separator: "\n").first { $0.contains("workers of this host answer") })
+      for name in ["anna", "ben", "carl"] {
+        #expect(line.contains("\(name) (\(fleet.folder)/run/baton/worker-\(name).sock)"))
+      }
+    }
+
     @Test("baton up goes on after a restart, with its own worker attached")
     func up() async throws {
       let fleet = try ProcessFleet()

@@ -86,6 +86,8 @@ package struct HostFacts: Hashable, Sendable {
   /// What `baton-worker pause` would find.
   package enum OwnerSocket: Hashable, Sendable {
     case answers(path: String)
+    /// Several workers answer, each with its name and socket.
+    case several([String])
     case absent(String)
     case notPermitted(String)
   }

@@ -45,6 +45,9 @@ extension HostFacts {
   private var ownerFinding: Finding? {
     switch owner {
     case .answers(let path): return Finding(.access, "ownerSocket", .ok, "the worker of this host answers at \(path)")
+    case .several(let workers):
+      return Finding(
+        .access, "ownerSocket", .ok, "\(workers.count) workers of this host answer: \(workers.joined(separator: ", "))")
     case .absent: return Finding(.access, "ownerSocket", .ok, "no worker runs here, as far as \(user.name) can see")
     case .notPermitted(let why):
       return Finding(

@@ -12,20 +12,28 @@ package enum WorkerProbe {
     }
   }
 
+  /// The workers that run here, whatever their number.
+  /// - Parameter setting: where the worker's settings say that it listens for its owner.
   package static func owner(environment: [String: String], setting: String?) async -> HostFacts.OwnerSocket {
-    do throws(OwnerClientError) {
-      if let setting {
-        _ = try await OwnerClient(path: setting).ask(.status)
-        return .answers(path: setting)
-      }
-      return .answers(path: try await OwnerSocketSearch(environment: environment).path(name: nil))
-    } catch {
-      return error.code == .notPermitted ? .notPermitted(error.message) : .absent(error.message)
-    }
+    HostFacts.OwnerSocket(await OwnerSocketSearch.census(environment: environment, setting: setting))
   }
 
   /// What every probe says now; one that does not answer within some seconds is unknown.
   package static func conditions(_ settings: ConditionSettings) async -> Conditions {
     await ConditionMonitor(settings, own: .init(cpuTime: { .zero }, isWorking: { false })).look()
+  }
+}
+
+extension HostFacts.OwnerSocket {
+  package init(_ census: OwnerSocketSearch.Census) {
+    switch (census.workers.count, census.denied.first) {
+    case (0, nil): self = .absent("no worker runs on this host as far as this user can see")
+    case (0, let path?):
+      self = .notPermitted(
+        "this user may not ask the worker at \(path): only root, the worker's user and members of the group "
+          + "'baton-owner' may")
+    case (1, _): self = .answers(path: census.workers[0].path)
+    default: self = .several(census.workers.map { "\($0.name) (\($0.path))" })
+    }
   }
 }

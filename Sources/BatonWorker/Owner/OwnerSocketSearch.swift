@@ -71,7 +71,7 @@ package struct OwnerSocketSearch: Hashable, Sendable {
         + "or ask as its user or root")
   }
 
-  private func candidates() -> [String] {
+  func candidates() -> [String] {
     folders.filter(Self.isTrusted).flatMap { folder in
       SystemRoot(folder).names(in: "").filter(OwnerSocketPath.isSocketName).map { folder + "/" + $0 }
     }
@@ -82,7 +82,7 @@ package struct OwnerSocketSearch: Hashable, Sendable {
     !folder.hasPrefix("/tmp/") || FileIdentity(of: folder)?.isOwnFolder == true
   }
 
-  private func state(of path: String) async -> Found.State {
+  func state(of path: String) async -> Found.State {
     do throws(OwnerClientError) {
       return .live(name: try await OwnerClient(path: path, patience: patience).ask(.status).0.name)
     } catch {

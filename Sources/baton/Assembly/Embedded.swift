@@ -28,6 +28,8 @@ struct Embedded {
     var isIdle = false
     /// Obeys `baton-worker pause` as a worker of its own does.
     var answersOwner = false
+    /// What the host's owner is told of where the coordinator listens; nil where nothing is listened on, or on any port.
+    var coordinator: String?
   }
 
   init(
@@ -45,6 +47,7 @@ struct Embedded {
     configuration.slots = host.slots ?? configuration.slots
     configuration.ownsProcess = true
     configuration.answersOwner = host.answersOwner
+    configuration.coordinator = host.coordinator ?? "in this process"
     if host.isIdle { configuration.conditions.assumesIdle() }
     (store, coordinator) = try telemetry.coordinator(folder: dataFolder, settings, limits, logger: logger)
     worker = Worker(

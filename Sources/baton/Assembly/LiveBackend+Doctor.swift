@@ -2,6 +2,7 @@ import BatonCommands
 import BatonCoordinator
 import BatonDoctor
 import BatonModel
+import BatonSettings
 import BatonStore
 import BatonWire
 import BatonWorker
@@ -37,7 +38,7 @@ extension LiveBackend {
       facts.holder = HostProbe.holder(of: setup.dataFolder)
       facts.tokens.append(HostProbe.token(setup.dataFolder + "/token", .own))
     } catch {
-      facts.mistakes.append("the coordinator's settings: \(error)")
+      facts.mistakes += Self.mistakes("the coordinator's settings", error)
     }
   }
 
@@ -53,9 +54,14 @@ extension LiveBackend {
       facts.conditions = await WorkerProbe.conditions(configuration.conditions)
       return configuration
     } catch {
-      facts.mistakes.append("the worker's settings: \(error)")
+      facts.mistakes += Self.mistakes("the worker's settings", error)
       return nil
     }
+  }
+
+  /// One for each thing that is wrong.
+  private static func mistakes(_ subject: String, _ error: any Error) -> [String] {
+    ((error as? SettingsError)?.problems ?? ["\(error)"]).map { "\(subject): \($0)" }
   }
 
   private func workerConfiguration(_ options: DoctorOptions) async throws -> WorkerConfiguration {

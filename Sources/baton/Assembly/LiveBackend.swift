@@ -77,7 +77,9 @@ struct LiveBackend: Backend {
     let embedded = try await asUsage {
       try await Embedded(
         dataFolder: setup.dataFolder,
-        host: Embedded.Host(slots: options.slots, settings: options.workerSettings, answersOwner: true),
+        host: Embedded.Host(
+          slots: options.slots, settings: options.workerSettings, answersOwner: true,
+          coordinator: setup.listen.port == 0 ? nil : setup.listen.description),
         environment: environment, logger: Self.logger(setup.logLevel), settings: setup.settings, limits: setup.limits,
         telemetry: telemetry)
     }
@@ -87,7 +89,7 @@ struct LiveBackend: Backend {
     try await embedded.coordinator.restore()
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
-        try await Self.serve(telemetry.services + [server, embedded.worker], setup.logLevel)
+        try await Self.serve(telemetry.services + [server, embedded.worker, StopNotice.up], setup.logLevel)
       }
       group.addTask {
         try await server.ready()
@@ -115,7 +117,7 @@ struct LiveBackend: Backend {
       _exit(CommandFailure(error).status.rawValue)
     }
     try await coordinator.restore()
-    try await Self.serve(telemetry.services + [server], setup.logLevel)
+    try await Self.serve(telemetry.services + [server, StopNotice.coordinator], setup.logLevel)
     try await store.close()
   }
 

@@ -122,6 +122,37 @@ struct OwnerSocketSearchTests {
     await #expect(throws: OwnerClientError.self) { try await search.path(name: nil) }
   }
 
+  @Test("all workers of a host are found, in their folders and where the system lists their sockets")
+  func census() async throws {
+    let (first, second) = (try FakeHost(), try FakeHost())
+    let dead = try #require(UnixSocket.make())
+    #expect(dead.bind(to: first.folder.path + "/worker-dead.sock") == 0)
+    let census = try await first.serving { _ in
+      try await second.serving { _ in
+        await OwnerSocketSearch.census(
+          folders: ["/no/such/folder", first.folder.path],
+          listed: [first.socketPath, second.socketPath, first.folder.path + "/worker-dead.sock", "/no/worker.sock"],
+          setting: second.socketPath)
+      }
+    }
+    #expect(Set(census.workers.map(\.path)) == [first.socketPath, second.socketPath])
+    #expect(census.workers.map(\.name) == ["desk", "desk"] && census.denied.isEmpty)
+  }
+
+  @Test("the system's list of sockets has the workers' by their file names")
+  func table() {
+    let text = """
+      Num       RefCount Protocol Flags    Type St Inode Path
+      0000000000000000: 00000002 00000000 00010000 0001 01 21871 /run/user/7/baton/worker-desk.sock
+      0000000000000000: 00000002 00000000 00010000 0001 01 21872 /run/a b/worker.sock
+      0000000000000000: 00000002 00000000 00010000 0001 01 21873 @/hidden/worker.sock
+      0000000000000000: 00000003 00000000 00000000 0001 03 21874
+      0000000000000000: 00000002 00000000 00010000 0001 01 21875 /run/dbus/system_bus_socket
+      """
+    #expect(OwnerSocketSearch.paths(inTable: text) == ["/run/user/7/baton/worker-desk.sock", "/run/a b/worker.sock"])
+    #expect(OwnerSocketSearch.paths(inTable: "").isEmpty)
+  }
+
   @Test("a socket that this user may not use is not taken for a dead one")
   func permission() async throws {
     let client = OwnerClient(path: String(repeating: "x", count: 200), patience: .seconds(60))

@@ -1,0 +1,85 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// Every worker of a host, as far as a user can see them: for `baton doctor`.
+extension OwnerSocketSearch {
+  /// What was found.
+  package struct Census: Hashable, Sendable {
+    /// A worker that answers.
+    package struct Worker: Hashable, Sendable {
+      package var name: String
+      /// Of its owner's socket.
+      package var path: String
+
+      package init(name: String, path: String) {
+        self.name = name
+        self.path = path
+      }
+    }
+
+    /// By name.
+    package var workers: [Worker] = []
+    /// Sockets that this user may not ask.
+    package var denied: [String] = []
+
+    package init(workers: [Worker] = [], denied: [String] = []) {
+      self.workers = workers
+      self.denied = denied
+    }
+  }
+
+  /// Sockets that are asked, each for at most this long: any user of the host may leave one somewhere.
+  private static let mostSockets = 64
+  private static let shortPatience = Duration.seconds(1)
+
+  /// Looks in the folders that an owner's command looks in, at the sockets that the system lists with the name of a
+  /// worker's, and at `setting`. Of another user's sockets a user other than root asks those below /run only.
+  /// - Parameter setting: the setting `ownerSocket`.
+  package static func census(environment: [String: String], setting: String?) async -> Census {
+    let folders = OwnerSocketPath.folders(environment: environment, user: geteuid())
+    let listed = FileManager.default.contents(atPath: "/proc/net/unix").map { String(decoding: $0, as: UTF8.self) }
+    return await census(folders: folders, listed: Self.paths(inTable: listed ?? ""), setting: setting)
+  }
+
+  static func census(folders: [String], listed: [String], setting: String?) async -> Census {
+    let search = OwnerSocketSearch(folders: folders, patience: shortPatience)
+    let others = listed.filter { path in
+      guard let file = FileIdentity(of: path) else { return false }
+      return file.isSocket && (geteuid() == 0 || file.user == geteuid() || path.hasPrefix("/run/"))
+    }
+    let paths = Set(search.candidates() + others + [setting].compactMap { $0 }).sorted().prefix(mostSockets)
+    var census = Census()
+    for path in paths {
+      switch await search.state(of: path) {
+      case .live(let name): census.workers.append(Census.Worker(name: name, path: path))
+      case .notPermitted: census.denied.append(path)
+      case .dead: break
+      }
+    }
+    census.workers.sort { ($0.name, $0.path) < ($1.name, $1.path) }
+    return census
+  }
+
+  /// Paths of sockets with a worker's file name, from the text of /proc/net/unix (proc(5)): the path is the eighth
+  /// column, after seven without spaces.
+  static func paths(inTable text: String) -> [String] {
+    text.split(separator: "\n").compactMap { line in
+      let columns = line.split(separator: " ", maxSplits: 7, omittingEmptySubsequences: true)
+      guard columns.count == 8, columns[7].hasPrefix("/"), let file = columns[7].split(separator: "/").last,
+        OwnerSocketPath.isSocketName(String(file))
+      else { return nil }
+      return String(columns[7])
+    }
+  }
+}
