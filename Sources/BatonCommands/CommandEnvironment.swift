@@ -33,6 +33,9 @@ package struct CommandEnvironment: Sendable {
   package var interrupted: @Sendable () async -> Void
   /// Throws `CancellationError` if its task is cancelled.
   package var sleep: @Sendable (Duration) async throws -> Void
+  /// Reads a line that a person types, without its line break; nil at the end of the input. Is itself nil if standard
+  /// input is no terminal: then there is no person to ask.
+  package var readAnswer: (@Sendable () -> String?)?
   /// A new id for each submission, unique for ever; at most 64 bytes.
   package var drawSubmissionID: @Sendable () -> String
 
@@ -41,7 +44,8 @@ package struct CommandEnvironment: Sendable {
     write: @escaping @Sendable (Stream, [UInt8]) -> Void, isTerminal: @escaping @Sendable (Stream) -> Bool,
     terminalSize: @escaping @Sendable () -> TerminalSize?, variables: [String: String], currentDirectory: String,
     user: String, interrupted: @escaping @Sendable () async -> Void,
-    sleep: @escaping @Sendable (Duration) async throws -> Void, drawSubmissionID: @escaping @Sendable () -> String
+    sleep: @escaping @Sendable (Duration) async throws -> Void, readAnswer: (@Sendable () -> String?)? = nil,
+    drawSubmissionID: @escaping @Sendable () -> String
   ) {
     self.backend = backend
     self.now = now
@@ -53,6 +57,7 @@ package struct CommandEnvironment: Sendable {
     self.user = user
     self.interrupted = interrupted
     self.sleep = sleep
+    self.readAnswer = readAnswer
     self.drawSubmissionID = drawSubmissionID
   }
 

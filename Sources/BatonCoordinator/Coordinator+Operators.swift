@@ -10,7 +10,7 @@ extension Coordinator {
 
   package func apply(_ definitions: [Definition]) async throws -> [AppliedDefinition] {
     for definition in definitions where !permits(definition.pattern) {
-      throw OperatorError.conflict(
+      throw OperatorError.notPermitted(
         "'\(definition.pattern)' may not be defined here: permittedIdentifiers of the coordinator's configuration "
           + "does not cover it")
     }
@@ -233,6 +233,21 @@ extension Coordinator {
     }
   }
 
+  /// A submission of a job that ignores its earliest begin date is accepted, and says so; nil for all others.
+  func ignoredDate(of submission: Submission) -> String? {
+    guard submission.earliestBeginDate != nil else { return nil }
+    let kind = state.withLock { $0.index.definition(for: submission.identifier)?.definition.kind }
+    guard kind == .continued else { return nil }
+    return "its earliest begin date is ignored: a job of kind 'continued' starts as soon as a host can take it; "
+      + "to start it later, submit it later or declare another kind"
+  }
+
+  /// Both in one text; nil if there is neither.
+  func warning(_ first: String?, _ second: String?) -> String? {
+    let all = [first, second].compactMap { $0 }
+    return all.isEmpty ? nil : all.joined(separator: "; ")
+  }
+
   /// The store's errors in an operator's words.
   func translating<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
     do {
@@ -258,9 +273,19 @@ extension Coordinator.State {
     if dispatcher.hosts.isEmpty { return "no worker has connected yet, so it waits: start one with 'baton-worker'" }
     let isHopeless = { (obstacles: [Obstacle]) in obstacles.contains { $0.isPermanent || $0 == .hostGone } }
     // Mostly the first host that is asked could run it, and then the others are not.
-    guard dispatcher.hosts.values.allSatisfy({ isHopeless($0.obstacles(for: definition)) }),
-      let (host, obstacles) = dispatcher.obstacles(for: definition).hosts.first, let first = obstacles.first
-    else { return nil }
-    return "no known host could run it now (\(host): \(first.text))"
+    guard dispatcher.hosts.values.allSatisfy({ isHopeless($0.obstacles(for: definition)) }) else { return nil }
+    let (fleet, hosts) = dispatcher.obstacles(for: definition)
+    return "no known host could run it now" + (Self.reason(fleet, hosts).map { " (\($0))" } ?? "")
+  }
+
+  /// What the person can do something about: what the whole fleet lacks; else what one host that is there can never do,
+  /// the host with the fewest such obstacles; else that the hosts are gone.
+  private static func reason(_ fleet: [Obstacle], _ hosts: [(HostName, [Obstacle])]) -> String? {
+    if let lack = fleet.first(where: { $0.code == ObstacleName.noHostHasGPU.rawValue }) { return lack.text }
+    let present = hosts.filter { !$0.1.contains(.hostGone) }.map { ($0.0, $0.1.filter(\.isPermanent)) }
+    if let (host, obstacles) = present.min(by: { $0.1.count < $1.1.count }), let first = obstacles.first {
+      return "\(host): \(first.text)"
+    }
+    return hosts.first.map { "\($0.0): \(Obstacle.hostGone.text)" }
   }
 }

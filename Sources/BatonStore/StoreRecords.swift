@@ -33,6 +33,8 @@ package struct RequestRecord: Hashable, Sendable {
   package var frozenItems: Int?
   /// Set if a poke asked for it.
   package var poke: PokePriority?
+  /// Its definition repeats: another request follows when this one has ended.
+  package var repeats = false
 
   package init(
     id: RequestID, identifier: JobIdentifier, number: Int, definition: DefinitionID, pattern: IdentifierPattern,

@@ -100,8 +100,32 @@ import Testing
       ]
     }
     try Golden.expect(await world.baton("cancel", "com.example.report").transcript, is: "cancel")
-    try Golden.expect(await world.baton("cancel", "--all", "-o", "jsonl").transcript, is: "cancel-jsonl")
+    try Golden.expect(await world.baton("cancel", "--all", "--yes", "-o", "jsonl").transcript, is: "cancel-jsonl")
     #expect(world.coordinator.calls.last == "cancel all by ana")
+  }
+
+  private static let chained = [
+    RequestRecord.running, .ready, .example(9, "com.example.nightly", .scheduled) { $0.repeats = true },
+    .example(10, "com.example.feeds", .scheduled) { $0.repeats = true }, .succeeded,
+  ]
+
+  @Test(.contract(8), arguments: [("y", 0), ("YES", 0), ("n", 1), ("", 1), ("all", 1)])
+  func `cancel --all asks a person, and says what would end`(answer: String, status: Int32) async {
+    var world = World(Self.chained)
+    world.answer = answer
+    let run = await world.baton("cancel", "--all")
+    #expect(run.status == status)
+    #expect(run.error.hasPrefix("cancel 4 requests, 1 of them running, and end 2 jobs that repeat? [y/N] "))
+    #expect(world.coordinator.calls.contains("cancel all by ana") == (status == 0))
+    if status != 0 { #expect(run.error.hasSuffix("error: nothing was cancelled\n")) }
+  }
+
+  @Test func `cancel --all asks nothing where nothing would end`() async {
+    var world = World([.succeeded])
+    world.answer = "n"
+    let run = await world.baton("cancel", "--all")
+    #expect(run.status == 0)
+    #expect(run.error == "nothing to cancel: no request is unfinished\n")
   }
 
   @Test func `retry says where it goes on`() async throws {

@@ -25,6 +25,8 @@ struct World: Sendable {
   var variables = ["HOME": "/home/ana"]
   /// Sleeps of this length are over at once; others last until they are cancelled.
   var elapsing: Set<Duration> = []
+  /// What a person types when a command asks; nil if standard input is no terminal.
+  var answer: String?
   /// Ctrl-C is pressed when this returns.
   var interrupted: @Sendable () async -> Void = { await World.never() }
 
@@ -54,6 +56,8 @@ struct World: Sendable {
   private func environment(_ written: Written) -> CommandEnvironment {
     let ids = Mutex(0)
     let (terminal, elapsing) = (terminal, elapsing)
+    var readAnswer: (@Sendable () -> String?)?
+    if let answer { readAnswer = { answer } }
     return CommandEnvironment(
       backend: backend, now: { now }, write: { written.append($1, to: $0) }, isTerminal: { _ in terminal != nil },
       terminalSize: { terminal }, variables: variables, currentDirectory: "/srv", user: "ana",
@@ -62,6 +66,7 @@ struct World: Sendable {
         if elapsing.contains(duration) { await Task.yield() } else { await World.never() }
         try Task.checkCancellation()
       },
+      readAnswer: readAnswer,
       drawSubmissionID: {
         ids.withLock { id in
           id += 1

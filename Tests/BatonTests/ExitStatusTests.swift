@@ -12,6 +12,7 @@ import Testing
     (OperatorError.notFound("there is no job 'x': look at 'baton list'"), 3),
     (OperatorError.conflict("'x' has unfinished requests: cancel them first"), 4),
     (OperatorError.invalid("the payload is too large"), 64),
+    (OperatorError.notPermitted("'com.x' may not be defined here"), 77),
     (OperatorError.refused(.immediateRunIneligible([HostObstacle(host: nil, obstacle: .noHosts)])), 4),
     (OperatorError.refused(.tooManyPending(limit: "pendingLimit", allowed: 10, pending: 10)), 4),
     (OperatorError.refused(.unavailable("it is shutting down; submit again in a moment")), 75),
@@ -37,12 +38,15 @@ import Testing
   }
 
   @Test(arguments: [
-    ["list", "--no-such-flag"], ["nonsense"], ["show"], ["show", "com.example.*"], ["show", "a..b"],
+    ["list", "--no-such-flag"], ["nonsense"], ["shwo", "com.example.report"], ["help", "nope"], ["help", "shwo"],
+    ["help", "simulate", "lanch"], ["help", "list", "nope"], ["simulate", "lanch"], ["show"],
+    ["show", "com.example.*"], ["show", "a..b"],
     ["show", "a", "--request", "0"], ["list", "--state", "done"], ["list", "-o", "yaml"], ["submit"],
     ["submit", "a", "-f", "b.yaml"], ["submit", "a", "--payload", "{"], ["submit", "a", "--payload", "@/no/such/file"],
     ["submit", "a", "--earliest", "soon"], ["submit", "a", "--earliest", "5 minutes"],
     ["submit", "a", "--priority", "high"],
-    ["cancel"], ["cancel", "a", "--all"], ["wait", "a", "--timeout", "10"],
+    ["cancel"], ["cancel", "a", "--all"], ["cancel", "a", "--yes"], ["cancel", "--yes"], ["cancel", "--all"],
+    ["wait", "a", "--timeout", "10"],
     ["wait", "a", "--timeout", "2026-03-01T00:00:00Z"],
     ["watch", "--request", "2"], ["run"], ["run", "x.yaml", "--slots", "0"], ["coordinator", "--lease", "1ms"],
     ["drain"], ["remove", "a.*.b"], ["poke"], ["poke", "a.*"], ["poke", "a", "--priority", "7"],
@@ -76,9 +80,32 @@ import Testing
         == "error: nothing to cancel: 'com.example.report' has no unfinished request; "
         + "look at 'baton show com.example.report'\n"
     )
-    let all = await World().baton("cancel", "--all")
+    let all = await World().baton("cancel", "--all", "--yes")
     #expect(all.status == 0)
     #expect(all.error == "nothing to cancel: no request is unfinished\n")
+  }
+
+  @Test(arguments: [
+    (["shwo"], "error: 'baton' has no command 'shwo', did you mean 'show'? 'baton --help' lists all of them\n"),
+    (["help", "exlpain"], "error: 'baton' has no command 'exlpain', did you mean 'explain'? "),
+    (["help", "nope"], "error: 'baton' has no command 'nope': 'baton --help' lists what there is\n"),
+    (["simulate", "lanch"], "error: 'baton simulate' has no command 'lanch', did you mean 'launch'? "),
+    (["help", "list", "nope"], "error: 'baton list' has no command 'nope'"),
+  ])
+  func `an unknown command is 64, with the nearest one`(arguments: [String], error: String) async {
+    let run = await World().baton(arguments)
+    #expect(run.status == 64)
+    #expect(run.output.isEmpty)
+    #expect(run.error.hasPrefix(error), "\(run.error)")
+  }
+
+  @Test(arguments: [
+    ["help"], ["help", "show"], ["help", "simulate"], ["help", "simulate", "launch"], ["help", "help"],
+  ])
+  func `help for a command that is there is help`(arguments: [String]) async {
+    let run = await World().baton(arguments)
+    #expect(run.status == 0, "\(run.error)")
+    #expect(run.output.contains("USAGE: baton"))
   }
 
   @Test func `where to connect comes from the flag, else the environment, else the default`() async {

@@ -162,6 +162,58 @@ import Testing
     }
   }
 
+  /// A run whose request waits, with what `explain` answers.
+  private static func waitingWorld(_ verdict: Explanation.Verdict, _ lines: [Explanation.Line]) -> World {
+    let record = RequestRecord.example(1, "com.example.report", .ready)
+    let coordinator = FakeCoordinator([record]) { state in
+      state.hangs = true
+      state.explanation = Explanation(record: record, verdict: verdict, lines: lines)
+    }
+    var world = World(FakeBackend(coordinator))
+    world.elapsing = [.seconds(2)]
+    return world
+  }
+
+  @Test func `a job that this machine can never take ends the run, with the obstacle and the remedy`() async throws {
+    try await withJob { file, folder in
+      let world = Self.waitingWorld(
+        .impossible,
+        [
+          Explanation.line("here", .tooFewSlots(needed: 8, total: 4)),
+          Explanation.line("here", .batteryLow(percent: 3)),
+        ])
+      let run = await world.baton("run", file, "--data", folder)
+      #expect(run.status == 4)
+      #expect(
+        run.error.hasSuffix(
+          """
+          error: com.example.report, request 1 can never run on this machine: it needs 8 slots and the host has 4; \
+          lower 'slots' of the job, or give --slots
+          what is done is saved; after a repair go on with: baton run \(file) --data \(folder)
+
+          """), "\(run.error)")
+    }
+  }
+
+  @Test func `a condition that can change is waited for, with a line that says so, once`() async throws {
+    try await withJob { file, folder in
+      var world = Self.waitingWorld(
+        .waiting,
+        [Explanation.line("here", .slotsInUse(needed: 1, free: 0)), Explanation.line("here", .needsExternalPower)])
+      let coordinator = world.coordinator
+      // Ctrl-C comes after several looks.
+      world.interrupted = {
+        while coordinator.calls.count(where: { $0.hasPrefix("explain") }) < 5 { await Task.yield() }
+      }
+      let run = await world.baton("run", file, "--data", folder)
+      #expect(run.status == 130)
+      let line =
+        "com.example.report: waits: it requires external power and the host runs on battery (plug the host in)\n"
+      #expect(run.error.components(separatedBy: line).count == 2, "\(run.error)")
+      #expect(!run.error.contains("slots"))
+    }
+  }
+
   @Test func `a second run at the same time is refused`() async throws {
     try await withJob { file, folder in
       let locked = StoreError(.locked, "The store in \(folder) is in use by process 12; stop that one first.")

@@ -9,12 +9,14 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
     abstract: "Cancel the live and the waiting request of an identifier, or everything.",
     discussion: """
       A request that waits ends at once. A running launch expires with the reason 'cancelled': its batch may finish, \
-      within seconds. For a job that repeats this ends the chain, until it is submitted or applied again.
+      within seconds. For a job that repeats this ends the chain, until it is submitted or applied again. --all asks \
+      first, on a terminal; a script answers with --yes, and without it is refused.
 
       Examples:
         baton cancel com.example.report
         baton cancel com.example.report --request 3
         baton cancel --all
+        baton cancel --all --yes
       """)
 
   @Argument(help: "The identifier.", transform: Arguments.identifier) var identifier: JobIdentifier?
@@ -24,6 +26,7 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
   var request: Int?
 
   @Flag(help: "Every unfinished request.") var all = false
+  @Flag(help: "Do not ask before --all.") var yes = false
 
   @OptionGroup var client: ClientOptions
   @OptionGroup var options: OutputOptions
@@ -32,6 +35,7 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
     if all, identifier != nil || request != nil {
       throw ValidationError("--all cancels everything: name no identifier with it.")
     }
+    if yes, !all { throw ValidationError("--yes answers the question of --all; an identifier is cancelled unasked.") }
     if !all, identifier == nil { throw ValidationError("Name an identifier, or give --all.") }
   }
 
@@ -39,9 +43,25 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
     let console = Console.current
     let selection = identifier.map { CancelSelection.identifier($0, number: request) } ?? .all
     let user = console.environment.user
+    if all, !yes { try await confirm(console) }
     let cancelled = try await client.connect { try await $0.cancel(selection, by: user) }
     console.emit(options.output, list: cancelled.map { JSONValue($0) }) { cancelled.map(\.line) }
     if cancelled.isEmpty { try tellNothing(console) }
+  }
+
+  /// Asks the person at the terminal, with what would end.
+  /// - Throws: a failure if standard input is no terminal, or the answer is not yes.
+  private func confirm(_ console: Console) async throws {
+    guard let readAnswer = console.environment.readAnswer else {
+      throw CommandFailure(
+        .usage,
+        "--all cancels every unfinished request and ends every job that repeats: say that you mean it with --yes")
+    }
+    let extent = try await client.connect { try await CancellationExtent(asking: $0) }
+    guard extent.requests > 0 else { return }
+    console.write("\(extent.question) [y/N] ", to: .error)
+    let answer = readAnswer()?.lowercased() ?? ""
+    guard ["y", "yes"].contains(answer) else { throw CommandFailure(.failed, "nothing was cancelled") }
   }
 
   private func tellNothing(_ console: Console) throws {
@@ -49,6 +69,34 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
     let what =
       request.map { "request \($0) of '\(identifier)' has ended" } ?? "'\(identifier)' has no unfinished request"
     throw CommandFailure(.notFound, "nothing to cancel: \(what); look at 'baton show \(identifier)'")
+  }
+}
+
+/// What `cancel --all` would end.
+private struct CancellationExtent: Sendable {
+  private static let pageSize = 500
+
+  var requests = 0
+  var running = 0
+  /// Jobs that repeat, each with an unfinished request.
+  var chains: Set<JobIdentifier> = []
+
+  init(asking api: any OperatorAPI) async throws {
+    let filter = RequestFilter(states: Set(RequestState.allCases.filter { !$0.isEnded }))
+    var after: RequestID?
+    repeat {
+      let page = try await api.requests(filter, after: after, limit: Self.pageSize)
+      requests += page.count
+      running += page.count { $0.state == .running }
+      chains.formUnion(page.filter(\.repeats).map(\.identifier))
+      after = page.count == Self.pageSize ? page.last?.id : nil
+    } while after != nil
+  }
+
+  var question: String {
+    let ends = counted(chains.count, "job") + (chains.count == 1 ? " that repeats" : " that repeat")
+    return "cancel \(counted(requests, "request"))" + (running > 0 ? ", \(running) of them running," : "")
+      + (chains.isEmpty ? "" : " and end \(ends)") + "?"
   }
 }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BatonCoordinator
 import BatonModel
 import BatonSpec
 import BatonStore
@@ -11,7 +12,9 @@ struct RunCommand: AsyncParsableCommand, Sendable {
       Every literal identifier in the files is submitted and watched, with progress on standard error; the exit \
       status is 0 only if all succeeded. If it is killed, running the same files again goes on where it was: at most \
       the batch that ran is repeated. A request that failed goes on at its checkpoint; a repaired definition holds \
-      for it only with --anew. Ctrl-C lets the running batch finish, saves, and ends; the next run goes on.
+      for it only with --anew. Ctrl-C lets the running batch finish, saves, and ends; the next run goes on. \
+      Exit status 4 if this machine can never take a job, for want of slots, GPUs or permission; conditions that can \
+      change, such as the power, are waited for.
 
       The state lies in $XDG_STATE_HOME/baton/run (default ~/.local/state/baton/run), by the files' paths, and is \
       removed when everything has succeeded, so that the next run starts anew. With --data it lies in that folder \
@@ -46,9 +49,9 @@ struct RunCommand: AsyncParsableCommand, Sendable {
       dataFolder: try folder(console.environment), removesDataFolder: data == nil, slots: slots)
     do {
       try await console.environment.backend.runEmbedded(embedding) { api in
-        let records = try await session.run(api)
-        conclude(records, console)
-        try console.judgeRun(records, session.commandLine)
+        let end = try await session.run(api)
+        conclude(end.records, console)
+        try console.judgeRun(end, session.commandLine)
       }
     } catch let error as StoreError where error.code == .locked {
       throw CommandFailure(.unavailable, "these files are being run already. \(error.message)")
@@ -82,13 +85,15 @@ struct RunCommand: AsyncParsableCommand, Sendable {
 }
 
 extension Console {
-  /// - Throws: a failure without a message if a request did not succeed.
-  fileprivate func judgeRun(_ records: [RequestRecord], _ commandLine: String) throws {
-    let bad = records.filter { $0.state != .succeeded }
+  /// - Throws: a failure without a message if a request did not succeed: `failed` if one failed, else `refused` for
+  ///   those that can never run on this machine.
+  fileprivate func judgeRun(_ end: RunEnd, _ commandLine: String) throws {
+    let impossible = Set(end.impossible.map(\.record.id))
+    let bad = end.records.filter { $0.state != .succeeded && !impossible.contains($0.id) }
     for record in bad { error("\(record.name) \(record.standing(at: environment.now()))") }
-    guard bad.isEmpty else {
-      note("what is done is saved; after a repair go on with: \(commandLine)")
-      throw CommandFailure(.failed)
-    }
+    for explanation in end.impossible { error(explanation.impossibility) }
+    if bad.isEmpty, impossible.isEmpty { return }
+    note("what is done is saved; after a repair go on with: \(commandLine)")
+    throw CommandFailure(bad.isEmpty ? .refused : .failed)
   }
 }

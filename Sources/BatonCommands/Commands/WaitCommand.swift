@@ -51,6 +51,7 @@ extension ClientOptions {
 extension Following {
   /// What Ctrl-C says.
   @Sendable fileprivate func detachment() -> String {
+    display.leave()
     let going = unfinished
     guard let first = going.first else { return "interrupted" }
     let what = going.count == 1 ? "\(first) goes on" : "\(going.count) requests go on"

@@ -44,7 +44,11 @@ struct WatchCommand: AsyncParsableCommand, Sendable {
   private func watchAll(_ display: ProgressDisplay) async throws {
     let reconnection = Reconnection()
     let client = client
-    try await racing {
+    let leave: @Sendable () -> String = {
+      display.leave()
+      return ""
+    }
+    try await racing(interruption: leave) {
       try await reconnection.run(client, display) { api in
         var watch = FleetWatch(display)
         while true {

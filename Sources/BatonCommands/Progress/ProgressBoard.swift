@@ -37,22 +37,33 @@ struct ProgressBoard {
   ) -> String {
     let line = line(record, at: now, nameWidth: record.identifier.rawValue.count, columns: size.columns - 1)
     forget(record.id)
-    return erase() + line + "\n" + draw(at: now, size: size)
+    return erase(size: size) + line + "\n" + draw(at: now, size: size)
   }
 
   mutating func draw(at now: Timestamp, size: CommandEnvironment.TerminalSize) -> String {
     let lines = lines(at: now, size: size)
     defer { (drawn, drawnAt) = (lines, now) }
-    return lines == drawn ? "" : erasure + lines.map { $0 + "\n" }.joined()
+    return lines == drawn ? "" : erasure(size) + lines.map { $0 + "\n" }.joined()
   }
 
   /// Takes the lines away, so that something else can be written there.
-  mutating func erase() -> String {
+  mutating func erase(size: CommandEnvironment.TerminalSize) -> String {
     defer { drawn = [] }
-    return erasure
+    return erasure(size)
   }
 
-  private var erasure: String { drawn.isEmpty ? "" : "\u{1B}[\(drawn.count)A\u{1B}[0J" }
+  /// Leaves the lines where they are, for good: what is written next stands below them. The `^C` that the terminal
+  /// wrote there goes.
+  mutating func leave() -> String {
+    defer { drawn = [] }
+    return "\r\u{1B}[0J"
+  }
+
+  /// The rows that the lines take now: in a window that has become narrower the terminal has wrapped them.
+  private func erasure(_ size: CommandEnvironment.TerminalSize) -> String {
+    let rows = drawn.reduce(0) { $0 + max(1, ($1.visibleColumns + size.columns - 1) / max(1, size.columns)) }
+    return rows == 0 ? "" : "\r\u{1B}[\(rows)A\u{1B}[0J"
+  }
 
   /// Running ones first where there are more than the terminal has rows for.
   private func lines(at now: Timestamp, size: CommandEnvironment.TerminalSize) -> [String] {

@@ -1,3 +1,4 @@
+import BatonModel
 import BatonStore
 import Synchronization
 
@@ -7,6 +8,8 @@ final class ProgressDisplay: Sendable {
     case board(ProgressBoard)
     case lines(ProgressLines)
     case json
+    /// A board that is not drawn any more.
+    case left
   }
 
   private let console: Console
@@ -35,19 +38,20 @@ final class ProgressDisplay: Sendable {
         defer { form = .lines(lines) }
         return lines.line(for: record, at: now).map { $0 + "\n" }
       case .json: return JSONValue(record).compact + "\n"
+      case .left: return nil
       }
     }
   }
 
   /// A line for people that is no progress.
   func note(_ text: String) {
-    onBoard { $0.erase() }
-    console.note(text)
+    onBoard { $0.erase(size: size) }
+    console.note(text.onItsLines)
     redraw()
   }
 
   func warning(_ text: String) {
-    onBoard { $0.erase() }
+    onBoard { $0.erase(size: size) }
     console.warning(text)
     redraw()
   }
@@ -69,6 +73,16 @@ final class ProgressDisplay: Sendable {
   func redraw() {
     let now = console.environment.now()
     onBoard { $0.draw(at: now, size: size) }
+  }
+
+  /// Ends the drawing and leaves what was drawn, so that the command can say its last words below it. Call it when
+  /// Ctrl-C was pressed, before anything else is written.
+  func leave() {
+    onBoard { $0.leave() }
+    change { form in
+      if case .board = form { form = .left }
+      return nil
+    }
   }
 
   private func onBoard(_ body: (inout ProgressBoard) -> String) {

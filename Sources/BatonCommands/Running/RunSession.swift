@@ -2,6 +2,14 @@ import BatonCoordinator
 import BatonModel
 import BatonStore
 
+/// How a run ended.
+struct RunEnd: Sendable {
+  /// As they were seen last, in the order of the identifiers.
+  var records: [RequestRecord]
+  /// What keeps requests from ever starting on this machine.
+  var impossible: [Explanation] = []
+}
+
 /// `baton run` with the coordinator of this process: from the definitions to the ends of their requests.
 struct RunSession: Sendable {
   let console: Console
@@ -14,16 +22,22 @@ struct RunSession: Sendable {
   /// What to type to go on.
   let commandLine: String
 
-  /// - Returns: the ended requests, in the order of the identifiers.
-  func run(_ api: any OperatorAPI) async throws -> [RequestRecord] {
+  /// - Returns: the requests in the order of the identifiers, each ended, or one that can never start here.
+  func run(_ api: any OperatorAPI) async throws -> RunEnd {
     let names = try await begin(api)
     let following = Following(names, display: display)
-    let records = try await racing(interruption: stop) { try await following.run(api) }
+    let waiting = RunWaiting(following: following, display: display)
+    let impossible = try await racing(interruption: stop) {
+      try await waiting.run(api) { _ = try await following.run(api) }
+    }
+    display.redraw()
+    let records = following.records
     if records.allSatisfy({ $0.state == .succeeded }) { try marker.set() } else { try await tellOutput(records, api) }
-    return records
+    return RunEnd(records: records, impossible: impossible)
   }
 
   private func stop() -> String {
+    display.leave()
     display.note("stopping: a running batch may finish and is saved; Ctrl-C again ends at once")
     return "stopped; go on with: \(commandLine)"
   }
@@ -86,10 +100,11 @@ struct RunSession: Sendable {
     for (order, result) in zip(orders, try await api.submit(orders, by: console.environment.user)) {
       switch result {
       case .accepted(let receipt, _, let warning):
-        if let warning { display.warning("\(order.identifier): \(warning)") }
+        if let warning { display.warning("\(order.identifier): \(warning.onOneLine)") }
         names[order.identifier] = RequestName(identifier: order.identifier, number: receipt.number)
       case .refused(let code, let message):
-        throw CommandFailure(ExitStatus(refusalCode: code), "\(order.identifier): \(code): \(message)")
+        throw CommandFailure(
+          ExitStatus(refusalCode: code), "\(order.identifier): \("\(code): \(message)".onOneLine)")
       }
     }
     return names

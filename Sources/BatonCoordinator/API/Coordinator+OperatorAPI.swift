@@ -21,7 +21,7 @@ extension Coordinator: OperatorAPI {
       case .accepted(let receipt, _, _, let isRepeat):
         .accepted(
           receipt, traceID: isRepeat ? "" : submission.trace.traceID.hexadecimal,
-          warning: answer.waiting == nil ? nil : warnings.removeFirst())
+          warning: warning(ignoredDate(of: submission), answer.waiting == nil ? nil : warnings.removeFirst()))
       }
     }
   }

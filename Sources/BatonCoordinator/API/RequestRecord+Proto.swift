@@ -45,6 +45,7 @@ extension RequestRecord {
       if let payload { $0.payload = Data(payload) }
       if let frozenItems { $0.frozenItems = Int64(frozenItems) }
       if let poke { $0.poke = Int32(poke.rawValue) }
+      $0.repeats = repeats
     }
   }
 
@@ -72,6 +73,7 @@ extension RequestRecord {
       payload: proto.hasPayload ? Array(proto.payload) : nil,
       frozenItems: proto.hasFrozenItems ? Int(proto.frozenItems) : nil,
       poke: proto.hasPoke ? PokePriority(rawValue: Int(proto.poke)) : nil)
+    repeats = proto.repeats
   }
 }
 

@@ -1798,6 +1798,12 @@ package nonisolated struct Baton_V1_Request: @unchecked Sendable {
   /// Clears the value of `poke`. Subsequent reads from it will return its default value.
   package mutating func clearPoke() {_uniqueStorage()._poke = nil}
 
+  /// Its definition repeats.
+  package var repeats: Bool {
+    get {_storage._repeats}
+    set {_uniqueStorage()._repeats = newValue}
+  }
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -4999,7 +5005,7 @@ nonisolated extension Baton_V1_ShowRequest: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Request"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}identifier\0\u{1}number\0\u{1}pattern\0\u{1}kind\0\u{1}title\0\u{1}subtitle\0\u{1}state\0\u{1}priority\0\u{3}submitted_at\0\u{1}principal\0\u{3}eligible_at\0\u{3}waits_because\0\u{1}launches\0\u{1}batches\0\u{3}completed_units\0\u{3}total_units\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{1}traceparent\0\u{1}failures\0\u{1}cursor\0\u{1}definition\0\u{1}losses\0\u{1}strikes\0\u{3}cancelled_by\0\u{1}payload\0\u{3}frozen_items\0\u{1}poke\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}identifier\0\u{1}number\0\u{1}pattern\0\u{1}kind\0\u{1}title\0\u{1}subtitle\0\u{1}state\0\u{1}priority\0\u{3}submitted_at\0\u{1}principal\0\u{3}eligible_at\0\u{3}waits_because\0\u{1}launches\0\u{1}batches\0\u{3}completed_units\0\u{3}total_units\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{1}traceparent\0\u{1}failures\0\u{1}cursor\0\u{1}definition\0\u{1}losses\0\u{1}strikes\0\u{3}cancelled_by\0\u{1}payload\0\u{3}frozen_items\0\u{1}poke\0\u{2}\u{1c}repeats\0")
 
   fileprivate class _StorageClass {
     var _id: Int64 = 0
@@ -5034,6 +5040,7 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
     var _payload: Data? = nil
     var _frozenItems: Int64? = nil
     var _poke: Int32? = nil
+    var _repeats: Bool = false
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -5076,6 +5083,7 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
       _payload = source._payload
       _frozenItems = source._frozenItems
       _poke = source._poke
+      _repeats = source._repeats
     }
   }
 
@@ -5126,6 +5134,7 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
         case 30: try { try decoder.decodeSingularBytesField(value: &_storage._payload) }()
         case 31: try { try decoder.decodeSingularInt64Field(value: &_storage._frozenItems) }()
         case 32: try { try decoder.decodeSingularInt32Field(value: &_storage._poke) }()
+        case 60: try { try decoder.decodeSingularBoolField(value: &_storage._repeats) }()
         default: break
         }
       }
@@ -5234,6 +5243,9 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
       try { if let v = _storage._poke {
         try visitor.visitSingularInt32Field(value: v, fieldNumber: 32)
       } }()
+      if _storage._repeats != false {
+        try visitor.visitSingularBoolField(value: _storage._repeats, fieldNumber: 60)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -5275,6 +5287,7 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
         if _storage._payload != rhs_storage._payload {return false}
         if _storage._frozenItems != rhs_storage._frozenItems {return false}
         if _storage._poke != rhs_storage._poke {return false}
+        if _storage._repeats != rhs_storage._repeats {return false}
         return true
       }
       if !storagesAreEqual {return false}

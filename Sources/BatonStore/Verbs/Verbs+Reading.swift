@@ -50,6 +50,7 @@ extension Verbs {
     let definition = try knownDefinition(record.definition).definition
     (record.pattern, record.kind, record.title) = (definition.pattern, definition.kind, definition.title)
     record.subtitle = record.subtitle ?? definition.subtitle
+    record.repeats = definition.repeatEvery != nil
     return record
   }
 

@@ -27,7 +27,8 @@ extension CommandEnvironment {
       isTerminal: { isatty($0.descriptor) == 1 }, terminalSize: Terminal.size, variables: variables,
       currentDirectory: FileManager.default.currentDirectoryPath, user: Terminal.userName(variables),
       interrupted: Terminal.interrupted, sleep: { try await Task.sleep(for: $0, clock: .continuous) },
-      drawSubmissionID: { UUID().uuidString.lowercased() })
+      readAnswer: Terminal.readAnswer, drawSubmissionID: { UUID().uuidString.lowercased() }
+    )
   }
 }
 
@@ -48,6 +49,12 @@ enum Terminal {
       if stream == .output { StandardError.say("baton: standard output cannot be written: \(error)") }
       exit(74)
     }
+  }
+
+  /// Nil if standard input is no terminal.
+  static var readAnswer: (@Sendable () -> String?)? {
+    guard isatty(STDIN_FILENO) == 1 else { return nil }
+    return { readLine() }
   }
 
   static func size() -> CommandEnvironment.TerminalSize? {
