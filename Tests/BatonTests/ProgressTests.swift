@@ -47,7 +47,7 @@ import Testing
     #expect(board.update(Self.record(1, 20), at: now + .milliseconds(99), size: Self.size) == nil)
     #expect(
       board.update(Self.record(1, 50), at: now + .milliseconds(100), size: Self.size)
-        == "\u{1B}[1A\u{1B}[0Jcom.example.n1  [#####.....]  50/100 50%  100ms  running on alpha, launch 1\n")
+        == "\r\u{1B}[1A\u{1B}[0Jcom.example.n1  [#####.....]  50/100 50%  100ms  running on alpha, launch 1\n")
   }
 
   @Test(.contract(33)) func `a new title and subtitle are drawn within a second`() {
@@ -73,11 +73,32 @@ import Testing
     var board = ProgressBoard(style: .plain)
     for id in 1...40 { _ = board.update(Self.record(Int64(id), 5), at: now, size: small) }
     #expect(board.draw(at: now, size: small).isEmpty, "nothing has changed")
-    _ = board.erase()
+    _ = board.erase(size: small)
     let lines = board.draw(at: now, size: small).split(separator: "\n")
     #expect(lines.count == 5)
     #expect(lines.allSatisfy { $0.count < 50 })
     #expect(lines.last == "… and 36 more")
+  }
+
+  @Test func `in a window that has become narrower, the rows that the lines were wrapped to are taken away`() {
+    let wide = CommandEnvironment.TerminalSize(columns: 100, rows: 24)
+    let narrow = CommandEnvironment.TerminalSize(columns: 40, rows: 24)
+    for style in [Style.plain, Style(isColoured: true)] {
+      var board = ProgressBoard(style: style)
+      for id in 1...3 { _ = board.update(Self.record(Int64(id), 5), at: now, size: wide) }
+      let text = board.draw(at: now + .seconds(60), size: wide)
+      let plain = text.replacing(/\u{1B}\[[0-9;]*[mAJ]/, with: "").split(separator: "\n").map { $0.drop { $0 == "\r" } }
+      #expect(plain.count == 3 && plain.allSatisfy { (41...80).contains($0.count) }, "\(plain)")
+      #expect(board.draw(at: now + .seconds(60), size: narrow).hasPrefix("\r\u{1B}[6A\u{1B}[0J"))
+      #expect(board.erase(size: wide).hasPrefix("\r\u{1B}[3A"))
+    }
+  }
+
+  @Test func `a board that is left stays, without the terminal's own ^C, and is not drawn over`() {
+    var board = ProgressBoard(style: .plain)
+    _ = board.update(Self.record(1, 10), at: now, size: Self.size)
+    #expect(board.leave() == "\r\u{1B}[0J")
+    #expect(board.erase(size: Self.size).isEmpty)
   }
 
   @Test(arguments: [
@@ -94,6 +115,14 @@ import Testing
     #expect(Timestamp(nanoseconds: -1).rfc3339 == "1969-12-31T23:59:59.999Z")
     #expect((now + .seconds(900)).relative(to: now) == "in 15m")
     #expect((now + .milliseconds(-20)).relative(to: now) == "now")
+  }
+
+  @Test func `a time of day is to the nearest minute, also at midnight`() {
+    let midnight = Timestamp(nanoseconds: 1_772_409_600_000_000_000)
+    #expect(midnight.clock(on: now) == "00:00 UTC")
+    #expect((midnight + .milliseconds(-20)).clock(on: now) == "00:00 UTC")
+    #expect((now + .seconds(60)).clock(on: now) == "06:31 UTC")
+    #expect((now + .seconds(90_000)).clock(on: now) == "2026-03-02T07:30:00Z")
   }
 
   @Test func `a table takes width from its last column first`() {
@@ -116,7 +145,9 @@ import Testing
   }
 
   @Test func `JSON escapes what it must`() {
-    #expect(JSONValue.string("a\"\\\n\u{1}é\u{2028}").compact == #""a\"\\\n\u0001é\u2028""#)
+    #expect(
+      JSONValue.string("a\"\\\n\u{1}é\u{2028}\u{9B}\u{202E}\u{E0041}").compact
+        == #""a\"\\\n\u0001é\u2028\u009b\u202e\udb40\udc41""#)
     let value: JSONValue = ["b": JSONValue(1), "a": .array([nil, .bool(true)]), "c": .array([])]
     #expect(value.compact == #"{"b":1,"a":[null,true],"c":[]}"#)
     #expect(value.indented == "{\n  \"b\": 1,\n  \"a\": [\n    null,\n    true\n  ],\n  \"c\": []\n}")

@@ -47,6 +47,26 @@ import Testing
     try Golden.expect(await world.baton("list").transcript, is: "list-terminal")
   }
 
+  @Test(arguments: [40, 60, 80]) func `show and hosts break no word on a narrow terminal`(columns: Int) async {
+    let reason = "the sidecar could not be written because the folder of the album is not there any more"
+    var details = RequestDetails.example
+    (details.record.state, details.record.reason) = (.failed, reason)
+    var world = World { state in
+      state.details = [details]
+      state.hosts = [.alpha, .beta]
+    }
+    #expect(await world.baton("show", details.record.identifier.rawValue).output.contains(reason), "a pipe")
+    world.terminal = .init(columns: columns, rows: 24)
+    for arguments in [["show", details.record.identifier.rawValue], ["hosts", "beta"]] {
+      let text = await world.baton(arguments).output.replacing(/\u{1B}\[[0-9]+m/, with: "")
+      let facts = text.split(separator: "\n").prefix { !$0.hasPrefix("LAUNCH") && !$0.hasPrefix("CONDITION") }
+      let values = facts.map { line in line.count <= columns ? "" : line.split(separator: "  ").last ?? "" }
+      #expect(values.allSatisfy { !$0.contains(" ") }, "\(facts)")
+      let words = facts.joined(separator: " ").split(separator: " ").joined(separator: " ")
+      if arguments[0] == "show" { #expect(words.contains(reason)) }
+    }
+  }
+
   @Test func `NO_COLOR holds on a terminal`() async {
     var world = Self.everything
     world.terminal = .init(columns: 200, rows: 24)

@@ -5,7 +5,7 @@ import BatonModel
 struct RemoveCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "remove",
-    abstract: "Take a definition away.",
+    abstract: "Delete a definition.",
     discussion: """
       Refused while requests of it are unfinished: wait for them, or cancel them. Requests that have ended stay listed.
 

@@ -99,9 +99,9 @@ extension Int {
   /// A position in the queue, in words.
   var queueText: String {
     switch self {
-    case 0: "no other request of its definition and priority goes before it"
-    case 1: "1 request of its definition and priority goes before it"
-    default: "\(self) requests of its definition and priority go before it"
+    case 0: "first in its queue"
+    case 1: "1 request goes before it in its queue"
+    default: "\(self) requests go before it in its queue"
     }
   }
 }

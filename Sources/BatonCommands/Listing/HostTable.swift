@@ -62,7 +62,7 @@ func hostBlock(_ host: HostReport, _ console: Console) -> [String] {
     ("Version", host.version.onOneLine),
     ("Last seen", host.lastSeenAt?.dated(from: console.environment.now()) ?? "never"),
   ]
-  return [style.bold(host.name.rawValue.onOneLine)] + block(facts) + [""]
+  return [style.bold(host.name.rawValue.onOneLine)] + block(facts, columns: console.outputColumns) + [""]
     + TablePrinter.lines(
       [.init("CONDITION"), .init("VALUE"), .init("FOR", rank: 1), .init("SOURCE"), .init("READ")],
       host.conditions.facts.map(row),
@@ -78,9 +78,16 @@ private func row(_ fact: ConditionFact) -> [Cell] {
 }
 
 /// `  Name   value`, the names aligned; entries without a value are left out.
-func block(_ facts: [(name: String, value: String)]) -> [String] {
+/// - Parameter columns: of the terminal: longer values go on in another line, below themselves, broken between words. Nil
+///   breaks nothing.
+func block(_ facts: [(name: String, value: String)], columns: Int? = nil) -> [String] {
   let width = facts.map(\.name.count).max() ?? 0
-  return facts.filter { !$0.value.isEmpty }.map { "  \($0.name.padded(to: width))  \($0.value)" }
+  let margin = String(repeating: " ", count: width + 4)
+  return facts.filter { !$0.value.isEmpty }.flatMap { fact -> [String] in
+    let room = columns.map { max(20, $0 - margin.count) } ?? .max
+    let lines = fact.value.visibleColumns > room ? fact.value.wrapped(to: room) : [fact.value]
+    return lines.enumerated().map { $0 == 0 ? "  \(fact.name.padded(to: width))  \($1)" : margin + $1 }
+  }
 }
 
 private func list(_ names: [String], none: String) -> String {

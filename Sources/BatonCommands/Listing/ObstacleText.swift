@@ -45,7 +45,7 @@ struct ObstacleText {
     switch source {
     case "assumed": return "assumed, because nothing there says so" + (raw.map { " (\($0))" } ?? "")
     case ConditionOverrides.source:
-      return "simulated" + age + (raw.map { " (in truth \($0))" } ?? "")
+      return "simulated" + age + (raw.map { " (actual: \($0))" } ?? "")
     default: return "says \(source)" + (raw.map { " (\($0))" } ?? "") + age
     }
   }
@@ -62,11 +62,12 @@ struct ObstacleText {
 }
 
 extension String {
-  /// The text in lines of at most `columns`, broken between words; a longer word has a line of its own.
+  /// The text in lines of at most `columns`, broken between words; a longer word has a line of its own. Colours take no
+  /// column.
   func wrapped(to columns: Int) -> [String] {
     var lines: [String] = []
     for word in split(separator: " ") {
-      if let last = lines.last, last.columns + 1 + String(word).columns <= columns {
+      if let last = lines.last, last.visibleColumns + 1 + String(word).visibleColumns <= columns {
         lines[lines.count - 1] = "\(last) \(word)"
       } else {
         lines.append(String(word))

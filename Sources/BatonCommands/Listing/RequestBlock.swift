@@ -5,7 +5,8 @@ import BatonStore
 /// `baton show`: one request with every poke, launch and event.
 func requestBlock(_ details: RequestDetails, _ console: Console) -> [String] {
   let style = console.style(of: .output)
-  var lines = [style.bold(details.record.name.description)] + block(facts(details, console))
+  var lines =
+    [style.bold(details.record.name.description)] + block(facts(details, console), columns: console.outputColumns)
   if !details.pokes.isEmpty { lines += [""] + pokeTable(details.pokes, console) }
   if !details.launches.isEmpty { lines += [""] + launchTable(details.launches, console) }
   if !details.events.isEmpty { lines += [""] + eventTable(details.events, console) }

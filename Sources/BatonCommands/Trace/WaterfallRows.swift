@@ -178,7 +178,7 @@ extension SpanRecord {
   fileprivate var words: [String?] {
     switch role {
     case .submit, .run, .batch, nil: []
-    case .wait: [truth(Names.Attribute.historyLost) == true ? "its beginning was not seen" : nil]
+    case .wait: [truth(Names.Attribute.historyLost) == true ? "the coordinator was down" : nil]
     case .launch:
       [
         [outcome?.rawValue, text(Names.Attribute.expiryReason)].compactMap { $0 }.joined(separator: " "),
