@@ -1,5 +1,6 @@
 package import BatonCoordinator
 package import BatonDoctor
+package import BatonStore
 
 /// What the commands need beside parsing and printing: coordinators, here or elsewhere. The binary assembles the real
 /// one; tests have another.
@@ -13,10 +14,12 @@ package protocol Backend: Sendable {
   ) async throws -> Result
 
   /// A coordinator and a worker in this process, for `baton run`; its host counts as idle. `body` is called when the
-  /// worker takes launches, so that a job with strategy `fail` can start. Once `body` has returned or
+  /// worker takes launches, so that a job with strategy `fail` can start. Before that, while nothing can start yet,
+  /// `prepare` is called. Once `body` has returned or
   /// thrown, both drain, the running batches may finish, and the store is closed. Then what `body` threw is thrown.
   func runEmbedded<Result: Sendable>(
-    _ options: RunOptions, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
+    _ options: RunOptions, prepare: @escaping @Sendable (any OperatorAPI) async throws -> Void,
+    _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
   ) async throws -> Result
 
   /// A coordinator and a worker in this process, which listens like `baton coordinator` and stays until SIGTERM or
@@ -27,6 +30,11 @@ package protocol Backend: Sendable {
 
   /// A coordinator that stays until SIGTERM or SIGINT, then stops accepting, closes streams and returns.
   func runCoordinator(_ options: CoordinatorOptions) async throws
+
+  /// Copies the store in `folder`, which no process may have open, to a new file: `SQLiteStore.backUp(folder:to:_:)`.
+  func backUpStore(
+    in folder: String, to file: String, _ report: @escaping @Sendable (BackupProgress) -> Void
+  ) async throws -> BackupSummary
 
   /// What there is to know of this host, for `baton doctor`. Nothing needs to run here; a scratch file is made in the
   /// data folder, and nothing else is changed. It takes some seconds.

@@ -44,7 +44,7 @@ package struct BatonCommand: AsyncParsableCommand {
         name: "Fleet",
         subcommands: [
           HostsCommand.self, DrainCommand.self, UndrainCommand.self, EvictCommand.self, PauseCommand.self,
-          ResumeCommand.self, SimulateCommand.self, DoctorCommand.self,
+          ResumeCommand.self, StoreCommand.self, SimulateCommand.self, DoctorCommand.self,
         ]),
     ])
 

@@ -31,6 +31,11 @@ extension StoreConformance {
       try await s.end(try await s.start(definition), .failed("no"))
       let second = try await s.store.retry(launch.request, skippingBatch: true, at: s.now)
       try expect([second.progress.batches, Int(second.progress.completedUnits)], [3, 10], "after the second skip")
+      try expect([first.skippedBatches, second.skippedBatches], [[1], [1, 2]], "the batches that are skipped")
+      try expect([first.skippedUnits, second.skippedUnits], [4, 6], "their units")
+      try expect([first.doneUnits, second.doneUnits], [4, 4], "the units that were done")
+      let listed = try await s.store.requests(RequestFilter(), after: nil, limit: 9)
+      try expect(listed.map(\.skippedBatches), [[1, 2]], "what a list says of it")
       let events = try await s.store.events(of: launch.request)
       try expect(events.map(\.name), ["retried", "skippedBatch", "retried", "skippedBatch"], "events")
       try expect(events.map(\.detail), [nil, "1", nil, "2"], "the batches skipped")
@@ -38,10 +43,11 @@ extension StoreConformance {
     Case("the very first batch can be skipped too") { s in
       let (definition, launch) = try await s.running { $0.retry.limit = 0 }
       try await s.end(launch, .failed("no"))
-      try expect(
-        try await s.store.retry(launch.request, skippingBatch: true, at: s.now).progress, Progress(batches: 1),
-        "the progress")
+      let record = try await s.store.retry(launch.request, skippingBatch: true, at: s.now)
+      try expect(record.progress, Progress(batches: 1), "the progress")
       try expect(try await s.commit(try await s.start(definition), 1), .committed(batch: 1), "the next batch")
+      let after = try await s.record(launch.request)
+      try expect([record.skippedBatches, after.skippedBatches], [[0], [0]], "what is skipped stays so")
     },
     Case("a retried request is live again: the waiting one waits for it") { s in
       let (definition, launch) = try await s.running { $0.retry.limit = 0 }

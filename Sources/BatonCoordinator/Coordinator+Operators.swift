@@ -1,7 +1,9 @@
 package import BatonModel
+import BatonSpec
 package import BatonStore
 import BatonTelemetry
 import BatonWire
+import Logging
 import Synchronization
 
 /// What operators ask for; the gRPC service and the embedded commands call these.
@@ -50,6 +52,27 @@ extension Coordinator {
       throw OperatorError.notFound(notFound(identifier, number))
     }
     return withUpdates(record)
+  }
+
+  /// The request that is meant where no number is given.
+  func request(
+    _ identifier: JobIdentifier, number: Int?, choosing choice: RequestChoice
+  ) async throws -> RequestRecord {
+    let current = try await request(identifier, number: number)
+    guard number == nil, current.state.isPending, current.launches == 0, try await prefersRan(to: current, choice),
+      let ran = try await store.lastLaunched(identifier)
+    else { return current }
+    return withUpdates(ran)
+  }
+
+  private func prefersRan(to waiting: RequestRecord, _ choice: RequestChoice) async throws -> Bool {
+    switch choice {
+    case .current: false
+    case .ran: true
+    case .ranIfRepeating:
+      waiting.state == .scheduled
+        ? try await store.definition(waiting.definition)?.repeatEvery != nil : false
+    }
   }
 
   private func notFound(_ identifier: JobIdentifier, _ number: Int?) -> String {
@@ -122,16 +145,62 @@ extension Coordinator {
     dispatchSignal.raise()
   }
 
-  package func retry(_ identifier: JobIdentifier, number: Int?, skippingBatch: Bool) async throws -> RequestRecord {
-    let found = try await request(identifier, number: number)
+  package func retry(
+    _ identifier: JobIdentifier, number: Int?, skippingBatch: Bool, withNewDefinition: Bool
+  ) async throws -> RequestRecord {
+    let found = try await request(identifier, number: number, choosing: .ran)
+    let definition = withNewDefinition ? try appliedDefinition(for: identifier) : nil
     let record = try await translating {
-      try await self.store.retry(found.id, skippingBatch: skippingBatch, at: self.now().moment)
+      try await self.store.retry(found.id, skippingBatch: skippingBatch, as: definition, at: self.now().moment)
     }
+    noteReady(record)
+    return record
+  }
+
+  package func redefine(_ identifier: JobIdentifier, number: Int?) async throws -> RequestRecord {
+    let found = try await request(identifier, number: number)
+    let definition = try appliedDefinition(for: identifier)
+    let record = try await translating {
+      try await self.store.redefine(found.id, as: definition, at: self.now().moment)
+    }
+    if record.state == .ready { noteReady(record) }
+    return withUpdates(record)
+  }
+
+  private func noteReady(_ record: RequestRecord) {
     state.withLock {
       $0.dispatcher.noteReady(RequirementClass(definition: record.definition, priority: record.priority))
     }
     dispatchSignal.raise()
-    return record
+    watchers.changed(record.id)
+  }
+
+  private func appliedDefinition(for identifier: JobIdentifier) throws -> DefinitionID {
+    guard let stored = state.withLock({ $0.index.definition(for: identifier) }) else {
+      throw OperatorError.conflict(
+        "no definition of '\(identifier)' is applied: apply the repaired file (baton apply FILE)")
+    }
+    return stored.id
+  }
+
+  // MARK: The store
+
+  package func backUpStore(
+    to path: String, _ report: @escaping @Sendable (BackupProgress) -> Void
+  ) async throws -> BackupSummary {
+    logger.notice("a backup of the store begins", metadata: ["path": "\(path)"])
+    do {
+      let summary = try await translating { try await self.store.backUp(to: path, report) }
+      logger.notice(
+        "a backup of the store is written", metadata: ["path": "\(path)", "bytes": "\(summary.bytes)"])
+      return summary
+    } catch {
+      logger.notice("a backup of the store ended without a file", metadata: ["path": "\(path)", "why": "\(error)"])
+      // Of the backup's disk: the store itself takes everything as before.
+      if case OperatorError.refused(.unavailable(let why)) = error { throw OperatorError.conflict(why) }
+      guard error is CancellationError, !Task.isCancelled else { throw error }
+      throw OperatorError.refused(.unavailable("the coordinator shuts down, and no backup was written; try again"))
+    }
   }
 
   // MARK: Hosts
@@ -147,27 +216,47 @@ extension Coordinator {
 
   /// - Throws: `.notFound`, with the names of the hosts that are known.
   func requireKnown(_ host: HostName) throws {
-    let known = state.withLock { $0.dispatcher.hosts.keys.sorted().map(\.rawValue) }
-    guard !known.contains(host.rawValue) else { return }
-    throw OperatorError.notFound(
-      "there is no host '\(host)'"
-        + (known.isEmpty ? ": none has connected yet" : "; known: " + known.joined(separator: ", ")))
+    let known = state.withLock { $0.dispatcher.hosts[host] == nil ? $0.dispatcher.hosts.keys.map(\.rawValue) : nil }
+    guard let known = known?.sorted() else { return }
+    throw OperatorError.notFound("there is no host '\(host)'" + Self.hostAdvice(host, known))
   }
 
-  /// Moves launches away from a host and keeps them away, or takes that back. Without a host: from where it runs now, or
-  /// back everywhere. Answers the hosts.
+  private static let namedHosts = 10
+
+  private static func hostAdvice(_ host: HostName, _ known: [String]) -> String {
+    if known.isEmpty { return ": no worker has connected yet" }
+    if let nearest = Values.nearest(to: host.rawValue, among: known) { return ", did you mean '\(nearest)'?" }
+    let more = known.count - namedHosts
+    return "; known: " + known.prefix(namedHosts).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
+  }
+
+  /// - Throws: `.notFound`, with the pattern that is spelt most like this one, if it neither covers a definition nor is
+  ///   covered by one.
+  private func requireKnown(_ pattern: IdentifierPattern) throws {
+    let (isKnown, nearest) = state.withLock { ($0.index.knows(pattern), $0.index.nearest(to: pattern)) }
+    guard !isKnown else { return }
+    throw OperatorError.notFound(
+      "there is no job '\(pattern)'" + (nearest.map { ", did you mean '\($0)'?" } ?? ": look at 'baton list'"))
+  }
+
+  /// Moves launches away from hosts and keeps them away, or takes that back. Without a host: from where it runs now, or
+  /// back everywhere. Answers the hosts. Nothing is changed if a host or, where it is evicted, the job is not known.
   package func setEvicted(
-    _ pattern: IdentifierPattern, from host: HostName?, _ isEvicted: Bool
+    _ pattern: IdentifierPattern, from named: [HostName], _ isEvicted: Bool
   ) async throws -> [HostName] {
-    if let host { try requireKnown(host) }
-    let hosts = host.map { [$0] } ?? state.withLock { $0.dispatcher.hosts(with: pattern, isEvicted: !isEvicted) }
+    // What was removed since it was evicted can still be allowed.
+    if isEvicted { try requireKnown(pattern) }
+    for host in named { try requireKnown(host) }
+    let hosts =
+      named.isEmpty
+      ? state.withLock { $0.dispatcher.hosts(with: pattern, isEvicted: !isEvicted) } : Array(Set(named)).sorted()
     guard !hosts.isEmpty else {
       throw OperatorError.conflict(
         isEvicted
           ? "'\(pattern)' runs nowhere now: name the host that it shall not run on with --host"
           : "'\(pattern)' is evicted from no host")
     }
-    if !isEvicted { try requireEviction(of: pattern, from: hosts) }
+    if !isEvicted { for host in hosts { try requireEviction(of: pattern, from: host) } }
     for host in hosts {
       try await words.inTurn {
         try await self.translating { try await self.store.setEvicted(pattern, from: host, isEvicted) }
@@ -179,15 +268,12 @@ extension Coordinator {
   }
 
   /// Taking back what was never said would report a success that changes nothing.
-  private func requireEviction(of pattern: IdentifierPattern, from hosts: [HostName]) throws {
-    let evictions = state.withLock { state in
-      hosts.reduce(into: Set<IdentifierPattern>()) { $0.formUnion(state.dispatcher.hosts[$1]?.host.evictions ?? []) }
-    }
+  private func requireEviction(of pattern: IdentifierPattern, from host: HostName) throws {
+    let evictions = state.withLock { $0.dispatcher.hosts[host]?.host.evictions ?? [] }
     guard !evictions.contains(pattern) else { return }
-    let names = hosts.map(\.rawValue).joined(separator: ", ")
     let others = evictions.sorted().map(\.rawValue).joined(separator: ", ")
     throw OperatorError.conflict(
-      "'\(pattern)' is not evicted from \(names)" + (others.isEmpty ? "" : "; what is: \(others)"))
+      "'\(pattern)' is not evicted from \(host)" + (others.isEmpty ? "" : "; what is: \(others)"))
   }
 
   package func setPaused(_ isPaused: Bool) async throws {

@@ -27,14 +27,18 @@ package struct Commit: Hashable, Sendable {
   package var totalUnits: Int64?
   package var subtitle: String?
   package var reachesEnd: Bool
+  /// Nothing was done since the commit before: this one only says that the end is reached, and is no batch.
+  package var isEndOnly: Bool
 
   package init(
-    cursor: [UInt8]?, completedUnits: Int64, totalUnits: Int64?, subtitle: String? = nil, reachesEnd: Bool = false
+    cursor: [UInt8]?, completedUnits: Int64, totalUnits: Int64?, subtitle: String? = nil, reachesEnd: Bool = false,
+    isEndOnly: Bool = false
   ) {
     self.cursor = cursor
     self.completedUnits = completedUnits
     self.totalUnits = totalUnits
     self.subtitle = subtitle
     self.reachesEnd = reachesEnd
+    self.isEndOnly = isEndOnly
   }
 }

@@ -126,14 +126,30 @@ extension SQLiteStore: Store {
     }
     return cancelled
   }
-  package func retry(_ request: RequestID, skippingBatch: Bool, at now: Moment) async throws -> RequestRecord {
-    try await write(.ordinary) { try $0.retry(request, skippingBatch: skippingBatch, at: now) }
+  package func retry(
+    _ request: RequestID, skippingBatch: Bool, as definition: DefinitionID?, at now: Moment
+  ) async throws -> RequestRecord {
+    try await write(.ordinary) { try $0.retry(request, skippingBatch: skippingBatch, as: definition, at: now) }
+  }
+  package func redefine(
+    _ request: RequestID, as definition: DefinitionID, at now: Moment
+  ) async throws -> RequestRecord {
+    try await write(.ordinary) { try $0.redefine(request, as: definition, at: now) }
   }
 
   package func request(_ identifier: JobIdentifier, number: Int?) async throws -> RequestRecord? {
     try await read { try $0.request(identifier, number: number) }
   }
   package func request(_ id: RequestID) async throws -> RequestRecord? { try await read { try $0.request(id) } }
+  package func lastLaunched(_ identifier: JobIdentifier) async throws -> RequestRecord? {
+    try await read { try $0.lastLaunched(identifier) }
+  }
+  package func waiting(_ identifier: JobIdentifier) async throws -> RequestRecord? {
+    try await read { try $0.waiting(identifier) }
+  }
+  package func lastOutput(of identifier: JobIdentifier, before number: Int) async throws -> Int? {
+    try await read { try $0.lastOutput(of: identifier, before: number) }
+  }
   package func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord] {
     try shedLists()
     return try await read { try $0.requests(filter, after: after, limit: limit) }

@@ -1,6 +1,7 @@
 package import BatonModel
 internal import CBatonSQLite
 internal import GRDB
+internal import Synchronization
 
 /// The store on SQLite: one file in a folder that one process holds, or a database in memory with the same schema and
 /// the same SQL.
@@ -15,6 +16,8 @@ package final class SQLiteStore: Sendable {
   let queuesSpans: Bool
   /// Locked until this store is gone; nil in memory.
   private let folder: StoreFolder?
+  /// The backup that is being written.
+  private let backup = Mutex<BackupControl?>(nil)
 
   /// Opens or makes the store in `folder`. Throws `.locked` if a process holds it, `.newerVersion`, `.corrupt`,
   /// `.cannotWrite`, or `.refused` on a network file system.
@@ -58,7 +61,7 @@ package final class SQLiteStore: Sendable {
   /// Once in a process, before its first connection.
   private static let sqliteStatus = baton_sqlite_configure()
 
-  private static var configuration: Configuration {
+  static var configuration: Configuration {
     _ = sqliteStatus
     var configuration = Configuration()
     configuration.label = "baton.store"
@@ -107,12 +110,47 @@ package final class SQLiteStore: Sendable {
 
   package var writeStatistics: WriteStatistics { writer.statistics }
 
-  /// Waits for the writes that were accepted, closes the database and gives the folder free.
-  package func close() async throws {
+  /// Waits for the writes that were accepted, moves what is in the log into the database file, closes the database and
+  /// gives the folder free. After that the database file alone is the whole store.
+  /// - Parameter checkpointLimit: a checkpoint that takes longer is left to the next start, as after a kill.
+  package func close(checkpointLimit: Duration = .seconds(5)) async throws {
+    backup.withLock { $0?.stop() }
     // Once the disk has failed nothing is waited for, and the database is closed all the same.
-    do { try await writer.perform(.urgent) { _ in } } catch is StoreError {}
+    do {
+      try await writer.perform(.urgent) { _ in }
+      if folder != nil { await emptyLog(within: checkpointLimit) }
+    } catch is StoreError {}
     try await writer.close()
     folder?.release()
+  }
+
+  /// What cannot be moved stays in the log, from where the next start reads it: nothing is lost.
+  private func emptyLog(within limit: Duration) async {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { [database] in
+        if (try? await Task.sleep(for: limit)) != nil { database.interrupt() }
+      }
+      // After the readers: a snapshot that is still read keeps the log from being emptied.
+      _ = try? await database.barrierWriteWithoutTransaction { try $0.checkpoint(.truncate) }
+      group.cancelAll()
+    }
+  }
+
+  /// Where the store is; nil in memory.
+  var folderPath: String? { folder?.path }
+
+  func claimBackup(_ control: BackupControl) throws {
+    try backup.withLock { backup in
+      guard backup == nil else { throw StoreError(.refused, "A backup is being written already; wait for its end.") }
+      backup = control
+    }
+  }
+
+  func releaseBackup() { backup.withLock { $0 = nil } }
+
+  /// One snapshot for as long as `body` runs.
+  func readAll<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+    try await database.read(body)
   }
 
   /// Runs `body` in a transaction and blocks until it is committed. For the simulation, which calls the verbs one by

@@ -121,12 +121,25 @@ package protocol Store: Sendable {
     _ selection: RequestSelection, by principal: String, histories: [RequirementClass: WaitHistory], at now: Moment
   ) async throws -> [Cancellation]
   /// Lets a failed request go on from its checkpoint; `skippingBatch` records one batch as skipped.
-  func retry(_ request: RequestID, skippingBatch: Bool, at now: Moment) async throws -> RequestRecord
+  /// - Parameter definition: what it goes on under; nil for the one that it has. Refused (`.refused`) as in `redefine`.
+  func retry(
+    _ request: RequestID, skippingBatch: Bool, as definition: DefinitionID?, at now: Moment
+  ) async throws -> RequestRecord
+  /// Gives a pending request another definition; it keeps its checkpoint. Refuses (`.refused`) a request that is not
+  /// pending, a definition that is not applied now or that the request has already, and one whose items or batch size
+  /// differ, unless nothing was committed yet.
+  func redefine(_ request: RequestID, as definition: DefinitionID, at now: Moment) async throws -> RequestRecord
 
   // MARK: Reading
 
   func request(_ identifier: JobIdentifier, number: Int?) async throws -> RequestRecord?
   func request(_ id: RequestID) async throws -> RequestRecord?
+  /// The last request of the identifier that was launched; nil if none was.
+  func lastLaunched(_ identifier: JobIdentifier) async throws -> RequestRecord?
+  /// The request of the identifier that waits for its first launch; nil if there is none.
+  func waiting(_ identifier: JobIdentifier) async throws -> RequestRecord?
+  /// The number of the last request of the identifier that has output, among those with a lower number than `number`.
+  func lastOutput(of identifier: JobIdentifier, before number: Int) async throws -> Int?
   /// In order of `after` and then the request's id; at most `limit`.
   func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord]
   func launches(of request: RequestID) async throws -> [LaunchRecord]
@@ -162,6 +175,14 @@ package protocol Store: Sendable {
 
   // MARK: Keeping house
 
+  /// Writes a copy of everything that was answered so far to a new file on the store's machine, while it is in use.
+  /// - Parameters:
+  ///   - path: absolute; there must be no such file yet.
+  ///   - report: called now and then; it must not wait.
+  /// - Throws: `.refused` if the path is not permitted or another backup is being written, `.cannotWrite`, `.corrupt`, or
+  ///   `CancellationError`. No file of this name is there then.
+  func backUp(to path: String, _ report: @escaping @Sendable (BackupProgress) -> Void) async throws -> BackupSummary
+
   /// Deletes ended requests beyond what is kept, and old submission ids, in one small step; true if more is left. A
   /// request whose spans were not sent yet stays.
   func prune(_ limits: RetentionLimits, at now: Moment) async throws -> Bool
@@ -171,6 +192,10 @@ extension Store {
   /// Records that the coordinator asked a launch to stop.
   package func noteExpiry(_ launch: LaunchKey, _ reason: ExpiryReason, at now: Moment) async throws -> Bool {
     try await noteExpiry(launch, reason, from: nil, at: now)
+  }
+
+  package func retry(_ request: RequestID, skippingBatch: Bool, at now: Moment) async throws -> RequestRecord {
+    try await retry(request, skippingBatch: skippingBatch, as: nil, at: now)
   }
 
   package func cancel(

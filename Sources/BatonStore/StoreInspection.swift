@@ -72,7 +72,7 @@ package struct StoreInspection: Hashable, Sendable {
   }
 
   /// `%`, `?` and `#` mean something in a URI.
-  private static func uri(_ path: String) -> String {
+  static func uri(_ path: String) -> String {
     let escaped = path.utf8.map { byte -> String? in
       switch byte {
       case UInt8(ascii: "%"): "%25"
@@ -89,7 +89,7 @@ package struct StoreInspection: Hashable, Sendable {
     rows(connection, sql) { sqlite3_column_int64($0, 0) }
   }
 
-  private static func texts(_ connection: OpaquePointer, _ sql: String) -> [String]? {
+  static func texts(_ connection: OpaquePointer, _ sql: String) -> [String]? {
     rows(connection, sql) { sqlite3_column_text($0, 0).map { String(cString: $0) } ?? "" }
   }
 

@@ -25,7 +25,7 @@ package struct RequestRecord: Hashable, Sendable {
   package var host: HostName?
   package var startedAt: Timestamp?
   package var endedAt: Timestamp?
-  /// Of the last launch that ended, or of the request once it ended.
+  /// Of the request once it ended; before that of the last launch, and nil while one runs.
   package var outcome: String?
   package var reason: String?
   package var trace: TraceContext
@@ -33,8 +33,15 @@ package struct RequestRecord: Hashable, Sendable {
   package var frozenItems: Int?
   /// Set if a poke asked for it.
   package var poke: PokePriority?
+<<<<<<< HEAD
   /// Its definition repeats: another request follows when this one has ended.
   package var repeats = false
+=======
+  /// Indexes of the batches that an operator passed over, in order.
+  package var skippedBatches: [Int]
+  /// How many of `progress.completedUnits` were passed over rather than done.
+  package var skippedUnits: Int64
+>>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
 
   package init(
     id: RequestID, identifier: JobIdentifier, number: Int, definition: DefinitionID, pattern: IdentifierPattern,
@@ -43,7 +50,8 @@ package struct RequestRecord: Hashable, Sendable {
     waitsBecause: Obstacle? = nil, launches: Int,
     progress: Progress, ledger: Ledger, host: HostName? = nil, startedAt: Timestamp? = nil,
     endedAt: Timestamp? = nil, outcome: String? = nil, reason: String? = nil, trace: TraceContext,
-    payload: [UInt8]? = nil, frozenItems: Int? = nil, poke: PokePriority? = nil
+    payload: [UInt8]? = nil, frozenItems: Int? = nil, poke: PokePriority? = nil, skippedBatches: [Int] = [],
+    skippedUnits: Int64 = 0
   ) {
     self.id = id
     self.identifier = identifier
@@ -72,7 +80,12 @@ package struct RequestRecord: Hashable, Sendable {
     self.payload = payload
     self.frozenItems = frozenItems
     self.poke = poke
+    self.skippedBatches = skippedBatches
+    self.skippedUnits = skippedUnits
   }
+
+  /// Units that were done, without those of batches that were passed over.
+  package var doneUnits: Int64 { max(0, progress.completedUnits - skippedUnits) }
 
   /// The same record with every time on the wall clock.
   package func onWallClock(at now: Moment) -> RequestRecord {

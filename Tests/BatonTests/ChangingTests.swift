@@ -134,6 +134,21 @@ import Testing
     #expect(world.coordinator.calls.first == "retry com.example.broken skipping")
   }
 
+  @Test func `retry takes the new definition where it is told to`() async throws {
+    let world = World([.failed])
+    let run = await world.baton("retry", "com.example.broken", "--with-new-definition")
+    #expect(run.status == 0)
+    #expect(world.coordinator.calls.first == "retry com.example.broken with new definition")
+  }
+
+  @Test func `evict names every host that it is given`() async throws {
+    let world = World { $0.evicted = [HostName("alpha"), HostName("beta")] }
+    let run = await world.baton("evict", "com.example.photos.*", "--host", "alpha", "--host", "beta")
+    #expect(world.coordinator.calls == ["evicted com.example.photos.* alpha beta true"])
+    #expect(
+      run.output == "com.example.photos.*: evicted from alpha\ncom.example.photos.*: evicted from beta\n")
+  }
+
   @Test func `the schema is the one that is shipped`() async {
     let run = await World().baton("schema")
     #expect(run.status == 0)

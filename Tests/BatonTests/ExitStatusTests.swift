@@ -55,7 +55,7 @@ import Testing
     ["simulate", "conditions"], ["simulate", "conditions", "a"], ["simulate", "conditions", "a", "--for", "5m"],
     ["simulate", "conditions", "a", "--end", "--idle", "true"], ["simulate", "conditions", "a", "--battery", "101"],
     ["simulate", "conditions", "a", "--thermal", "hot"], ["simulate", "conditions", "a", "--idle", "yes"],
-    ["simulate", "conditions", "a", "--power", "external", "--for", "25h"],
+    ["simulate", "conditions", "a", "--power", "external", "--for", "25h"], ["store", "backup"],
   ])
   func `a usage error is 64 and asks nobody`(arguments: [String]) async throws {
     let world = World(RequestRecord.all)

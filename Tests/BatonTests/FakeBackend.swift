@@ -13,6 +13,7 @@ final class FakeBackend: Backend {
   let runs = Mutex<[RunOptions]>([])
   let ups = Mutex<[UpOptions]>([])
   let coordinators = Mutex<[CoordinatorOptions]>([])
+  let backups = Mutex<[String]>([])
   let examinations = Mutex<[DoctorOptions]>([])
   /// What `baton doctor` finds.
   let host: HostFacts
@@ -32,10 +33,12 @@ final class FakeBackend: Backend {
   }
 
   func runEmbedded<Result: Sendable>(
-    _ options: RunOptions, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
+    _ options: RunOptions, prepare: @escaping @Sendable (any OperatorAPI) async throws -> Void,
+    _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
   ) async throws -> Result {
     runs.withLock { $0.append(options) }
     if let error { throw error }
+    try await prepare(coordinator)
     return try await body(coordinator)
   }
 
@@ -50,6 +53,14 @@ final class FakeBackend: Backend {
   func runCoordinator(_ options: CoordinatorOptions) async throws {
     coordinators.withLock { $0.append(options) }
     if let error { throw error }
+  }
+
+  func backUpStore(
+    in folder: String, to file: String, _ report: @escaping @Sendable (BackupProgress) -> Void
+  ) async throws -> BackupSummary {
+    backups.withLock { $0.append("\(folder) \(file)") }
+    if let error { throw error }
+    return .example(file)
   }
 
   func examineHost(_ options: DoctorOptions) async -> HostFacts {

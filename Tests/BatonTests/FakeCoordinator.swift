@@ -27,6 +27,8 @@ final class FakeCoordinator: OperatorAPI {
     var output: [(launch: Int, text: String)] = []
     /// Thrown by the next calls, one by one.
     var errors: [any Error] = []
+    /// Thrown by the calls of this text.
+    var failing: [String: any Error] = [:]
     var calls: [String] = []
     var orders: [SubmissionOrder] = []
     var definitions: [Definition] = []
@@ -44,8 +46,9 @@ final class FakeCoordinator: OperatorAPI {
   var orders: [SubmissionOrder] { state.withLock { $0.orders } }
 
   private func call(_ text: String) throws {
-    let error = state.withLock { state in
+    let error = state.withLock { state -> (any Error)? in
       state.calls.append(text)
+      if let error = state.failing[text] { return error }
       return state.errors.isEmpty ? nil : state.errors.removeFirst()
     }
     if let error { throw error }
@@ -68,8 +71,11 @@ final class FakeCoordinator: OperatorAPI {
     return state.withLock { state in orders.map { state.accept($0) } }
   }
 
-  func details(_ identifier: JobIdentifier, number: Int?) async throws -> RequestDetails {
-    try call("details \(identifier)" + (number.map { " \($0)" } ?? ""))
+  func details(
+    _ identifier: JobIdentifier, number: Int?, choosing choice: RequestChoice
+  ) async throws -> RequestDetails {
+    let meant = choice == .current ? "" : " choosing \(choice)"
+    try call("details \(identifier)" + (number.map { " \($0)" } ?? "") + meant)
     let found = state.withLock { state in
       state.details.first { $0.record.matches(identifier, number) }
         ?? state.requests.last { $0.matches(identifier, number) }
@@ -132,11 +138,27 @@ final class FakeCoordinator: OperatorAPI {
     return state.withLock { $0.cancellations }
   }
 
-  func retry(_ identifier: JobIdentifier, number: Int?, skippingBatch: Bool) async throws -> RequestRecord {
-    try call("retry \(identifier)\(skippingBatch ? " skipping" : "")")
+  func retry(
+    _ identifier: JobIdentifier, number: Int?, skippingBatch: Bool, withNewDefinition: Bool
+  ) async throws -> RequestRecord {
+    try call(
+      "retry \(identifier)\(skippingBatch ? " skipping" : "")\(withNewDefinition ? " with new definition" : "")")
     var record = try await details(identifier, number: number).record
     record.state = .ready
     return record
+  }
+
+  func redefine(_ identifier: JobIdentifier, number: Int?) async throws -> RequestRecord {
+    try call("redefine \(identifier)")
+    return try await details(identifier, number: number).record
+  }
+
+  func backUpStore(
+    to path: String, _ report: @escaping @Sendable (BackupProgress) -> Void
+  ) async throws -> BackupSummary {
+    try call("backup \(path)")
+    for pages in [0, 128, 256] { report(BackupProgress(pages: pages, totalPages: 256)) }
+    return .example(path)
   }
 
   func setDraining(_ host: HostName, _ isDraining: Bool) async throws { try call("draining \(host) \(isDraining)") }
@@ -160,8 +182,9 @@ final class FakeCoordinator: OperatorAPI {
     return state.withLock { $0.explanation }
   }
 
-  func setEvicted(_ pattern: IdentifierPattern, from host: HostName?, _ isEvicted: Bool) async throws -> [HostName] {
-    try call("evicted \(pattern) \(host?.rawValue ?? "-") \(isEvicted)")
+  func setEvicted(_ pattern: IdentifierPattern, from hosts: [HostName], _ isEvicted: Bool) async throws -> [HostName] {
+    let names = hosts.isEmpty ? "-" : hosts.map(\.rawValue).joined(separator: " ")
+    try call("evicted \(pattern) \(names) \(isEvicted)")
     return state.withLock { $0.evicted }
   }
 
@@ -182,6 +205,12 @@ final class FakeCoordinator: OperatorAPI {
   func simulateConditions(_ overrides: ConditionOverrides, on host: HostName, lasting: Duration) async throws {
     try call("simulate conditions \(host) \(lasting)")
     state.withLock { $0.overrides.append(overrides) }
+  }
+}
+
+extension BackupSummary {
+  static func example(_ path: String) -> BackupSummary {
+    BackupSummary(path: path, bytes: 1 << 20, receipt: Receipt(store: "3f0a", tenure: 0, sequence: 48_211))
   }
 }
 

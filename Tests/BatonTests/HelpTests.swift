@@ -4,7 +4,7 @@ import Testing
   static let commands = [
     "run", "up", "coordinator", "validate", "apply", "remove", "schema", "submit", "poke", "list", "show", "watch",
     "wait", "logs", "explain", "trace", "cancel", "retry", "hosts", "drain", "undrain", "evict", "pause", "resume",
-    "simulate", "doctor",
+    "store", "simulate", "doctor",
   ]
 
   @Test func `the help of baton names every command`() async throws {
@@ -15,7 +15,7 @@ import Testing
     try Golden.expect(run.output, is: "help")
   }
 
-  static let simulations = ["simulate launch", "simulate expire", "simulate conditions"]
+  static let simulations = ["simulate launch", "simulate expire", "simulate conditions", "store backup"]
 
   @Test(arguments: commands + simulations) func `every command has help with examples`(command: String) async throws {
     let run = await World().baton(command.split(separator: " ").map(String.init) + ["--help"])

@@ -111,12 +111,33 @@ import Testing
     }
   }
 
-  @Test func `a changed definition is warned of, and --anew takes it`() async throws {
+  @Test(arguments: [
+    (RequestState.ready, "redefine com.example.report"), (.failed, "retry com.example.report with new definition"),
+  ])
+  func `a repaired definition holds for what goes on`(state: RequestState, call: String) async throws {
+    try await withJob { file, folder in
+      let world = Self.world(Self.earlier(state) { $0.definition = DefinitionID(7) })
+      let run = await world.baton("run", file, "--data", folder)
+      #expect(run.status == 0)
+      #expect(world.coordinator.calls.contains(call))
+      #expect(
+        run.error.hasPrefix(
+          "com.example.report: the definition has changed, and holds from here on\n"
+            + "com.example.report: going on at batch 6 of 10 (60 of 100 done)\n"))
+    }
+  }
+
+  @Test func `a definition that the checkpoint does not fit is refused, and --anew takes it`() async throws {
     try await withJob { file, folder in
       let old = Self.earlier(.ready) { $0.definition = DefinitionID(7) }
-      let run = await Self.world(old).baton("run", file, "--data", folder)
-      #expect(run.error.contains("warning: com.example.report: the definition has changed since"))
-      #expect(run.error.contains("to start anew: baton run \(file) --data \(folder) --anew"))
+      let world = Self.world(old)
+      let refusal = OperatorError.conflict("'batchSize' was 2 and is 3; with baton run: --anew")
+      // The first two calls ask for the request and apply the file.
+      world.coordinator.state.withLock { $0.failing["redefine com.example.report"] = refusal }
+      let run = await world.baton("run", file, "--data", folder)
+      #expect(run.status == 4)
+      #expect(run.error.contains("'batchSize' was 2 and is 3; with baton run: --anew"))
+      #expect(world.coordinator.orders.isEmpty)
       let anew = Self.world(old)
       let fresh = await anew.baton("run", file, "--data", folder, "--anew")
       #expect(fresh.status == 0)

@@ -291,7 +291,7 @@ import Testing
       try await first.submit(Self.name.rawValue)
       let running = try await first.reached(Self.name.rawValue) { $0.record.subtitle == "here" }
       let host = try #require(running.record.host)
-      #expect(try await first.coordinator.setEvicted(IdentifierPattern(Self.name), from: nil, true) == [host])
+      #expect(try await first.coordinator.setEvicted(IdentifierPattern(Self.name), from: [], true) == [host])
       let moved = try await first.reached(Self.name.rawValue) { $0.launches.count == 2 }
       #expect(moved.launches[0].reason == "evicted" && moved.launches[1].host != host)
     }
@@ -301,7 +301,7 @@ import Testing
       let lines = try await second.coordinator.explain(Self.name, number: nil).lines
       #expect(lines.filter { $0.code == "evicted" }.count == 1)
       #expect(lines.filter { $0.code == "hostGone" }.count == 2, "gone hosts are explained too: \(lines)")
-      #expect(try await second.coordinator.setEvicted(IdentifierPattern(Self.name), from: nil, false).count == 1)
+      #expect(try await second.coordinator.setEvicted(IdentifierPattern(Self.name), from: [], false).count == 1)
     }
   }
 

@@ -144,6 +144,7 @@ extension EndToEnd {
       #expect(try await fleet.baton("list", "-o", "jsonl").output.split(separator: "\n").count == 1)
     }
 
+<<<<<<< HEAD
     @Test("Ctrl-C on a daemon says that it stops, and what becomes of running work", arguments: ["up", "coordinator"])
     func stopping(command: String) async throws {
       let fleet = try ProcessFleet()
@@ -199,6 +200,79 @@ extension EndToEnd {
       }
     }
 
+=======
+    @Test("A backup of a coordinator at work starts as a store, and after SIGTERM the database file alone does")
+    func backup() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      try fleet.write(
+        "identifier: com.example.a.*\nkind: processing\nwork: {command: [\"true\"]}\n", to: "a.yaml")
+      try await fleet.startCoordinator()
+      #expect(try await fleet.baton("apply", "a.yaml").status == 0)
+      #expect(try await fleet.baton("submit", "com.example.a.before").status == 0)
+      let real = URL(filePath: fleet.folder).resolvingSymlinksInPath().path
+      let answer = try await fleet.baton("store", "backup", real + "/copy.sqlite", "-o", "jsonl")
+      #expect(answer.status == 0, "\(answer)")
+      #expect(answer.output.hasPrefix(#"{"path":"\#(real)/copy.sqlite","bytes":"#), "\(answer.output)")
+      let again = try await fleet.baton("store", "backup", real + "/copy.sqlite")
+      #expect(again.status == 4 && again.errors.contains("replaces nothing"), "\(again)")
+      let within = try await fleet.baton("store", "backup", real + "/coordinator/copy.sqlite")
+      #expect(within.status == 4 && within.errors.contains("own folder"), "\(within)")
+      #expect(try await fleet.baton("submit", "com.example.a.after").status == 0)
+      fleet.coordinator?.signal(SIGTERM)
+      _ = await fleet.coordinator?.finished()
+      let manager = FileManager.default
+      let log = fleet.folder + "/coordinator/baton.sqlite-wal"
+      #expect(try manager.fileExists(atPath: log) ? manager.attributesOfItem(atPath: log)[.size] as? Int == 0 : true)
+      let stopped = try await fleet.baton("store", "backup", "stopped.sqlite", "--data", "coordinator")
+      #expect(stopped.status == 0, "\(stopped)")
+      let database = fleet.folder + "/coordinator/baton.sqlite"
+      try manager.moveItem(atPath: database, toPath: fleet.folder + "/alone.sqlite")
+      for (file, requests) in [("copy", 1), ("stopped", 2), ("alone", 2)] {
+        for end in ["", "-wal", "-shm"] { try? manager.removeItem(atPath: database + end) }
+        try manager.copyItem(atPath: fleet.folder + "/\(file).sqlite", toPath: database)
+        try await fleet.startCoordinator()
+        let list = try await fleet.baton("list", "-o", "jsonl")
+        #expect(list.output.split(separator: "\n").count == requests, "\(file): \(list)")
+        fleet.coordinator?.signal(SIGTERM)
+        _ = await fleet.coordinator?.finished()
+      }
+    }
+
+    @Test("baton run goes on under a repaired definition at its checkpoint, and refuses other items")
+    func repair() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      func write(_ condition: String, size: Int) throws {
+        try fleet.write(
+          """
+          identifier: com.example.repair
+          kind: processing
+          retry: {limit: 0}
+          work:
+            command: [/bin/sh, -c, 'echo "$1" >>"$LOG"; \(condition)', sh]
+            environment: {LOG: \(fleet.folder)/log}
+            items: {range: 1...6}
+            batchSize: \(size)
+          """, to: "job.yaml")
+      }
+      func log() throws -> [Substring] {
+        try String(contentsOfFile: fleet.folder + "/log", encoding: .utf8).split(separator: "\n")
+      }
+      try write("test $1 != 4", size: 1)
+      #expect(try await fleet.baton("run", "job.yaml", "--data", "state").status == 1)
+      #expect(try log() == ["1", "2", "3", "4"])
+      try write("true", size: 2)
+      let refused = try await fleet.baton("run", "job.yaml", "--data", "state")
+      #expect(refused.status == 4 && refused.errors.contains("'batchSize' was 1 and is 2"), "\(refused)")
+      try write("true", size: 1)
+      let repaired = try await fleet.baton("run", "job.yaml", "--data", "state")
+      #expect(repaired.status == 0, "\(repaired)")
+      #expect(repaired.errors.contains("the definition has changed, and holds from here on"), "\(repaired.errors)")
+      #expect(try log() == ["1", "2", "3", "4", "4", "5", "6"])
+    }
+
+>>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
     @Test("baton up goes on after a restart, with its own worker attached")
     func up() async throws {
       let fleet = try ProcessFleet()

@@ -9,25 +9,30 @@ struct EvictCommand: AsyncParsableCommand, Sendable {
     discussion: """
       Launches of it that run there expire with the reason 'evicted': the current batch may finish, and another host \
       goes on after its checkpoint. Nothing of it starts there again, also over restarts, until --allow takes that \
-      back. Without --host: from where it runs now; with --allow: back to every host.
+      back. Without --host: from where it runs now; with --allow: back to every host. A host is known once its worker \
+      has connected; before that, 'permittedIdentifiers' in its worker.yaml keeps a job away.
 
       Examples:
         baton evict com.example.photos.export.42
         baton evict 'com.example.photos.*' --host alpha
+        baton evict 'com.example.photos.*' --host alpha --host beta
         baton evict 'com.example.photos.*' --host alpha --allow
       """)
 
   @Argument(help: "The identifier, or the pattern of a definition.", transform: Arguments.pattern)
   var identifier: IdentifierPattern
 
-  @Option(help: ArgumentHelp("This host, as 'baton hosts' has it.", valueName: "name")) var host: String?
+  @Option(
+    help: ArgumentHelp("This host, as 'baton hosts' has it. May be given several times.", valueName: "name"))
+  var host: [String] = []
+
   @Flag(help: "Let it run there again.") var allow = false
   @OptionGroup var client: ClientOptions
   @OptionGroup var options: OutputOptions
 
   func run() async throws {
-    let (pattern, host, isEvicted) = (identifier, host.map { HostName($0) }, !allow)
-    let hosts = try await client.connect { try await $0.setEvicted(pattern, from: host, isEvicted) }
+    let (pattern, named, isEvicted) = (identifier, host.map { HostName($0) }, !allow)
+    let hosts = try await client.connect { try await $0.setEvicted(pattern, from: named, isEvicted) }
     Console.current.emit(options.output, list: hosts.map(json)) { hosts.map(line) }
   }
 

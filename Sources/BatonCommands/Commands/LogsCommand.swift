@@ -9,8 +9,13 @@ struct LogsCommand: AsyncParsableCommand, Sendable {
     commandName: "logs",
     abstract: "Print what a request's launches wrote.",
     discussion: """
+<<<<<<< HEAD
       The bytes go to standard output as they were written, standard output and standard error of the command \
       together, and as they are: on a terminal they may colour and move. Of each launch the end is kept (64 KiB). Where there are several launches, a line on standard error \
+=======
+      Of the request that runs, else of the last that ran. The bytes go to standard output as they were written, standard output and standard error of the command \
+      together. Of each launch the end is kept (64 KiB). Where there are several launches, a line on standard error \
+>>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
       says which one follows.
 
       Examples:
@@ -31,8 +36,10 @@ struct LogsCommand: AsyncParsableCommand, Sendable {
   func run() async throws {
     let command = self
     try await client.connect { api in
-      let details = try await api.details(command.request.identifier, number: command.request.request)
+      let details = try await api.details(
+        command.request.identifier, number: command.request.request, choosing: .ran)
       try command.check(details)
+      Console.current.tellChoice(details)
       let writer = LogWriter(.current, details, isOneLaunch: command.launch != nil)
       try await api.logs(
         details.record.identifier, number: details.record.number, launch: command.launch, follows: command.follow
@@ -71,7 +78,11 @@ private final class LogWriter: Sendable {
   }
 
   func finish() {
-    if last.withLock({ $0 }) == nil { console.note("\(details.record.name) has written nothing") }
+    guard last.withLock({ $0 }) == nil else { return }
+    let earlier = details.earlierOutput.map {
+      "; request \($0) has: baton logs \(RequestName(identifier: details.record.identifier, number: $0).arguments)"
+    }
+    console.note("\(details.record.name) has written nothing" + (earlier ?? ""))
   }
 
   private func header(_ launch: Int) -> String {

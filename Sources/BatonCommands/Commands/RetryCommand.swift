@@ -8,25 +8,31 @@ struct RetryCommand: AsyncParsableCommand, Sendable {
     commandName: "retry",
     abstract: "Let a failed request go on at its checkpoint.",
     discussion: """
-      It keeps its number, its trace and what it has done, and the definition it was submitted under. --skip-batch \
-      passes over the batch that fails; the request records that.
+      It keeps its number, its trace and what it has done, and the definition it was submitted under. \
+      --with-new-definition takes the one that is applied now: apply the repaired file first. That is refused, with the \
+      difference, if the items or the batch size are others, because then the checkpoint means something else. \
+      --skip-batch passes over the batch that fails; the request records that.
 
       Examples:
         baton retry com.example.report
+        baton retry com.example.report --with-new-definition
         baton retry com.example.report --skip-batch --wait
       """)
 
   @OptionGroup var request: RequestArgument
   @Flag(help: "Go on after the next batch, without running it.") var skipBatch = false
+  @Flag(help: "Go on under the definition that is applied now.") var withNewDefinition = false
   @Flag(help: "Wait until the request has ended, as 'baton wait' does.") var wait = false
   @OptionGroup var client: ClientOptions
   @OptionGroup var options: OutputOptions
 
   func run() async throws {
     let console = Console.current
-    let (request, skipBatch) = (request, skipBatch)
+    let command = self
     let record = try await client.connect { api in
-      try await api.retry(request.identifier, number: request.request, skippingBatch: skipBatch)
+      try await api.retry(
+        command.request.identifier, number: command.request.request, skippingBatch: command.skipBatch,
+        withNewDefinition: command.withNewDefinition)
     }
     guard wait else { return console.emit(options.output, JSONValue(record)) { [Self.line(record)] } }
     if options.output == .table { console.output(Self.line(record)) }
@@ -36,6 +42,7 @@ struct RetryCommand: AsyncParsableCommand, Sendable {
   }
 
   private static func line(_ record: RequestRecord) -> String {
-    "\(record.name): \(record.state.rawValue), goes on at batch \(record.progress.batches) (\(record.unitsText) done)"
+    "\(record.name): \(record.state.rawValue), goes on at batch \(record.progress.batches) (\(record.unitsText) done"
+      + (record.skippedText.map { ", \($0)" } ?? "") + ")"
   }
 }

@@ -6,7 +6,8 @@ struct ShowCommand: AsyncParsableCommand, Sendable {
     commandName: "show",
     abstract: "Show one request with every launch.",
     discussion: """
-      In JSON a key is always there; it is null while its value is unknown.
+      Where the definition repeats and the next request is not due yet, that is the last one that ran, and NEXT has the \
+      one that is scheduled. In JSON a key is always there; it is null while its value is unknown.
 
       Examples:
         baton show com.example.report
@@ -21,7 +22,9 @@ struct ShowCommand: AsyncParsableCommand, Sendable {
   func run() async throws {
     let console = Console.current
     let request = request
-    let details = try await client.connect { try await $0.details(request.identifier, number: request.request) }
+    let details = try await client.connect {
+      try await $0.details(request.identifier, number: request.request, choosing: .ranIfRepeating)
+    }
     console.emit(options.output, JSONValue(details)) { requestBlock(details, console) }
   }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BatonCoordinator
 import BatonModel
+import BatonStore
 import BatonTelemetry
 
 struct TraceCommand: AsyncParsableCommand, Sendable {
@@ -13,7 +14,7 @@ struct TraceCommand: AsyncParsableCommand, Sendable {
     commandName: "trace",
     abstract: "Show where the time of one request went: its trace, as a waterfall.",
     discussion: """
-      From the coordinator's store alone: no tracing backend is needed, and it is all there whether or not the request \
+      Of the request that runs, else of the last that ran. From the coordinator's store alone: no tracing backend is needed, and it is all there whether or not the request \
       was sampled. A row for each wait with its obstacles, each launch with its host, outcome and expiry, and the time \
       in which the request was not due. Of many launches the first, the last and the longest are shown.
 
@@ -48,8 +49,12 @@ struct TraceCommand: AsyncParsableCommand, Sendable {
     let console = Console.current
     let link = try traceUrl ?? Self.configuredLink(console.environment)
     let request = request
-    let trace = try await client.connect { try await $0.trace(request.identifier, number: request.request) }
-    let name = trace.name(orElse: request.identifier, number: request.request)
+    let (details, trace) = try await client.connect { api in
+      let details = try await api.details(request.identifier, number: request.request, choosing: .ran)
+      return (details, try await api.trace(request.identifier, number: details.record.number))
+    }
+    console.tellChoice(details)
+    let name = trace.name(orElse: request.identifier, number: details.record.number)
     let address = trace.spans.first.flatMap { link?.address(of: $0.trace) }
     switch output {
     case .table: console.lines(text(name, trace, address, console).lines)

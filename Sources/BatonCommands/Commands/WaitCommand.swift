@@ -8,7 +8,8 @@ struct WaitCommand: AsyncParsableCommand, Sendable {
     abstract: "Wait until a request has ended.",
     discussion: """
       Progress goes to standard error. Waits on while the coordinator restarts. Ctrl-C stops the waiting, not the \
-      request. Exit status: 0 if it succeeded, 1 if it failed or was cancelled, 124 if the time is over.
+      request. Where the definition repeats and the next request is not due yet, the last one that ran counts; name the \
+      next one with --request to wait for it. Exit status: 0 if it succeeded, 1 if it failed or was cancelled, 124 if the time is over.
 
       Examples:
         baton wait com.example.report
@@ -28,7 +29,11 @@ struct WaitCommand: AsyncParsableCommand, Sendable {
   func run() async throws {
     let console = Console.current
     let request = request
-    let record = try await client.connect { try await request.record($0) }
+    let details = try await client.connect {
+      try await $0.details(request.identifier, number: request.request, choosing: .ranIfRepeating)
+    }
+    console.tellChoice(details)
+    let record = details.record
     let display = ProgressDisplay(console, to: .error)
     let ended = try await client.follow([record.name], display: display, timeout: timeout)
     if options.output != .table, let record = ended.first { console.emit(options.output, JSONValue(record)) { [] } }

@@ -25,8 +25,10 @@ extension JSONValue {
       "waitsBecause": (record.waitsBecause.map { WaitingReason($0) } ?? obstacle).map { JSONValue($0) } ?? nil,
       "launches": JSONValue(record.launches),
       "batches": JSONValue(record.progress.batches),
-      "completedUnits": JSONValue(record.progress.completedUnits),
+      "completedUnits": JSONValue(record.doneUnits),
       "totalUnits": JSONValue(record.totalUnits),
+      "skippedBatches": .array(record.skippedBatches.map { JSONValue($0) }),
+      "skippedUnits": JSONValue(record.skippedUnits),
       "host": JSONValue(record.host?.rawValue),
       "startedAt": JSONValue(record.startedAt),
       "endedAt": JSONValue(record.endedAt),
@@ -43,6 +45,12 @@ extension JSONValue {
       "payload": JSONValue(details.record.payload.map { String(decoding: $0, as: UTF8.self) }),
       "principal": JSONValue(details.record.principal),
       "position": JSONValue(details.position),
+      "next": details.waiting.map { waiting in
+        [
+          "request": JSONValue(waiting.number), "state": JSONValue(waiting.state.rawValue),
+          "eligibleAt": JSONValue(waiting.eligibleAt),
+        ]
+      } ?? nil,
       "pokes": .array(details.pokes.map { JSONValue($0) }),
       "launchHistory": .array(details.launches.map { JSONValue($0) }),
       "events": .array(details.events.map { JSONValue($0) }),

@@ -5,12 +5,24 @@ import BatonStore
 /// `baton show`: one request with every poke, launch and event.
 func requestBlock(_ details: RequestDetails, _ console: Console) -> [String] {
   let style = console.style(of: .output)
+<<<<<<< HEAD
   var lines =
     [style.bold(details.record.name.description)] + block(facts(details, console), columns: console.outputColumns)
+=======
+  var lines = [style.bold(details.record.name.description)] + block(facts(details, console))
+  if let failure = failure(details) { lines += [""] + failure.map { "  " + $0 } }
+>>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
   if !details.pokes.isEmpty { lines += [""] + pokeTable(details.pokes, console) }
   if !details.launches.isEmpty { lines += [""] + launchTable(details.launches, console) }
   if !details.events.isEmpty { lines += [""] + eventTable(details.events, console) }
   return lines
+}
+
+/// What the last failed launch said, with its line breaks; nil if one line says it all, which stands there already.
+private func failure(_ details: RequestDetails) -> [String]? {
+  let text = details.record.reason ?? details.launches.last { $0.outcome == "failed" }?.reason
+  guard let lines = text?.plainLines, lines.count > 1 else { return nil }
+  return ["Failure"] + lines.map { "  " + $0 }
 }
 
 private func facts(_ details: RequestDetails, _ console: Console) -> [(name: String, value: String)] {
@@ -20,6 +32,7 @@ private func facts(_ details: RequestDetails, _ console: Console) -> [(name: Str
   return [
     ("State", style.paint(record.standing(at: now), record.state.colour)),
     ("Queue", details.position?.queueText ?? ""),
+    ("Next", details.waiting.map { "request \($0.number), \($0.standing(at: now))" } ?? ""),
     ("Title", record.title?.onOneLine ?? ""),
     ("Subtitle", record.subtitle?.onOneLine ?? ""),
     ("Progress", progress(record)),
@@ -40,7 +53,8 @@ private func facts(_ details: RequestDetails, _ console: Console) -> [(name: Str
 
 private func progress(_ record: RequestRecord) -> String {
   "\(record.unitsText) done\(record.percent.map { " (\($0) %)" } ?? ""), "
-    + counted(record.progress.batches, "batch", plural: "batches")
+    + counted(record.progress.batches - record.skippedBatches.count, "batch", plural: "batches")
+    + (record.skippedText.map { ", \($0)" } ?? "")
 }
 
 private func pokeTable(_ pokes: [PokeRecord], _ console: Console) -> [String] {
@@ -94,7 +108,7 @@ extension LaunchRecord {
   /// Why it ended, or is asked to.
   fileprivate var detail: String {
     if endedAt == nil { return expiringReason.map { "expiring: \($0.words)" } ?? "" }
-    return (reason ?? "") + (isGraceful || outcome == "lost" ? "" : " (killed at its deadline)")
+    return (reason?.lastLine ?? "") + (isGraceful || outcome == "lost" ? "" : " (killed at its deadline)")
   }
 }
 

@@ -31,14 +31,15 @@ enum RequestTable {
     switch record.state {
     case .scheduled: record.waitsBecause?.text ?? ""
     case .ready: obstacle?.description ?? lastLaunch(record)
-    case .running, .succeeded: record.subtitle ?? record.title ?? ""
-    case .failed: record.reason ?? ""
+    case .running, .succeeded:
+      [record.skippedText, record.subtitle ?? record.title].compactMap { $0 }.joined(separator: "; ")
+    case .failed: [record.reason?.lastLine, record.skippedText].compactMap { $0 }.joined(separator: "; ")
     case .cancelled: record.reason.map { "by \($0)" } ?? ""
     }
   }
 
   private static func lastLaunch(_ record: RequestRecord) -> String {
     guard record.launches > 0, let outcome = record.outcome else { return "" }
-    return "launch \(record.launches): \(outcome)" + (record.reason.map { ", \($0)" } ?? "")
+    return "launch \(record.launches): \(outcome)" + (record.reason.map { ", \($0.lastLine)" } ?? "")
   }
 }

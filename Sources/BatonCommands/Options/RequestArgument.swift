@@ -19,3 +19,13 @@ struct RequestArgument: ParsableArguments, Sendable {
     try await api.details(identifier, number: request).record
   }
 }
+
+extension Console {
+  /// Says on standard error which request was taken where another one waits.
+  func tellChoice(_ details: RequestDetails) {
+    guard let waiting = details.waiting else { return }
+    note(
+      "\(details.record.name), \(details.record.state.rawValue); request \(waiting.number) is "
+        + "\(waiting.standing(at: environment.now())) (--request \(waiting.number))")
+  }
+}

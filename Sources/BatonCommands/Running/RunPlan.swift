@@ -19,7 +19,7 @@ struct RunPlan: Hashable, Sendable {
   struct Entry: Hashable, Sendable {
     var identifier: JobIdentifier
     var step: Step
-    /// The definition has changed since the request was submitted, and the request goes on under the old one.
+    /// The definition has changed since the request was submitted: the request has to take it over before it goes on.
     var isOutdated = false
   }
 

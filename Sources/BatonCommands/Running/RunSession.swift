@@ -1,6 +1,7 @@
 import BatonCoordinator
 import BatonModel
 import BatonStore
+import Synchronization
 
 /// How a run ended.
 struct RunEnd: Sendable {
@@ -21,6 +22,37 @@ struct RunSession: Sendable {
   let isAnew: Bool
   /// What to type to go on.
   let commandLine: String
+  private let start = Start()
+
+  init(
+    console: Console, display: ProgressDisplay, definitions: [Definition], identifiers: [JobIdentifier],
+    marker: RunMarker, isAnew: Bool, commandLine: String
+  ) {
+    (self.console, self.display, self.definitions) = (console, display, definitions)
+    (self.identifiers, self.marker, self.isAnew, self.commandLine) = (identifiers, marker, isAnew, commandLine)
+  }
+
+  /// What was found and applied before anything could start.
+  private final class Start: Sendable {
+    struct State: Sendable {
+      var plan: RunPlan
+      var applied: [AppliedDefinition]
+      var names: [JobIdentifier: RequestName]
+    }
+    let state = Mutex<State?>(nil)
+  }
+
+  /// Applies the definitions, and lets what goes on from an earlier run go on under them. Call it before any launch can
+  /// start, because a request that runs takes no other definition.
+  /// - Throws: if a request cannot go on at its checkpoint under its new definition.
+  @Sendable func prepare(_ api: any OperatorAPI) async throws {
+    let known = try await requests(api)
+    let applied = try await api.apply(definitions)
+    let current = Dictionary(applied.compactMap { one in one.pattern.literal.map { ($0, one.id) } }) { $1 }
+    let plan = RunPlan(identifiers, known: known, definitions: current, isFinished: marker.isSet, isAnew: isAnew)
+    let names = try await goOn(plan, api)
+    start.state.withLock { $0 = Start.State(plan: plan, applied: applied, names: names) }
+  }
 
   /// - Returns: the requests in the order of the identifiers, each ended, or one that can never start here.
   func run(_ api: any OperatorAPI) async throws -> RunEnd {
@@ -44,11 +76,9 @@ struct RunSession: Sendable {
 
   /// Goes on where an earlier run stopped, and submits the rest.
   private func begin(_ api: any OperatorAPI) async throws -> [RequestName] {
-    let known = try await requests(api)
-    let applied = try await api.apply(definitions)
-    let current = Dictionary(applied.compactMap { one in one.pattern.literal.map { ($0, one.id) } }) { $1 }
-    let plan = RunPlan(identifiers, known: known, definitions: current, isFinished: marker.isSet, isAnew: isAnew)
-    var names = try await goOn(plan, api)
+    guard let start = start.state.withLock({ $0 }) else { preconditionFailure("a run began without its preparation") }
+    let (plan, applied) = (start.plan, start.applied)
+    var names = start.names
     // A definition that repeats has got its first request by being applied.
     for case (let identifier, let receipt?) in applied.map({ ($0.pattern.literal, $0.submitted) }) {
       if let identifier { names[identifier] = RequestName(identifier: identifier, number: receipt.number) }
@@ -72,14 +102,19 @@ struct RunSession: Sendable {
   private func goOn(_ plan: RunPlan, _ api: any OperatorAPI) async throws -> [JobIdentifier: RequestName] {
     var names: [JobIdentifier: RequestName] = [:]
     for entry in plan.entries {
-      if entry.isOutdated { warnOutdated(entry.identifier) }
       switch entry.step {
       case .submit: break
       case .goOn(let record), .settled(let record):
-        tell(record)
+        if entry.isOutdated {
+          tellRepaired(try await api.redefine(record.identifier, number: record.number))
+        } else {
+          tell(record)
+        }
         names[entry.identifier] = record.name
       case .retry(let record):
-        tell(try await api.retry(record.identifier, number: record.number, skippingBatch: false), again: true)
+        let retried = try await api.retry(
+          record.identifier, number: record.number, skippingBatch: false, withNewDefinition: entry.isOutdated)
+        entry.isOutdated ? tellRepaired(retried) : tell(retried, again: true)
         names[entry.identifier] = record.name
       case .replace(let record):
         _ = try await api.cancel(.identifier(record.identifier, number: nil), by: console.environment.user)
@@ -112,10 +147,9 @@ struct RunSession: Sendable {
 }
 
 extension RunSession {
-  private func warnOutdated(_ identifier: JobIdentifier) {
-    display.warning(
-      "\(identifier): the definition has changed since its request was submitted, which goes on under the old one; "
-        + "to start anew: \(commandLine) --anew")
+  private func tellRepaired(_ record: RequestRecord) {
+    display.note("\(record.identifier): the definition has changed, and holds from here on")
+    tell(record, again: true)
   }
 
   private func tell(_ record: RequestRecord, again: Bool = false) {

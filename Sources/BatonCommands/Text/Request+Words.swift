@@ -19,9 +19,15 @@ extension RequestRecord {
     switch state {
     case .scheduled: "scheduled: " + waiting(at: now)
     case .ready: "ready: waits for a host" + lastLaunch
+<<<<<<< HEAD
     case .running: "running on \(host?.rawValue.onOneLine ?? "a host"), launch \(launches)"
     case .succeeded: "succeeded" + duration
     case .failed: "failed: \((reason ?? "it gave no reason").onOneLine)"
+=======
+    case .running: "running on \(host?.rawValue ?? "a host"), launch \(launches)"
+    case .succeeded: "succeeded" + duration + (skippedText.map { ", \($0)" } ?? "")
+    case .failed: "failed: \((reason ?? "it gave no reason").lastLine)"
+>>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
     case .cancelled: "cancelled" + (reason.map { " by \($0.onOneLine)" } ?? "")
     }
   }
@@ -33,7 +39,11 @@ extension RequestRecord {
 
   private var lastLaunch: String {
     guard launches > 0, let outcome else { return "" }
+<<<<<<< HEAD
     return " (launch \(launches): \(outcome.onOneLine)\(reason.map { ", \($0.onOneLine)" } ?? ""))"
+=======
+    return " (launch \(launches): \(outcome)\(reason.map { ", \($0.lastLine)" } ?? ""))"
+>>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
   }
 
   private var duration: String {
@@ -43,9 +53,9 @@ extension RequestRecord {
 
   /// From 0 to 1; nil while the total is not known.
   var fraction: Double? {
-    if state == .succeeded { return 1 }
+    if state == .succeeded, skippedUnits == 0 { return 1 }
     guard let total = totalUnits, total > 0 else { return nil }
-    return min(1, max(0, Double(progress.completedUnits) / Double(total)))
+    return min(1, max(0, Double(doneUnits) / Double(total)))
   }
 
   /// Whole per cent, cut off: 100 only when everything is done.
@@ -53,13 +63,25 @@ extension RequestRecord {
 
   /// `120/247 48%`, `120`, or `-` before anything is known.
   var progressText: String {
-    if let total = totalUnits { return "\(progress.completedUnits)/\(total)" + (percent.map { " \($0)%" } ?? "") }
-    return progress.completedUnits > 0 ? String(progress.completedUnits) : "-"
+    if let total = totalUnits { return "\(doneUnits)/\(total)" + (percent.map { " \($0)%" } ?? "") }
+    return doneUnits > 0 ? String(doneUnits) : "-"
   }
 
   /// `120 of 247`, or `120`.
   var unitsText: String {
-    totalUnits.map { "\(progress.completedUnits) of \($0)" } ?? String(progress.completedUnits)
+    totalUnits.map { "\(doneUnits) of \($0)" } ?? String(doneUnits)
+  }
+
+  /// So many skipped batches are named; the others are counted.
+  private static let namedBatches = 5
+
+  /// `batch 3 skipped`, `batches 3, 7 skipped`; nil if none was.
+  var skippedText: String? { skippedBatches.isEmpty ? nil : Self.skipped(skippedBatches) }
+
+  static func skipped(_ batches: [Int]) -> String {
+    let more = batches.count - namedBatches
+    let names = batches.prefix(namedBatches).map(String.init).joined(separator: ", ")
+    return (batches.count == 1 ? "batch " : "batches ") + names + (more > 0 ? " and \(more) more" : "") + " skipped"
   }
 
   /// `Exporting photos: IMG_0120.jpg`, or what of it there is.
@@ -72,6 +94,7 @@ extension RequestRecord {
       [
         "look at its output: baton logs \(name.arguments)",
         "go on at its checkpoint: baton retry \(name.arguments)",
+        "after a repair of its file: baton apply FILE, then the same with --with-new-definition",
       ]
     case .cancelled: ["submit it anew: baton submit \(identifier)"]
     case .scheduled, .ready, .running, .succeeded: []

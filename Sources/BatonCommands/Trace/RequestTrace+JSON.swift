@@ -34,6 +34,7 @@ extension JSONValue {
       "launches": JSONValue(summary.launches),
       "hosts": .array(summary.hosts.map { .string($0) }),
       "batches": JSONValue(summary.batches),
+      "skippedBatches": .array(summary.skippedBatches.map { JSONValue($0) }),
       "endings": .array(
         summary.endings.map { ending in
           [

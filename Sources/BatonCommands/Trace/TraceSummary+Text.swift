@@ -1,4 +1,5 @@
 import BatonModel
+import BatonStore
 
 extension TraceSummary {
   /// So many obstacles are named; the others are counted.
@@ -6,7 +7,7 @@ extension TraceSummary {
 
   /// `waited 12m 40s (needsExternalPower), ran 3m 2s on 2 hosts, 1 expiry (powerLost)`.
   var sentence: String {
-    let parts = [scheduledWords, waitedWords, ranWords, endedWords].compactMap { $0 } + endingWords
+    let parts = [scheduledWords, waitedWords, ranWords, endedWords].compactMap { $0 } + endingWords + skippedWords
     return parts.isEmpty ? "nothing took time yet" : parts.joined(separator: ", ")
   }
 
@@ -59,6 +60,8 @@ extension TraceSummary {
       return outcome.counted(count) + Self.parentheses(reasons)
     }
   }
+
+  private var skippedWords: [String] { skippedBatches.isEmpty ? [] : [RequestRecord.skipped(skippedBatches)] }
 
   private static func parentheses(_ words: [String]) -> String {
     words.isEmpty ? "" : " (\(words.joined(separator: ", ")))"

@@ -46,6 +46,8 @@ struct TraceSummary: Hashable, Sendable {
   var endings: [Ending]
   /// Committed batches of all launches.
   var batches: Int
+  /// Indexes of the batches that an operator passed over, in order.
+  var skippedBatches: [Int]
 
   init(_ trace: RequestTrace) { self.init(trace, TraceTimeline(trace)) }
 
@@ -62,6 +64,7 @@ struct TraceSummary: Hashable, Sendable {
     isHistoryLost = waits.contains(where: \.isHistoryLost)
     let launches = trace.spans(.launch)
     self.launches = launches.count
+    skippedBatches = trace.spans.flatMap(\.skippedBatches).sorted()
     hosts = launches.compactMap { $0.text(Names.Attribute.host) }.unique
     endings = launches.compactMap(\.ending).tallied
     batches = launches.compactMap { $0.number(Names.Attribute.batches) }.reduce(0) { sum, batches in
@@ -126,6 +129,13 @@ extension TraceTimeline {
 }
 
 extension SpanRecord {
+  fileprivate var skippedBatches: [Int] {
+    events.filter { $0.name == Names.Event.history(RequestEventName.skippedBatch.rawValue) }.compactMap { event in
+      guard case .string(let batch) = event.attributes[Names.Attribute.detail] else { return nil }
+      return Int(batch)
+    }
+  }
+
   /// Nil while the launch runs, and if it finished.
   var ending: TraceSummary.Ending? {
     guard let outcome, outcome != .finished else { return nil }

@@ -38,8 +38,16 @@ extension Coordinator: OperatorAPI {
     }
   }
 
-  package func details(_ identifier: JobIdentifier, number: Int?) async throws -> RequestDetails {
-    try await details(of: try await request(identifier, number: number))
+  package func details(
+    _ identifier: JobIdentifier, number: Int?, choosing choice: RequestChoice
+  ) async throws -> RequestDetails {
+    let record = try await request(identifier, number: number, choosing: choice)
+    var details = try await details(of: record)
+    if choice == .ran { details.earlierOutput = try await store.lastOutput(of: identifier, before: record.number) }
+    if number == nil, choice != .current, let waiting = try await store.waiting(identifier), waiting.id != record.id {
+      details.waiting = withUpdates(waiting)
+    }
+    return details
   }
 
   private func details(of record: RequestRecord) async throws -> RequestDetails {

@@ -9,8 +9,10 @@ package protocol OperatorAPI: Sendable {
   func remove(_ pattern: IdentifierPattern) async throws
   /// Answers in the same order; one refusal disturbs no other.
   func submit(_ orders: [SubmissionOrder], by principal: String) async throws -> [SubmissionResult]
-  /// - Parameter number: nil means the live request, else the waiting one, else the last to end.
-  func details(_ identifier: JobIdentifier, number: Int?) async throws -> RequestDetails
+  /// - Parameters:
+  ///   - number: exactly this request.
+  ///   - choice: which one is meant if there is no number.
+  func details(_ identifier: JobIdentifier, number: Int?, choosing choice: RequestChoice) async throws -> RequestDetails
   func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord]
   /// Calls `body` with the request now, and again after every change, until it has ended.
   func watch(
@@ -23,7 +25,15 @@ package protocol OperatorAPI: Sendable {
     _ body: @escaping @Sendable (_ launch: Int, _ bytes: [UInt8]) async throws -> Void
   ) async throws
   func cancel(_ selection: CancelSelection, by principal: String) async throws -> [Cancellation]
-  func retry(_ identifier: JobIdentifier, number: Int?, skippingBatch: Bool) async throws -> RequestRecord
+  /// Lets a failed request go on at its checkpoint: without a number the last that was launched.
+  /// - Parameter withNewDefinition: under the definition that is applied for its identifier now; refused (`.conflict`) if
+  ///   that has other items or another batch size, or is the one that the request has already.
+  func retry(
+    _ identifier: JobIdentifier, number: Int?, skippingBatch: Bool, withNewDefinition: Bool
+  ) async throws -> RequestRecord
+  /// Gives a pending request the definition that is applied for its identifier now; refused as in `retry`, and while it
+  /// runs.
+  func redefine(_ identifier: JobIdentifier, number: Int?) async throws -> RequestRecord
   func setDraining(_ host: HostName, _ isDraining: Bool) async throws
   func setPaused(_ isPaused: Bool) async throws
   func hostReports() async throws -> [HostReport]
@@ -32,8 +42,8 @@ package protocol OperatorAPI: Sendable {
   func trace(_ identifier: JobIdentifier, number: Int?) async throws -> RequestTrace
   /// Moves launches of a definition, or of one instance of a wildcard, away from a host and keeps them away, or takes
   /// that back. Answers the hosts.
-  /// - Parameter host: nil means where something of it runs now; or, to take it back, every host.
-  func setEvicted(_ pattern: IdentifierPattern, from host: HostName?, _ isEvicted: Bool) async throws -> [HostName]
+  /// - Parameter hosts: none means where something of it runs now; or, to take it back, every host.
+  func setEvicted(_ pattern: IdentifierPattern, from hosts: [HostName], _ isEvicted: Bool) async throws -> [HostName]
   /// Starts a pending request now, whatever its times and the conditions of its host.
   func simulateLaunch(_ identifier: JobIdentifier, number: Int?, on host: HostName?) async throws -> SimulatedLaunch
   /// Expires the running launch as if for `reason`, or for no reason.
@@ -42,6 +52,30 @@ package protocol OperatorAPI: Sendable {
   ) async throws -> SimulatedLaunch
   /// Puts conditions in the place of a host's real ones for a while; none at all takes them back.
   func simulateConditions(_ overrides: ConditionOverrides, on host: HostName, lasting: Duration) async throws
+  /// Writes a copy of the store to a new file on the coordinator's machine, while it is in use.
+  /// - Parameters:
+  ///   - path: absolute, on the coordinator's machine.
+  ///   - report: called now and then with how far it is; it must not wait.
+  func backUpStore(
+    to path: String, _ report: @escaping @Sendable (BackupProgress) -> Void
+  ) async throws -> BackupSummary
+}
+
+extension OperatorAPI {
+  /// - Parameter number: nil means the live request, else the waiting one, else the last to end.
+  package func details(_ identifier: JobIdentifier, number: Int?) async throws -> RequestDetails {
+    try await details(identifier, number: number, choosing: .current)
+  }
+}
+
+/// Which request of an identifier is meant where no number is given.
+package enum RequestChoice: Hashable, Sendable, CaseIterable {
+  /// The live one, else the one that waits for its first launch, else the last to end.
+  case current
+  /// The live one, else the last that was launched, else the one that waits.
+  case ran
+  /// As `ran` where the definition repeats and the next request is not due yet, else as `current`.
+  case ranIfRepeating
 }
 
 /// A launch that `baton simulate` started or asked to stop.
@@ -101,11 +135,18 @@ package struct RequestDetails: Hashable, Sendable {
   package var pokes: [PokeRecord]
   /// How many requests of its class go before it, if it is pending.
   package var position: Int?
+  /// The request of the same identifier that waits for its first launch, if it is another one, and no number was asked
+  /// for.
+  package var waiting: RequestRecord?
+  /// The number of the last request of the identifier before this one that wrote output; only for `RequestChoice.ran`.
+  package var earlierOutput: Int?
 
   package init(
     record: RequestRecord, launches: [LaunchRecord], events: [EventRecord], pokes: [PokeRecord] = [],
-    position: Int? = nil
+    position: Int? = nil, waiting: RequestRecord? = nil, earlierOutput: Int? = nil
   ) {
+    self.waiting = waiting
+    self.earlierOutput = earlierOutput
     self.record = record
     self.launches = launches
     self.events = events

@@ -62,11 +62,13 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
       .answers.map(SubmissionResult.init)
   }
 
-  package func details(_ identifier: JobIdentifier, number: Int?) async throws -> RequestDetails {
-    try RequestDetails(
-      try await call {
-        try await operators.show(showRequest(identifier, number), metadata: metadata, options: options)
-      })
+  package func details(
+    _ identifier: JobIdentifier, number: Int?, choosing choice: RequestChoice
+  ) async throws -> RequestDetails {
+    var request = showRequest(identifier, number)
+    request.choice = choice.proto
+    return try RequestDetails(
+      try await call { [request] in try await operators.show(request, metadata: metadata, options: options) })
   }
 
   package func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord] {
@@ -124,14 +126,45 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
       .cancelled.map(Cancellation.init)
   }
 
-  package func retry(_ identifier: JobIdentifier, number: Int?, skippingBatch: Bool) async throws -> RequestRecord {
+  package func retry(
+    _ identifier: JobIdentifier, number: Int?, skippingBatch: Bool, withNewDefinition: Bool
+  ) async throws -> RequestRecord {
     let request = Baton_V1_RetryRequest.with {
       $0.identifier = identifier.rawValue
       if let number { $0.number = Int64(number) }
       $0.skipBatch = skippingBatch
+      $0.withNewDefinition = withNewDefinition
     }
     return try RequestRecord(
       try await call { try await operators.retry(request, metadata: metadata, options: options) }.request)
+  }
+
+  package func redefine(_ identifier: JobIdentifier, number: Int?) async throws -> RequestRecord {
+    try RequestRecord(
+      try await call {
+        try await operators.redefine(showRequest(identifier, number), metadata: metadata, options: options)
+      }.request)
+  }
+
+  package func backUpStore(
+    to path: String, _ report: @escaping @Sendable (BackupProgress) -> Void
+  ) async throws -> BackupSummary {
+    let request = Baton_V1_BackupRequest.with { $0.path = path }
+    // It takes as long as it takes.
+    let summary = try await call {
+      try await operators.backup(request, metadata: metadata, options: CoordinatorClient.callOptions) { response in
+        var summary: BackupSummary?
+        for try await reply in response.messages {
+          if reply.hasSummary { summary = BackupSummary(reply.summary) } else { report(BackupProgress(reply)) }
+        }
+        return summary
+      }
+    }
+    guard let summary else {
+      throw OperatorError.unknown(
+        "the coordinator at \(endpoint) did not say whether the backup is whole: look at \(path)")
+    }
+    return summary
   }
 
   package func setDraining(_ host: HostName, _ isDraining: Bool) async throws {
@@ -171,11 +204,13 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
   }
 
   package func setEvicted(
-    _ pattern: IdentifierPattern, from host: HostName?, _ isEvicted: Bool
+    _ pattern: IdentifierPattern, from hosts: [HostName], _ isEvicted: Bool
   ) async throws -> [HostName] {
     let request = Baton_V1_EvictRequest.with {
       $0.pattern = pattern.rawValue
-      if let host { $0.host = host.rawValue }
+      // An older coordinator reads only the first.
+      if let first = hosts.first { $0.host = first.rawValue }
+      $0.hosts = hosts.dropFirst().map(\.rawValue)
       $0.isEvicted = isEvicted
     }
     return try await call { try await operators.evict(request, metadata: metadata, options: options) }

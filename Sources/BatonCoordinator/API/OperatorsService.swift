@@ -68,7 +68,10 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
 
   func show(request: Baton_V1_ShowRequest, context: ServerContext) async throws -> Baton_V1_ShowReply {
     try await answering {
-      try await api.details(try JobIdentifier(wire: request.identifier), number: request.optionalNumber).proto
+      try await api.details(
+        try JobIdentifier(wire: request.identifier), number: request.optionalNumber,
+        choosing: RequestChoice(request.choice)
+      ).proto
     }
   }
 
@@ -115,7 +118,15 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
     try await answering {
       let record = try await api.retry(
         try JobIdentifier(wire: request.identifier), number: request.hasNumber ? Int(request.number) : nil,
-        skippingBatch: request.skipBatch)
+        skippingBatch: request.skipBatch, withNewDefinition: request.withNewDefinition)
+      return .with { $0.request = record.proto }
+    }
+  }
+
+  func redefine(request: Baton_V1_ShowRequest, context: ServerContext) async throws -> Baton_V1_ShowReply {
+    try await answering {
+      let record = try await api.redefine(
+        try JobIdentifier(wire: request.identifier), number: request.optionalNumber)
       return .with { $0.request = record.proto }
     }
   }
@@ -163,7 +174,8 @@ extension OperatorsService {
   func evict(request: Baton_V1_EvictRequest, context: ServerContext) async throws -> Baton_V1_EvictReply {
     try await answering {
       let hosts = try await api.setEvicted(
-        try IdentifierPattern(wire: request.pattern), from: request.hasHost ? HostName(request.host) : nil,
+        try IdentifierPattern(wire: request.pattern),
+        from: (request.hasHost ? [request.host] : []).map { HostName($0) } + request.hosts.map { HostName($0) },
         request.isEvicted)
       return .with { $0.hosts = hosts.map(\.rawValue) }
     }
@@ -202,6 +214,24 @@ extension OperatorsService {
         try ConditionOverrides(request.conditions.overrides), on: HostName(request.host),
         lasting: .nanoseconds(request.conditions.lasting))
       return Baton_V1_Empty()
+    }
+  }
+}
+
+extension OperatorsService {
+  /// Progress as far as the caller keeps up with it, then the summary.
+  func backup(
+    request: Baton_V1_BackupRequest, response: RPCWriter<Baton_V1_BackupReply>, context: ServerContext
+  ) async throws {
+    try await answering {
+      let (progress, source) = AsyncStream.makeStream(of: BackupProgress.self, bufferingPolicy: .bufferingNewest(1))
+      async let summary = {
+        defer { source.finish() }
+        return try await api.backUpStore(to: request.path) { source.yield($0) }
+      }()
+      for await one in progress { try await response.write(one.proto) }
+      let written = try await summary
+      try await response.write(.with { $0.summary = written.proto })
     }
   }
 }

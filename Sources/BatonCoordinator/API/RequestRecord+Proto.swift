@@ -45,7 +45,12 @@ extension RequestRecord {
       if let payload { $0.payload = Data(payload) }
       if let frozenItems { $0.frozenItems = Int64(frozenItems) }
       if let poke { $0.poke = Int32(poke.rawValue) }
+<<<<<<< HEAD
       $0.repeats = repeats
+=======
+      $0.skippedBatches = skippedBatches.map(Int64.init)
+      $0.skippedUnits = skippedUnits
+>>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
     }
   }
 
@@ -72,8 +77,13 @@ extension RequestRecord {
       outcome: proto.hasOutcome ? proto.outcome : nil, reason: proto.hasReason ? proto.reason : nil, trace: trace,
       payload: proto.hasPayload ? Array(proto.payload) : nil,
       frozenItems: proto.hasFrozenItems ? Int(proto.frozenItems) : nil,
+<<<<<<< HEAD
       poke: proto.hasPoke ? PokePriority(rawValue: Int(proto.poke)) : nil)
     repeats = proto.repeats
+=======
+      poke: proto.hasPoke ? PokePriority(rawValue: Int(proto.poke)) : nil,
+      skippedBatches: proto.skippedBatches.map { Int($0) }, skippedUnits: proto.skippedUnits)
+>>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
   }
 }
 
@@ -117,6 +127,8 @@ extension RequestDetails {
       }
       $0.pokes = pokes.map(\.proto)
       if let position { $0.position = Int64(position) }
+      if let waiting { $0.waiting = waiting.proto }
+      if let earlierOutput { $0.earlierOutput = Int64(earlierOutput) }
     }
   }
 
@@ -126,7 +138,9 @@ extension RequestDetails {
       record: record, launches: proto.launches.map { LaunchRecord($0, of: record.id) },
       events: proto.events.map {
         EventRecord(at: Timestamp(nanoseconds: $0.at), name: $0.name, detail: $0.hasDetail ? $0.detail : nil)
-      }, pokes: proto.pokes.compactMap(PokeRecord.init), position: proto.hasPosition ? Int(proto.position) : nil)
+      }, pokes: proto.pokes.compactMap(PokeRecord.init), position: proto.hasPosition ? Int(proto.position) : nil,
+      waiting: proto.hasWaiting ? try RequestRecord(proto.waiting) : nil,
+      earlierOutput: proto.hasEarlierOutput ? Int(proto.earlierOutput) : nil)
   }
 }
 

@@ -29,6 +29,16 @@ package struct DefinitionIndex: Sendable {
     return nil
   }
 
+  /// True if some definition covers `pattern`, or lies below it.
+  package func knows(_ pattern: IdentifierPattern) -> Bool {
+    if let literal = pattern.literal { return definition(for: literal) != nil }
+    return byPattern.keys.contains { $0.covers(pattern) || pattern.covers($0) }
+  }
+
+  package func nearest(to pattern: IdentifierPattern) -> String? {
+    Values.nearest(to: pattern.rawValue, among: byPattern.keys.sorted().map(\.rawValue))
+  }
+
   /// The declared pattern that is spelt most like `identifier`, if one is near enough to be meant.
   package func nearest(to identifier: JobIdentifier) -> String? {
     Values.nearest(to: identifier.rawValue, among: byPattern.keys.sorted().map(\.rawValue))

@@ -64,13 +64,15 @@ package struct Checkpoint: Hashable, Sendable {
   package var subtitle: String?
   /// The work is done: nothing is left to run, whatever becomes of the launch.
   package var reachesEnd: Bool
+  /// Nothing was done since the batch before: the checkpoint says that the end is reached, and is not counted as a batch.
+  package var isEndOnly: Bool
 
   /// Largest cursor that the store takes, in bytes (configurable as `limits.checkpointBytes`).
   package static let maximumCursorBytes = 1 << 20
 
   package init(
     launch: LaunchKey, batch: Int, cursor: [UInt8]? = nil, completedUnits: Int64, totalUnits: Int64? = nil,
-    subtitle: String? = nil, reachesEnd: Bool = false
+    subtitle: String? = nil, reachesEnd: Bool = false, isEndOnly: Bool = false
   ) {
     self.launch = launch
     self.batch = batch
@@ -79,6 +81,7 @@ package struct Checkpoint: Hashable, Sendable {
     self.totalUnits = totalUnits
     self.subtitle = subtitle
     self.reachesEnd = reachesEnd
+    self.isEndOnly = isEndOnly
   }
 }
 

@@ -1,7 +1,7 @@
 /// What `baton show` lists of a request beside its launches, by name. The page `Documentation/reasons.md` is made of
 /// these; a test finds names that the store or the coordinator notes and this list lacks.
 package enum RequestEventName: String, Hashable, Sendable, CaseIterable {
-  case replaced, poked, pokedAtOnce, retried, skippedBatch, suspect, ignoredExpiry, simulatedLaunch,
+  case replaced, poked, pokedAtOnce, retried, redefined, skippedBatch, suspect, ignoredExpiry, simulatedLaunch,
     storeWentBackwards
 
   /// What happened, in a sentence or two of Markdown.
@@ -11,6 +11,9 @@ package enum RequestEventName: String, Hashable, Sendable, CaseIterable {
     case .poked: "A poke joined the request while it waited. Its payload is the request's now."
     case .pokedAtOnce: "A poke of priority 10 asked for the request, whatever the spacing. It is recorded for audits."
     case .retried: "An operator let the failed request go on at its checkpoint: `baton retry`."
+    case .redefined:
+      "The request took over the definition that is applied now, and keeps its checkpoint: "
+        + "`baton retry --with-new-definition`, or `baton run` after a repair."
     case .skippedBatch: "An operator passed over the batch that failed: `baton retry --skip-batch`."
     case .suspect: "A launch has made no progress for its `stallAfter`. At twice that it expires, `stalled`."
     case .ignoredExpiry: "A launch did not end by its deadline after it was asked to stop, and was ended."
@@ -25,7 +28,7 @@ package enum RequestEventName: String, Hashable, Sendable, CaseIterable {
   package var detail: String {
     switch self {
     case .replaced, .poked, .pokedAtOnce: "who asked for it"
-    case .retried: "nothing"
+    case .retried, .redefined: "nothing"
     case .skippedBatch: "the number of the batch"
     case .suspect: "for how long, and where"
     case .ignoredExpiry, .simulatedLaunch: "the host"

@@ -787,6 +787,32 @@ package enum Baton_V1_Operators: Sendable {
                 type: .unary
             )
         }
+        /// Namespace for "Backup" metadata.
+        package enum Backup: Sendable {
+            /// Request type for "Backup".
+            package typealias Input = Baton_V1_BackupRequest
+            /// Response type for "Backup".
+            package typealias Output = Baton_V1_BackupReply
+            /// Descriptor for "Backup".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "Backup",
+                type: .serverStreaming
+            )
+        }
+        /// Namespace for "Redefine" metadata.
+        package enum Redefine: Sendable {
+            /// Request type for "Redefine".
+            package typealias Input = Baton_V1_ShowRequest
+            /// Response type for "Redefine".
+            package typealias Output = Baton_V1_ShowReply
+            /// Descriptor for "Redefine".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "Redefine",
+                type: .unary
+            )
+        }
         /// Descriptors for all methods in the "baton.v1.Operators" service.
         package static let descriptors: [GRPCCore.MethodDescriptor] = [
             Apply.descriptor,
@@ -806,7 +832,9 @@ package enum Baton_V1_Operators: Sendable {
             Evict.descriptor,
             SimulateLaunch.descriptor,
             SimulateExpiry.descriptor,
-            SimulateConditions.descriptor
+            SimulateConditions.descriptor,
+            Backup.descriptor,
+            Redefine.descriptor
         ]
     }
 }
@@ -1104,6 +1132,42 @@ extension Baton_V1_Operators {
             request: GRPCCore.StreamingServerRequest<Baton_V1_SimulateConditionsRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_Empty>
+
+        /// Handle the "Backup" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Writes a copy of the store to a file on the coordinator's machine: progress, then the summary as the last answer.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_BackupRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_BackupReply` messages.
+        func backup(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_BackupRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_BackupReply>
+
+        /// Handle the "Redefine" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Gives a request that does not run the definition that is applied for its identifier now.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_ShowRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_ShowReply` messages.
+        func redefine(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_ShowRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ShowReply>
     }
 
     /// Service protocol for the "baton.v1.Operators" service.
@@ -1385,6 +1449,42 @@ extension Baton_V1_Operators {
             request: GRPCCore.ServerRequest<Baton_V1_SimulateConditionsRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.ServerResponse<Baton_V1_Empty>
+
+        /// Handle the "Backup" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Writes a copy of the store to a file on the coordinator's machine: progress, then the summary as the last answer.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_BackupRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_BackupReply` messages.
+        func backup(
+            request: GRPCCore.ServerRequest<Baton_V1_BackupRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_BackupReply>
+
+        /// Handle the "Redefine" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Gives a request that does not run the definition that is applied for its identifier now.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_ShowReply` message.
+        func redefine(
+            request: GRPCCore.ServerRequest<Baton_V1_ShowRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_ShowReply>
     }
 
     /// Simple service protocol for the "baton.v1.Operators" service.
@@ -1666,6 +1766,43 @@ extension Baton_V1_Operators {
             request: Baton_V1_SimulateConditionsRequest,
             context: GRPCCore.ServerContext
         ) async throws -> Baton_V1_Empty
+
+        /// Handle the "Backup" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Writes a copy of the store to a file on the coordinator's machine: progress, then the summary as the last answer.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_BackupRequest` message.
+        ///   - response: A response stream of `Baton_V1_BackupReply` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        func backup(
+            request: Baton_V1_BackupRequest,
+            response: GRPCCore.RPCWriter<Baton_V1_BackupReply>,
+            context: GRPCCore.ServerContext
+        ) async throws
+
+        /// Handle the "Redefine" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Gives a request that does not run the definition that is applied for its identifier now.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_ShowRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_ShowReply` to respond with.
+        func redefine(
+            request: Baton_V1_ShowRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_ShowReply
     }
 }
 
@@ -1871,6 +2008,28 @@ extension Baton_V1_Operators.StreamingServiceProtocol {
                 )
             }
         )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.Backup.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_BackupRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_BackupReply>(),
+            handler: { request, context in
+                try await self.backup(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.Redefine.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ShowRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ShowReply>(),
+            handler: { request, context in
+                try await self.redefine(
+                    request: request,
+                    context: context
+                )
+            }
+        )
     }
 }
 
@@ -2069,6 +2228,28 @@ extension Baton_V1_Operators.ServiceProtocol {
         context: GRPCCore.ServerContext
     ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_Empty> {
         let response = try await self.simulateConditions(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func backup(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_BackupRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_BackupReply> {
+        let response = try await self.backup(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return response
+    }
+
+    package func redefine(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_ShowRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ShowReply> {
+        let response = try await self.redefine(
             request: GRPCCore.ServerRequest(stream: request),
             context: context
         )
@@ -2314,6 +2495,36 @@ extension Baton_V1_Operators.SimpleServiceProtocol {
     ) async throws -> GRPCCore.ServerResponse<Baton_V1_Empty> {
         return GRPCCore.ServerResponse<Baton_V1_Empty>(
             message: try await self.simulateConditions(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func backup(
+        request: GRPCCore.ServerRequest<Baton_V1_BackupRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_BackupReply> {
+        return GRPCCore.StreamingServerResponse<Baton_V1_BackupReply>(
+            metadata: [:],
+            producer: { writer in
+                try await self.backup(
+                    request: request.message,
+                    response: writer,
+                    context: context
+                )
+                return [:]
+            }
+        )
+    }
+
+    package func redefine(
+        request: GRPCCore.ServerRequest<Baton_V1_ShowRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_ShowReply> {
+        return GRPCCore.ServerResponse<Baton_V1_ShowReply>(
+            message: try await self.redefine(
                 request: request.message,
                 context: context
             ),
@@ -2691,6 +2902,52 @@ extension Baton_V1_Operators {
             deserializer: some GRPCCore.MessageDeserializer<Baton_V1_Empty>,
             options: GRPCCore.CallOptions,
             onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "Backup" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Writes a copy of the store to a file on the coordinator's machine: progress, then the summary as the last answer.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_BackupRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_BackupRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_BackupReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func backup<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_BackupRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_BackupRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_BackupReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_BackupReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "Redefine" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Gives a request that does not run the definition that is applied for its identifier now.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_ShowRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_ShowReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func redefine<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_ShowRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_ShowRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ShowReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ShowReply>) async throws -> Result
         ) async throws -> Result where Result: Sendable
     }
 
@@ -3265,6 +3522,72 @@ extension Baton_V1_Operators {
                 onResponse: handleResponse
             )
         }
+
+        /// Call the "Backup" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Writes a copy of the store to a file on the coordinator's machine: progress, then the summary as the last answer.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_BackupRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_BackupRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_BackupReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func backup<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_BackupRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_BackupRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_BackupReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_BackupReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.serverStreaming(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.Backup.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "Redefine" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Gives a request that does not run the definition that is applied for its identifier now.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_ShowRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_ShowReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func redefine<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_ShowRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_ShowRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ShowReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ShowReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.Redefine.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
     }
 }
 
@@ -3728,6 +4051,62 @@ extension Baton_V1_Operators.ClientProtocol {
             request: request,
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_SimulateConditionsRequest>(),
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Backup" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Writes a copy of the store to a file on the coordinator's machine: progress, then the summary as the last answer.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_BackupRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func backup<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_BackupRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_BackupReply>) async throws -> Result
+    ) async throws -> Result where Result: Sendable {
+        try await self.backup(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_BackupRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_BackupReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Redefine" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Gives a request that does not run the definition that is applied for its identifier now.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func redefine<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_ShowRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ShowReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.redefine(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ShowRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ShowReply>(),
             options: options,
             onResponse: handleResponse
         )
@@ -4265,6 +4644,70 @@ extension Baton_V1_Operators.ClientProtocol {
             metadata: metadata
         )
         return try await self.simulateConditions(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Backup" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Writes a copy of the store to a file on the coordinator's machine: progress, then the summary as the last answer.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func backup<Result>(
+        _ message: Baton_V1_BackupRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_BackupReply>) async throws -> Result
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_BackupRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.backup(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Redefine" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Gives a request that does not run the definition that is applied for its identifier now.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func redefine<Result>(
+        _ message: Baton_V1_ShowRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ShowReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_ShowRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.redefine(
             request: request,
             options: options,
             onResponse: handleResponse

@@ -27,6 +27,51 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
+/// Which request of an identifier is meant where no number is given.
+package nonisolated enum Baton_V1_RequestChoice: SwiftProtobuf.Enum, Swift.CaseIterable {
+  package typealias RawValue = Int
+
+  /// The live one, else the one that waits for its first launch, else the last to end.
+  case current // = 0
+
+  /// The live one, else the last that was launched, else the one that waits.
+  case ran // = 1
+
+  /// As RAN where the definition repeats and the next request is not due yet, else as CURRENT.
+  case ranIfRepeating // = 2
+  case UNRECOGNIZED(Int)
+
+  package init() {
+    self = .current
+  }
+
+  package init?(rawValue: Int) {
+    switch rawValue {
+    case 0: self = .current
+    case 1: self = .ran
+    case 2: self = .ranIfRepeating
+    default: self = .UNRECOGNIZED(rawValue)
+    }
+  }
+
+  package var rawValue: Int {
+    switch self {
+    case .current: return 0
+    case .ran: return 1
+    case .ranIfRepeating: return 2
+    case .UNRECOGNIZED(let i): return i
+    }
+  }
+
+  // The compiler won't synthesize support with the UNRECOGNIZED case.
+  package static let allCases: [Baton_V1_RequestChoice] = [
+    .current,
+    .ran,
+    .ranIfRepeating,
+  ]
+
+}
+
 package nonisolated struct Baton_V1_Empty: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -884,6 +929,9 @@ package nonisolated struct Baton_V1_Checkpoint: Sendable {
 
   package var reachesEnd: Bool = false
 
+  /// Nothing was done since the batch before: it says that the end is reached, and is not counted as a batch.
+  package var isEndOnly: Bool = false
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -1553,7 +1601,6 @@ package nonisolated struct Baton_V1_SubmitReply: Sendable {
   package init() {}
 }
 
-/// One request: an identifier means its live, else its waiting, else its last request.
 package nonisolated struct Baton_V1_ShowRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -1569,6 +1616,8 @@ package nonisolated struct Baton_V1_ShowRequest: Sendable {
   package var hasNumber: Bool {self._number != nil}
   /// Clears the value of `number`. Subsequent reads from it will return its default value.
   package mutating func clearNumber() {self._number = nil}
+
+  package var choice: Baton_V1_RequestChoice = .current
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -1798,10 +1847,22 @@ package nonisolated struct Baton_V1_Request: @unchecked Sendable {
   /// Clears the value of `poke`. Subsequent reads from it will return its default value.
   package mutating func clearPoke() {_uniqueStorage()._poke = nil}
 
+<<<<<<< HEAD
   /// Its definition repeats.
   package var repeats: Bool {
     get {_storage._repeats}
     set {_uniqueStorage()._repeats = newValue}
+=======
+  /// Batches that an operator passed over, in order, and how many of the completed units are theirs.
+  package var skippedBatches: [Int64] {
+    get {_storage._skippedBatches}
+    set {_uniqueStorage()._skippedBatches = newValue}
+  }
+
+  package var skippedUnits: Int64 {
+    get {_storage._skippedUnits}
+    set {_uniqueStorage()._skippedUnits = newValue}
+>>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
   }
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -1988,12 +2049,34 @@ package nonisolated struct Baton_V1_ShowReply: Sendable {
   /// Clears the value of `position`. Subsequent reads from it will return its default value.
   package mutating func clearPosition() {self._position = nil}
 
+  /// The request of the same identifier that waits for its first launch, if it is another one.
+  package var waiting: Baton_V1_Request {
+    get {_waiting ?? Baton_V1_Request()}
+    set {_waiting = newValue}
+  }
+  /// Returns true if `waiting` has been explicitly set.
+  package var hasWaiting: Bool {self._waiting != nil}
+  /// Clears the value of `waiting`. Subsequent reads from it will return its default value.
+  package mutating func clearWaiting() {self._waiting = nil}
+
+  /// The number of the last request of the identifier before this one that wrote output.
+  package var earlierOutput: Int64 {
+    get {_earlierOutput ?? 0}
+    set {_earlierOutput = newValue}
+  }
+  /// Returns true if `earlierOutput` has been explicitly set.
+  package var hasEarlierOutput: Bool {self._earlierOutput != nil}
+  /// Clears the value of `earlierOutput`. Subsequent reads from it will return its default value.
+  package mutating func clearEarlierOutput() {self._earlierOutput = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _request: Baton_V1_Request? = nil
   fileprivate var _position: Int64? = nil
+  fileprivate var _waiting: Baton_V1_Request? = nil
+  fileprivate var _earlierOutput: Int64? = nil
 }
 
 package nonisolated struct Baton_V1_ListRequest: Sendable {
@@ -2196,6 +2279,9 @@ package nonisolated struct Baton_V1_RetryRequest: Sendable {
   package mutating func clearNumber() {self._number = nil}
 
   package var skipBatch: Bool = false
+
+  /// It takes over the definition that is applied for its identifier now.
+  package var withNewDefinition: Bool = false
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -2436,6 +2522,9 @@ package nonisolated struct Baton_V1_EvictRequest: Sendable {
   /// False takes an eviction back.
   package var isEvicted: Bool = false
 
+  /// More hosts, beside `host`.
+  package var hosts: [String] = []
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -2582,9 +2671,79 @@ package nonisolated struct Baton_V1_TraceReply: Sendable {
   package init() {}
 }
 
+package nonisolated struct Baton_V1_BackupRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// Absolute; there must be no such file yet.
+  package var path: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_BackupReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// Pages of the database that were copied so far, and all of them.
+  package var pages: Int64 = 0
+
+  package var totalPages: Int64 = 0
+
+  /// Set in the last answer: the file is there, whole, and synced.
+  package var summary: Baton_V1_BackupSummary {
+    get {_summary ?? Baton_V1_BackupSummary()}
+    set {_summary = newValue}
+  }
+  /// Returns true if `summary` has been explicitly set.
+  package var hasSummary: Bool {self._summary != nil}
+  /// Clears the value of `summary`. Subsequent reads from it will return its default value.
+  package mutating func clearSummary() {self._summary = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _summary: Baton_V1_BackupSummary? = nil
+}
+
+package nonisolated struct Baton_V1_BackupSummary: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var path: String = String()
+
+  package var bytes: Int64 = 0
+
+  /// How far the store was: what was answered until then is in the file.
+  package var receipt: Baton_V1_Receipt {
+    get {_receipt ?? Baton_V1_Receipt()}
+    set {_receipt = newValue}
+  }
+  /// Returns true if `receipt` has been explicitly set.
+  package var hasReceipt: Bool {self._receipt != nil}
+  /// Clears the value of `receipt`. Subsequent reads from it will return its default value.
+  package mutating func clearReceipt() {self._receipt = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _receipt: Baton_V1_Receipt? = nil
+}
+
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
 
 fileprivate nonisolated let _protobuf_package = "baton.v1"
+
+nonisolated extension Baton_V1_RequestChoice: SwiftProtobuf._ProtoNameProviding {
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0CURRENT\0\u{1}RAN\0\u{1}RAN_IF_REPEATING\0")
+}
 
 nonisolated extension Baton_V1_Empty: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Empty"
@@ -3892,7 +4051,7 @@ nonisolated extension Baton_V1_ItemsCommitted: SwiftProtobuf.Message, SwiftProto
 
 nonisolated extension Baton_V1_Checkpoint: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Checkpoint"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}batch\0\u{1}cursor\0\u{3}completed_units\0\u{3}total_units\0\u{1}subtitle\0\u{3}reaches_end\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}launch\0\u{1}batch\0\u{1}cursor\0\u{3}completed_units\0\u{3}total_units\0\u{1}subtitle\0\u{3}reaches_end\0\u{4}!is_end_only\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3907,6 +4066,7 @@ nonisolated extension Baton_V1_Checkpoint: SwiftProtobuf.Message, SwiftProtobuf.
       case 5: try { try decoder.decodeSingularInt64Field(value: &self._totalUnits) }()
       case 6: try { try decoder.decodeSingularStringField(value: &self._subtitle) }()
       case 7: try { try decoder.decodeSingularBoolField(value: &self.reachesEnd) }()
+      case 40: try { try decoder.decodeSingularBoolField(value: &self.isEndOnly) }()
       default: break
       }
     }
@@ -3938,6 +4098,9 @@ nonisolated extension Baton_V1_Checkpoint: SwiftProtobuf.Message, SwiftProtobuf.
     if self.reachesEnd != false {
       try visitor.visitSingularBoolField(value: self.reachesEnd, fieldNumber: 7)
     }
+    if self.isEndOnly != false {
+      try visitor.visitSingularBoolField(value: self.isEndOnly, fieldNumber: 40)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -3949,6 +4112,7 @@ nonisolated extension Baton_V1_Checkpoint: SwiftProtobuf.Message, SwiftProtobuf.
     if lhs._totalUnits != rhs._totalUnits {return false}
     if lhs._subtitle != rhs._subtitle {return false}
     if lhs.reachesEnd != rhs.reachesEnd {return false}
+    if lhs.isEndOnly != rhs.isEndOnly {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -4966,7 +5130,7 @@ nonisolated extension Baton_V1_SubmitReply.RefusedSubmission: SwiftProtobuf.Mess
 
 nonisolated extension Baton_V1_ShowRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".ShowRequest"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0\u{1}number\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0\u{1}number\0\u{2}&choice\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -4976,6 +5140,7 @@ nonisolated extension Baton_V1_ShowRequest: SwiftProtobuf.Message, SwiftProtobuf
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularStringField(value: &self.identifier) }()
       case 2: try { try decoder.decodeSingularInt64Field(value: &self._number) }()
+      case 40: try { try decoder.decodeSingularEnumField(value: &self.choice) }()
       default: break
       }
     }
@@ -4992,12 +5157,16 @@ nonisolated extension Baton_V1_ShowRequest: SwiftProtobuf.Message, SwiftProtobuf
     try { if let v = self._number {
       try visitor.visitSingularInt64Field(value: v, fieldNumber: 2)
     } }()
+    if self.choice != .current {
+      try visitor.visitSingularEnumField(value: self.choice, fieldNumber: 40)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Baton_V1_ShowRequest, rhs: Baton_V1_ShowRequest) -> Bool {
     if lhs.identifier != rhs.identifier {return false}
     if lhs._number != rhs._number {return false}
+    if lhs.choice != rhs.choice {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -5005,7 +5174,11 @@ nonisolated extension Baton_V1_ShowRequest: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Request"
+<<<<<<< HEAD
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}identifier\0\u{1}number\0\u{1}pattern\0\u{1}kind\0\u{1}title\0\u{1}subtitle\0\u{1}state\0\u{1}priority\0\u{3}submitted_at\0\u{1}principal\0\u{3}eligible_at\0\u{3}waits_because\0\u{1}launches\0\u{1}batches\0\u{3}completed_units\0\u{3}total_units\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{1}traceparent\0\u{1}failures\0\u{1}cursor\0\u{1}definition\0\u{1}losses\0\u{1}strikes\0\u{3}cancelled_by\0\u{1}payload\0\u{3}frozen_items\0\u{1}poke\0\u{2}\u{1c}repeats\0")
+=======
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}identifier\0\u{1}number\0\u{1}pattern\0\u{1}kind\0\u{1}title\0\u{1}subtitle\0\u{1}state\0\u{1}priority\0\u{3}submitted_at\0\u{1}principal\0\u{3}eligible_at\0\u{3}waits_because\0\u{1}launches\0\u{1}batches\0\u{3}completed_units\0\u{3}total_units\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{1}traceparent\0\u{1}failures\0\u{1}cursor\0\u{1}definition\0\u{1}losses\0\u{1}strikes\0\u{3}cancelled_by\0\u{1}payload\0\u{3}frozen_items\0\u{1}poke\0\u{4}\u{8}skipped_batches\0\u{3}skipped_units\0")
+>>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
 
   fileprivate class _StorageClass {
     var _id: Int64 = 0
@@ -5040,7 +5213,12 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
     var _payload: Data? = nil
     var _frozenItems: Int64? = nil
     var _poke: Int32? = nil
+<<<<<<< HEAD
     var _repeats: Bool = false
+=======
+    var _skippedBatches: [Int64] = []
+    var _skippedUnits: Int64 = 0
+>>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -5083,7 +5261,12 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
       _payload = source._payload
       _frozenItems = source._frozenItems
       _poke = source._poke
+<<<<<<< HEAD
       _repeats = source._repeats
+=======
+      _skippedBatches = source._skippedBatches
+      _skippedUnits = source._skippedUnits
+>>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
     }
   }
 
@@ -5134,7 +5317,12 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
         case 30: try { try decoder.decodeSingularBytesField(value: &_storage._payload) }()
         case 31: try { try decoder.decodeSingularInt64Field(value: &_storage._frozenItems) }()
         case 32: try { try decoder.decodeSingularInt32Field(value: &_storage._poke) }()
+<<<<<<< HEAD
         case 60: try { try decoder.decodeSingularBoolField(value: &_storage._repeats) }()
+=======
+        case 40: try { try decoder.decodeRepeatedInt64Field(value: &_storage._skippedBatches) }()
+        case 41: try { try decoder.decodeSingularInt64Field(value: &_storage._skippedUnits) }()
+>>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
         default: break
         }
       }
@@ -5243,8 +5431,16 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
       try { if let v = _storage._poke {
         try visitor.visitSingularInt32Field(value: v, fieldNumber: 32)
       } }()
+<<<<<<< HEAD
       if _storage._repeats != false {
         try visitor.visitSingularBoolField(value: _storage._repeats, fieldNumber: 60)
+=======
+      if !_storage._skippedBatches.isEmpty {
+        try visitor.visitPackedInt64Field(value: _storage._skippedBatches, fieldNumber: 40)
+      }
+      if _storage._skippedUnits != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._skippedUnits, fieldNumber: 41)
+>>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
       }
     }
     try unknownFields.traverse(visitor: &visitor)
@@ -5287,7 +5483,12 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
         if _storage._payload != rhs_storage._payload {return false}
         if _storage._frozenItems != rhs_storage._frozenItems {return false}
         if _storage._poke != rhs_storage._poke {return false}
+<<<<<<< HEAD
         if _storage._repeats != rhs_storage._repeats {return false}
+=======
+        if _storage._skippedBatches != rhs_storage._skippedBatches {return false}
+        if _storage._skippedUnits != rhs_storage._skippedUnits {return false}
+>>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
         return true
       }
       if !storagesAreEqual {return false}
@@ -5527,7 +5728,7 @@ nonisolated extension Baton_V1_Poke: SwiftProtobuf.Message, SwiftProtobuf._Messa
 
 nonisolated extension Baton_V1_ShowReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".ShowReply"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}launches\0\u{1}events\0\u{1}pokes\0\u{1}position\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}launches\0\u{1}events\0\u{1}pokes\0\u{1}position\0\u{2}#waiting\0\u{3}earlier_output\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -5540,6 +5741,8 @@ nonisolated extension Baton_V1_ShowReply: SwiftProtobuf.Message, SwiftProtobuf._
       case 3: try { try decoder.decodeRepeatedMessageField(value: &self.events) }()
       case 4: try { try decoder.decodeRepeatedMessageField(value: &self.pokes) }()
       case 5: try { try decoder.decodeSingularInt64Field(value: &self._position) }()
+      case 40: try { try decoder.decodeSingularMessageField(value: &self._waiting) }()
+      case 41: try { try decoder.decodeSingularInt64Field(value: &self._earlierOutput) }()
       default: break
       }
     }
@@ -5565,6 +5768,12 @@ nonisolated extension Baton_V1_ShowReply: SwiftProtobuf.Message, SwiftProtobuf._
     try { if let v = self._position {
       try visitor.visitSingularInt64Field(value: v, fieldNumber: 5)
     } }()
+    try { if let v = self._waiting {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 40)
+    } }()
+    try { if let v = self._earlierOutput {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 41)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -5574,6 +5783,8 @@ nonisolated extension Baton_V1_ShowReply: SwiftProtobuf.Message, SwiftProtobuf._
     if lhs.events != rhs.events {return false}
     if lhs.pokes != rhs.pokes {return false}
     if lhs._position != rhs._position {return false}
+    if lhs._waiting != rhs._waiting {return false}
+    if lhs._earlierOutput != rhs._earlierOutput {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -5882,7 +6093,7 @@ nonisolated extension Baton_V1_CancelReply.Cancelled: SwiftProtobuf.Message, Swi
 
 nonisolated extension Baton_V1_RetryRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".RetryRequest"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0\u{1}number\0\u{3}skip_batch\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}identifier\0\u{1}number\0\u{3}skip_batch\0\u{4}%with_new_definition\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -5893,6 +6104,7 @@ nonisolated extension Baton_V1_RetryRequest: SwiftProtobuf.Message, SwiftProtobu
       case 1: try { try decoder.decodeSingularStringField(value: &self.identifier) }()
       case 2: try { try decoder.decodeSingularInt64Field(value: &self._number) }()
       case 3: try { try decoder.decodeSingularBoolField(value: &self.skipBatch) }()
+      case 40: try { try decoder.decodeSingularBoolField(value: &self.withNewDefinition) }()
       default: break
       }
     }
@@ -5912,6 +6124,9 @@ nonisolated extension Baton_V1_RetryRequest: SwiftProtobuf.Message, SwiftProtobu
     if self.skipBatch != false {
       try visitor.visitSingularBoolField(value: self.skipBatch, fieldNumber: 3)
     }
+    if self.withNewDefinition != false {
+      try visitor.visitSingularBoolField(value: self.withNewDefinition, fieldNumber: 40)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -5919,6 +6134,7 @@ nonisolated extension Baton_V1_RetryRequest: SwiftProtobuf.Message, SwiftProtobu
     if lhs.identifier != rhs.identifier {return false}
     if lhs._number != rhs._number {return false}
     if lhs.skipBatch != rhs.skipBatch {return false}
+    if lhs.withNewDefinition != rhs.withNewDefinition {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -6228,7 +6444,7 @@ nonisolated extension Baton_V1_Obstacle: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension Baton_V1_EvictRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".EvictRequest"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}pattern\0\u{1}host\0\u{3}is_evicted\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}pattern\0\u{1}host\0\u{3}is_evicted\0\u{2}%hosts\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -6239,6 +6455,7 @@ nonisolated extension Baton_V1_EvictRequest: SwiftProtobuf.Message, SwiftProtobu
       case 1: try { try decoder.decodeSingularStringField(value: &self.pattern) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self._host) }()
       case 3: try { try decoder.decodeSingularBoolField(value: &self.isEvicted) }()
+      case 40: try { try decoder.decodeRepeatedStringField(value: &self.hosts) }()
       default: break
       }
     }
@@ -6258,6 +6475,9 @@ nonisolated extension Baton_V1_EvictRequest: SwiftProtobuf.Message, SwiftProtobu
     if self.isEvicted != false {
       try visitor.visitSingularBoolField(value: self.isEvicted, fieldNumber: 3)
     }
+    if !self.hosts.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.hosts, fieldNumber: 40)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -6265,6 +6485,7 @@ nonisolated extension Baton_V1_EvictRequest: SwiftProtobuf.Message, SwiftProtobu
     if lhs.pattern != rhs.pattern {return false}
     if lhs._host != rhs._host {return false}
     if lhs.isEvicted != rhs.isEvicted {return false}
+    if lhs.hosts != rhs.hosts {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -6507,6 +6728,124 @@ nonisolated extension Baton_V1_TraceReply: SwiftProtobuf.Message, SwiftProtobuf.
     if lhs.otlp != rhs.otlp {return false}
     if lhs.`open` != rhs.`open` {return false}
     if lhs.asOf != rhs.asOf {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_BackupRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".BackupRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}path\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.path) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.path.isEmpty {
+      try visitor.visitSingularStringField(value: self.path, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_BackupRequest, rhs: Baton_V1_BackupRequest) -> Bool {
+    if lhs.path != rhs.path {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_BackupReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".BackupReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}pages\0\u{3}total_pages\0\u{1}summary\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self.pages) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.totalPages) }()
+      case 3: try { try decoder.decodeSingularMessageField(value: &self._summary) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.pages != 0 {
+      try visitor.visitSingularInt64Field(value: self.pages, fieldNumber: 1)
+    }
+    if self.totalPages != 0 {
+      try visitor.visitSingularInt64Field(value: self.totalPages, fieldNumber: 2)
+    }
+    try { if let v = self._summary {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_BackupReply, rhs: Baton_V1_BackupReply) -> Bool {
+    if lhs.pages != rhs.pages {return false}
+    if lhs.totalPages != rhs.totalPages {return false}
+    if lhs._summary != rhs._summary {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_BackupSummary: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".BackupSummary"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}path\0\u{1}bytes\0\u{1}receipt\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.path) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.bytes) }()
+      case 3: try { try decoder.decodeSingularMessageField(value: &self._receipt) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.path.isEmpty {
+      try visitor.visitSingularStringField(value: self.path, fieldNumber: 1)
+    }
+    if self.bytes != 0 {
+      try visitor.visitSingularInt64Field(value: self.bytes, fieldNumber: 2)
+    }
+    try { if let v = self._receipt {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_BackupSummary, rhs: Baton_V1_BackupSummary) -> Bool {
+    if lhs.path != rhs.path {return false}
+    if lhs.bytes != rhs.bytes {return false}
+    if lhs._receipt != rhs._receipt {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -13,6 +13,7 @@ enum Migrations {
     migrator.registerMigration("2 contract") { try ContractSchema.extend($0) }
     migrator.registerMigration("3 traces") { try TraceSchema.extend($0) }
     migrator.registerMigration("4 guarantees") { try GuaranteeSchema.extend($0) }
+    migrator.registerMigration("5 skipped batches") { try SkippedBatchesSchema.extend($0) }
     return migrator
   }
 
@@ -29,7 +30,7 @@ enum Migrations {
     try migrator.migrate(writer)
   }
 
-  private static func expectOurs(_ db: Database) throws {
+  static func expectOurs(_ db: Database) throws {
     let found = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
     let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
     guard found == applicationID || tables == 0 else {

@@ -34,9 +34,9 @@ extension Verbs {
 
   private func save(_ checkpoint: Checkpoint) throws -> CheckpointAnswer {
     #if PLANTED_BUGS
-      let batches = checkpoint.batch + (isPlanted(.countsBatchesTwice) ? 2 : 1)
+      let batches = checkpoint.batch + (checkpoint.isEndOnly ? 0 : isPlanted(.countsBatchesTwice) ? 2 : 1)
     #else
-      let batches = checkpoint.batch + 1
+      let batches = checkpoint.batch + (checkpoint.isEndOnly ? 0 : 1)
     #endif
     try prepare(.setProgress).run(
       checkpoint.launch.request.rawValue, batches, checkpoint.completedUnits, checkpoint.totalUnits,

@@ -15,6 +15,21 @@ extension Verbs {
     return nil
   }
 
+  /// The one that runs or is between two launches, else the one with the highest number that was launched.
+  package func lastLaunched(_ identifier: JobIdentifier) throws -> RequestRecord? {
+    let name = identifier.rawValue
+    if let live = try prepare(.liveRequest).first(name, row: Self.record) { return try complete(live) }
+    return try complete(try prepare(.lastLaunchedRequest).first(name, row: Self.record))
+  }
+
+  package func waiting(_ identifier: JobIdentifier) throws -> RequestRecord? {
+    try complete(try prepare(.waitingRequest).first(identifier.rawValue, row: Self.record))
+  }
+
+  package func lastOutput(of identifier: JobIdentifier, before number: Int) throws -> Int? {
+    try prepare(.lastRequestWithOutput).first(identifier.rawValue, number) { $0.int(0) }
+  }
+
   package func launches(of request: RequestID) throws -> [LaunchRecord] {
     try prepare(.launches).all(request.rawValue) { row in
       LaunchRecord(
@@ -70,7 +85,7 @@ extension Verbs {
       host: row.optionalText(21).map(HostName.init), startedAt: row.optionalTime(22), endedAt: row.optionalTime(23),
       outcome: row.optionalText(24), reason: row.optionalText(25), trace: row.trace(26),
       payload: row.optionalBlob(29), frozenItems: row.optionalInt64(30).map(Int.init),
-      poke: row.poke(33))
+      poke: row.poke(33), skippedBatches: batches(row.optionalText(34)), skippedUnits: row.int64(35))
   }
 
   /// What waits for a date (or ended while it did) has it, and no time on the steady clock.
@@ -94,7 +109,7 @@ extension Query {
       coalesce(p.completed_units, 0), p.total_units, r.failures, r.losses, r.strikes, r.cancelled_by, h.name,
       r.started_at, r.ended_at, r.outcome, r.reason, r.trace_id, r.span_id, r.is_sampled,
       \(withBlobs ? "(SELECT y.bytes FROM payload y WHERE y.request = r.id)" : "NULL"), r.frozen_items,
-      r.earliest_at, r.is_dated, r.poke
+      r.earliest_at, r.is_dated, r.poke, p.skipped, coalesce(p.skipped_units, 0)
 
     """
   }
@@ -113,6 +128,15 @@ extension Query {
   static let waitingRequest = Query("\(ofIdentifier) AND r.launches = 0 AND r.state <= 1")
   static let lastRequest = Query(
     "\(ofIdentifier) AND +r.ended_at IS NOT NULL ORDER BY r.ended_at DESC, r.id DESC LIMIT 1")
+  static let lastLaunchedRequest = Query(
+    "\(ofIdentifier) AND r.launches > 0 ORDER BY r.number DESC LIMIT 1")
+  static let lastRequestWithOutput = Query(
+    """
+    SELECT r.number FROM request r
+    WHERE r.identifier = (SELECT id FROM identifier WHERE name = ?) AND r.number < ?
+      AND EXISTS (SELECT 1 FROM output o WHERE o.request = r.id)
+    ORDER BY r.number DESC LIMIT 1
+    """)
   static let launches = Query(
     """
     SELECT l.number, h.name, l.started_at, l.ended_at, l.outcome, l.reason, l.is_graceful, l.first_batch,

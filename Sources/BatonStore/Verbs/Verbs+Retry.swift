@@ -1,9 +1,11 @@
 package import BatonModel
 
 extension Verbs {
-  package func retry(_ id: RequestID, skippingBatch: Bool, at now: Moment) throws -> RequestRecord {
+  package func retry(
+    _ id: RequestID, skippingBatch: Bool, as definition: DefinitionID? = nil, at now: Moment
+  ) throws -> RequestRecord {
     guard let request = try launched(id) else { throw StoreError(.notFound, "There is no request \(id).") }
-    let name = "\(request.identifier) (request \(request.number))"
+    let name = request.name
     guard request.state == .failed else {
       throw StoreError(.refused, "\(name) is \(request.state.rawValue); only a failed request can be retried.")
     }
@@ -12,9 +14,12 @@ extension Verbs {
       throw StoreError(
         .refused, "A later request of \(request.identifier) is live; cancel it or wait for its end, then retry.")
     }
+    if let definition { try adopt(definition, by: request, at: now) }
     try reopen(request, at: now)
+    let own = try knownDefinition(definition ?? request.requirementClass.definition)
+    try count(pattern: own.pattern, from: .failed, to: .ready)
     if let waiting = known?.waiting { try hold(waiting, now) }
-    if skippingBatch { try skipBatch(of: request, at: now) }
+    if skippingBatch { try skipBatch(of: request, under: definition ?? request.requirementClass.definition, at: now) }
     guard let record = try self.request(id) else { throw StoreError(.corrupt, "\(name) is not there any more.") }
     return record
   }
@@ -23,8 +28,6 @@ extension Verbs {
     try prepare(.keepCompletion).run(request.id.rawValue)
     try prepare(.reopenRequest).run(now.steady, request.id.rawValue, now.date)
     try note("retried", detail: nil, of: request.id.rawValue, at: now)
-    let pattern = try knownDefinition(request.requirementClass.definition).pattern
-    try count(pattern: pattern, from: .failed, to: .ready)
   }
 
   /// The identifier has a live request again, which the waiting one now waits for.
@@ -35,13 +38,24 @@ extension Verbs {
     try count(pattern: pattern, from: waiting.state, to: .scheduled)
   }
 
-  private func skipBatch(of request: LaunchedRequest, at now: Moment) throws {
-    let definition = try knownDefinition(request.requirementClass.definition).definition
+  /// So many batches of a request may be passed over.
+  static let maximumSkips = 1000
+
+  private func skipBatch(of request: LaunchedRequest, under id: DefinitionID, at now: Moment) throws {
+    let skipped = try prepare(.skippedBatches).first(request.id.rawValue) { Self.batches($0.optionalText(0)).count }
+    guard skipped ?? 0 < Self.maximumSkips else {
+      throw StoreError(
+        .refused, "\(request.name) has skipped \(Self.maximumSkips) batches, and may skip no more; mend its command.")
+    }
+    let definition = try knownDefinition(id).definition
     let size = definition.work?.items == nil ? 0 : Int64(definition.work?.batchSize ?? 1)
     let computed = definition.work?.items?.computedCount.map(Int64.init)
     try prepare(.skipBatch).run(request.id.rawValue, size, computed)
     try note("skippedBatch", detail: String(request.batches), of: request.id.rawValue, at: now)
   }
+
+  /// What `progress.skipped` has.
+  static func batches(_ text: String?) -> [Int] { text?.split(separator: ",").compactMap { Int($0) } ?? [] }
 }
 
 extension Query {
@@ -56,13 +70,19 @@ extension Query {
     INSERT INTO completion (request, launches, state, reason, ended_at)
     SELECT id, launches, state, reason, ended_at FROM request WHERE id = ?
     """)
-  /// Completed units advance by a batch's worth of items, never past their total.
+  static let skippedBatches = Query("SELECT skipped FROM progress WHERE request = ?")
+  /// Completed units advance by a batch's worth of items, never past their total: they say where the next batch begins.
+  /// How many of them were passed over stands beside them.
   static let skipBatch = Query(
     """
-    INSERT INTO progress (request, batches, completed_units, total_units, reaches_end)
-    SELECT r.id, 1, min(?2, coalesce(?3, r.frozen_items, ?2)), NULL, 0 FROM request r WHERE r.id = ?1
-    ON CONFLICT (request) DO UPDATE SET batches = batches + 1, completed_units =
-      min(completed_units + ?2, coalesce(total_units, ?3, (SELECT frozen_items FROM request WHERE id = ?1),
-        completed_units + ?2))
+    INSERT INTO progress (request, batches, completed_units, total_units, reaches_end, skipped, skipped_units)
+    SELECT r.id, 1, min(?2, coalesce(?3, r.frozen_items, ?2)), NULL, 0, '0', min(?2, coalesce(?3, r.frozen_items, ?2))
+    FROM request r WHERE r.id = ?1
+    ON CONFLICT (request) DO UPDATE SET batches = batches + 1, completed_units = \(afterSkip),
+      skipped = coalesce(skipped || ',', '') || batches, skipped_units = skipped_units + \(afterSkip) - completed_units
     """)
+  private static let afterSkip = """
+    min(completed_units + ?2, coalesce(total_units, ?3, (SELECT frozen_items FROM request WHERE id = ?1),
+      completed_units + ?2))
+    """
 }

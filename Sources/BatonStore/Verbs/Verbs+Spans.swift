@@ -199,8 +199,8 @@ extension Query {
     """)
   static let spanSource = Query(
     """
-    SELECT i.name, r.number, r.definition, r.trace_id, r.span_id, r.is_sampled, r.parent_span_id, r.submitted_at,
-      r.state, r.reason, r.ended_at, r.launches, r.ready_at, r.held_by, r.obstacles,
+    SELECT i.name, r.number, coalesce(l.definition, r.definition), r.trace_id, r.span_id, r.is_sampled,
+      r.parent_span_id, r.submitted_at, r.state, r.reason, r.ended_at, r.launches, r.ready_at, r.held_by, r.obstacles,
       h.name, l.started_at, l.ended_at, l.outcome, l.reason, l.is_graceful, l.first_batch,
       CASE WHEN l.ended_at IS NULL
         THEN coalesce((SELECT batches FROM progress WHERE request = l.request), 0) - l.first_batch

@@ -111,7 +111,7 @@ extension Query {
   static let startRequest = Query(
     """
     UPDATE request SET state = 2, launches = ?, host = ?, started_at = coalesce(started_at, ?), ready_at = NULL,
-      held_by = NULL
+      held_by = NULL, outcome = NULL, reason = NULL
     WHERE id = ?
     """)
   static let insertLaunch = Query(

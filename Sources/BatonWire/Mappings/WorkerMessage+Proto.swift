@@ -121,6 +121,7 @@ extension Checkpoint {
       if let totalUnits { $0.totalUnits = totalUnits }
       if let subtitle { $0.subtitle = subtitle }
       $0.reachesEnd = reachesEnd
+      $0.isEndOnly = isEndOnly
     }
   }
 
@@ -128,7 +129,8 @@ extension Checkpoint {
     self.init(
       launch: LaunchKey(proto.launch), batch: Int(proto.batch), cursor: proto.hasCursor ? Array(proto.cursor) : nil,
       completedUnits: proto.completedUnits, totalUnits: proto.hasTotalUnits ? proto.totalUnits : nil,
-      subtitle: proto.hasSubtitle ? proto.subtitle : nil, reachesEnd: proto.reachesEnd)
+      subtitle: proto.hasSubtitle ? proto.subtitle : nil, reachesEnd: proto.reachesEnd,
+      isEndOnly: proto.isEndOnly)
   }
 }
 

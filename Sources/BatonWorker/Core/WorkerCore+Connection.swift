@@ -122,8 +122,8 @@ extension WorkerCore {
     guard case .checkpoint(let checkpoint)? = launches[launch]?.unanswered, checkpoint.batch == batch else { return [] }
     launches[launch]?.unanswered = nil
     launches[launch]?.assignment.progress = Progress(
-      batches: checkpoint.batch + 1, cursor: checkpoint.cursor, completedUnits: checkpoint.completedUnits,
-      totalUnits: checkpoint.totalUnits)
+      batches: checkpoint.batch + (checkpoint.isEndOnly ? 0 : 1), cursor: checkpoint.cursor,
+      completedUnits: checkpoint.completedUnits, totalUnits: checkpoint.totalUnits)
     return [.committed(launch, batch: batch)]
   }
 

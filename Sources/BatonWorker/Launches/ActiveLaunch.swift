@@ -161,7 +161,7 @@ final class ActiveLaunch: CommandRuntime {
           Checkpoint(
             launch: key, batch: progress.batches, cursor: commit.cursor ?? progress.cursor,
             completedUnits: commit.completedUnits, totalUnits: commit.totalUnits, subtitle: commit.subtitle,
-            reachesEnd: commit.reachesEnd))
+            reachesEnd: commit.reachesEnd, isEndOnly: commit.isEndOnly))
       case .freeze(let items, let start, let isLast):
         core.freeze(ItemPage(launch: key, start: start, items: items, isLast: isLast))
       case .items(let start, let count):
@@ -225,7 +225,7 @@ extension ActiveLaunch.State {
     switch question {
     case .commit(let commit):
       progress = Progress(
-        batches: progress.batches + 1, cursor: commit.cursor ?? progress.cursor,
+        batches: progress.batches + (commit.isEndOnly ? 0 : 1), cursor: commit.cursor ?? progress.cursor,
         completedUnits: commit.completedUnits, totalUnits: commit.totalUnits)
     case .freeze(let items, let start, let isLast):
       if isLast { frozenItems = start + items.count }

@@ -13,7 +13,7 @@ struct TracedRuntime: CommandRuntime {
 
   func commit(_ commit: Commit) async throws {
     try await runtime.commit(commit)
-    run.committed(bytes: commit.cursor?.count)
+    if !commit.isEndOnly { run.committed(bytes: commit.cursor?.count) }
   }
 
   func batchBegins() { run.announced() }

@@ -58,9 +58,17 @@ struct Embedded {
   /// Runs both around `body`, then lets running batches finish and closes the store.
   /// - Parameter removing: the folder goes if `body` returned, while its lock is still held.
   func run<Result: Sendable>(
-    removing folder: String?, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
+    removing folder: String?, prepare: @escaping @Sendable (any OperatorAPI) async throws -> Void,
+    _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
   ) async throws -> Result {
     try await coordinator.restore()
+    do {
+      // Before a launch can start.
+      try await prepare(coordinator)
+    } catch {
+      try await store.close()
+      throw error
+    }
     let outcome = try await withThrowingTaskGroup(of: Swift.Result<Result, any Error>?.self) { group in
       group.addTask {
         try await coordinator.run()

@@ -50,7 +50,8 @@ struct LiveBackend: Backend {
   // MARK: In this process
 
   func runEmbedded<Result: Sendable>(
-    _ options: RunOptions, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
+    _ options: RunOptions, prepare: @escaping @Sendable (any OperatorAPI) async throws -> Void,
+    _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
   ) async throws -> Result {
     var settings = CoordinatorSettings()
     settings.endsOnFullDisk = true
@@ -62,7 +63,7 @@ struct LiveBackend: Backend {
         environment: environment, logger: Self.logger(.critical), settings: settings, telemetry: telemetry)
     }
     return try await telemetry.running {
-      try await embedded.run(removing: options.removesDataFolder ? options.dataFolder : nil, body)
+      try await embedded.run(removing: options.removesDataFolder ? options.dataFolder : nil, prepare: prepare, body)
     }
   }
 
@@ -119,6 +120,12 @@ struct LiveBackend: Backend {
     try await coordinator.restore()
     try await Self.serve(telemetry.services + [server, StopNotice.coordinator], setup.logLevel)
     try await store.close()
+  }
+
+  func backUpStore(
+    in folder: String, to file: String, _ report: @escaping @Sendable (BackupProgress) -> Void
+  ) async throws -> BackupSummary {
+    try await SQLiteStore.backUp(folder: folder, to: file, report)
   }
 
   /// What is wrong with flags, the environment or a configuration file is a matter of usage.

@@ -57,7 +57,7 @@ import Testing
     "scheduled": "scheduled 1m 30s so far",
     "failed": """
     scheduled 10s (backingOff), ran 1m 29s on 2 hosts, ended for 10m until it was retried, 1 launch lost, \
-    2 launches failed
+    2 launches failed, batch 7 skipped
     """,
     "long": """
     waited 5d 3h (needsIdleHost), ran 8d 8h on 2 hosts, 178 expiries (142 hostBusy, 36 powerLost), 22 launches lost

@@ -109,7 +109,8 @@ extension Draw {
       .checkpoint(
         Checkpoint(
           launch: launch(), batch: Int(wide()), cursor: maybe { $0.bytes($0.number(0...9)) }, completedUnits: wide(),
-          totalUnits: maybe { $0.wide() }, subtitle: maybe { $0.text() }, reachesEnd: flag()))
+          totalUnits: maybe { $0.wide() }, subtitle: maybe { $0.text() }, reachesEnd: flag(),
+          isEndOnly: flag()))
     case 6:
       .update(
         LaunchUpdate(

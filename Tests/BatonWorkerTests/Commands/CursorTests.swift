@@ -33,7 +33,7 @@ import Testing
         Commit(cursor: first, completedUnits: 10, totalUnits: 247, subtitle: "café"),
         Commit(cursor: first, completedUnits: 20, totalUnits: 247),
         Commit(cursor: null, completedUnits: 20, totalUnits: 200),
-        Commit(cursor: null, completedUnits: 20, totalUnits: 200, reachesEnd: true),
+        Commit(cursor: null, completedUnits: 20, totalUnits: 200, reachesEnd: true, isEndOnly: true),
       ])
   }
 

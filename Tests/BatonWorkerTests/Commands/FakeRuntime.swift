@@ -49,7 +49,7 @@ final class FakeRuntime: CommandRuntime {
     change { state in
       state.commits.append(commit)
       state.progress = Progress(
-        batches: state.progress.batches + 1, cursor: commit.cursor ?? state.progress.cursor,
+        batches: state.progress.batches + (commit.isEndOnly ? 0 : 1), cursor: commit.cursor ?? state.progress.cursor,
         completedUnits: commit.completedUnits, totalUnits: commit.totalUnits)
     }
   }

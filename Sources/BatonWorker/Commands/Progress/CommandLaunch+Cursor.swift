@@ -34,16 +34,17 @@ extension CommandLaunch {
     // What it reported before it ended counts, however it ended.
     try await pump.drain(isWhole: (try? run.get()) != nil)
     try run.get()
-    try await commitEnd()
+    try await commitEnd(afterLines: pump.committedLines)
   }
 
-  /// A command that counted nothing did one of one.
-  private func commitEnd() async throws {
+  /// A command that counted nothing did one of one. What it did after its last line is no batch of its own.
+  private func commitEnd(afterLines lines: Int) async throws {
     let last = runtime.progress
     let counted = last.completedUnits > 0 || last.totalUnits != nil
     try await runtime.commit(
       Commit(
         cursor: last.cursor, completedUnits: counted ? last.completedUnits : 1,
-        totalUnits: counted ? last.totalUnits : 1, reachesEnd: true))
+        totalUnits: counted ? last.totalUnits : 1, reachesEnd: true,
+        isEndOnly: lines > 0))
   }
 }

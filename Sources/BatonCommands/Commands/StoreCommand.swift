@@ -1,0 +1,126 @@
+import ArgumentParser
+import BatonCoordinator
+import BatonModel
+import BatonStore
+import Synchronization
+
+struct StoreCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "store",
+    abstract: "Copy the coordinator's store.",
+    discussion: """
+      Examples:
+        baton store backup /var/backups/baton/monday.sqlite
+      """,
+    subcommands: [StoreBackupCommand.self])
+}
+
+struct StoreBackupCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "backup",
+    abstract: "Write a copy of the store to a new file, while the coordinator runs.",
+    discussion: """
+      The coordinator writes FILE, on its own machine and as its own user: every submission and checkpoint that was \
+      acknowledged before the command began is in it. Work goes on meanwhile. FILE appears when it is whole, synced and \
+      checked, with mode 0600; until then it is FILE.part. It has to be a whole path that ends in .sqlite, in a folder \
+      that no other user can write; there must be no such file yet, and no symbolic link on the way to it.
+
+      With --data the store of a coordinator that does not run is copied, by this command itself.
+
+      Exit status: 0 if FILE is there and whole; 4 if the path is not permitted, or its disk is full or fails; 75 if \
+      the coordinator shuts down. Documentation/backup.md has how to restore.
+
+      Examples:
+        baton store backup /var/backups/baton/monday.sqlite
+        baton store backup /var/backups/baton/stopped.sqlite --data /var/lib/baton
+      """)
+
+  @Argument(help: "The file to write; it must end in .sqlite.", completion: .file(extensions: ["sqlite"])) var file:
+    String
+
+  @Option(
+    help: ArgumentHelp("The store of a coordinator that does not run.", valueName: "dir"), completion: .directory)
+  var data: String?
+
+  @OptionGroup var client: ClientOptions
+  @OptionGroup var options: OutputOptions
+
+  func validate() throws {
+    if data != nil, client.coordinator != nil {
+      throw ValidationError("--data copies a store without its coordinator: leave --coordinator out.")
+    }
+  }
+
+  func run() async throws {
+    let console = Console.current
+    let meter = BackupMeter(console)
+    let interruption: @Sendable () -> String = { "interrupted; no backup was written" }
+    let summary = try await racing(interruption: interruption) {
+      try await self.backUp(console.environment) { meter.note($0) }
+    }
+    meter.finish()
+    console.emit(options.output, JSONValue(summary)) { [summary.line] }
+  }
+
+  private func backUp(
+    _ environment: CommandEnvironment, _ report: @escaping @Sendable (BackupProgress) -> Void
+  ) async throws -> BackupSummary {
+    if let data {
+      return try await environment.backend.backUpStore(
+        in: StateFolder.absolute(data, in: environment), to: StateFolder.absolute(file, in: environment), report)
+    }
+    guard file.hasPrefix("/") else {
+      throw CommandFailure(
+        .usage,
+        "the coordinator writes the file, on its own machine: name it by its whole path, such as "
+          + StateFolder.absolute(file, in: environment))
+    }
+    let file = file
+    return try await client.connect { try await $0.backUpStore(to: file, report) }
+  }
+}
+
+/// Shows on standard error how far a backup is: redrawn on a terminal, a line for each quarter elsewhere.
+final class BackupMeter: Sendable {
+  private let console: Console
+  private let isTerminal: Bool
+  private let told = Mutex<Int>(-1)
+
+  init(_ console: Console) {
+    self.console = console
+    isTerminal = console.environment.isTerminal(.error) && console.environment.variables["TERM"] != "dumb"
+  }
+
+  func note(_ progress: BackupProgress) {
+    guard progress.totalPages > 0 else { return }
+    let percent = progress.pages * 100 / progress.totalPages
+    let step = isTerminal ? percent : percent / 25
+    let isNews = told.withLock { told in
+      defer { told = max(told, step) }
+      return step > told
+    }
+    guard isNews, isTerminal || percent >= 25 else { return }
+    let text = percent == 100 ? "copied, is being checked" : "\(percent) % copied"
+    console.write(isTerminal ? "\r\u{1B}[K\(text)" : text + "\n", to: .error)
+  }
+
+  /// Takes the line away.
+  func finish() { if isTerminal { console.write("\r\u{1B}[K", to: .error) } }
+}
+
+extension BackupSummary {
+  /// `/var/backups/monday.sqlite: 12.4 MiB, whole up to commit 48211 of store 3f0a`.
+  fileprivate var line: String {
+    let size = bytes < 1 << 20 ? "\(max(1, bytes >> 10)) KiB" : "\(bytes >> 20) MiB"
+    return "\(path.onOneLine): \(size), whole up to commit \(receipt.sequence) of store \(receipt.store)"
+  }
+}
+
+extension JSONValue {
+  fileprivate init(_ summary: BackupSummary) {
+    self = [
+      "path": JSONValue(summary.path), "bytes": JSONValue(summary.bytes), "store": JSONValue(summary.receipt.store),
+      "commit": .integer(summary.receipt.sequence),
+    ]
+  }
+}

@@ -1,0 +1,72 @@
+package import BatonModel
+
+extension Verbs {
+  package func redefine(_ id: RequestID, as definition: DefinitionID, at now: Moment) throws -> RequestRecord {
+    guard let request = try launched(id) else { throw StoreError(.notFound, "There is no request \(id).") }
+    guard request.state.isPending else {
+      let remedy =
+        switch request.state {
+        case .running: "wait for the end of its launch, or end it with 'baton drain HOST'"
+        case .failed: "retry it with --with-new-definition"
+        case .scheduled, .ready, .succeeded, .cancelled: "submit it again"
+        }
+      throw StoreError(
+        .refused, "\(request.name) is \(request.state.rawValue), so it takes no other definition; \(remedy).")
+    }
+    try adopt(definition, by: request, at: now)
+    guard let record = try self.request(id) else {
+      throw StoreError(.corrupt, "\(request.name) is not there any more.")
+    }
+    return record
+  }
+
+  /// Gives the request another definition, and keeps its checkpoint. The spans of launches that it had stay those of the
+  /// definition that they ran under.
+  func adopt(_ id: DefinitionID, by request: LaunchedRequest, at now: Moment) throws {
+    let old = try knownDefinition(request.requirementClass.definition)
+    guard let new = try frozen(id), try pattern(new.pattern).definition == id.rawValue else {
+      throw StoreError(.refused, "The definition of \(request.identifier) has changed in this moment; try again.")
+    }
+    guard new.id != old.id else {
+      throw StoreError(
+        .refused,
+        """
+        \(request.name) has the definition that is applied for it already; apply the repaired file first (baton apply \
+        FILE), or retry without --with-new-definition.
+        """)
+    }
+    let differences = new.definition.differences(fromItemsOf: old.definition)
+    guard differences.isEmpty || request.batches == 0 else {
+      throw StoreError(
+        .refused,
+        """
+        \(request.name) cannot go on at its checkpoint under the new definition: \(differences.joined(separator: "; ")). \
+        Put that back, or start from the beginning (baton submit \(request.identifier); with baton run: --anew).
+        """)
+    }
+    if !differences.isEmpty { try forgetItems(of: request) }
+    try prepare(.keepLaunchDefinitions).run(old.id.rawValue, request.id.rawValue)
+    try prepare(.setDefinition).run(new.id.rawValue, request.id.rawValue)
+    try note("redefined", detail: nil, of: request.id.rawValue, at: now)
+    try count(pattern: old.pattern, from: request.state, to: nil)
+    try count(pattern: new.pattern, from: nil, to: request.state)
+  }
+
+  /// Nothing was committed: the items are expanded again, from the new source.
+  private func forgetItems(of request: LaunchedRequest) throws {
+    try prepare(.deletePages).run(request.id.rawValue)
+    try prepare(.forgetItems).run(request.id.rawValue)
+  }
+}
+
+extension LaunchedRequest {
+  /// `com.example.report (request 3)`.
+  var name: String { "\(identifier) (request \(number))" }
+}
+
+extension Query {
+  static let keepLaunchDefinitions = Query("UPDATE launch SET definition = ? WHERE request = ? AND definition IS NULL")
+  static let setDefinition = Query(
+    "UPDATE request SET definition = ?1, submitted_as = coalesce(submitted_as, definition) WHERE id = ?2")
+  static let forgetItems = Query("UPDATE request SET frozen_items = NULL WHERE id = ?")
+}

@@ -1,0 +1,41 @@
+import BatonModel
+import BatonStore
+import Testing
+
+@testable import BatonCoordinator
+
+/// What operators are answered says the same behind the wire.
+@Suite struct OperatorMappingTests {
+  private static func record(_ number: Int) -> RequestRecord {
+    RequestRecord(
+      id: RequestID(Int64(number)), identifier: JobIdentifier("com.example.a")!, number: number,
+      definition: DefinitionID(1), pattern: IdentifierPattern("com.example.*")!, kind: .processing, state: .ready,
+      priority: .utility, submittedAt: Timestamp(nanoseconds: 1), principal: "ada",
+      eligibleAt: Timestamp(nanoseconds: 2), isDated: true, launches: 1,
+      progress: Progress(batches: 6, completedUnits: 6, totalUnits: 9), ledger: Ledger(),
+      trace: TraceContext(
+        traceID: [UInt8](repeating: 1, count: 16), spanID: [UInt8](repeating: 2, count: 8), isSampled: true),
+      skippedBatches: [3, 4], skippedUnits: 2)
+  }
+
+  @Test func `a request keeps its skipped batches, the one that waits beside it and where earlier output is`() throws {
+    let details = RequestDetails(
+      record: Self.record(2), launches: [], events: [], position: 4, waiting: Self.record(3), earlierOutput: 1)
+    #expect(try RequestDetails(details.proto) == details)
+    let plain = RequestDetails(record: Self.record(2), launches: [], events: [])
+    #expect(try RequestDetails(plain.proto) == plain)
+  }
+
+  @Test(arguments: RequestChoice.allCases) func `a choice is the same choice`(choice: RequestChoice) {
+    #expect(RequestChoice(choice.proto) == choice)
+    #expect(RequestChoice(.UNRECOGNIZED(77)) == .current)
+  }
+
+  @Test func `a backup's progress and summary arrive as they were sent`() {
+    let progress = BackupProgress(pages: 3, totalPages: 9)
+    #expect(BackupProgress(progress.proto) == progress)
+    let summary = BackupSummary(
+      path: "/a.sqlite", bytes: 1 << 40, receipt: Receipt(store: "3f0a", tenure: 7, sequence: 1 << 50))
+    #expect(BackupSummary(summary.proto) == summary)
+  }
+}
