@@ -167,6 +167,7 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(name: "baton-simulate", dependencies: ["BatonModel", "BatonSimulation"], swiftSettings: strict),
     .target(name: "ContractRows", path: "Tests/ContractRows", exclude: ["rows.tsv"], swiftSettings: strict),
+    .target(name: "HostileDefinitions", path: "Tests/HostileDefinitions", swiftSettings: strict),
     .target(
       name: "HostFixtures", dependencies: ["BatonWorker"], path: "Tests/HostFixtures", swiftSettings: strict),
     .testTarget(
@@ -177,7 +178,9 @@ let package = Package(
     .testTarget(
       name: "BatonCoordinatorTests",
       dependencies: [
-        "ContractRows", "BatonModel", "BatonSpec", "BatonStore", "BatonTelemetry", "BatonWire", "BatonCoordinator",
+        "ContractRows", "HostileDefinitions", "BatonModel", "BatonSpec", "BatonStore", "BatonTelemetry",
+        "BatonProtobuf",
+        "BatonWire", "BatonCoordinator",
         logging, grpc, metrics, .product(name: "GRDB", package: "GRDB.swift"),
       ],
       swiftSettings: strict),
@@ -202,7 +205,9 @@ let package = Package(
     .testTarget(
       name: "BatonWorkerTests",
       dependencies: [
-        "ContractRows", "HostFixtures", "BatonModel", "BatonHandler", "BatonWire", "BatonTelemetry", "BatonWorker",
+        "ContractRows", "HostFixtures", "HostileDefinitions", "BatonModel", "BatonHandler", "BatonProtobuf",
+        "BatonWire",
+        "BatonTelemetry", "BatonWorker",
         logging,
         tracing, context,
         .product(name: "SystemPackage", package: "swift-system"),
@@ -248,7 +253,10 @@ let package = Package(
       swiftSettings: [.swiftLanguageMode(.v6)]),
     .testTarget(
       name: "ContractTests",
-      dependencies: ["ContractRows", "BatonModel", "BatonStore", "BatonCoordinator", "BatonWorker"],
+      dependencies: [
+        "ContractRows", "HostileDefinitions", "BatonModel", "BatonSpec", "BatonStore", "BatonWire", "BatonCoordinator",
+        "BatonWorker",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "BatonSimulationTests", dependencies: ["BatonSimulation"],

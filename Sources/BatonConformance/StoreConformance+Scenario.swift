@@ -46,6 +46,7 @@ package struct StoreScenario {
   ) async throws -> AppliedDefinition {
     var definition = Definition(pattern: try Self.pattern(pattern), kind: kind)
     definition.retry = RetryRule(limit: 1, backoff: .seconds(30))
+    if kind == .continued { definition.title = "Job" }
     change(&definition)
     return try require(try await store.apply([definition], seeds: [drawTrace()], at: now).first, "apply's answer")
   }

@@ -10,7 +10,16 @@ import Synchronization
 extension Coordinator {
   // MARK: Definitions
 
+  /// - Throws: `OperatorError.invalid` if a definition breaks a rule of `Definition.validate()`; then none is stored.
   package func apply(_ definitions: [Definition]) async throws -> [AppliedDefinition] {
+    for definition in definitions {
+      do throws(DefinitionProblem) {
+        try definition.validate()
+        guard let size = try? definition.json().count, size <= Definition.Limits.bytes else { throw .tooLarge }
+      } catch {
+        throw OperatorError.invalid("the definition of '\(definition.pattern)' is not taken: \(error)")
+      }
+    }
     for definition in definitions where !permits(definition.pattern) {
       throw OperatorError.notPermitted(
         "'\(definition.pattern)' may not be defined here: permittedIdentifiers of the coordinator's configuration "

@@ -75,6 +75,12 @@ extension Coordinator.State {
     else {
       return .refused(.notPermitted(submission.identifier, nearest: index.nearest(to: submission.identifier)))
     }
+    do throws(DefinitionProblem) {
+      if let problem = stored.problem { throw problem }
+      try stored.definition.validate(submission.identifier)
+    } catch {
+      return .refused(.unusable(submission.identifier, error))
+    }
     dispatcher.learn(stored.id, stored.definition)
     // Not at once: an id that is known gets the answer it got then.
     if dispatcher.isPaused {

@@ -92,8 +92,14 @@ package final class Coordinator: Sendable {
     steadyClock.withLock { $0 = SteadyClock(resuming: saved, at: clocks.now(), boot: clocks.boot()) }
     try await saveClock()
     try await endEmbeddedLease()
+    try await setUnusableAside()
     let fleet = try await store.fleet()
     let definitions = try await store.definitions()
+    for definition in definitions {
+      guard let problem = definition.problem else { continue }
+      logger.error(
+        "the stored definition of '\(definition.definition.pattern)' is set aside: \(problem); apply a repaired one")
+    }
     state.withLock { state in
       state.index = DefinitionIndex(definitions)
       state.nextDue = fleet.nextDue
@@ -115,6 +121,21 @@ package final class Coordinator: Sendable {
       _ = try await store.endLease(host.name, incarnation, countsAsLoss: false, at: now().moment)
     }
   }
+
+  /// An older coordinator stored definitions without looking: their requests fail before anything is computed with them.
+  private func setUnusableAside() async throws {
+    while true {
+      let found = try await store.failUnusable(limit: Self.failedAtOnce, at: now().moment)
+      for unusable in found {
+        logger.error(
+          "\(unusable.failedRequests) requests of '\(unusable.pattern)' failed: the definition cannot be run: \(unusable.problem)"
+        )
+      }
+      if found.reduce(0, { $0 + $1.failedRequests }) < Self.failedAtOnce { return }
+    }
+  }
+
+  private static let failedAtOnce = 1000
 
   /// Runs until the task is cancelled, or the store fails in a way that only a new start can mend.
   package func run() async throws {

@@ -38,6 +38,7 @@ extension Refusal {
       "'\(identifier)' is not defined: "
         + (nearest.map { "did you mean '\($0)'? Otherwise " } ?? "")
         + "apply a definition for it first (baton apply FILE)"
+    case .unusable(let identifier, let problem): "'\(identifier)' cannot be run: \(problem)"
     case .tooManyPending(let limit, let allowed, let pending):
       "\(pending) requests are pending and \(limit) allows \(allowed): wait until some have started, cancel some, "
         + "or raise the limit"

@@ -42,10 +42,14 @@ package struct Instant: Hashable, Sendable, Comparable {
 
   package static func + (left: Self, right: Duration) -> Self {
     let (sum, overflow) = left.nanoseconds.addingReportingOverflow(right.nanoseconds)
-    return Instant(nanoseconds: overflow ? .max : sum)
+    return Instant(nanoseconds: overflow ? (right < .zero ? .min : .max) : sum)
   }
 
-  package static func - (left: Self, right: Self) -> Duration { .nanoseconds(left.nanoseconds - right.nanoseconds) }
+  /// Saturates instead of overflowing.
+  package static func - (left: Self, right: Self) -> Duration {
+    let (difference, overflow) = left.nanoseconds.subtractingReportingOverflow(right.nanoseconds)
+    return .nanoseconds(overflow ? (left > right ? .max : .min) : difference)
+  }
 }
 
 /// The time as the store takes it: the wall clock for dates, and a steady clock for durations.

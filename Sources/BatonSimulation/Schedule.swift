@@ -134,6 +134,7 @@ extension Definition {
   fileprivate init(pattern: String, kind: JobKind, retry limit: Int) {
     self.init(pattern: IdentifierPattern(trusted: pattern), kind: kind)
     requirements.requiresIdle = false
+    if kind == .continued { title = pattern }
     retry = RetryRule(limit: limit, backoff: .seconds(2))
   }
 }

@@ -53,7 +53,7 @@ final class SimulatedClient {
         try world.journal.acknowledged(plan, receipt)
       case .refused(.immediateRunIneligible), .refused(.tooManyPending): isAnswered = true
       case .refused(.unavailable): break
-      case .refused(.notPermitted(let identifier, _)):
+      case .refused(.notPermitted(let identifier, _)), .refused(.unusable(let identifier, _)):
         throw world.journal.violation(.crash, "\(identifier) is not permitted")
       }
     }

@@ -45,6 +45,7 @@ extension CoordinatorMessage {
     case .refused(let text, _): "refused: \(text)"
     case .heartbeatAnswered(let number): "heartbeatAnswered \(number)"
     case .definition(let id, let definition): "definition \(id.rawValue) \(definition.pattern)"
+    case .unusableDefinition(let id, let problem): "definition \(id.rawValue) \(problem)"
     case .launch(let assignment):
       "launch \(assignment.launch) \(assignment.identifier) at batch \(assignment.progress.batches) on GPUs \(assignment.gpus)"
     case .items(let page): "items \(page.launch) from \(page.start), \(page.items.count)"

@@ -42,10 +42,12 @@ struct SourceReading {
     guard let declaration = decoded.declaration else { return }
     declared.append(declaration)
     guard let definition = decoded.definition, !document.hasErrors else { return }
-    guard isSmall(document.root) || fits(definition) else {
-      report.error(
-        "the definition is larger than 64 KiB; put a long list in a file, one item a line, and write items: {lines: FILE}",
-        at: declaration.position)
+    do throws(DefinitionProblem) {
+      // The rules that the coordinator holds it to: what is read here is taken there.
+      try definition.validate()
+      guard isSmall(document.root) || fits(definition) else { throw .tooLarge }
+    } catch {
+      report.error(error.description, at: declaration.position)
       return
     }
     definitions.append(LocatedDefinition(definition: definition, file: source.name, position: declaration.position))
@@ -59,6 +61,6 @@ struct SourceReading {
   private func fits(_ definition: Definition) -> Bool {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .withoutEscapingSlashes
-    return ((try? encoder.encode(definition))?.count ?? .max) <= Limits.definitionBytes
+    return ((try? encoder.encode(definition))?.count ?? .max) <= Definition.Limits.bytes
   }
 }

@@ -30,6 +30,9 @@ extension SQLiteStore: Store {
   package func remove(_ pattern: IdentifierPattern) async throws {
     try await write(.ordinary) { try $0.remove(pattern) }
   }
+  package func failUnusable(limit: Int, at now: Moment) async throws -> [UnusableDefinition] {
+    try await write(.urgent) { try $0.failUnusable(limit: limit, at: now) }
+  }
   package func definitions() async throws -> [StoredDefinition] { try await read { try $0.definitions() } }
   package func definition(_ id: DefinitionID) async throws -> Definition? { try await read { try $0.definition(id) } }
 

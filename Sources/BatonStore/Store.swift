@@ -37,6 +37,9 @@ package protocol Store: Sendable {
   func apply(_ definitions: [Definition], seeds: [TraceContext], at now: Moment) async throws -> [AppliedDefinition]
   /// Takes a definition away; refused (`.refused`) while requests of it are unfinished.
   func remove(_ pattern: IdentifierPattern) async throws
+  /// Fails unfinished requests whose stored definition breaks a rule of `Definition.validate()`, at most `limit`: an
+  /// older version stored it without looking. Call it at a start, until it fails fewer than `limit`.
+  func failUnusable(limit: Int, at now: Moment) async throws -> [UnusableDefinition]
   func definitions() async throws -> [StoredDefinition]
   func definition(_ id: DefinitionID) async throws -> Definition?
 

@@ -153,14 +153,29 @@ package struct RunningRecord: Hashable, Sendable {
 
 package struct StoredDefinition: Hashable, Sendable {
   package var id: DefinitionID
+  /// A stand-in of the same pattern, without work, if there is a `problem`.
   package var definition: Definition
   package var appliedAt: Timestamp
+  /// Why the stored definition is set aside: nothing of it is run or submitted. nil for every definition that keeps the
+  /// rules.
+  package var problem: DefinitionProblem?
 
-  package init(id: DefinitionID, definition: Definition, appliedAt: Timestamp) {
+  package init(
+    id: DefinitionID, definition: Definition, appliedAt: Timestamp, problem: DefinitionProblem? = nil
+  ) {
     self.id = id
     self.definition = definition
     self.appliedAt = appliedAt
+    self.problem = problem
   }
+}
+
+/// A stored definition that breaks a rule, and how many of its requests were failed for that.
+package struct UnusableDefinition: Hashable, Sendable {
+  package var pattern: IdentifierPattern
+  package var problem: DefinitionProblem
+  /// Requests that were unfinished until now.
+  package var failedRequests: Int
 }
 
 package struct AppliedDefinition: Hashable, Sendable {

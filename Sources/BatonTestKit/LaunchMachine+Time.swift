@@ -35,6 +35,6 @@ extension LaunchMachine {
 
   /// Suspected after `stallAfter`, or five usual batches; expired at twice that (contract, row 32).
   private var stallsAt: Duration? {
-    Stall.suspicion(of: definition, usualBatch: standing.pace.usualBatch).map { progressAt + $0 * 2 }
+    Stall.suspicion(of: definition, usualBatch: standing.pace.usualBatch, keepsCursor: true).map { progressAt + $0 * 2 }
   }
 }

@@ -22,7 +22,8 @@ struct Desk {
   ) -> Definition {
     var definition = Definition(pattern: IdentifierPattern(pattern)!, kind: kind)
     definition.requirements.requiresIdle = false
-    definition.work = Work(command: ["true"])
+    definition.work = Work(command: ["true"], items: .range(1...100))
+    if kind == .continued { definition.title = "Job" }
     change(&definition)
     return definition
   }

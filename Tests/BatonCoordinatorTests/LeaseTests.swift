@@ -63,7 +63,9 @@ import Testing
     desk.attach()
     desk.start(Desk.assignment(1), Desk.assignment(2))
     #expect(
-      desk.dispatcher.workerOverran(key(1), .budgetSpent, on: a) == [.noteExpiry(key(1), .budgetSpent, from: WorkerProcess(host: a, incarnation: first))],
+      desk.dispatcher.workerOverran(key(1), .budgetSpent, on: a) == [
+        .noteExpiry(key(1), .budgetSpent, from: WorkerProcess(host: a, incarnation: first))
+      ],
       "the word of the expiry itself may have been lost")
     #expect(desk.dispatcher.places == [key(1): a, key(2): a])
     #expect(desk.host.isDraining)

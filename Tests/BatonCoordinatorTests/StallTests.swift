@@ -41,6 +41,23 @@ import Testing
     #expect(pass(1, &desk) == Self.stalled)
   }
 
+  @Test func `a command in one piece is not watched until it has kept a cursor`() {
+    var desk = running { $0.work = Work(command: ["pg_dump"]) }
+    #expect(pass(3600, &desk) == [])
+    desk.dispatcher.progressed(key(1), .batch(completed: 1, of: nil), on: Self.a)
+    #expect(pass(59, &desk) == [])
+    #expect(pass(1, &desk) == [Self.suspect(60)])
+  }
+
+  @Test func `a command in one piece is watched if its definition says stallAfter`() {
+    var desk = running {
+      $0.work = Work(command: ["pg_dump"])
+      $0.stallAfter = .seconds(30)
+    }
+    #expect(pass(29, &desk) == [])
+    #expect(pass(1, &desk) == [Self.suspect(30)])
+  }
+
   @Test(arguments: [Dispatcher.Step.items, .units(completed: 1, of: nil), .batch(completed: 0, of: nil)])
   func `progress takes the suspicion back`(step: Dispatcher.Step) {
     var desk = running()

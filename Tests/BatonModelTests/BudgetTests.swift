@@ -31,11 +31,44 @@ import Testing
   }
 
   @Test(.contract(32)) func `continued jobs are watched for 60 s, others only if they ask for it`() {
-    #expect(Stall.suspicion(of: Fixture.job(.continued), usualBatch: nil) == .seconds(60))
-    #expect(Stall.suspicion(of: Fixture.job(.continued), usualBatch: .seconds(10)) == .seconds(60))
-    #expect(Stall.suspicion(of: Fixture.job(.continued), usualBatch: .seconds(13)) == .seconds(65))
-    #expect(Stall.suspicion(of: Fixture.job(.processing), usualBatch: .seconds(13)) == nil)
-    #expect(Stall.suspicion(of: Fixture.job(.refresh) { $0.stallAfter = .seconds(2) }, usualBatch: nil) == .seconds(2))
+    #expect(Stall.suspicion(of: Fixture.job(.continued), usualBatch: nil, keepsCursor: true) == .seconds(60))
+    #expect(Stall.suspicion(of: Fixture.job(.continued), usualBatch: .seconds(10), keepsCursor: true) == .seconds(60))
+    #expect(Stall.suspicion(of: Fixture.job(.continued), usualBatch: .seconds(13), keepsCursor: true) == .seconds(65))
+    #expect(Stall.suspicion(of: Fixture.job(.processing), usualBatch: .seconds(13), keepsCursor: true) == nil)
+    let watched = Fixture.job(.refresh) { $0.stallAfter = .seconds(2) }
+    #expect(Stall.suspicion(of: watched, usualBatch: nil, keepsCursor: true) == .seconds(2))
+  }
+
+  @Test(arguments: JobKind.allCases)
+  func `a command in one piece has no budget and no stall watch until it keeps a cursor`(kind: JobKind) {
+    let job = Fixture.job(kind) { definition in
+      definition.budget = nil
+      definition.work = Work(command: ["pg_dump"])
+    }
+    #expect(job.isInOnePiece)
+    #expect(job.budget(keepsCursor: false) == nil)
+    #expect(Stall.suspicion(of: job, usualBatch: .seconds(99), keepsCursor: false) == nil)
+    #expect(job.budget(keepsCursor: true) == kind.defaultBudget)
+    #expect(
+      Stall.suspicion(of: job, usualBatch: nil, keepsCursor: true) == (kind == .continued ? .seconds(60) : nil))
+  }
+
+  @Test(arguments: JobKind.allCases)
+  func `what the definition says counts for a command in one piece too`(kind: JobKind) {
+    let job = Fixture.job(kind) { definition in
+      definition.work = Work(command: ["pg_dump"])
+      (definition.budget, definition.stallAfter) = (.seconds(7), .seconds(3))
+    }
+    #expect(job.budget(keepsCursor: false) == .seconds(7))
+    #expect(Stall.suspicion(of: job, usualBatch: nil, keepsCursor: false) == .seconds(3))
+  }
+
+  @Test func `items and Swift handlers have the limits of their kind`() {
+    let items = Fixture.job(.processing) { $0.work = Work(command: ["x"], items: .range(1...2)) }
+    #expect(items.budget(keepsCursor: false) == .seconds(600))
+    let handler = Fixture.job(.continued) { $0.work = nil }
+    #expect(handler.budget(keepsCursor: false) == nil)
+    #expect(Stall.suspicion(of: handler, usualBatch: nil, keepsCursor: false) == .seconds(60))
   }
 
   @Test(.contract(32)) func `the pace is the 95th percentile of the last batches, once there are twenty`() {

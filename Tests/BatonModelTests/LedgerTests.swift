@@ -117,13 +117,16 @@ extension Ledger.Verdict {
   }
 
   static let cause = "quarantined: 3 launches in a row committed no batch; the last one ended "
+  static func raise(_ key: String) -> String {
+    "; raise '\(key)' of the definition, or commit smaller batches or a cursor"
+  }
 
   @Test(arguments: [
     Life(
       name: "lost, stalled and over budget count alike",
       launches: [
         .init(outcome: .lost, verdict: .resumes), .init(outcome: .expired(.stalled), verdict: .resumes),
-        .init(outcome: .expired(.budgetSpent), verdict: .failed(cause + "budgetSpent")),
+        .init(outcome: .expired(.budgetSpent), verdict: .failed(cause + "budgetSpent" + raise("budget"))),
       ], ledger: Ledger(losses: 1, strikes: 3)),
     Life(
       name: "three lost ones",
@@ -137,7 +140,7 @@ extension Ledger.Verdict {
         .init(outcome: .expired(.stalled), verdict: .resumes), .init(outcome: .expired(.stalled), verdict: .resumes),
         .init(outcome: .expired(.stalled), batches: 1, verdict: .resumes),
         .init(outcome: .expired(.stalled), verdict: .resumes), .init(outcome: .expired(.stalled), verdict: .resumes),
-        .init(outcome: .expired(.stalled), verdict: .failed(cause + "stalled")),
+        .init(outcome: .expired(.stalled), verdict: .failed(cause + "stalled" + raise("stallAfter"))),
       ], ledger: Ledger(strikes: 3)),
     Life(
       name: "a budget spent with progress never counts",

@@ -86,6 +86,8 @@ struct TimeTests {
     for _ in 1...3 { try await request.launch(stuck) }
     #expect(
       request.completion
-        == .failed("quarantined: 3 launches in a row committed no batch; the last one ended budgetSpent"))
+        == .failed(
+          "quarantined: 3 launches in a row committed no batch; the last one ended budgetSpent; raise 'budget' of the "
+            + "definition, or commit smaller batches or a cursor"))
   }
 }

@@ -68,6 +68,7 @@ import Testing
   ) -> Definition {
     var definition = Definition(pattern: IdentifierPattern(pattern)!, kind: kind)
     definition.work = Work(command: ["true"])
+    if kind == .continued { definition.title = "Job" }
     definition.retry = RetryRule(limit: 3, backoff: .seconds(30))
     change(&definition)
     return definition

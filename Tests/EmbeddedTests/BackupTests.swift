@@ -37,7 +37,9 @@ import Testing
 
   /// Six batches are committed, and a backup was made on the way.
   private func losesItsStore(_ coordinator: Coordinator, after backup: Backup) async throws {
-    _ = try await coordinator.apply([Definition(pattern: IdentifierPattern(name.rawValue)!, kind: .continued)])
+    var definition = Definition(pattern: IdentifierPattern(name.rawValue)!, kind: .continued)
+    definition.title = "Job"
+    _ = try await coordinator.apply([definition])
     if backup == .beforeTheRequest { try await scene.makeBackup() }
     try await submit(to: coordinator)
     try await scene.letGo(0..<3)

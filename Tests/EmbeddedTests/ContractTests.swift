@@ -15,6 +15,7 @@ import Testing
 
   static func job(_ kind: JobKind, _ change: (inout Definition) -> Void = { _ in }) -> Definition {
     var definition = Definition(pattern: IdentifierPattern(name), kind: kind)
+    if kind == .continued { definition.title = "Job" }
     change(&definition)
     return definition
   }

@@ -134,9 +134,9 @@ struct LaunchTests {
         )
       ])
     try await fleet.run([worker]) {
-      _ = try await fleet.coordinator.apply([
-        Definition(pattern: IdentifierPattern("com.example.sleeps")!, kind: .continued)
-      ])
+      var definition = Definition(pattern: IdentifierPattern("com.example.sleeps")!, kind: .continued)
+      definition.title = "Sleep"
+      _ = try await fleet.coordinator.apply([definition])
       try await fleet.submit("com.example.sleeps")
       _ = try await fleet.reached("com.example.sleeps") { $0.record.subtitle == "sleeping" }
       _ = try await fleet.coordinator.cancel(

@@ -58,7 +58,9 @@ import Testing
     let coordinator = fleet.coordinator
     try await coordinator.restore()
     group.addTask { try await coordinator.run() }
-    _ = try await coordinator.apply([Definition(pattern: IdentifierPattern(name.rawValue)!, kind: .continued)])
+    var definition = Definition(pattern: IdentifierPattern(name.rawValue)!, kind: .continued)
+    definition.title = "Job"
+    _ = try await coordinator.apply([definition])
     let owner = FakeWorker("a") { $0.capabilities.handlers = [IdentifierPattern("com.*")!] }
     owner.connect(to: coordinator, in: &group)
     try await fleet.submit(name.rawValue)

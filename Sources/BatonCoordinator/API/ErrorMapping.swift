@@ -23,10 +23,8 @@ func answering<Result>(_ body: () async throws -> Result) async throws -> Result
     throw RPCError(OperatorError.overloaded(error.message))
   } catch let error as StoreError {
     throw RPCError(OperatorError.refused(.unavailable(error.message)))
-  } catch let error as DecodingError {
-    throw RPCError(
-      code: .invalidArgument, message: "a definition cannot be read, is one side newer? (\(error))",
-      metadata: [codeKey: "invalid"])
+  } catch let error as DefinitionProblem {
+    throw RPCError(OperatorError.invalid(error.description))
   }
 }
 

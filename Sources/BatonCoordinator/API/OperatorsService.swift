@@ -18,8 +18,17 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
 
   func apply(request: Baton_V1_ApplyRequest, context: ServerContext) async throws -> Baton_V1_ApplyReply {
     try await answering {
-      let applied = try await api.apply(try request.definitions.map { try Definition(json: $0) })
+      let applied = try await api.apply(try request.definitions.enumerated().map(Self.definition))
       return .with { $0.applied = applied.map(\.proto) }
+    }
+  }
+
+  /// Read with every rule before anything is stored; a client of another program says what it likes.
+  private static func definition(at index: Int, in json: Data) throws(OperatorError) -> Definition {
+    do throws(DefinitionProblem) {
+      return try Definition(json: json)
+    } catch {
+      throw .invalid("definition \(index + 1) of this call is not taken: \(error)")
     }
   }
 

@@ -25,6 +25,7 @@ extension Dispatcher {
         paces[pattern, default: Pace()].add(now.instant - state.checkpointAt)
       }
       state.checkpointAt = now.instant
+      state.keepsCursor = true
       (state.completedUnits, state.totalUnits) = (completed, total ?? state.totalUnits)
     case .units(let completed, let total):
       guard completed != state.completedUnits else { return }
@@ -58,7 +59,8 @@ extension Dispatcher {
   /// How long it may run without progress; nil if nobody watches it.
   private func patience(with running: RunningState) -> Duration? {
     guard let definition = definitions[running.requirementClass.definition] else { return nil }
-    return Stall.suspicion(of: definition, usualBatch: paces[definition.pattern]?.usualBatch)
+    return Stall.suspicion(
+      of: definition, usualBatch: paces[definition.pattern]?.usualBatch, keepsCursor: running.keepsCursor)
   }
 
   private mutating func watch(_ launch: LaunchKey, _ running: RunningState, on host: HostName) -> [Effect] {

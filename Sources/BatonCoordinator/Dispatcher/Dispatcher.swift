@@ -124,6 +124,9 @@ package struct RunningState: Hashable, Sendable {
   var totalUnits: Int64?
   /// Index of the last batch that was heard of: one that is said again is no progress.
   var lastBatch: Int?
+  /// The request has committed a batch, in this launch or before. False after a restart of the coordinator until the
+  /// worker is back.
+  var keepsCursor = false
   /// It has not got further for suspiciously long.
   package internal(set) var isSuspect = false
   package var isSimulated: Bool
@@ -147,6 +150,7 @@ package struct RunningState: Hashable, Sendable {
       expiring: assignment.pendingExpiry, isSimulated: assignment.isSimulated, startedSteady: now.steady,
       seenAt: now.instant)
     completedUnits = assignment.progress.completedUnits
+    keepsCursor = assignment.progress.batches > 0
     totalUnits = assignment.progress.totalUnits
   }
 

@@ -10,7 +10,8 @@ package struct Definition: Hashable, Sendable, Codable {
   /// Continued only: what happens when the request cannot start at once.
   package var strategy: Strategy
   package var priority: Priority
-  /// Longest launch, counted from the start of its handler; nil means no limit (continued jobs that make progress).
+  /// Longest launch, counted from the start of its handler, as the definition says it or as its kind has it. nil: no
+  /// limit; for a command in one piece `budget(keepsCursor:)` says more.
   package var budget: Duration?
   package var retry: RetryRule
   /// Wildcards only: how many instances may run at once; nil means no limit.
@@ -23,7 +24,8 @@ package struct Definition: Hashable, Sendable, Codable {
   package var repeatEvery: Duration?
   /// How long a launch may take to close after it was asked to stop; nil means what the kind allows.
   package var closingWindow: Duration?
-  /// How long a launch may run without progress before it is suspected to have stalled; nil means what the kind allows.
+  /// How long a launch may run without progress before it is suspected to have stalled; nil: as the kind has it, and for
+  /// a command in one piece as `Stall.suspicion` says.
   package var stallAfter: Duration?
   /// Launch time that all launches of this definition may use in a day; nil means no limit (contract, row 17).
   package var dailyAllowance: Duration?
@@ -48,6 +50,22 @@ package struct Definition: Hashable, Sendable, Codable {
   package static let defaultPokeSpacing = Duration.seconds(15 * 60)
   /// Least time between first launches of successive refresh requests of one identifier (contract, row 10).
   package static let refreshSpacing = Duration.seconds(15 * 60)
+}
+
+extension Definition {
+  /// True for a command without items: it runs once, as a whole. If it keeps a cursor, each cursor is a batch; if not, an
+  /// interrupted launch starts it again from the beginning.
+  package var isInOnePiece: Bool { work.map { $0.items == nil } ?? false }
+
+  /// Longest launch; nil: no limit.
+  ///
+  /// A command in one piece has no limit until it has kept a cursor, unless the definition sets one: stopped at the
+  /// budget of its kind, a database dump of 25 minutes would begin again and again and never end.
+  /// - Parameter keepsCursor: the request has committed a batch.
+  package func budget(keepsCursor: Bool) -> Duration? {
+    if let budget { return budget }
+    return isInOnePiece && keepsCursor ? kind.defaultBudget : nil
+  }
 }
 
 /// The three kinds of BackgroundTasks, with Apple's meaning (contract, rows 10 to 12).

@@ -93,8 +93,14 @@ public struct IdentifierPattern: Hashable, Sendable, Comparable, CustomStringCon
 }
 
 extension JobIdentifier: Codable {
+  /// - Throws: `DecodingError` if the text is not an identifier.
   public init(from decoder: any Decoder) throws {
-    rawValue = try decoder.singleValueContainer().decode(String.self)
+    let container = try decoder.singleValueContainer()
+    guard let identifier = Self(try container.decode(String.self)) else {
+      throw DecodingError.dataCorruptedError(
+        in: container, debugDescription: "an identifier is made of letters, digits, '-' and '_' with dots between")
+    }
+    self = identifier
   }
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
@@ -103,8 +109,14 @@ extension JobIdentifier: Codable {
 }
 
 extension IdentifierPattern: Codable {
+  /// - Throws: `DecodingError` if the text is neither an identifier nor one followed by `.*`.
   public init(from decoder: any Decoder) throws {
-    rawValue = try decoder.singleValueContainer().decode(String.self)
+    let container = try decoder.singleValueContainer()
+    guard let pattern = Self(try container.decode(String.self)) else {
+      throw DecodingError.dataCorruptedError(
+        in: container, debugDescription: "an identifier is made of letters, digits, '-' and '_' with dots between")
+    }
+    self = pattern
   }
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()

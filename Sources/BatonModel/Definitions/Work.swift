@@ -1,6 +1,7 @@
 /// A command that the stock worker runs once per batch (design, section 2).
 package struct Work: Hashable, Sendable, Codable {
-  /// The argument vector: executed directly, no shell. `${wildcard}` is what the pattern's `*` matched.
+  /// The argument vector: executed directly, no shell. Each word is a `CommandText`: `${wildcard}` is what the pattern's
+  /// `*` matched, and `$${` is `${`.
   package var command: [String]
   /// Working directory; nil means an empty folder made for each launch.
   package var directory: String?
@@ -15,11 +16,13 @@ package struct Work: Hashable, Sendable, Codable {
   /// How long before the deadline of an expiry a command that still runs gets SIGTERM; nil means 5 s, 2 s for a
   /// refresh, and half of the closing window where that is less.
   package var terminateBefore: Duration?
+  /// What the reason of a failure has of the command's output; nil, as in what an older version stored, means `.tail`.
+  package var failureOutput: FailureOutput?
 
   package init(
     command: [String], directory: String? = nil, items: Items? = nil, batchSize: Int = 1,
     pass: ItemPassing = .arguments, environment: [String: String] = [:], onExpiry: ExpiryBehaviour = .finishBatch,
-    terminateBefore: Duration? = nil
+    terminateBefore: Duration? = nil, failureOutput: FailureOutput? = nil
   ) {
     self.command = command
     self.directory = directory
@@ -29,7 +32,17 @@ package struct Work: Hashable, Sendable, Codable {
     self.environment = environment
     self.onExpiry = onExpiry
     self.terminateBefore = terminateBefore
+    self.failureOutput = failureOutput
   }
+}
+
+/// What the reason of a failure has of the command's output. Reasons are seen in lists, in traces and by the backend that
+/// these are sent to; what a command writes may hold secrets.
+package enum FailureOutput: String, Sendable, Codable, CaseIterable {
+  /// The last lines of it, at most 2 KiB.
+  case tail
+  /// Nothing: the output is in `baton logs` only.
+  case none
 }
 
 /// Where the items of a command come from.
@@ -41,11 +54,11 @@ package enum Items: Hashable, Sendable, Codable {
   /// Regular files that match, relative to the working directory; `**` crosses folders.
   case glob(String)
 
-  /// How many items there are, if that is known without looking at a file system.
+  /// How many items there are, if that is known without looking at a file system; `Int.max` stands for more than fit.
   package var computedCount: Int? {
     switch self {
     case .list(let items): items.count
-    case .range(let range): Int(range.upperBound - range.lowerBound + 1)
+    case .range(let range): range.saturatedCount
     case .lines, .glob: nil
     }
   }
@@ -60,6 +73,14 @@ package enum Items: Hashable, Sendable, Codable {
     case .range(let range): indices.map { String(range.lowerBound + Int64($0)) }
     case .lines, .glob: []
     }
+  }
+}
+
+extension ClosedRange<Int64> {
+  /// A range of all 64-bit numbers has one more than fits 64 bits.
+  fileprivate var saturatedCount: Int {
+    let (distance, isTooLong) = upperBound.subtractingReportingOverflow(lowerBound)
+    return isTooLong || distance == .max ? .max : Int(distance) + 1
   }
 }
 

@@ -73,5 +73,6 @@ package struct Host: Hashable, Sendable {
     self.allowanceRefillsAt = allowanceRefillsAt
   }
 
-  package var freeSlots: Int { max(0, capabilities.slots - usedSlots) }
+  /// Zero for a host that uses more than it says that it has.
+  package var freeSlots: Int { capabilities.slots > usedSlots ? capabilities.slots - usedSlots : 0 }
 }

@@ -9,6 +9,9 @@ package enum CoordinatorMessage: Hashable, Sendable {
   /// Comes once per stream before the first launch that names it.
   // Indirect what is large and rare, or every message would be as large.
   indirect case definition(DefinitionID, Definition)
+  /// What came in the place of a definition cannot be used: launches that name it fail for this reason. Made by the
+  /// receiver; a coordinator never sends it.
+  indirect case unusableDefinition(DefinitionID, DefinitionProblem)
   case launch(Assignment)
   case items(ItemPage)
   /// The items below `count` are in the store; `isFrozen` says that these are all.

@@ -76,7 +76,17 @@ package struct Ledger: Hashable, Sendable {
     guard committedBatches == 0 else { return nil }
     strikes += 1
     guard strikes >= rule.quarantineAfter else { return nil }
-    return .failed("quarantined: \(strikes) launches in a row committed no batch; the last one ended \(code)")
+    return .failed(
+      "quarantined: \(strikes) launches in a row committed no batch; the last one ended \(code)\(Self.advice(on: code))"
+    )
+  }
+
+  private static func advice(on code: String) -> String {
+    switch code {
+    case ExpiryReason.budgetSpent.code: "; raise 'budget' of the definition, or commit smaller batches or a cursor"
+    case ExpiryReason.stalled.code: "; raise 'stallAfter' of the definition, or commit smaller batches or a cursor"
+    default: ""
+    }
   }
 }
 
@@ -96,8 +106,12 @@ package struct LossRule: Hashable, Sendable {
 extension Duration {
   /// This duration doubled `times` times, at most a day: a backoff longer than that helps nobody.
   package func doubled(_ times: Int) -> Duration {
-    var result = self
-    for _ in 0..<max(0, times) where result < .seconds(86_400) { result = result * 2 }
-    return min(result, max(self, .seconds(86_400)))
+    let longest = Duration.seconds(86_400)
+    var (result, remaining) = (self, times)
+    while remaining > 0, result > .zero, result < longest {
+      result = result * 2
+      remaining -= 1
+    }
+    return min(result, max(self, longest))
   }
 }

@@ -7,7 +7,7 @@ package enum RefusalName: String, Hashable, Sendable, CaseIterable {
 extension Refusal {
   package var name: RefusalName {
     switch self {
-    case .notPermitted: .notPermitted
+    case .notPermitted, .unusable: .notPermitted
     case .tooManyPending: .tooManyPendingTaskRequests
     case .unavailable: .unavailable
     case .immediateRunIneligible: .immediateRunIneligible
@@ -21,7 +21,8 @@ extension RefusalName {
     switch self {
     case .notPermitted:
       "The identifier is not defined, or the coordinator's `permittedIdentifiers` leave it out. The message names the "
-        + "nearest identifier that is."
+        + "nearest identifier that is. Or what is defined cannot be run: an older version stored a definition that breaks "
+        + "a rule, or what the `*` matched begins with `-` and would become an option of the command."
     case .tooManyPendingTaskRequests:
       "As many requests are pending as `pendingLimit` of the definition or `limits.pending` of the coordinator allows; "
         + "the message says which, and how many."
@@ -36,7 +37,8 @@ extension RefusalName {
 
   package var remedy: String {
     switch self {
-    case .notPermitted: "apply a definition for it (baton apply FILE), or correct the identifier"
+    case .notPermitted:
+      "apply a definition for it (baton apply FILE), or correct the identifier; the message says which"
     case .tooManyPendingTaskRequests: "wait until some have started, cancel some, or raise the limit"
     case .unavailable:
       "submit again in a moment, with the same id; 'baton resume' if it is paused; make room on the store's disk if that "

@@ -4,10 +4,18 @@ package enum Stall {
   package static let patience = 5
 
   /// The longest that a launch may run without progress before it is suspected; at twice that it expires `stalled`.
-  /// Nil if nobody watches it. Heartbeats, texts and output are not progress.
-  /// - Parameter usualBatch: the 95th percentile of the definition's batches, once it is known.
-  package static func suspicion(of definition: Definition, usualBatch: Duration?) -> Duration? {
-    guard let least = definition.stallAfter ?? definition.kind.defaultStallAfter else { return nil }
+  /// nil: the launch is not watched for stalls. Heartbeats, texts and output are not progress.
+  ///
+  /// A command in one piece shows no progress until it keeps a cursor, so it is watched only from then on, or if the
+  /// definition says `stallAfter`.
+  /// - Parameters:
+  ///   - usualBatch: the 95th percentile of the definition's batches, once it is known.
+  ///   - keepsCursor: the request has committed a batch.
+  package static func suspicion(
+    of definition: Definition, usualBatch: Duration?, keepsCursor: Bool
+  ) -> Duration? {
+    let byKind = definition.isInOnePiece && !keepsCursor ? nil : definition.kind.defaultStallAfter
+    guard let least = definition.stallAfter ?? byKind else { return nil }
     return max(least, (usualBatch ?? .zero) * patience)
   }
 }

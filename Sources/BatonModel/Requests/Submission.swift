@@ -47,6 +47,9 @@ package enum PokePriority: Int, Hashable, Sendable, CaseIterable {
 /// Why a submission was not accepted: Apple's four errors (contract, row 5).
 package enum Refusal: Hashable, Sendable {
   case notPermitted(JobIdentifier, nearest: String?)
+  /// What is defined for the identifier cannot be run: the stored definition breaks a rule, or the part of the identifier
+  /// that the `*` matched would become an option of the command. Told as `notPermitted`.
+  case unusable(JobIdentifier, DefinitionProblem)
   case tooManyPending(limit: String, allowed: Int, pending: Int)
   case unavailable(String)
   /// Every obstacle, by host; the fleet's own have no host.
@@ -54,7 +57,7 @@ package enum Refusal: Hashable, Sendable {
 
   package var code: String {
     switch self {
-    case .notPermitted: "notPermitted"
+    case .notPermitted, .unusable: "notPermitted"
     case .tooManyPending: "tooManyPendingTaskRequests"
     case .unavailable: "unavailable"
     case .immediateRunIneligible: "immediateRunIneligible"

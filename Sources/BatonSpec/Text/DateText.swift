@@ -18,7 +18,7 @@ enum DateText {
     let offset = try scanner.offset()
     guard scanner.bytes.isEmpty else { throw .plain }
     let total = seconds - offset
-    guard (0..<9_183_110_400).contains(total) else { throw .because("its year must be from 1970 to 2260") }
+    guard Definition.Limits.datesInSeconds.contains(total) else { throw .because("its year must be from 1970 to 2260") }
     return Timestamp(nanoseconds: total * 1_000_000_000 + fraction)
   }
 

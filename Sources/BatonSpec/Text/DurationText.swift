@@ -18,7 +18,7 @@ enum DurationText {
       let number = part.number.count <= 18 ? Int64(part.number) ?? .max : .max
       let (product, overflow) = number.multipliedReportingOverflow(by: unit.milliseconds)
       let (sum, overflow2) = total.addingReportingOverflow(product)
-      guard !overflow, !overflow2, sum <= Limits.longestDurationInSeconds * 1_000 else {
+      guard !overflow, !overflow2, sum <= Definition.Limits.longestDurationInSeconds * 1_000 else {
         throw .because("the longest duration is 10 years, 3650d")
       }
       total = sum

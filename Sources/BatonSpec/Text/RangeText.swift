@@ -1,3 +1,5 @@
+import BatonModel
+
 /// Ranges as Swift writes them: `1...10000`, and `0..<10` without its end.
 enum RangeText {
   static let examples = "a range such as 1...10000 or 0..<10000"
@@ -10,7 +12,7 @@ enum RangeText {
     }
     let last = separator == "..." ? end : end - 1
     let (distance, overflow) = last.subtractingReportingOverflow(first)
-    guard !overflow, distance < Int64(Limits.rangeItems) else {
+    guard !overflow, distance < Int64(Definition.Limits.rangeItems) else {
       throw .because("it has more than 1,000,000,000 items")
     }
     return first...last

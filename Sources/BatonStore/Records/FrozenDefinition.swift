@@ -11,12 +11,28 @@ internal import Synchronization
 final class FrozenDefinition: Sendable {
   let id: DefinitionID
   let pattern: Int64
+  /// Keeps every rule: where the stored definition does not, this is a stand-in of the same pattern that has no work, is
+  /// never tried again, and has the defaults for the rest.
   let definition: Definition
+  /// Why the stored definition is set aside; nil if it is `definition`.
+  let problem: DefinitionProblem?
 
-  init(id: DefinitionID, pattern: Int64, definition: Definition) {
+  /// - Parameters:
+  ///   - content: the row's JSON. An older version may have stored what this one does not take.
+  ///   - name: of the row's pattern.
+  init(id: DefinitionID, pattern: Int64, content: String, name: String) {
     self.id = id
     self.pattern = pattern
-    self.definition = definition
+    do throws(DefinitionProblem) {
+      definition = try Definition(canonicalJSON: content)
+      problem = nil
+    } catch {
+      var standIn = Definition(
+        pattern: IdentifierPattern(name) ?? IdentifierPattern(trusted: "unreadable"), kind: .processing)
+      standIn.retry.limit = 0
+      definition = standIn
+      problem = error
+    }
   }
 }
 
@@ -28,12 +44,17 @@ extension Definition {
     return String(decoding: try encoder.encode(self), as: UTF8.self)
   }
 
-  init(canonicalJSON: String) throws {
+  /// - Throws: why this version does not take what is stored.
+  init(canonicalJSON: String) throws(DefinitionProblem) {
+    guard canonicalJSON.utf8.count <= Limits.bytes else { throw .tooLarge }
     do {
       self = try JSONDecoder().decode(Definition.self, from: Data(canonicalJSON.utf8))
+    } catch let error as DecodingError {
+      throw DefinitionProblem(error)
     } catch {
-      throw StoreError(.corrupt, "A definition in the database cannot be read: \(error)")
+      throw DefinitionProblem("", "cannot be read")
     }
+    try validate()
   }
 }
 

@@ -1,7 +1,7 @@
 package import BatonModel
 
 /// An unfinished request as `cancel` finds it.
-private struct Unfinished {
+struct Unfinished {
   var id: Int64
   var identifierID: Int64
   var identifier: JobIdentifier
@@ -112,7 +112,7 @@ extension Verbs {
     return .stopping(launch, request.identifier, number: request.number, host: HostName(request.host ?? ""))
   }
 
-  private static func unfinished(_ row: Columns) -> Unfinished {
+  static func unfinished(_ row: Columns) -> Unfinished {
     Unfinished(
       id: row.int64(0), identifierID: row.int64(1), identifier: JobIdentifier(trusted: row.text(2)),
       number: row.int(3), definition: DefinitionID(row.int64(4)), state: RequestState(code: row.int(5)),
@@ -124,7 +124,7 @@ extension Verbs {
 }
 
 extension Query {
-  private static func unfinishedColumns(of requests: String) -> String {
+  static func unfinishedColumns(of requests: String) -> String {
     """
     SELECT r.id, r.identifier, i.name, r.number, r.definition, r.state, r.launches, h.name, r.priority, r.ready_at,
       r.is_sampled

@@ -5,7 +5,7 @@ extension Verbs {
   func frozen(_ id: DefinitionID) throws -> FrozenDefinition? {
     if let known = cache[id.rawValue] { return known }
     let found = try prepare(.definition).first(id.rawValue) { row in
-      FrozenDefinition(id: id, pattern: row.int64(0), definition: try Definition(canonicalJSON: row.text(1)))
+      FrozenDefinition(id: id, pattern: row.int64(0), content: row.text(1), name: row.text(2))
     }
     if let found { cache.insert(found) }
     return found
@@ -23,7 +23,10 @@ extension Verbs {
 
   package func definitions() throws -> [StoredDefinition] {
     try prepare(.appliedDefinitions).all { row in (DefinitionID(row.int64(0)), row.time(1)) }
-      .map { id, at in StoredDefinition(id: id, definition: try knownDefinition(id).definition, appliedAt: at) }
+      .map { id, at in
+        let known = try knownDefinition(id)
+        return StoredDefinition(id: id, definition: known.definition, appliedAt: at, problem: known.problem)
+      }
   }
 
   package func apply(
@@ -100,7 +103,8 @@ extension Verbs {
 }
 
 extension Query {
-  static let definition = Query("SELECT pattern, content FROM definition WHERE id = ?")
+  static let definition = Query(
+    "SELECT d.pattern, d.content, p.name FROM definition d JOIN pattern p ON p.id = d.pattern WHERE d.id = ?")
   static let appliedDefinitions = Query(
     "SELECT definition, applied_at FROM pattern WHERE definition IS NOT NULL ORDER BY name")
   static let appliedPattern = Query("SELECT id FROM pattern WHERE name = ? AND definition IS NOT NULL")

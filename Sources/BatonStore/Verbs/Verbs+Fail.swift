@@ -9,7 +9,7 @@ extension Verbs {
     var found = obstacles(to: new, known, at: now).map { HostObstacle(host: nil, obstacle: $0) }
     switch offer.refusal {
     case .immediateRunIneligible(let others): return .immediateRunIneligible(found + others)
-    case .notPermitted, .tooManyPending, .unavailable: return offer.refusal
+    case .notPermitted, .unusable, .tooManyPending, .unavailable: return offer.refusal
     case nil: break
     }
     if let obstacle = try obstacle(to: offer.host, new.identifier) { found.append(obstacle) }

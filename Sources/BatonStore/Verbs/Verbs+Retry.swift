@@ -9,6 +9,14 @@ extension Verbs {
     guard request.state == .failed else {
       throw StoreError(.refused, "\(name) is \(request.state.rawValue); only a failed request can be retried.")
     }
+    if let problem = try knownDefinition(definition ?? request.requirementClass.definition).problem {
+      throw StoreError(
+        .refused,
+        """
+        The definition that \(name) would run under cannot be run: \(problem). Apply a repaired one, and retry with \
+        --with-new-definition, or submit again.
+        """)
+    }
     let known = try identifier(request.identifier)
     guard known?.liveNumber == nil else {
       throw StoreError(

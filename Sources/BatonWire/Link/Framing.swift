@@ -59,7 +59,7 @@ extension CoordinatorMessage {
     switch self {
     case .launch(let assignment): 256 + (assignment.payload?.count ?? 0) + (assignment.progress.cursor?.count ?? 0)
     case .items(let page): page.approximateBytes
-    case .definition: 64 << 10
+    case .definition, .unusableDefinition: 64 << 10
     case .welcome, .refused, .heartbeatAnswered, .itemsCommitted, .committed, .expire, .withdraw, .refuse,
       .endingCommitted, .receipt, .simulate:
       64

@@ -26,6 +26,8 @@ extension CoordinatorMessage {
         $0.id = id.rawValue
         $0.json = try definition.json()
       }
+    // Its reader finds the same: these are no bytes of a definition.
+    case .unusableDefinition(let id, _): proto.definition = .with { $0.id = id.rawValue }
     case .launch(let assignment): proto.launch = assignment.proto
     case .items(let page): proto.items = page.proto
     case .itemsCommitted(let launch, let count, let isFrozen):
@@ -54,8 +56,7 @@ extension CoordinatorMessage {
     case .welcome(let term): self = .welcome(leaseTerm: .nanoseconds(term))
     case .refused(let refused): self = .refused(refused.text, isFinal: refused.isFinal)
     case .heartbeatAnswered(let number): self = .heartbeatAnswered(number: Int(number))
-    case .definition(let message):
-      self = .definition(DefinitionID(message.id), try Definition(json: message.json))
+    case .definition(let message): self = .init(message)
     case .launch(let assignment): self = .launch(try Assignment(assignment))
     case .items(let page): self = .items(ItemPage(page))
     case .itemsCommitted(let message):
@@ -68,6 +69,18 @@ extension CoordinatorMessage {
     case .simulate(let message):
       self = .simulate(try ConditionOverrides(message.overrides), lasting: .nanoseconds(message.lasting))
     case nil: throw WireError("a coordinator's message of an unknown kind: is the coordinator newer than this worker?")
+    }
+  }
+}
+
+extension CoordinatorMessage {
+  /// A definition that cannot be used ends its launches, not the connection.
+  private init(_ message: Baton_V1_DefinitionMessage) {
+    let id = DefinitionID(message.id)
+    do throws(DefinitionProblem) {
+      self = .definition(id, try Definition(json: message.json))
+    } catch {
+      self = .unusableDefinition(id, error)
     }
   }
 }
@@ -89,7 +102,19 @@ extension Definition {
     return try encoder.encode(self)
   }
 
-  package init(json: Data) throws { self = try JSONDecoder().decode(Definition.self, from: json) }
+  /// A definition as a peer sent it.
+  /// - Throws: why it cannot be used: it is larger than 64 KiB, it is no definition, or it breaks a rule of `validate()`.
+  package init(json: Data) throws(DefinitionProblem) {
+    guard json.count <= Limits.bytes else { throw .tooLarge }
+    do {
+      self = try JSONDecoder().decode(Definition.self, from: json)
+    } catch let error as DecodingError {
+      throw DefinitionProblem(error)
+    } catch {
+      throw DefinitionProblem("", "cannot be read")
+    }
+    try validate()
+  }
 }
 
 extension Assignment {

@@ -23,6 +23,9 @@ extension WorkerCore {
     case .refused(let text, isFinal: true): return turnedAway(text, at: now)
     case .heartbeatAnswered(let number): return answered(number)
     case .definition(let id, let definition): return learn(id, definition)
+    case .unusableDefinition(let id, let problem):
+      definitions[id] = .failure(problem)
+      return []
     case .launch(let assignment): return assigned(assignment, at: now)
     case .items(let page): return found(page)
     case .itemsCommitted(let launch, let count, let isFrozen):
@@ -87,8 +90,14 @@ extension WorkerCore {
     return []
   }
 
+  /// The worker holds a definition to the rules itself: the coordinator may be older, or have an old store.
   private mutating func learn(_ id: DefinitionID, _ definition: Definition) -> [Effect] {
-    definitions[id] = definition
+    do throws(DefinitionProblem) {
+      try definition.validate()
+      definitions[id] = .success(definition)
+    } catch {
+      definitions[id] = .failure(error)
+    }
     return []
   }
 
@@ -100,8 +109,15 @@ extension WorkerCore {
     if isOther || seen.contains(launch) { return [.send(.ended(Ending(launch: launch, outcome: .lost)))] }
     // It was on its way when the coordinator heard that this process ends; another host takes it.
     if endsProcessAt != nil { return [.send(.ended(Ending(launch: launch, outcome: .expired(.draining))))] }
-    guard let definition = definitions[assignment.definition] else {
-      return [.reconnect("launch \(launch) came before its definition")]
+    let definition: Definition
+    do throws(DefinitionProblem) {
+      guard let known = definitions[assignment.definition] else {
+        return [.reconnect("launch \(launch) came before its definition")]
+      }
+      definition = try known.get()
+      try definition.validate(assignment.identifier)
+    } catch {
+      return fail(assignment, error, at: now)
     }
     seen.insert(launch)
     launches[launch] = WorkerLaunch(assignment: assignment, definition: definition, phase: .running, startedAt: now)
@@ -116,6 +132,19 @@ extension WorkerCore {
       effects += expireHere(launch, reason, at: now)
     }
     return effects
+  }
+
+  /// A launch that cannot begin. It ends failed, and is said to have until the coordinator knows.
+  private mutating func fail(_ assignment: Assignment, _ problem: DefinitionProblem, at now: Instant) -> [Effect] {
+    seen.insert(assignment.launch)
+    let ending = Ending(
+      launch: assignment.launch, outcome: .failed("the definition cannot be run: \(problem)"),
+      errorType: "invalidDefinition")
+    launches[assignment.launch] = WorkerLaunch(
+      assignment: assignment,
+      definition: Definition(pattern: IdentifierPattern(assignment.identifier), kind: .processing),
+      phase: .ended(ending), startedAt: now)
+    return [.send(.ended(ending))]
   }
 
   private mutating func committed(_ launch: LaunchKey, _ batch: Int) -> [Effect] {

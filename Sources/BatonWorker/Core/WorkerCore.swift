@@ -41,7 +41,8 @@ package struct WorkerCore: Sendable {
   package internal(set) var lease = Lease.none
   package internal(set) var launches: [LaunchKey: WorkerLaunch] = [:]
   package internal(set) var isDraining = false
-  var definitions: [DefinitionID: Definition] = [:]
+  /// What the coordinator sent on this connection or an earlier one; a definition that may not run is here as the reason.
+  var definitions: [DefinitionID: Result<Definition, DefinitionProblem>] = [:]
   /// When the hello that nobody has answered yet was sent. Until then nothing is said that the welcome repeats: it
   /// would be said, and answered, twice.
   var openHello: Instant?
@@ -107,7 +108,9 @@ package struct WorkerLaunch: Hashable, Sendable {
   var isCutOff = false
 
   /// When the launch has used its definition's budget.
-  var budgetEndsAt: Instant? { definition.budget.map { startedAt + $0 } }
+  var budgetEndsAt: Instant? {
+    definition.budget(keepsCursor: assignment.progress.batches > 0).map { startedAt + $0 }
+  }
 
   package var expiry: (reason: ExpiryReason, deadline: Instant)? {
     if case .expiring(let reason, let deadline, _) = phase { (reason, deadline) } else { nil }

@@ -170,36 +170,53 @@ extension Draw {
       isSimulated: flag())
   }
 
+  /// One that keeps every rule: no other definition comes through the wire.
   mutating func definition() -> Definition {
-    var definition = Definition(pattern: pattern(), kind: one(of: JobKind.allCases))
-    (definition.title, definition.subtitle) = (maybe { $0.text() }, maybe { $0.text() })
+    let kind = one(of: JobKind.allCases)
+    var definition = Definition(pattern: pattern(), kind: kind)
+    definition.title = kind == .continued ? word() : maybe { $0.word() }
+    definition.subtitle = maybe { $0.word() }
     definition.requirements = Requirements(
       externalPower: flag(), network: maybe { $0.one(of: NetworkRequirement.allCases) },
-      gpu: maybe { draw in GPURequirement(count: draw.number(1...9), memoryBytes: draw.maybe { $0.wide() }) },
+      gpu: maybe { draw in
+        GPURequirement(count: draw.number(1...9), memoryBytes: draw.maybe { Int64($0.number(1...1 << 40)) })
+      },
       requiresIdle: flag(), slots: number(1...99))
-    definition.strategy = one(of: Strategy.allCases)
+    if kind == .continued { definition.strategy = one(of: Strategy.allCases) }
     definition.priority = one(of: Priority.allCases)
-    definition.budget = maybe { $0.seconds() }
-    definition.retry = RetryRule(limit: number(0...9), backoff: seconds())
-    (definition.maxRunning, definition.pendingLimit) = (maybe { $0.number(1...9) }, maybe { $0.number(1...9) })
-    definition.allowFrequent = flag()
+    definition.budget = maybe { .milliseconds($0.number(1...1 << 40) % 300_000_000_000 + 1) }
+    definition.retry = RetryRule(limit: number(0...9), backoff: .milliseconds(number(0...1 << 30)))
+    if definition.pattern.isWildcard { definition.maxRunning = maybe { $0.number(1...9) } }
+    definition.pendingLimit = maybe { $0.number(1...9) }
+    if kind == .refresh { definition.allowFrequent = flag() }
     definition.earliestBeginDate = maybe {
-      $0.flag() ? .afterSubmission($0.seconds()) : .at(Timestamp(nanoseconds: $0.wide()))
+      $0.flag()
+        ? .afterSubmission(.milliseconds($0.number(0...1 << 30)))
+        : .at(Timestamp(nanoseconds: Int64($0.number(0...1 << 60))))
     }
-    definition.repeatEvery = maybe { $0.seconds() }
-    (definition.closingWindow, definition.stallAfter) = (maybe { $0.seconds() }, maybe { $0.seconds() })
-    (definition.dailyAllowance, definition.pokeSpacing) = (maybe { $0.seconds() }, maybe { $0.seconds() })
+    if kind != .continued, !definition.pattern.isWildcard {
+      definition.repeatEvery = maybe { .milliseconds($0.number(1...1 << 30)) }
+    }
+    definition.closingWindow = maybe { .milliseconds($0.number(1_000...600_000)) }
+    definition.stallAfter = maybe { .milliseconds($0.number(1_000...86_400_000)) }
+    definition.dailyAllowance = maybe { .milliseconds($0.number(1_000...86_400_000)) }
+    definition.pokeSpacing = maybe { .milliseconds($0.number(0...86_400_000)) }
     definition.work = maybe { $0.work() }
     return definition
   }
 
   private mutating func work() -> Work {
-    let (list, text, number) = (some { $0.text() }, text(), Int64(number(-9...9)))
+    let (list, text, number) = ([word()] + some { $0.word() }, word(), Int64(number(-9...9)))
     return Work(
-      command: some { $0.text() }, directory: maybe { $0.text() },
+      command: [word()] + some { $0.word() }, directory: maybe { "/" + $0.word() },
       items: maybe { $0.one(of: [.list(list), .range(number...(number + 3)), .lines(text), .glob(text)]) },
       batchSize: self.number(1...99), pass: one(of: ItemPassing.allCases),
-      environment: Dictionary(some { ("K\($0.number(0...9))", $0.text()) }, uniquingKeysWith: { first, _ in first }),
-      onExpiry: one(of: ExpiryBehaviour.allCases), terminateBefore: maybe { $0.seconds() })
+      environment: Dictionary(some { ("K\($0.number(0...9))", $0.word()) }, uniquingKeysWith: { first, _ in first }),
+      onExpiry: one(of: ExpiryBehaviour.allCases), terminateBefore: maybe { .milliseconds($0.number(0...1_000)) })
+  }
+
+  /// Text of one line: letters of several scripts, no control characters.
+  mutating func word() -> String {
+    String((0..<number(1...12)).map { _ in one(of: Array("aZ09 -_.*/\"'\\é漢🙂$")) }) + "x"
   }
 }

@@ -105,9 +105,9 @@ import Testing
       change(&message.launch)
       #expect(throws: WireError.self) { try CoordinatorMessage(message) }
     }
-    #expect(throws: (any Error).self) {
-      try CoordinatorMessage(.with { $0.definition = .with { $0.json = Data("{}".utf8) } })
-    }
+    // What is no definition ends the launches that name it, not the connection.
+    let definition = try CoordinatorMessage(.with { $0.definition = .with { $0.json = Data("{}".utf8) } })
+    #expect(definition == .unusableDefinition(DefinitionID(0), DefinitionProblem("identifier", "is missing")))
   }
 
   @Test func `what a newer worker knows of its host, and this version does not, is unknown`() {

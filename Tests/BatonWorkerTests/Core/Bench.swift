@@ -55,6 +55,7 @@ struct Bench {
   static func job(_ kind: JobKind = .continued, _ change: (inout Definition) -> Void = { _ in }) -> Definition {
     var definition = Definition(pattern: IdentifierPattern("com.example.a")!, kind: kind)
     definition.requirements.requiresIdle = false
+    if kind == .continued { definition.title = "Job" }
     change(&definition)
     return definition
   }

@@ -50,6 +50,21 @@ import Testing
     #expect(bench.passConnected(0.1) == [.overrun(key(1))])
   }
 
+  @Test func `a command in one piece runs on, and from its first cursor on has the budget of its kind`() {
+    var bench = Bench.welcomed()
+    let job = Bench.job(.processing) { definition in
+      definition.budget = nil
+      definition.work = Work(command: ["pg_dump"])
+    }
+    bench.starts(Bench.assignment(1), job)
+    #expect(bench.passConnected(599) == [])
+    #expect(bench.passConnected(3600) == [])
+    _ = bench.core.checkpoint(key(1), Bench.checkpoint())
+    _ = bench.hears(.committed(key(1), batch: 0))
+    #expect(
+      bench.passConnected(0.1) == WorkerCore.Effect.expiry(key(1), .budgetSpent, bench.now + .seconds(30)))
+  }
+
   @Test(.contract(12)) func `without a budget a launch runs on`() {
     var bench = Bench.welcomed()
     bench.starts(Bench.assignment(1), Bench.job { $0.budget = nil })

@@ -1,0 +1,255 @@
+// The rules of a definition, on the value. A job file has one more: a wildcard does not repeat, which would harm nothing
+// here, where each of its jobs is submitted by itself first.
+//
+// A job file is read with the same bounds and says line and column; a
+// definition that comes by another way (a client of its own, an old store, another version) meets them here.
+extension Definition {
+  /// Throws the first rule that this definition breaks.
+  ///
+  /// After it returned, all arithmetic on the definition's numbers stays far from overflow, every text fits a line of a
+  /// terminal, and the command can be started as it is written. The size in JSON is for the caller to check, with
+  /// `Limits.bytes`.
+  package func validate() throws(DefinitionProblem) {
+    if IdentifierPattern(pattern.rawValue) == nil {
+      throw DefinitionProblem(
+        "identifier", "must be parts of letters, digits, '-' and '_' with dots between, at most 255 bytes in all")
+    }
+    try validateTitles()
+    try validateKind()
+    try requirements.validate()
+    try validateLimits()
+    try validateTimes()
+    try work?.validate(isWildcard: pattern.isWildcard, closingWindow: closingWindow ?? kind.closingWindow)
+  }
+
+  private func validateTitles() throws(DefinitionProblem) {
+    for (field, text) in [("title", title), ("subtitle", subtitle)] {
+      guard let text else { continue }
+      let scalars = text.unicodeScalars
+      if scalars.count > Limits.titleLength {
+        throw DefinitionProblem(field, "must have at most \(Limits.titleLength) characters, not \(scalars.count)")
+      }
+      if scalars.allSatisfy(\.properties.isWhitespace) { throw DefinitionProblem(field, "is empty") }
+      if !Line.isAllowed(text) {
+        throw DefinitionProblem(field, "must be one line without control characters")
+      }
+    }
+  }
+
+  /// Fields that only some kinds have, or only wildcards, or only single identifiers.
+  private func validateKind() throws(DefinitionProblem) {
+    if kind == .continued {
+      if title == nil { throw DefinitionProblem("title", "is missing; kind continued needs it") }
+      if repeatEvery != nil { throw DefinitionProblem("repeat", "does not belong to kind continued") }
+    } else if strategy != .queue {
+      throw DefinitionProblem("strategy", "belongs to kind continued, not \(kind.rawValue)")
+    }
+    if allowFrequent, kind != .refresh {
+      throw DefinitionProblem("allowFrequent", "belongs to kind refresh, not \(kind.rawValue)")
+    }
+    if !pattern.isWildcard, maxRunning != nil {
+      throw DefinitionProblem("maxRunning", "belongs to a wildcard such as com.example.export.*")
+    }
+  }
+
+  private func validateLimits() throws(DefinitionProblem) {
+    try Limits.retries.demand(retry.limit, in: "retry.limit")
+    if let maxRunning { try Limits.maxRunning.demand(maxRunning, in: "maxRunning") }
+    if let pendingLimit { try Limits.pending.demand(pendingLimit, in: "pendingLimit") }
+  }
+
+  private func validateTimes() throws(DefinitionProblem) {
+    let any = Duration.zero...Limits.longestDuration
+    let positive = Duration.nanoseconds(1)...Limits.longestDuration
+    try positive.demand(budget, in: "budget")
+    try any.demand(retry.backoff, in: "retry.backoff")
+    try positive.demand(repeatEvery, in: "repeat.every")
+    try Limits.closingWindow.demand(closingWindow, in: "closingWindow")
+    try Limits.stallAfter.demand(stallAfter, in: "stallAfter")
+    try Limits.dailyAllowance.demand(dailyAllowance, in: "dailyAllowance")
+    try Limits.pokeSpacing.demand(pokeSpacing, in: "pokeSpacing")
+    switch earliestBeginDate {
+    case .afterSubmission(let delay): try any.demand(delay, in: "earliestBeginDate")
+    case .at(let date):
+      if date.nanoseconds < 0 || !Limits.datesInSeconds.contains(date.nanoseconds / 1_000_000_000) {
+        throw DefinitionProblem("earliestBeginDate", "must be a date from 1970 to 2260")
+      }
+    case nil: break
+    }
+  }
+}
+
+extension Requirements {
+  fileprivate func validate() throws(DefinitionProblem) {
+    try Definition.Limits.slots.demand(slots, in: "slots")
+    if let gpu {
+      try Definition.Limits.gpus.demand(gpu.count, in: "gpu.count")
+      if let memory = gpu.memoryBytes, memory <= 0 {
+        throw DefinitionProblem("gpu.memory", "must be more than zero, not \(memory)")
+      }
+    }
+    guard let labels else { return }
+    guard labels.count <= Label.maximumCount else {
+      throw DefinitionProblem("requiredLabels", "has \(labels.count) labels; at most \(Label.maximumCount) are allowed")
+    }
+    guard labels.keys.allSatisfy(Label.isName) else {
+      throw DefinitionProblem(
+        "requiredLabels",
+        "has a name that is not made of letters, digits, '-', '_' and '.', at most \(Label.maximumNameBytes)")
+    }
+    guard labels.values.allSatisfy(Label.isValue) else {
+      throw DefinitionProblem(
+        "requiredLabels", "has a value that is not one line of at most \(Label.maximumValueBytes) bytes")
+    }
+  }
+}
+
+extension Work {
+  fileprivate func validate(isWildcard: Bool, closingWindow: Duration) throws(DefinitionProblem) {
+    try validateCommand(isWildcard: isWildcard)
+    if let directory { try validatePlace(directory) }
+    try validateEnvironment()
+    try Definition.Limits.batchSize.demand(batchSize, in: "work.batchSize")
+    try items?.validate(passedBy: pass)
+    guard let terminateBefore else { return }
+    try (Duration.zero...Definition.Limits.longestDuration).demand(terminateBefore, in: "work.terminateBefore")
+    guard terminateBefore <= closingWindow else {
+      throw DefinitionProblem("work.terminateBefore", "must be at most the closing window, \(closingWindow.inWords)")
+    }
+  }
+
+  private func validateCommand(isWildcard: Bool) throws(DefinitionProblem) {
+    guard let program = command.first, !program.isEmpty else {
+      throw DefinitionProblem("work.command", "must start with the program to run")
+    }
+    for word in command {
+      do throws(CommandText.Mistake) {
+        if try CommandText(word).usesWildcard, !isWildcard {
+          throw .unknownPlaceholder(CommandText.placeholder)
+        }
+      } catch {
+        throw DefinitionProblem("work.command", error.rule)
+      }
+    }
+  }
+
+  private func validatePlace(_ directory: String) throws(DefinitionProblem) {
+    try Path.validate(directory, in: "work.directory")
+    guard directory.hasPrefix("/") else {
+      throw DefinitionProblem("work.directory", "must be an absolute path")
+    }
+  }
+
+  private func validateEnvironment() throws(DefinitionProblem) {
+    for (name, value) in environment {
+      guard EnvironmentName.isName(name), !EnvironmentName.isOwn(name) else {
+        throw DefinitionProblem(
+          "work.environment",
+          "has a name that is not allowed: letters, digits and '_', no digit first, no BATON_ name, not TRACEPARENT")
+      }
+      guard !value.utf8.contains(0) else { throw DefinitionProblem("work.environment", "has a NUL character") }
+      guard !value.contains(CommandText.placeholder) else {
+        throw DefinitionProblem("work.environment", Path.noWildcard)
+      }
+    }
+  }
+}
+
+extension CommandText.Mistake {
+  fileprivate var rule: String {
+    switch self {
+    case .nul: "has a NUL character, which no program can be given"
+    case .unknownPlaceholder(CommandText.placeholder):
+      "has ${wildcard}, which needs an identifier with a wildcard, such as com.example.export.*"
+    case .unknownPlaceholder: "has a ${ that is not ${wildcard}; $${ is the text ${ itself"
+    }
+  }
+}
+
+extension Items {
+  fileprivate func validate(passedBy pass: ItemPassing) throws(DefinitionProblem) {
+    switch self {
+    case .lines(let path): try Path.validate(path, in: "work.items.lines")
+    case .glob(let path): try Path.validate(path, in: "work.items.glob")
+    case .range:
+      guard let count = computedCount, count <= Definition.Limits.rangeItems else {
+        throw DefinitionProblem("work.items.range", "has more than 1,000,000,000 items")
+      }
+    case .list(let items):
+      if items.isEmpty { throw DefinitionProblem("work.items.list", "is empty") }
+      for item in items {
+        if item.utf8.contains(0) { throw DefinitionProblem("work.items.list", "has a NUL character") }
+        if item.contains(CommandText.placeholder) { throw DefinitionProblem("work.items.list", Path.noWildcard) }
+        if pass != .arguments, item.utf8.contains(UInt8(ascii: "\n")) {
+          throw DefinitionProblem(
+            "work.items.list", "has an item with a line break, which cannot be passed by \(pass.rawValue)")
+        }
+      }
+    }
+  }
+}
+
+/// Text that names something in a file system.
+private enum Path {
+  static let noWildcard = "cannot have ${wildcard}: it is replaced in 'work.command' only"
+
+  static func validate(_ path: String, in field: String) throws(DefinitionProblem) {
+    if path.isEmpty { throw DefinitionProblem(field, "is empty") }
+    if path.utf8.contains(0) { throw DefinitionProblem(field, "has a NUL character") }
+    if path.contains(CommandText.placeholder) { throw DefinitionProblem(field, noWildcard) }
+  }
+}
+
+/// Names of environment variables.
+package enum EnvironmentName {
+  /// Letters, digits and `_`, no digit first.
+  package static func isName(_ name: String) -> Bool {
+    guard let first = name.utf8.first, !isDigit(first) else { return false }
+    return name.utf8.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "_") }
+  }
+
+  /// True for the variables that Baton sets itself.
+  package static func isOwn(_ name: String) -> Bool { name.hasPrefix("BATON_") || name == "TRACEPARENT" }
+
+  private static func isLetter(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+}
+
+extension ClosedRange<Int> {
+  fileprivate func demand(_ value: Int, in field: String) throws(DefinitionProblem) {
+    guard contains(value) else {
+      throw DefinitionProblem(field, "must be from \(lowerBound) to \(upperBound), not \(value)")
+    }
+  }
+}
+
+extension ClosedRange<Duration> {
+  /// Nil is the default, which is within.
+  fileprivate func demand(_ value: Duration?, in field: String) throws(DefinitionProblem) {
+    guard let value, !contains(value) else { return }
+    let least = lowerBound.nanoseconds == 1 ? "more than zero" : "from \(lowerBound.inWords)"
+    throw DefinitionProblem(field, "must be \(least), and at most \(upperBound.inWords)")
+  }
+}
+
+extension Definition {
+  /// Throws if what the `*` matched in `identifier` would reach the command as an option, such as `-rf`.
+  ///
+  /// A word that begins with `${wildcard}` is an option if the match begins with `-`, unless a word `--` stands before
+  /// it, which ends the options of most programs. Checked where a request is submitted, and by the worker before it
+  /// starts the command.
+  package func validate(_ identifier: JobIdentifier) throws(DefinitionProblem) {
+    guard let match = pattern.wildcardValue(in: identifier), match.hasPrefix("-"), let work else { return }
+    for word in work.command {
+      if word == "--" { return }
+      guard (try? CommandText(word))?.beginsWithWildcard == true else { continue }
+      throw DefinitionProblem(
+        "work.command",
+        "would take '\(match)', which the '*' matched, for an option: write \"--\" before ${wildcard} if the program "
+          + "knows that, or submit an identifier whose part does not begin with '-'")
+    }
+  }
+}

@@ -1,0 +1,60 @@
+/// Why a definition is not taken: the field, as a job file calls it, and the rule that it breaks.
+package struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConvertible {
+  /// Such as `work.batchSize`; empty for a problem of the definition as a whole.
+  package var field: String
+  /// What follows the field's name in a sentence, such as "must be from 1 to 1024, not 0". It has no control characters
+  /// and at most a few hundred bytes, whatever the definition says.
+  package var rule: String
+
+  package init(_ field: String, _ rule: String) {
+    self.field = field
+    self.rule = rule
+  }
+
+  package var description: String { field.isEmpty ? "the definition \(rule)" : "'\(field)' \(rule)" }
+
+  /// A definition that is larger than it may be.
+  package static let tooLarge = DefinitionProblem(
+    "",
+    "is larger than 64 KiB; put a long list of items in a file, one item a line, and write items: {lines: FILE}")
+}
+
+extension DefinitionProblem {
+  /// The bytes are no definition at all.
+  package init(_ error: DecodingError) {
+    switch error {
+    case .typeMismatch(_, let context), .dataCorrupted(let context), .valueNotFound(_, let context):
+      self.init(Self.field(context.codingPath), "cannot be read: \(context.debugDescription.onOneBoundedLine)")
+    case .keyNotFound(let key, let context): self.init(Self.field(context.codingPath + [key]), "is missing")
+    @unknown default: self.init("", "cannot be read")
+    }
+  }
+
+  /// The JSON has names of its own for some things.
+  private static func field(_ path: [any CodingKey]) -> String {
+    let names = path.map(\.stringValue).filter { $0 != "_0" && $0 != "requirements" }
+    return (names == ["pattern"] ? ["identifier"] : names).joined(separator: ".").onOneBoundedLine
+  }
+}
+
+extension String {
+  /// At most 200 scalars of it, with a space for each one that could do something to a terminal or a log.
+  fileprivate var onOneBoundedLine: String {
+    var text = String.UnicodeScalarView()
+    for scalar in unicodeScalars.prefix(200) { text.append(Line.isAllowed(scalar) ? scalar : " ") }
+    return String(text)
+  }
+}
+
+/// Text that people see on one line.
+package enum Line {
+  /// True if no scalar of `text` is a control character, a line break, or turns the direction of the text around it.
+  package static func isAllowed(_ text: String) -> Bool { text.unicodeScalars.allSatisfy(isAllowed) }
+
+  package static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0...0x1F, 0x7F...0x9F, 0x2028, 0x2029, 0x202A...0x202E, 0x2066...0x2069: false
+    default: true
+    }
+  }
+}

@@ -1,0 +1,75 @@
+package import BatonModel
+
+/// Stored definitions that this version does not take: an older one stored them without looking.
+extension Verbs {
+  /// Fails unfinished requests whose definition breaks a rule, at most `limit`: with the reason, without a further try.
+  /// Fewer failed requests than `limit` in all mean that none is left. Definitions themselves stay as they are stored.
+  package func failUnusable(limit: Int, at now: Moment) throws -> [UnusableDefinition] {
+    // What this transaction counted may not be in the rows of patterns yet.
+    try flush()
+    var left = limit
+    var found: [UnusableDefinition] = []
+    for id in try prepare(.unfinishedDefinitions).all(row: { DefinitionID($0.int64(0)) }) where left > 0 {
+      let frozen = try knownDefinition(id)
+      guard let problem = frozen.problem else { continue }
+      let failed = try failRequests(of: frozen, problem, limit: left, at: now)
+      guard failed > 0 else { continue }
+      left -= failed
+      found.append(
+        UnusableDefinition(pattern: frozen.definition.pattern, problem: problem, failedRequests: failed))
+    }
+    return found
+  }
+
+  private func failRequests(
+    of frozen: FrozenDefinition, _ problem: DefinitionProblem, limit: Int, at now: Moment
+  ) throws -> Int {
+    let reason = "the definition cannot be run: \(problem); apply a repaired one, and submit again"
+    var failed = 0
+    // A request that waits for a live one goes before it, or the end of that one would release it.
+    for query in [Query.scheduledOf, .readyOf, .runningOf] where failed < limit {
+      for request in try prepare(query).all(frozen.id.rawValue, limit - failed, row: Self.unfinished) {
+        try fail(request, of: frozen.pattern, because: reason, at: now)
+        failed += 1
+      }
+    }
+    return failed
+  }
+
+  private func fail(_ request: Unfinished, of pattern: Int64, because reason: String, at now: Moment) throws {
+    guard request.state != .running else {
+      let launch = LaunchKey(request: RequestID(request.id), number: request.launches)
+      // The stand-in that its definition is read as has no retries.
+      let ending = Ending(launch: launch, outcome: .failed(reason), errorType: "invalidDefinition")
+      _ = try end(ending, on: try launched(launch.request)?.host, countsAsLoss: false, at: now)
+      return
+    }
+    let obstacles = request.readyAt.map { _ in WaitObstacles(isIncomplete: true) }
+    try prepare(.failRequest).run(now.date, reason, obstacles?.text, request.id)
+    try queueSpans(
+      request.readyAt == nil ? [.complete] : [.complete, .vainWait], of: request.id, launch: request.launches,
+      isSampled: request.isSampled)
+    try count(pattern: pattern, from: request.state, to: .failed)
+    if request.launches > 0 { _ = try release(request.identifierID, at: now) }
+  }
+}
+
+extension Query {
+  static let unfinishedDefinitions = Query(
+    """
+    SELECT d.id FROM pattern p CROSS JOIN definition d INDEXED BY definition_pattern ON d.pattern = p.id
+    WHERE p.scheduled + p.ready + p.running > 0 ORDER BY d.id
+    """)
+  static let scheduledOf = Query(
+    unfinishedColumns(of: "request r INDEXED BY request_scheduled") + " WHERE r.state = 0 AND r.definition = ? LIMIT ?")
+  static let readyOf = Query(
+    unfinishedColumns(of: "request r INDEXED BY request_ready") + " WHERE r.state = 1 AND r.definition = ? LIMIT ?")
+  static let runningOf = Query(
+    unfinishedColumns(of: "launch l INDEXED BY launch_open CROSS JOIN request r ON r.id = l.request")
+      + " WHERE l.ended_at IS NULL AND r.definition = ? LIMIT ?")
+  static let failRequest = Query(
+    """
+    UPDATE request SET state = 4, cause = NULL, ended_at = ?, outcome = 'failed', reason = ?, obstacles = ?
+    WHERE id = ?
+    """)
+}

@@ -1,0 +1,253 @@
+import BatonCoordinator
+import BatonModel
+import BatonSpec
+import BatonStore
+import BatonWire
+import BatonWorker
+import Foundation
+import HostileDefinitions
+import Testing
+
+/// What `Definition.validate()` takes can be carried through everything that computes with it. Definitions are mutated
+/// from a seed: valid ones and hostile ones, as JSON and as YAML. A trap ends the process, and the seed is in its name.
+@Suite(.timeLimit(.minutes(10))) struct DefinitionFuzzTests {
+  private static let seeds = Array(1...8)
+
+  @Test(arguments: seeds)
+  func `a mutated definition is refused, or harms nothing that computes with it`(seed: Int) throws {
+    var draw = Mutator(seed: UInt64(seed))
+    var taken: [Definition] = []
+    for _ in 0..<500 {
+      let json = draw.mutated(draw.one(of: Mutator.bases))
+      guard let definition = try? Definition(json: Data(json.utf8)) else { continue }
+      carry(definition, &draw)
+      taken.append(definition)
+    }
+    // Neither all nor nothing: the mutations look at both sides of the bounds.
+    #expect((50..<450).contains(taken.count), "\(taken.count) of 500 were taken")
+    try carryThroughCores(Array(taken.prefix(12)))
+  }
+
+  @Test(arguments: seeds)
+  func `a mutated job file is refused, or is a definition that the coordinator takes`(seed: Int) throws {
+    var draw = Mutator(seed: UInt64(seed))
+    var taken = 0
+    for _ in 0..<100 {
+      let text = draw.mutated(yaml: draw.one(of: Mutator.files))
+      let options = SpecificationOptions(now: Timestamp(nanoseconds: 1_767_225_600_000_000_000))
+      let specification = Specification(parsing: Source(name: "job.yaml", folder: "/srv", text: text), options: options)
+      for located in specification.definitions {
+        let sent = try Definition(json: try located.definition.json())
+        #expect(sent == located.definition)
+        carry(sent, &draw)
+        taken += 1
+      }
+    }
+    #expect(taken > 5, "\(taken) of 100 were taken")
+  }
+
+  // MARK: What is computed with a definition
+
+  private func carry(_ definition: Definition, _ draw: inout Mutator) {
+    carryThroughItems(definition.work)
+    let start = Timestamp(nanoseconds: draw.one(of: [0, 1_700_000_000_000_000_000, .max]))
+    if let date = definition.earliestBeginDate { _ = date.resolved(submittedAt: start) }
+    for times in [0, 1, 7, 1000, Int.max] { _ = definition.retry.backoff.doubled(times) }
+    for usual in [nil, Duration.seconds(1), .nanoseconds(Int64.max)] as [Duration?] {
+      if let limit = Stall.suspicion(of: definition, usualBatch: usual, keepsCursor: true) {
+        _ = Instant(nanoseconds: .max) - Instant(nanoseconds: 0) >= limit * 2
+      }
+    }
+    for reason in [ExpiryReason.draining, .budgetSpent, .cancelled(by: "ann")] {
+      let window = reason.closingWindow(of: definition)
+      #expect(window > .zero && window <= .seconds(600))
+      _ = Instant(nanoseconds: .max) + window
+    }
+    if let budget = definition.budget { _ = Instant(nanoseconds: .max) + budget }
+    carryThroughPlaces(definition)
+  }
+
+  private func carryThroughItems(_ work: Work?) {
+    guard let work else { return }
+    #expect((1...100_000).contains(work.batchSize))
+    if let items = work.items, let count = items.computedCount {
+      #expect(count > 0 && count <= 1_000_000_000)
+      _ = items.computed(0..<min(3, count))
+      _ = items.computed(max(0, count - 3)..<count)
+      _ = (count + 4 * work.batchSize, Int64(count) * Int64(work.batchSize))
+    }
+    for word in work.command {
+      #expect(throws: Never.self) { try CommandText(word).expanded(wildcard: "a.b") }
+    }
+  }
+
+  /// Places are taken and given back until the host is full.
+  private func carryThroughPlaces(_ definition: Definition) {
+    var dispatcher = Dispatcher(leaseTerm: .seconds(15))
+    let (id, host) = (DefinitionID(1), HostName("a"))
+    dispatcher.learn(id, definition)
+    var conditions = Conditions.assumed
+    conditions.gpus = Reading([GPU(id: "0", name: "G", memoryBytes: .max)], source: "test")
+    let hello = Hello(
+      host: host, incarnation: Incarnation("a1"), version: "1", capabilities: Capabilities(slots: 2_000),
+      conditions: conditions, running: [])
+    guard case .attached(let held) = dispatcher.hello(hello, from: "test", at: Instant(nanoseconds: 0)) else { return }
+    _ = dispatcher.attached(host, held: held, running: [], assignments: [])
+    let requirementClass = RequirementClass(definition: id, priority: definition.priority)
+    for _ in 0..<3 {
+      dispatcher.noteReady(requirementClass)
+      for reservation in dispatcher.reserveReady(limit: 10) {
+        _ = dispatcher.settle(reservation, with: [], hasMore: false)
+      }
+      _ = dispatcher.tick(at: Now(instant: Instant(nanoseconds: 0), date: Timestamp(nanoseconds: 0)))
+    }
+    _ = dispatcher.obstacles(for: definition)
+  }
+
+  // MARK: The cores and the store
+
+  /// Applied, submitted, launched, committed, expired and retried, by the cores of coordinator and worker and the store.
+  private func carryThroughCores(_ definitions: [Definition]) throws {
+    let store = try SQLiteStore.inMemory()
+    let now = Now(instant: Instant(nanoseconds: 0), date: Timestamp(nanoseconds: 1_700_000_000_000_000_000))
+    var known: [(DefinitionID, Definition)] = []
+    for (index, original) in definitions.enumerated() {
+      var definition = original
+      // Patterns of several definitions may overlap, which is another matter.
+      definition.pattern = IdentifierPattern("fuzz.n\(index)" + (definition.pattern.isWildcard ? ".*" : ""))!
+      let trace = TraceContext(
+        traceID: [UInt8](repeating: 1, count: 16), spanID: [UInt8](repeating: 2, count: 8), isSampled: true)
+      let applied = try store.transaction { try $0.apply([definition], seeds: [trace], at: now.moment) }
+      known.append((applied[0].id, definition))
+    }
+    var fleet = try CoreFleet(store, known, at: now)
+    for (index, (id, definition)) in known.enumerated() {
+      let name = "fuzz.n\(index)" + (definition.pattern.isWildcard ? ".x" : "")
+      let trace = TraceContext(
+        traceID: [UInt8](repeating: 3, count: 16), spanID: fleet.drawSpan(), isSampled: true)
+      let submission = Submission(id: name, identifier: JobIdentifier(name)!, trace: trace)
+      _ = try fleet.submit(submission, to: id, definition.priority)
+    }
+    try fleet.settle()
+    for launch in fleet.running.keys.sorted() { try fleet.commit(launch, batches: 0) }
+    for step in [1, 60, 86_400, 400_000_000] { try fleet.advance(.seconds(step)) }
+    for launch in fleet.running.keys.sorted() { try fleet.end(launch, .failed("fuzz")) }
+    for record in try store.transaction({ try $0.requests(RequestFilter(), after: nil, limit: 100) })
+    where record.state == .failed {
+      _ = try store.transaction { try $0.retry(record.id, skippingBatch: true, at: fleet.now.moment) }
+    }
+    try fleet.advance(.seconds(1))
+  }
+}
+
+/// Draws mutations from a seed (splitmix64): the same seed draws the same.
+private struct Mutator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed &* 0x2545_F491_4F6C_DD1D }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+
+  mutating func number(below bound: Int) -> Int { Int(next() % UInt64(bound)) }
+  mutating func one<Value>(of values: [Value]) -> Value { values[number(below: values.count)] }
+
+  // MARK: JSON
+
+  /// Valid definitions that say everything that can be said.
+  static let bases: [String] = {
+    var full = Definition(pattern: IdentifierPattern("com.example.full.*")!, kind: .processing)
+    full.title = "Full"
+    full.requirements = Requirements(
+      externalPower: true, network: .any, gpu: GPURequirement(count: 1, memoryBytes: 1 << 30), requiresIdle: true,
+      slots: 2, labels: ["zone": "garage"])
+    (full.maxRunning, full.pendingLimit) = (3, 10)
+    (full.closingWindow, full.stallAfter) = (.seconds(30), .seconds(60))
+    (full.dailyAllowance, full.pokeSpacing) = (.seconds(3600), .seconds(60))
+    full.earliestBeginDate = .afterSubmission(.seconds(1))
+    full.work = Work(
+      command: ["run", "${wildcard}", "$${x}"], directory: "/srv", items: .range(1...100), batchSize: 7,
+      environment: ["A": "b"], terminateBefore: .seconds(5))
+    var listed = Definition(pattern: IdentifierPattern("com.example.listed")!, kind: .refresh)
+    (listed.repeatEvery, listed.allowFrequent) = (.seconds(60), true)
+    listed.work = Work(command: ["run"], items: .list(["a", "b"]), pass: .stdin)
+    var watched = Definition(pattern: IdentifierPattern("com.example.watched")!, kind: .continued)
+    (watched.title, watched.strategy) = ("Watched", .fail)
+    watched.earliestBeginDate = .at(Timestamp(nanoseconds: 1_700_000_000_000_000_000))
+    watched.work = Work(command: ["run"])
+    return [full, listed, watched].map { (try? $0.json()).map { String(decoding: $0, as: UTF8.self) } ?? "" }
+      // A hostile definition with one more mutation may have become a harmless one.
+      + HostileDefinition.all.map(\.json).filter { $0.utf8.count < 4096 }
+  }()
+
+  private static let numbers = [
+    "0", "1", "-1", "2", "1023", "1024", "1025", "99999", "100000", "100001", "999999999", "1000000000", "2147483648",
+    "9223372036854775807", "-9223372036854775808", "18446744073709551615", "1e3", "0.5", "1e400",
+  ]
+  private static let texts = [
+    "", "a", "a.b.*", "*", "-rf", "${wildcard}", "$${x}", "${x}", "../..", "/srv", "a\\nb", "a\\u0000b", "\\u001b[2J",
+    "\\u202e", "refresh", "continued", "stdin", "PATH", "BATON_X", "1=2",
+  ]
+
+  /// One to three values of it are others.
+  mutating func mutated(_ json: String) -> String {
+    var json = json
+    for _ in 0...number(below: 3) {
+      json = number(below: 3) > 0 ? replaceNumber(json) : replaceText(json)
+    }
+    return json
+  }
+
+  private mutating func replaceNumber(_ json: String) -> String {
+    replace(json.ranges(of: /-?[0-9]+/), in: json, by: Self.numbers)
+  }
+
+  /// Keys are texts too.
+  private mutating func replaceText(_ json: String) -> String {
+    replace(json.ranges(of: /"[^"\\,:{}]+"/), in: json, by: Self.texts.map { "\"\($0)\"" })
+  }
+
+  private mutating func replace(_ ranges: [Range<String.Index>], in json: String, by values: [String]) -> String {
+    guard !ranges.isEmpty else { return json }
+    return json.replacingCharacters(in: one(of: ranges), with: one(of: values))
+  }
+
+  // MARK: YAML
+
+  static let files: [String] = {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/../../Config/jobs"
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
+    let files = names.filter { $0.hasSuffix(".yaml") }.sorted().compactMap {
+      try? String(contentsOfFile: root + "/" + $0, encoding: .utf8)
+    }
+    precondition(!files.isEmpty, "there are no job files in \(root)")
+    return files
+  }()
+
+  private static let words = [
+    "0", "-1", "1024", "1025", "3650d", "3651d", "0s", "1ms", "10m", "600s", "601s", "true", "no", "[]", "{}", "~",
+    "com.example.*", "refresh", "continued", "${wildcard}", "$${x}", "\"a\\tb\"", "\"\\u202e\"", "1...1000000000",
+    "-9223372036854775808...9223372036854775807", "|\n      a\n      b", "*a", "&a x", "2026-03-01T06:30:00Z",
+  ]
+
+  /// One or two of its values are others, or a line of it is gone or comes twice.
+  mutating func mutated(yaml text: String) -> String {
+    var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    for _ in 0...number(below: 2) {
+      let index = number(below: lines.count)
+      switch number(below: 6) {
+      case 0: lines[index] = ""
+      case 1: lines.insert(lines[index], at: index)
+      default:
+        guard let colon = lines[index].firstIndex(of: ":") else { continue }
+        lines[index] = lines[index][...colon] + " " + one(of: Self.words)
+      }
+    }
+    return lines.joined(separator: "\n")
+  }
+}
