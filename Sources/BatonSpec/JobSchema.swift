@@ -19,7 +19,7 @@ package enum JobSchema {
           "pattern": "^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*(\\.\\*)?$"
         },
         "kind": {
-          "description": "refresh: a short look for news, 30 seconds. processing: long work for an idle host, in slices of 10 minutes. continued: work that a person started and watches; starts at once.",
+          "description": "refresh: a short look for news, 30 seconds. processing: long work for an idle host, in slices of 10 minutes. continued: work that a person started and watches; starts at once. A command without items and without a cursor runs in one piece, as long as it needs, under each kind.",
           "enum": ["refresh", "processing", "continued"]
         },
         "title": {"description": "What people see. Required for kind continued.", "$ref": "#/definitions/title"},
@@ -84,7 +84,7 @@ package enum JobSchema {
           "enum": ["background", "utility", "userInitiated"]
         },
         "budget": {
-          "description": "Longest launch, such as 10m; it then expires and goes on later from its checkpoint. Default: 30s for refresh, 10m for processing, no limit for continued.",
+          "description": "Longest launch, such as 10m; it then expires and goes on later from its checkpoint. Default: 30s for refresh, 10m for processing, no limit for continued; a command without items has no limit until it keeps a cursor.",
           "$ref": "#/definitions/positiveDuration"
         },
         "closingWindow": {
@@ -92,7 +92,7 @@ package enum JobSchema {
           "$ref": "#/definitions/positiveDuration"
         },
         "stallAfter": {
-          "description": "How long a launch may run without progress before it is suspected to have stalled, from 1s to 24h, and never less than five times a usual batch; it expires at twice that. Default: 60s for continued, nobody watches the others.",
+          "description": "How long a launch may run without progress before it is suspected to have stalled, from 1s to 24h, and never less than five times a usual batch; it expires at twice that. Default: 60s for continued, no watch for the others; a command without items is not watched until it keeps a cursor.",
           "$ref": "#/definitions/positiveDuration"
         },
         "dailyAllowance": {
@@ -197,7 +197,7 @@ package enum JobSchema {
         }
       ],
       "definitions": {
-        "title": {"type": "string", "maxLength": 200, "pattern": "^(?=.*\\S)[^\\u0000-\\u001f\\u007f]+$"},
+        "title": {"type": "string", "maxLength": 200, "pattern": "^(?=.*\\S)[^\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]+$"},
         "duration": {
           "type": "string",
           "pattern": "^(?=.)([0-9]{1,18}d)?([0-9]{1,18}h)?([0-9]{1,18}m)?([0-9]{1,18}s)?([0-9]{1,18}ms)?$"
@@ -214,7 +214,7 @@ package enum JobSchema {
           "additionalProperties": false,
           "properties": {
             "command": {
-              "description": "The program and its arguments, run without a shell. ${wildcard} is what the identifier's * matched; $${ is a plain ${.",
+              "description": "The program and its arguments, run without a shell. ${wildcard} is what the identifier's * matched; $${ is a plain ${, so that $${f%.*} reaches a shell as ${f%.*}. Write -- before ${wildcard}: a match that begins with - is refused otherwise.",
               "type": "array",
               "minItems": 1,
               "items": {
@@ -227,7 +227,7 @@ package enum JobSchema {
               "allOf": [{"$ref": "#/definitions/path"}, {"pattern": "^(?!~(/|$))"}]
             },
             "items": {
-              "description": "What the batches are made of: exactly one of glob, lines, range and list. Without it there is one batch.",
+              "description": "What the batches are made of: exactly one of glob, lines, range and list. Without it the command runs in one piece: when it is interrupted it starts again from the beginning, unless it keeps a cursor.",
               "type": "object",
               "additionalProperties": false,
               "minProperties": 1,
@@ -277,6 +277,10 @@ package enum JobSchema {
             "terminateBefore": {
               "description": "How long before the deadline of an expiry a command that still runs gets SIGTERM, at most the closing window. Default: 2s for refresh, 5s for the others, and half of the closing window where that is less.",
               "$ref": "#/definitions/duration"
+            },
+            "failureOutput": {
+              "description": "What the reason of a failure has of the command's output: tail, the last lines; none, nothing. Reasons are seen in lists and traces. baton logs has the output either way. Default: tail.",
+              "enum": ["tail", "none"]
             }
           },
           "allOf": [

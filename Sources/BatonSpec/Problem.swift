@@ -25,6 +25,8 @@ package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
     case error
     /// Worth a look; does not fail.
     case warning
+    /// What follows from something that is in order; `baton validate` tells it.
+    case note
   }
 
   /// The name that the user knows the source by.

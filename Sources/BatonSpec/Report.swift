@@ -5,6 +5,7 @@ struct Report {
   private(set) var problems: [Problem] = []
   private(set) var errorCount = 0
   private var warningCount = 0
+  private var noteCount = 0
 
   init(file: String, text: SourceText?) {
     self.file = file
@@ -24,6 +25,11 @@ struct Report {
     add(.warning, message, at: position, number: warningCount)
   }
 
+  mutating func note(_ message: String, at position: Position) {
+    noteCount += 1
+    add(.note, message, at: position, number: noteCount)
+  }
+
   private mutating func add(_ severity: Problem.Severity, _ message: String, at position: Position, number: Int) {
     guard number <= Limits.problemsPerSource else { return }
     problems.append(
@@ -33,6 +39,23 @@ struct Report {
       let end = "there are 1,000 \(severity.rawValue)s; no more are told for this file"
       problems.append(Problem(file: file, position: position, severity: severity, message: end))
     }
+  }
+
+  /// Where `text` stands first from a line on, unless a `$` before it says that it is meant as it is; nil if it does not.
+  func position(of text: String, fromLine first: Int) -> Position? {
+    var number = first
+    while let line = self.text?.line(number) {
+      var start = line.startIndex
+      while let found = line[start...].firstRange(of: text) {
+        if line[..<found.lowerBound].last != "$" {
+          let column = line.unicodeScalars.distance(from: line.startIndex, to: found.lowerBound) + 1
+          return Position(line: number, column: column)
+        }
+        start = found.upperBound
+      }
+      number += 1
+    }
+    return nil
   }
 
   private func excerpt(at position: Position) -> Excerpt? {

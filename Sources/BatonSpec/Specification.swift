@@ -7,7 +7,9 @@ package struct Specification: Sendable {
   /// In the order of the sources; without those that have an error of their own.
   package private(set) var definitions: [LocatedDefinition] = []
   /// All errors and warnings, in the order of the sources, then by position.
-  package private(set) var problems: [Problem] = []
+  package var problems: [Problem] { findings.filter { $0.severity != .note } }
+  /// The problems, and notes on what is in order, in the order of the sources, then by position.
+  package private(set) var findings: [Problem] = []
 
   package var hasErrors: Bool { problems.contains { $0.severity == .error } }
   package var errors: [Problem] { problems.filter { $0.severity == .error } }
@@ -27,7 +29,7 @@ package struct Specification: Sendable {
     var readings = sources.map { SourceReading($0, options: options) }
     Declarations.check(&readings)
     definitions = readings.flatMap(\.definitions)
-    problems = unreadable + readings.flatMap { $0.report.sorted() }
+    findings = unreadable + readings.flatMap { $0.report.sorted() }
   }
 }
 
@@ -50,10 +52,16 @@ package struct SpecificationOptions: Sendable {
   /// Judges dates: a week off, or past. It decides nothing else.
   package var now: Timestamp
   package var defaultDirectory: DefaultDirectory
+  /// Says whether there is a file or folder of an absolute path on this machine; nil: it is not looked at. What is missing
+  /// is a warning, because the hosts that run the job may have it.
+  package var exists: (@Sendable (String) -> Bool)?
 
-  package init(now: Timestamp, defaultDirectory: DefaultDirectory = .perLaunch) {
+  package init(
+    now: Timestamp, defaultDirectory: DefaultDirectory = .perLaunch, exists: (@Sendable (String) -> Bool)? = nil
+  ) {
     self.now = now
     self.defaultDirectory = defaultDirectory
+    self.exists = exists
   }
 }
 

@@ -61,6 +61,6 @@ struct ContractTests {
     let work = "work: {command: [/bin/true], terminateBefore: 6s}\n"
     #expect(read(job("com.x.index", work)).problems == [])
     #expect(read(job("com.x.news", kind: "refresh", work)).errors.map(\.position) == [Position(line: 3, column: 47)])
-    #expect(read(job("com.x.news", kind: "refresh", "closingWindow: 6s\n" + work)).problems == [])
+    #expect(read(job("com.x.news", kind: "refresh", "closingWindow: 7s\n" + work)).problems == [])
   }
 }

@@ -80,11 +80,13 @@ struct GoodFileTests {
     let shortest = definition("com.example.shortest", .refresh) {
       ($0.closingWindow, $0.stallAfter, $0.dailyAllowance) = (.seconds(1), .seconds(1), .seconds(1))
       $0.pokeSpacing = .zero
+      $0.budget = nil
       $0.work = Work(command: ["/bin/true"], terminateBefore: .zero)
     }
     let longest = definition("com.example.longest", .processing) {
       ($0.closingWindow, $0.stallAfter, $0.dailyAllowance) = (.seconds(600), .seconds(86_400), .seconds(86_400))
       $0.pokeSpacing = .seconds(7 * 86_400)
+      $0.budget = nil
       $0.work = Work(command: ["/bin/true"], terminateBefore: .seconds(600))
     }
     let byDefault = definition("com.example.default", .continued) {
@@ -92,7 +94,10 @@ struct GoodFileTests {
       $0.work = Work(command: ["/bin/true"], terminateBefore: .seconds(30))
     }
     #expect(try definitions("durations-at-their-limits") == [shortest, longest, byDefault])
-    #expect(try Corpus.read("durations-at-their-limits.yaml", in: "good").problems == [])
+    // Two of them leave the running batch no time.
+    let problems = try Corpus.read("durations-at-their-limits.yaml", in: "good").problems
+    #expect(problems.count == 2)
+    #expect(problems.allSatisfy { $0.severity == .warning && $0.message.contains("the running batch has no time") })
   }
 
   @Test("GPUs, dates and repetition are read")
@@ -190,5 +195,74 @@ struct GoodFileTests {
           + "at once; remove one of them",
       ])
     #expect(try Corpus.read("warnings.yaml", in: "good", directory: .folderOfFile).problems.count == 6)
+  }
+}
+
+@Suite("What follows from a file that is in order")
+struct NoteTests {
+  private let head = "identifier: com.example.dump\nkind: processing\n"
+
+  private func specification(_ text: String, exists: (@Sendable (String) -> Bool)? = nil) -> Specification {
+    Specification(
+      parsing: Source(name: "job.yaml", folder: "/srv/jobs", text: text),
+      options: SpecificationOptions(now: Corpus.now, exists: exists))
+  }
+
+  @Test(
+    "a command without items is told to begin again, and has no limits but those it sets",
+    arguments: ["refresh", "processing", "continued"])
+  func onePiece(kind: String) throws {
+    let job = "identifier: com.example.dump\nkind: \(kind)\ntitle: T\nwork: {command: [pg_dump, all]}\n"
+    let dump = specification(job)
+    #expect(dump.problems == [])
+    let note = try #require(dump.findings.first)
+    #expect(dump.findings.count == 1)
+    #expect(note.severity == .note && note.position == Position(line: 4, column: 1))
+    #expect(note.message.contains("it starts again from the beginning"))
+    #expect(note.message.contains("'budget' and 'stallAfter' bound it"))
+    #expect(dump.definitions[0].definition.budget == nil)
+
+    let bounded = specification(job + "budget: 20m\n")
+    #expect(bounded.findings.map(\.severity) == [.note])
+    #expect(bounded.findings[0].message.contains("a launch that 'budget' ends counts as an interruption"))
+    #expect(bounded.definitions[0].definition.budget == .seconds(1200))
+  }
+
+  @Test("items, and Swift handlers, have the budget of their kind and no note")
+  func others() {
+    let items = specification(head + "work: {command: [x], items: {range: 1...3}}\n")
+    #expect(items.findings == [])
+    #expect(items.definitions[0].definition.budget == .seconds(600))
+    #expect(specification(head).findings == [])
+    #expect(specification(head).definitions[0].definition.budget == .seconds(600))
+  }
+
+  @Test("a folder or a program that is not on this machine is warned of, where it is looked at")
+  func missingFiles() {
+    let job = head + "work: {command: [./run.sh], directory: data, items: {range: 1...3}}\n"
+    #expect(specification(job).findings == [])
+    #expect(specification(job, exists: { _ in true }).findings == [])
+    let folder = specification(job, exists: { _ in false }).findings
+    #expect(
+      folder.map(\.message) == [
+        "there is no folder '/srv/jobs/data' on this machine; each host that runs the job needs it"
+      ])
+    let program = specification(job, exists: { $0 == "/srv/jobs/data" }).findings
+    #expect(
+      program.map(\.message) == [
+        "there is no program '/srv/jobs/data/run.sh' on this machine; each host that runs the job needs it"
+      ])
+    #expect(program.map(\.severity) == [.warning])
+    // On PATH, or made of the identifier: nobody can know.
+    #expect(
+      specification(head + "work: {command: [run], items: {range: 1...3}}\n", exists: { _ in false }).findings == [])
+  }
+
+  @Test("failureOutput is read, and tail is meant without it")
+  func failureOutput() {
+    let job = head + "work: {command: [x], items: {range: 1...3}, failureOutput: none}\n"
+    #expect(specification(job).definitions.map(\.definition.work?.failureOutput) == [FailureOutput.none])
+    let plain = specification(head + "work: {command: [x], items: {range: 1...3}}\n")
+    #expect(plain.definitions.map(\.definition.work?.failureOutput) == [nil])
   }
 }

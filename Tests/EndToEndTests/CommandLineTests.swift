@@ -110,6 +110,33 @@ extension EndToEnd {
       #expect(try await fleet.baton("submit", "com.example.payloads.x").status == 77)
     }
 
+    @Test("What validate advises for a shell's own placeholder does what the shell's text says")
+    func advisedText() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      func job(_ name: String) -> String {
+        """
+        identifier: com.example.transcode
+        kind: processing
+        work:
+          command: [/bin/sh, -c, 'for f in "$@"; do echo "\(name)"; done >> names', sh]
+          directory: .
+          items: {list: [one.mov, two.mov]}
+
+        """
+      }
+      try fleet.write(job("${f%.*}.mp4"), to: "job.yaml")
+      let refused = try await fleet.baton("validate", "job.yaml")
+      #expect(refused.status == 65)
+      let advice = try #require(refused.errors.firstMatch(of: /write '(.+)' for the text itself/))
+      try fleet.write(job("\(advice.1).mp4"), to: "job.yaml")
+      let validated = try await fleet.baton("validate", "job.yaml")
+      #expect(validated.status == 0, "\(validated.errors)")
+      let ran = try await fleet.baton("run", "job.yaml")
+      #expect(ran.status == 0, "\(ran.errors)")
+      #expect(try String(contentsOfFile: fleet.folder + "/names", encoding: .utf8) == "one.mp4\ntwo.mp4\n")
+    }
+
     @Test("A poke by HTTP needs the token and a loopback Host, and its payload reaches the command", .contract(5, 41))
     func pokeByHTTP() async throws {
       let fleet = try ProcessFleet()

@@ -1,6 +1,12 @@
 import BatonModel
 import BatonSpec
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 extension Console {
   /// Reads YAML files and folders, and tells everything that is wrong or doubtful in them.
   /// - Throws: a failure with status `badSpecification`: nothing may be applied then.
@@ -13,15 +19,23 @@ extension Console {
     return specification.definitions
   }
 
-  func specification(in paths: [String], directory: DefaultDirectory = .perLaunch) -> Specification {
-    Specification(
-      reading: paths, options: SpecificationOptions(now: environment.now(), defaultDirectory: directory))
+  /// - Parameter looksAtFiles: folders and programs that jobs name and this machine lacks are warned of.
+  func specification(
+    in paths: [String], directory: DefaultDirectory = .perLaunch, looksAtFiles: Bool = false
+  ) -> Specification {
+    let exists: (@Sendable (String) -> Bool)? =
+      looksAtFiles ? { @Sendable path in FileManager.default.fileExists(atPath: path) } : nil
+    return Specification(
+      reading: paths,
+      options: SpecificationOptions(now: environment.now(), defaultDirectory: directory, exists: exists))
   }
 
   /// As a compiler prints it: `jobs/export.yaml:7:3: error: …`, the line, and a caret.
   func painted(_ problem: Problem) -> String {
     let style = style(of: .error)
-    let severity = style.paint("\(problem.severity.rawValue):", problem.severity == .error ? .red : .yellow)
+    let severity =
+      problem.severity == .note
+      ? style.bold("note:") : style.paint("\(problem.severity.rawValue):", problem.severity == .error ? .red : .yellow)
     let place = style.bold("\(problem.file.onOneLine):\(problem.position):")
     let headline = place + " \(severity) \(problem.message.onOneLine)"
     return problem.excerpt.map { "\(headline)\n\("\($0)".onItsLines)" } ?? headline

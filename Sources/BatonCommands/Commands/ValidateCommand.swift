@@ -7,7 +7,7 @@ struct ValidateCommand: AsyncParsableCommand, Sendable {
     abstract: "Check job files without applying them.",
     discussion: """
       Every problem of every file is told at once, with its line. No coordinator is needed. Exit status 65 if there is \
-      an error; warnings do not fail.
+      an error; warnings and notes do not fail.
 
       Examples:
         baton validate job.yaml
@@ -22,11 +22,11 @@ struct ValidateCommand: AsyncParsableCommand, Sendable {
 
   func run() async throws {
     let console = Console.current
-    let specification = console.specification(in: files)
+    let specification = console.specification(in: files, looksAtFiles: true)
     if options.output == .table {
-      for problem in specification.problems { console.note(console.painted(problem)) }
+      for finding in specification.findings { console.note(console.painted(finding)) }
     } else {
-      console.emit(options.output, list: specification.problems.map { JSONValue($0) }) { [] }
+      console.emit(options.output, list: specification.findings.map { JSONValue($0) }) { [] }
     }
     guard !specification.hasErrors else { throw CommandFailure(.badSpecification, specification.summary) }
     if options.output == .table { console.output(Self.praise(specification)) }

@@ -3,10 +3,10 @@ import BatonModel
 /// The keys that set a time which Baton otherwise chooses itself; `Documentation/limits.md` lists them.
 extension DefinitionDecoder {
   mutating func readDurations(_ fields: Fields, into definition: inout Definition) {
-    definition.closingWindow = duration(fields["closingWindow"], in: Limits.closingWindow)
-    definition.stallAfter = duration(fields["stallAfter"], in: Limits.stallAfter)
-    definition.dailyAllowance = duration(fields["dailyAllowance"], in: Limits.dailyAllowance)
-    definition.pokeSpacing = duration(fields["pokeSpacing"], in: Limits.pokeSpacing)
+    definition.closingWindow = duration(fields["closingWindow"], in: Definition.Limits.closingWindow)
+    definition.stallAfter = duration(fields["stallAfter"], in: Definition.Limits.stallAfter)
+    definition.dailyAllowance = duration(fields["dailyAllowance"], in: Definition.Limits.dailyAllowance)
+    definition.pokeSpacing = duration(fields["pokeSpacing"], in: Definition.Limits.pokeSpacing)
   }
 
   mutating func duration(_ field: Field?, in range: ClosedRange<Duration>) -> Duration? {
@@ -28,8 +28,14 @@ extension DefinitionDecoder {
     // A window that could not be read is told already.
     guard let kind, fields["closingWindow"] == nil || definition.closingWindow != nil else { return }
     let window = definition.closingWindow ?? kind.closingWindow
-    guard lead > window else { return }
     let origin = definition.closingWindow == nil ? " of kind \(kind.rawValue)" : ""
+    if lead == window, definition.work?.onExpiry != .terminate {
+      report.warning(
+        "'work.terminateBefore' is as long as the closing window\(origin), \(DurationText.text(window)): SIGTERM comes at "
+          + "once, and the running batch has no time to end; shorten it, or set a longer 'closingWindow'",
+        at: entry.value.position)
+    }
+    guard lead > window else { return }
     report.error(
       "'work.terminateBefore' must be at most the closing window\(origin), \(DurationText.text(window)), "
         + "not \(entry.value.summary); shorten it, or set a longer 'closingWindow'", at: entry.value.position)

@@ -4,7 +4,10 @@ extension DefinitionDecoder {
     var fields = Fields(level: level, position: position)
     for entry in entries {
       guard level.keys.contains(entry.key) else {
-        report.error("unknown key \(quoted(entry.key))\(level.advice(for: entry.key))", at: entry.keyPosition)
+        let keys = "; \(level == .definition ? "a job" : "'\(level.rawValue)'") has "
+        let advice = level.advice(for: entry.key, listsKeys: !listedLevels.contains(level))
+        if advice.hasPrefix(keys) { listedLevels.insert(level) }
+        report.error("unknown key \(quoted(entry.key))\(advice)", at: entry.keyPosition)
         continue
       }
       let field = Field(
@@ -28,7 +31,8 @@ extension DefinitionDecoder {
 
   mutating func required(_ key: String, in fields: Fields) -> Field? {
     if let field = fields[key] { return field }
-    report.error("key '\(fields.level.path(of: key))' is missing", at: fields.position)
+    let example = key == "kind" ? "; write kind: \(Self.exampleOfKind)" : ""
+    report.error("key '\(fields.level.path(of: key))' is missing\(example)", at: fields.position)
     return nil
   }
 }

@@ -6,7 +6,7 @@ extension DefinitionDecoder {
     definition.requirements.network = network(fields)
     definition.requirements.gpu = gpu(fields)
     if let requiresIdle = flag(fields["requiresIdle"]) { definition.requirements.requiresIdle = requiresIdle }
-    if let slots = integer(fields["slots"], in: Limits.slots) { definition.requirements.slots = slots }
+    if let slots = integer(fields["slots"], in: Definition.Limits.slots) { definition.requirements.slots = slots }
     definition.requirements.labels = labels(fields["requiredLabels"])
   }
 
@@ -53,7 +53,7 @@ extension DefinitionDecoder {
     }
     guard let gpu = mapping(field, .gpu, example: "{count: 1, memory: 8GiB}") else { return nil }
     return GPURequirement(
-      count: integer(gpu["count"], in: Limits.gpus) ?? 1,
+      count: integer(gpu["count"], in: Definition.Limits.gpus) ?? 1,
       memoryBytes: parsed(gpu["memory"], SizeText.examples, SizeText.parse))
   }
 

@@ -12,8 +12,8 @@ extension DefinitionDecoder {
     if let priority = priority(fields["priority"]) { definition.priority = priority }
     if let budget = positiveDuration(fields["budget"]) { definition.budget = budget }
     definition.retry = retry(fields["retry"]) ?? definition.retry
-    definition.maxRunning = integer(fields["maxRunning"], in: Limits.maxRunning)
-    definition.pendingLimit = integer(fields["pendingLimit"], in: Limits.pending)
+    definition.maxRunning = integer(fields["maxRunning"], in: Definition.Limits.maxRunning)
+    definition.pendingLimit = integer(fields["pendingLimit"], in: Definition.Limits.pending)
   }
 
   private mutating func priority(_ field: Field?) -> Priority? {
@@ -24,7 +24,7 @@ extension DefinitionDecoder {
   private mutating func retry(_ field: Field?) -> RetryRule? {
     guard let field, let fields = mapping(field, .retry, example: "{limit: 3, backoff: 30s}") else { return nil }
     var rule = RetryRule()
-    if let limit = integer(fields["limit"], in: Limits.retries) { rule.limit = limit }
+    if let limit = integer(fields["limit"], in: Definition.Limits.retries) { rule.limit = limit }
     if let backoff = parsed(fields["backoff"], DurationText.examples, DurationText.parse) { rule.backoff = backoff }
     return rule
   }

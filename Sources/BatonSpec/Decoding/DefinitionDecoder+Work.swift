@@ -7,13 +7,15 @@ extension DefinitionDecoder {
     let items = items(fields["items"])
     requireItems(fields)
     var work = Work(command: command(fields, field, pattern), directory: directory(fields["directory"]), items: items)
-    if let batchSize = integer(fields["batchSize"], in: Limits.batchSize) { work.batchSize = batchSize }
+    if let batchSize = integer(fields["batchSize"], in: Definition.Limits.batchSize) { work.batchSize = batchSize }
     if let pass = fields["pass"].flatMap({ choice($0, ItemPassing.self) }) { work.pass = pass }
     if let onExpiry = fields["onExpiry"].flatMap({ choice($0, ExpiryBehaviour.self) }) { work.onExpiry = onExpiry }
     work.terminateBefore = parsed(fields["terminateBefore"], DurationText.examples, DurationText.parse)
+    work.failureOutput = fields["failureOutput"].flatMap { choice($0, FailureOutput.self) }
     work.environment = environment(fields["environment"])
     checkLineBreaks(in: fields["items"], passedBy: work.pass)
     if work.directory == nil { warnAboutEmptyFolder(work, fields) }
+    warnAboutMissingFiles(work, fields)
     return work
   }
 
@@ -43,10 +45,22 @@ extension DefinitionDecoder {
 
   private mutating func argument(_ node: Node, of field: Field, _ pattern: IdentifierPattern?) -> String? {
     guard let text = literal(node, label: "a value of \(field.label)") else { return nil }
-    if let message = CommandText.mistake(in: text, isWildcard: pattern?.isWildcard ?? true) {
-      report.error(message, at: node.position)
+    let isWildcard = pattern?.isWildcard ?? true
+    // Of a block of several lines each line is told by itself, where it stands.
+    let lines = node.isBlock ? text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) : [text]
+    for (index, line) in lines.enumerated() {
+      guard let mistake = CommandText.mistake(in: line, isWildcard: isWildcard) else { continue }
+      report.error(mistake.advice, at: place(of: mistake.culprit, inLine: index, of: node))
     }
     return text
+  }
+
+  /// Where a part of a block scalar stands in the file; the block's own place if it is not found there.
+  private func place(of culprit: String?, inLine index: Int, of node: Node) -> Position {
+    guard let culprit, let style = node.blockStyle else { return node.position }
+    // The lines of a folded block are not those of the file.
+    let first = node.position.line + 1 + (style == .literal ? index : 0)
+    return report.position(of: culprit, fromLine: first) ?? node.position
   }
 
   /// The absolute path if the YAML's folder is known and anything was said.
@@ -81,7 +95,7 @@ extension DefinitionDecoder {
     }
     var environment: [String: String] = [:]
     for entry in entries {
-      if let message = CommandText.mistake(inVariable: entry.key) { report.error(message, at: entry.keyPosition) }
+      if let message = EnvironmentName.mistake(in: entry.key) { report.error(message, at: entry.keyPosition) }
       let label = "'work.environment.\(quoted(entry.key).dropFirst())"
       if let value = literal(entry.value, label: label) {
         refuseWildcard(in: value, label: label, at: entry.value.position)
@@ -108,5 +122,41 @@ extension DefinitionDecoder {
     report.warning(
       "\(quoted(path)) is relative, and without 'work.directory' each launch applied to a coordinator starts in an empty folder; "
         + "set the directory or write the whole path", at: field.keyPosition)
+  }
+
+  /// The folder and the program that the job names by a path, where this machine was looked at.
+  private mutating func warnAboutMissingFiles(_ work: Work, _ fields: Fields) {
+    guard let exists = context.options.exists else { return }
+    if let directory = work.directory, let field = fields["directory"], !exists(directory) {
+      report.warning(
+        "there is no folder \(quoted(directory)) on this machine; each host that runs the job needs it",
+        at: field.value.position)
+      return
+    }
+    guard let program = work.command.first, program.contains("/"), !program.contains("${"),
+      let field = fields["command"]
+    else { return }
+    let folder = work.directory ?? context.folder
+    guard let path = program.hasPrefix("/") ? program : folder.map({ joined($0, program) }), !exists(path) else {
+      return
+    }
+    report.warning(
+      "there is no program \(quoted(path)) on this machine; each host that runs the job needs it", at: field.keyPosition
+    )
+  }
+
+  /// A command without items has no limits of time but those that the file sets: it shows no progress, and being stopped
+  /// it would begin again from the beginning, however long it takes.
+  mutating func leaveUnbounded(_ definition: inout Definition, _ fields: Fields) {
+    if fields["budget"] == nil { definition.budget = nil }
+    guard let work = fields["work"] else { return }
+    let limits = ["budget", "stallAfter"].filter { fields[$0] != nil }.map { "'\($0)'" }
+    let bounds =
+      limits.isEmpty
+      ? "it may take as long as it needs ('budget' and 'stallAfter' bound it)"
+      : "a launch that \(limits.joined(separator: " or ")) ends counts as an interruption"
+    report.note(
+      "'work' has no items: the command runs in one piece, and when a launch is interrupted it starts again from the beginning, "
+        + "unless it keeps a cursor (see Documentation/commands.md); \(bounds)", at: work.keyPosition)
   }
 }

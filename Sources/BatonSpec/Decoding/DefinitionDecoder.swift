@@ -14,6 +14,13 @@ struct DecodingContext {
 struct DefinitionDecoder {
   var report: Report
   let context: DecodingContext
+  /// Levels whose keys were listed for a key that they do not know: once a document is enough.
+  var listedLevels: Set<Level> = []
+
+  init(report: Report, context: DecodingContext) {
+    self.report = report
+    self.context = context
+  }
 
   struct Result {
     /// Nil if there was an error.
@@ -35,6 +42,7 @@ struct DefinitionDecoder {
     readLimits(fields, into: &definition)
     readDurations(fields, into: &definition)
     definition.work = work(fields["work"], pattern: pattern)
+    if definition.isInOnePiece { leaveUnbounded(&definition, fields) }
     checkLead(of: definition, kind, fields)
     if let kind { check(fields, against: kind) }
     if let pattern { check(fields, against: pattern) }
@@ -72,8 +80,16 @@ struct DefinitionDecoder {
 
   private mutating func kind(_ fields: Fields) -> JobKind? {
     guard let field = required("kind", in: fields) else { return nil }
+    if case .scalar(let scalar) = field.value.content, JobKind(rawValue: scalar.text) == nil,
+      Suggestion.nearest(to: scalar.text, among: JobKind.allCases.map(\.rawValue)) == nil
+    {
+      return refused(field, "refresh, processing or continued", hint: "; write kind: \(Self.exampleOfKind)")
+    }
     return choice(field, JobKind.self)
   }
+
+  static let exampleOfKind =
+    "processing for work in the background, continued for work that a person watches, or refresh for a short look for news"
 
   private mutating func readTitles(_ fields: Fields, into definition: inout Definition) {
     definition.title = title(fields["title"])
@@ -83,11 +99,11 @@ struct DefinitionDecoder {
   private mutating func title(_ field: Field?) -> String? {
     guard let field, let text = text(field) else { return nil }
     let scalars = text.unicodeScalars
-    if scalars.count > Limits.titleLength {
-      refuse(field, "text of at most \(Limits.titleLength) characters")
+    if scalars.count > Definition.Limits.titleLength {
+      refuse(field, "text of at most \(Definition.Limits.titleLength) characters")
     } else if scalars.allSatisfy(\.properties.isWhitespace) {
       report.error("\(field.label) is empty; leave the key out if there is nothing to say", at: field.value.position)
-    } else if scalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) {
+    } else if !Line.isAllowed(text) {
       refuse(field, "one line of text without control characters")
     }
     return text

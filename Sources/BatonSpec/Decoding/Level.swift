@@ -20,7 +20,11 @@ enum Level: String, CaseIterable {
     case .gpu: ["count", "memory"]
     case .retry: ["limit", "backoff"]
     case .repeat: ["every"]
-    case .work: ["command", "directory", "items", "batchSize", "pass", "environment", "onExpiry", "terminateBefore"]
+    case .work:
+      [
+        "command", "directory", "items", "batchSize", "pass", "environment", "onExpiry", "terminateBefore",
+        "failureOutput",
+      ]
     case .items: ["glob", "lines", "range", "list"]
     }
   }
@@ -29,15 +33,36 @@ enum Level: String, CaseIterable {
   func path(of key: String) -> String { self == .definition ? key : "\(rawValue).\(key)" }
 
   /// What to write instead of a key that this level does not know: ", did you mean …?" or where it belongs.
-  func advice(for unknown: String) -> String {
+  /// - Parameter listsKeys: all keys of the level are named where nothing else helps.
+  func advice(for unknown: String, listsKeys: Bool) -> String {
     let elsewhere = Self.allCases.filter { $0.keys.contains(unknown) }
     if let level = elsewhere.first {
       return level == .definition ? "; it belongs at the top level" : "; it belongs in '\(level.rawValue)'"
     }
     if let nearest = Suggestion.nearest(to: unknown, among: keys) { return ", did you mean \(quoted(nearest))?" }
-    if let meant = Self.synonyms[unknown.lowercased()] { return "; Baton calls that \(quoted(meant))" }
+    if let meant = Self.synonym(of: unknown) { return advice(meaning: meant) }
+    if !listsKeys { return "" }
     return "; \(self == .definition ? "a job" : "'\(rawValue)'") has \(keys.map { $0 }.joined(separator: ", "))"
   }
+
+  /// A key of another level is shown as it is written from here.
+  private func advice(meaning key: String) -> String {
+    if self == .definition, let form = Self.forms[key] { return "; write \(form)" }
+    return "; Baton calls that \(quoted(key))"
+  }
+
+  private static func synonym(of unknown: String) -> String? {
+    let word = unknown.lowercased()
+    if let meant = synonyms[word] { return meant }
+    return Suggestion.nearest(to: word, among: synonyms.keys.sorted()).flatMap { synonyms[$0] }
+  }
+
+  /// Keys below the top level, as a whole.
+  private static let forms = [
+    "repeat.every": "repeat: {every: 24h}", "retry.limit": "retry: {limit: 3}",
+    "work.environment": "work: {environment: {NAME: value}}", "work.command": "work: {command: [PROGRAM, ARGUMENT]}",
+    "work.directory": "work: {directory: PATH}",
+  ]
 
   /// What other systems call the same thing.
   private static let synonyms = [

@@ -23,6 +23,15 @@ struct Scalar {
   var text: String
   /// Written without quotes and not as a block, so that YAML may take it for something other than text.
   var isPlain: Bool
+  /// Nil unless it was written as a block.
+  var block: BlockStyle?
+
+  enum BlockStyle {
+    /// `|`: its lines are those of the file.
+    case literal
+    /// `>`
+    case folded
+  }
 }
 
 /// Why libyaml cannot go on.

@@ -85,6 +85,12 @@ extension Scalar {
     // A scalar may hold NUL ("\0"), so its length counts.
     text = String(decoding: UnsafeBufferPointer(start: scalar.value, count: scalar.length), as: UTF8.self)
     isPlain = scalar.style == YAML_PLAIN_SCALAR_STYLE
+    block =
+      switch scalar.style {
+      case YAML_LITERAL_SCALAR_STYLE: .literal
+      case YAML_FOLDED_SCALAR_STYLE: .folded
+      default: nil
+      }
   }
 }
 

@@ -34,6 +34,10 @@ struct Node {
     }
   }
 
+  /// Nil unless it is a block scalar, `|` or `>`.
+  var blockStyle: Scalar.BlockStyle? { if case .scalar(let scalar) = content { scalar.block } else { nil } }
+  var isBlock: Bool { blockStyle != nil }
+
   var isRefused: Bool { if case .refused = content { true } else { false } }
 
   /// An empty plain scalar: nothing but comments, or a key without a value.

@@ -35,7 +35,7 @@ struct CommandEnvironment: Sendable {
 
   init(
     worker: [String: String], work: Work, assignment: Assignment, gpus: [String] = [], host: HostName,
-    folder: LaunchFolder, text: CommandText
+    folder: LaunchFolder
   ) {
     values = worker.filter { variable in
       ["PATH", "HOME"].contains(variable.key)
@@ -46,7 +46,7 @@ struct CommandEnvironment: Sendable {
     // By id: a number would be another GPU as soon as one is gone.
     let devices = gpus.filter { $0.hasPrefix("GPU-") || $0.hasPrefix("MIG-") }
     if !devices.isEmpty { values["CUDA_VISIBLE_DEVICES"] = devices.joined(separator: ",") }
-    for (name, value) in work.environment { values[name] = text.expand(value) }
+    for (name, value) in work.environment { values[name] = value }
     values["BATON_IDENTIFIER"] = assignment.identifier.rawValue
     values["BATON_REQUEST"] = String(assignment.requestNumber)
     values["BATON_LAUNCH"] = String(assignment.launch.number)
@@ -64,15 +64,5 @@ struct CommandEnvironment: Sendable {
   /// - Parameter batch: counted over all launches of the request: with the request it names this piece of work.
   func variables(batch: Int, adding extra: [String: String] = [:]) -> [String: String] {
     values.merging(extra) { $1 }.merging(["BATON_BATCH": String(batch)]) { $1 }
-  }
-}
-
-/// Puts what the identifier's `*` matched where a definition says `${wildcard}`.
-struct CommandText: Sendable {
-  let wildcard: String?
-
-  func expand(_ text: String) -> String {
-    guard let wildcard, text.contains("${wildcard}") else { return text }
-    return text.replacing("${wildcard}", with: wildcard)
   }
 }

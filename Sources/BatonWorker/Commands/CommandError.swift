@@ -9,6 +9,8 @@ package struct CommandError: Error, Sendable, Hashable, CustomStringConvertible 
     package static let notFound = Code("notFound")
     /// It exists, and the system does not run it.
     package static let notExecutable = Code("notExecutable")
+    /// A word of it has a placeholder that does not exist.
+    package static let badCommand = Code("badCommand")
     package static let directoryMissing = Code("directoryMissing")
     /// More or longer arguments than the system takes.
     package static let argumentsTooLong = Code("argumentsTooLong")

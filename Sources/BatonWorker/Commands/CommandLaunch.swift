@@ -23,7 +23,7 @@ struct CommandLaunch: Sendable {
   let folder: LaunchFolder
   let environment: CommandEnvironment
   let executable: CommandExecutable
-  /// The definition's command with what the wildcard matched.
+  /// The definition's command as the program gets it: with what the wildcard matched, and `${` for each `$${`.
   let command: [String]
 
   var work: Work { runner.work }
@@ -38,13 +38,12 @@ struct CommandLaunch: Sendable {
     assignment.progress = runtime.progress
     self.folder = folder
     try folder.write(assignment)
-    let text = CommandText(wildcard: runner.definition.pattern.wildcardValue(in: assignment.identifier))
     environment = CommandEnvironment(
       worker: ProcessInfo.processInfo.environment, work: work, assignment: assignment, gpus: runner.gpus,
-      host: runner.host, folder: folder, text: text)
-    command = work.command.map(text.expand)
+      host: runner.host, folder: folder)
+    command = try runner.command()
     executable = try CommandExecutable(
-      command.first ?? "", directory: Self.absolute(work.directory.map(text.expand) ?? folder.empty),
+      command.first ?? "", directory: Self.absolute(work.directory ?? folder.empty),
       searchPath: environment.path, host: runner.host)
   }
 
@@ -72,7 +71,7 @@ struct CommandLaunch: Sendable {
     try CommandVerdict(outcome, wasStopped: stop.isStopped).check {
       "'\(command[0])' in \(directory) on \(runner.host)" + runner.place(of: runtime.progress.batches)
     } output: {
-      tail.lines
+      work.failureOutput == FailureOutput.none ? nil : tail.lines
     }
   }
 
@@ -112,6 +111,19 @@ struct Invocation: Sendable {
 }
 
 extension CommandRunner {
+  /// - Throws: `CommandError` for a definition that was never checked; the worker takes none of these.
+  fileprivate func command() throws(CommandError) -> [String] {
+    let wildcard = definition.pattern.wildcardValue(in: assignment.identifier) ?? ""
+    do throws(CommandText.Mistake) {
+      return try work.command.map { word throws(CommandText.Mistake) in
+        try CommandText(word).expanded(wildcard: wildcard)
+      }
+    } catch {
+      throw CommandError(
+        .badCommand, "the command of \(definition.pattern) has a word that cannot be read: \(error)\(place(of: 0))")
+    }
+  }
+
   /// " (batch 3 of com.example.export, request 12)", for messages.
   func place(of batch: Int) -> String {
     " (batch \(batch) of \(assignment.identifier), request \(assignment.requestNumber))"

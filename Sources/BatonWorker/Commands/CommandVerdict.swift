@@ -28,7 +28,8 @@ enum CommandVerdict: Hashable, Sendable {
   }
 
   /// Returns if the batch is done.
-  func check(_ subject: () -> String, output: () -> [String]) throws {
+  /// - Parameter output: the last lines that the command wrote; nil if they may not be told.
+  func check(_ subject: () -> String, output: () -> [String]?) throws {
     switch self {
     case .done: break
     case .expired(let isGraceful): throw CommandExpired(isGraceful: isGraceful)
@@ -36,7 +37,7 @@ enum CommandVerdict: Hashable, Sendable {
     }
   }
 
-  private static func failure(_ end: ProcessEnd, _ subject: String, output: [String]) -> CommandError {
+  private static func failure(_ end: ProcessEnd, _ subject: String, output: [String]?) -> CommandError {
     let (code, type): (CommandError.Code, String)
     var message: String
     switch end {
@@ -48,8 +49,15 @@ enum CommandVerdict: Hashable, Sendable {
       message = "\(subject) was ended by \(SignalName.of(signal))"
       if signal == SIGKILL { message += "; the host may have run out of memory (see its kernel log)" }
     }
-    message += output.isEmpty ? "; it wrote nothing" : "; its last output was:\n" + output.joined(separator: "\n")
+    message += words(of: output)
     return CommandError(code, message.prefix(bytes: LaunchOutcome.maximumErrorBytes), type: type)
+  }
+}
+
+extension CommandVerdict {
+  private static func words(of output: [String]?) -> String {
+    guard let output else { return "; see 'baton logs' for what it wrote" }
+    return output.isEmpty ? "; it wrote nothing" : "; its last output was:\n" + output.joined(separator: "\n")
   }
 }
 

@@ -11,7 +11,7 @@ import Testing
   @Test func `the environment is clean`() async throws {
     setenv("BATON_TEST_SECRET", "token", 1)
     var work = Work(command: ["/usr/bin/env"], directory: fixture.directory, items: .range(1...1), pass: .stdin)
-    work.environment = ["QUALITY": "85 ${wildcard}", "BATON_HOST": "mine"]
+    work.environment = ["QUALITY": "85 $${x}", "BATON_HOST": "mine"]
     let runtime = try await fixture.run(work)
     let names = runtime.output.split(separator: "\n").map { String($0.prefix { $0 != "=" }) }
     let locale = names.filter { $0.hasPrefix("LC_") || $0 == "LANG" }
@@ -21,7 +21,7 @@ import Testing
         "BATON_HOST", "BATON_PAYLOAD_FILE", "BATON_CHECKPOINT_FILE", "BATON_EXPIRY_FILE", "TRACEPARENT",
       ])
     for line in [
-      "QUALITY=85 photos", "BATON_IDENTIFIER=com.example.export.photos", "BATON_REQUEST=5", "BATON_LAUNCH=2",
+      "QUALITY=85 $${x}", "BATON_IDENTIFIER=com.example.export.photos", "BATON_REQUEST=5", "BATON_LAUNCH=2",
       "BATON_BATCH=0", "BATON_HOST=box",
       "TRACEPARENT=00-01010101010101010101010101010101-0202020202020202-01",
     ] {
@@ -29,13 +29,23 @@ import Testing
     }
   }
 
-  @Test func `the wildcard is put into command and directory`() async throws {
-    try fixture.write("", to: "photos/x")
+  @Test func `the wildcard is put into the words of the command`() async throws {
     let runtime = try await fixture.run(
       Work(
-        command: ["/bin/sh", "-c", "echo $1; ls", "sh", "--to=${wildcard}"],
-        directory: fixture.directory + "/${wildcard}", items: .range(1...1)))
-    #expect(runtime.output == "--to=photos\nx\n")
+        command: ["/bin/sh", "-c", "echo $1", "sh", "--to=${wildcard}"], directory: fixture.directory,
+        items: .range(1...1)))
+    #expect(runtime.output == "--to=photos\n")
+  }
+
+  @Test func `a shell's own placeholder reaches the shell`() async throws {
+    let script = #"f=clip.mov; echo "$${f%.*}.mp4" "$${wildcard:-none}" ${wildcard}"#
+    #expect(try await fixture.run(fixture.shell(script)).output == "clip.mp4 none photos\n")
+  }
+
+  @Test func `a word that nobody can read starts nothing`() async throws {
+    let error = try await fixture.failure(fixture.shell("echo ${f%.*}"))
+    #expect(error.code == .badCommand)
+    #expect(error.message.contains("com.example.export.*"))
   }
 
   @Test func `of the locale only what names one is passed on`() throws {
@@ -45,7 +55,7 @@ import Testing
         "LANG": "de_DE.UTF-8@euro", "LC_ALL": "C.UTF-8", "LC_TIME": "../../tmp/evil", "LC_NAME": "a b", "LC_PAPER": "",
         "LC_NUMERIC": "C\n", "LC_SECRET": "C", "LC_": "C", "LC_MESSAGES": String(repeating: "a", count: 65),
       ], work: Work(command: ["x"]), assignment: fixture.runner(fixture.shell("")).assignment, host: HostName("box"),
-      folder: folder, text: CommandText(wildcard: nil)
+      folder: folder
     ).variables(batch: 0).filter { $0.key.hasPrefix("L") }
     #expect(environment == ["LANG": "de_DE.UTF-8@euro", "LC_ALL": "C.UTF-8"])
   }
@@ -62,8 +72,7 @@ import Testing
     let folder = try LaunchFolder(fixture.root + "/launch")
     let environment = CommandEnvironment(
       worker: [:], work: Work(command: ["x"]), assignment: fixture.runner(fixture.shell("")).assignment,
-      gpus: ["GPU-8f", "/dev/dri/renderD129", "GPU-11"], host: HostName("box"), folder: folder,
-      text: CommandText(wildcard: nil))
+      gpus: ["GPU-8f", "/dev/dri/renderD129", "GPU-11"], host: HostName("box"), folder: folder)
     #expect(environment.variables(batch: 0)["CUDA_VISIBLE_DEVICES"] == "GPU-8f,GPU-11")
     #expect(environment.variables(batch: 0)["BATON_GPUS"] == "GPU-8f,/dev/dri/renderD129,GPU-11")
     #expect(environment.path == CommandEnvironment.standardPath)

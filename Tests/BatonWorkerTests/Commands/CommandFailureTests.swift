@@ -17,6 +17,22 @@ import Testing
         + "with status 3; its last output was:\none\ntwo")
   }
 
+  @Test(arguments: [1, 2])
+  func `what a command wrote stays out of the reason if the definition says so, and in its logs`(
+    count: Int64
+  )
+    async throws
+  {
+    // With items, and without: a command that may keep a cursor.
+    var work = fixture.shell("echo password=hunter2; exit 3", items: count == 1 ? nil : .range(1...count))
+    work.failureOutput = FailureOutput.none
+    let runtime = FakeRuntime()
+    let error = try await fixture.failure(work, on: runtime)
+    #expect(error.message.hasSuffix("ended with status 3; see 'baton logs' for what it wrote"))
+    #expect(error.type == "exit 3")
+    #expect(runtime.output == "password=hunter2\n")
+  }
+
   @Test func `a message is never longer than what is kept of it`() async throws {
     let error = try await fixture.failure(fixture.shell("yes é | head -n 9000; exit 1", items: .range(1...1)))
     #expect(error.message.utf8.count <= LaunchOutcome.maximumErrorBytes)

@@ -6,7 +6,8 @@ extension CommandLaunch {
   func runBatches(of items: Items) async throws {
     let source = try await ItemSource(items, launch: self)
     if source.count == 0 { return try await commit(0, of: 0) }
-    var offset = Int(runtime.progress.completedUnits)
+    // A store that went wrong may say anything; what it says is never an index below the first item.
+    var offset = max(0, Int(runtime.progress.completedUnits))
     var ahead: ArraySlice<String> = []
     while offset < source.count {
       ahead += try await source.items(after: offset + ahead.count, having: ahead.count, least: work.batchSize)

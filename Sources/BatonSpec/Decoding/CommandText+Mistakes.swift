@@ -1,0 +1,40 @@
+import BatonModel
+
+extension CommandText {
+  /// What is wrong with a word of a command; nil if nothing is.
+  static func mistake(in text: String, isWildcard: Bool) -> Mistake? {
+    do throws(Mistake) {
+      return try CommandText(text).usesWildcard && !isWildcard ? .unknownPlaceholder(placeholder) : nil
+    } catch {
+      return error
+    }
+  }
+}
+
+extension CommandText.Mistake {
+  /// The text that is wrong, if it can be shown.
+  var culprit: String? { if case .unknownPlaceholder(let reference) = self { reference } else { nil } }
+
+  /// In words for the writer of a job file.
+  var advice: String {
+    switch self {
+    case .unknownPlaceholder(CommandText.placeholder):
+      "'${wildcard}' needs an identifier with a wildcard, such as com.example.export.*"
+    case .nul: "a value of 'work.command' has a NUL character, which no program can be given"
+    case .unknownPlaceholder(let reference):
+      "\(quoted(reference)) is unknown: only ${wildcard} is replaced in a command; "
+        + "write \(quoted("$" + reference)) for the text itself"
+    }
+  }
+}
+
+extension EnvironmentName {
+  /// What is wrong with the name of an environment variable.
+  static func mistake(in name: String) -> String? {
+    guard isName(name) else {
+      return "\(quoted(name)) is no name for an environment variable: letters, digits and '_', no digit first"
+    }
+    guard isOwn(name) else { return nil }
+    return "\(quoted(name)) is set by Baton itself (all BATON_ names and TRACEPARENT are); choose another name"
+  }
+}
