@@ -33,15 +33,12 @@ package struct RequestRecord: Hashable, Sendable {
   package var frozenItems: Int?
   /// Set if a poke asked for it.
   package var poke: PokePriority?
-<<<<<<< HEAD
   /// Its definition repeats: another request follows when this one has ended.
   package var repeats = false
-=======
   /// Indexes of the batches that an operator passed over, in order.
   package var skippedBatches: [Int]
   /// How many of `progress.completedUnits` were passed over rather than done.
   package var skippedUnits: Int64
->>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
 
   package init(
     id: RequestID, identifier: JobIdentifier, number: Int, definition: DefinitionID, pattern: IdentifierPattern,

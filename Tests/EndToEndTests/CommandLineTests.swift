@@ -171,7 +171,6 @@ extension EndToEnd {
       #expect(try await fleet.baton("list", "-o", "jsonl").output.split(separator: "\n").count == 1)
     }
 
-<<<<<<< HEAD
     @Test("Ctrl-C on a daemon says that it stops, and what becomes of running work", arguments: ["up", "coordinator"])
     func stopping(command: String) async throws {
       let fleet = try ProcessFleet()
@@ -227,7 +226,6 @@ extension EndToEnd {
       }
     }
 
-=======
     @Test("A backup of a coordinator at work starts as a store, and after SIGTERM the database file alone does")
     func backup() async throws {
       let fleet = try ProcessFleet()
@@ -299,7 +297,6 @@ extension EndToEnd {
       #expect(try log() == ["1", "2", "3", "4", "4", "5", "6"])
     }
 
->>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
     @Test("baton up goes on after a restart, with its own worker attached")
     func up() async throws {
       let fleet = try ProcessFleet()

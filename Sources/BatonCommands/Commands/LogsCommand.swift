@@ -9,13 +9,9 @@ struct LogsCommand: AsyncParsableCommand, Sendable {
     commandName: "logs",
     abstract: "Print what a request's launches wrote.",
     discussion: """
-<<<<<<< HEAD
-      The bytes go to standard output as they were written, standard output and standard error of the command \
-      together, and as they are: on a terminal they may colour and move. Of each launch the end is kept (64 KiB). Where there are several launches, a line on standard error \
-=======
-      Of the request that runs, else of the last that ran. The bytes go to standard output as they were written, standard output and standard error of the command \
-      together. Of each launch the end is kept (64 KiB). Where there are several launches, a line on standard error \
->>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
+      Of the request that runs, else of the last that ran. The bytes go to standard output as they were written, \
+      standard output and standard error of the command together, and as they are: on a terminal they may colour and \
+      move. Of each launch the end is kept (64 KiB). Where there are several launches, a line on standard error \
       says which one follows.
 
       Examples:

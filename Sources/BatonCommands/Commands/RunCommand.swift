@@ -11,15 +11,11 @@ struct RunCommand: AsyncParsableCommand, Sendable {
     discussion: """
       Every literal identifier in the files is submitted and watched, with progress on standard error; the exit \
       status is 0 only if all succeeded. If it is killed, running the same files again goes on where it was: at most \
-<<<<<<< HEAD
-      the batch that ran is repeated. A request that failed goes on at its checkpoint; a repaired definition holds \
-      for it only with --anew. Ctrl-C lets the running batch finish, saves, and ends; the next run goes on. \
-      Exit status 4 if this machine can never take a job, for want of slots, GPUs or permission; conditions that can \
-      change, such as the power, are waited for.
-=======
       the batch that ran is repeated. A request that failed goes on at its checkpoint, under the definition that the \
-      file has now; if its items or batch size were changed, that is refused, and --anew starts from the beginning. Ctrl-C lets the running batch finish, saves, and ends; the next run goes on.
->>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
+      file has now; if its items or batch size were changed, that is refused, and --anew starts from the beginning. \
+      Ctrl-C lets the running batch finish, saves, and ends; the next run goes on. Exit status 4 if this machine can \
+      never take a job, for want of slots, GPUs or permission; conditions that can change, such as the power, are \
+      waited for.
 
       The state lies in $XDG_STATE_HOME/baton/run (default ~/.local/state/baton/run), by the files' paths, and is \
       removed when everything has succeeded, so that the next run starts anew. With --data it lies in that folder \
@@ -53,17 +49,10 @@ struct RunCommand: AsyncParsableCommand, Sendable {
     let embedding = RunOptions(
       dataFolder: try folder(console.environment), removesDataFolder: data == nil, slots: slots)
     do {
-<<<<<<< HEAD
-      try await console.environment.backend.runEmbedded(embedding) { api in
+      try await console.environment.backend.runEmbedded(embedding, prepare: session.prepare) { api in
         let end = try await session.run(api)
         conclude(end.records, console)
         try console.judgeRun(end, session.commandLine)
-=======
-      try await console.environment.backend.runEmbedded(embedding, prepare: session.prepare) { api in
-        let records = try await session.run(api)
-        conclude(records, console)
-        try console.judgeRun(records, session.commandLine)
->>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
       }
     } catch let error as StoreError where error.code == .locked {
       throw CommandFailure(.unavailable, "these files are being run already. \(error.message)")

@@ -5,13 +5,9 @@ import BatonStore
 /// `baton show`: one request with every poke, launch and event.
 func requestBlock(_ details: RequestDetails, _ console: Console) -> [String] {
   let style = console.style(of: .output)
-<<<<<<< HEAD
   var lines =
     [style.bold(details.record.name.description)] + block(facts(details, console), columns: console.outputColumns)
-=======
-  var lines = [style.bold(details.record.name.description)] + block(facts(details, console))
   if let failure = failure(details) { lines += [""] + failure.map { "  " + $0 } }
->>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
   if !details.pokes.isEmpty { lines += [""] + pokeTable(details.pokes, console) }
   if !details.launches.isEmpty { lines += [""] + launchTable(details.launches, console) }
   if !details.events.isEmpty { lines += [""] + eventTable(details.events, console) }

@@ -1,21 +1,4 @@
 extension String {
-<<<<<<< HEAD
-=======
-  /// This text on one line without control characters, so that a job's title or error cannot write to a terminal or
-  /// break a table: line breaks and tabs become spaces, other control characters `\u{1B}`.
-  var onOneLine: String {
-    guard unicodeScalars.contains(where: \.isControl) else { return self }
-    var plain = String.UnicodeScalarView()
-    for scalar in unicodeScalars {
-      switch scalar {
-      case "\n", "\r", "\t": plain.append(" ")
-      case _ where scalar.isControl: plain.append(contentsOf: "\\u{\(String(scalar.value, radix: 16))}".unicodeScalars)
-      default: plain.append(scalar)
-      }
-    }
-    return String(plain)
-  }
-
   /// The lines that have something in them, each plain as `onOneLine` makes it.
   var plainLines: [String] {
     split(whereSeparator: \.isNewline).map { String($0).onOneLine }.filter { !$0.allSatisfy(\.isWhitespace) }
@@ -24,7 +7,6 @@ extension String {
   /// What one row of a table says of a failure: its last line, which is where programs say what went wrong.
   var lastLine: String { plainLines.last ?? "" }
 
->>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
   /// How many columns of a terminal the text takes.
   var columns: Int { reduce(0) { $0 + $1.columns } }
 

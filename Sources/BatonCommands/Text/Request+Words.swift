@@ -19,15 +19,9 @@ extension RequestRecord {
     switch state {
     case .scheduled: "scheduled: " + waiting(at: now)
     case .ready: "ready: waits for a host" + lastLaunch
-<<<<<<< HEAD
     case .running: "running on \(host?.rawValue.onOneLine ?? "a host"), launch \(launches)"
-    case .succeeded: "succeeded" + duration
-    case .failed: "failed: \((reason ?? "it gave no reason").onOneLine)"
-=======
-    case .running: "running on \(host?.rawValue ?? "a host"), launch \(launches)"
     case .succeeded: "succeeded" + duration + (skippedText.map { ", \($0)" } ?? "")
     case .failed: "failed: \((reason ?? "it gave no reason").lastLine)"
->>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
     case .cancelled: "cancelled" + (reason.map { " by \($0.onOneLine)" } ?? "")
     }
   }
@@ -39,11 +33,7 @@ extension RequestRecord {
 
   private var lastLaunch: String {
     guard launches > 0, let outcome else { return "" }
-<<<<<<< HEAD
-    return " (launch \(launches): \(outcome.onOneLine)\(reason.map { ", \($0.onOneLine)" } ?? ""))"
-=======
-    return " (launch \(launches): \(outcome)\(reason.map { ", \($0.lastLine)" } ?? ""))"
->>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
+    return " (launch \(launches): \(outcome.onOneLine)\(reason.map { ", \($0.lastLine)" } ?? ""))"
   }
 
   private var duration: String {

@@ -45,12 +45,9 @@ extension RequestRecord {
       if let payload { $0.payload = Data(payload) }
       if let frozenItems { $0.frozenItems = Int64(frozenItems) }
       if let poke { $0.poke = Int32(poke.rawValue) }
-<<<<<<< HEAD
       $0.repeats = repeats
-=======
       $0.skippedBatches = skippedBatches.map(Int64.init)
       $0.skippedUnits = skippedUnits
->>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
     }
   }
 
@@ -77,13 +74,9 @@ extension RequestRecord {
       outcome: proto.hasOutcome ? proto.outcome : nil, reason: proto.hasReason ? proto.reason : nil, trace: trace,
       payload: proto.hasPayload ? Array(proto.payload) : nil,
       frozenItems: proto.hasFrozenItems ? Int(proto.frozenItems) : nil,
-<<<<<<< HEAD
-      poke: proto.hasPoke ? PokePriority(rawValue: Int(proto.poke)) : nil)
-    repeats = proto.repeats
-=======
       poke: proto.hasPoke ? PokePriority(rawValue: Int(proto.poke)) : nil,
       skippedBatches: proto.skippedBatches.map { Int($0) }, skippedUnits: proto.skippedUnits)
->>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
+    repeats = proto.repeats
   }
 }
 

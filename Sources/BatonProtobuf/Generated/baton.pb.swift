@@ -1847,12 +1847,6 @@ package nonisolated struct Baton_V1_Request: @unchecked Sendable {
   /// Clears the value of `poke`. Subsequent reads from it will return its default value.
   package mutating func clearPoke() {_uniqueStorage()._poke = nil}
 
-<<<<<<< HEAD
-  /// Its definition repeats.
-  package var repeats: Bool {
-    get {_storage._repeats}
-    set {_uniqueStorage()._repeats = newValue}
-=======
   /// Batches that an operator passed over, in order, and how many of the completed units are theirs.
   package var skippedBatches: [Int64] {
     get {_storage._skippedBatches}
@@ -1862,7 +1856,12 @@ package nonisolated struct Baton_V1_Request: @unchecked Sendable {
   package var skippedUnits: Int64 {
     get {_storage._skippedUnits}
     set {_uniqueStorage()._skippedUnits = newValue}
->>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
+  }
+
+  /// Its definition repeats.
+  package var repeats: Bool {
+    get {_storage._repeats}
+    set {_uniqueStorage()._repeats = newValue}
   }
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -5174,11 +5173,7 @@ nonisolated extension Baton_V1_ShowRequest: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Request"
-<<<<<<< HEAD
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}identifier\0\u{1}number\0\u{1}pattern\0\u{1}kind\0\u{1}title\0\u{1}subtitle\0\u{1}state\0\u{1}priority\0\u{3}submitted_at\0\u{1}principal\0\u{3}eligible_at\0\u{3}waits_because\0\u{1}launches\0\u{1}batches\0\u{3}completed_units\0\u{3}total_units\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{1}traceparent\0\u{1}failures\0\u{1}cursor\0\u{1}definition\0\u{1}losses\0\u{1}strikes\0\u{3}cancelled_by\0\u{1}payload\0\u{3}frozen_items\0\u{1}poke\0\u{2}\u{1c}repeats\0")
-=======
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}identifier\0\u{1}number\0\u{1}pattern\0\u{1}kind\0\u{1}title\0\u{1}subtitle\0\u{1}state\0\u{1}priority\0\u{3}submitted_at\0\u{1}principal\0\u{3}eligible_at\0\u{3}waits_because\0\u{1}launches\0\u{1}batches\0\u{3}completed_units\0\u{3}total_units\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{1}traceparent\0\u{1}failures\0\u{1}cursor\0\u{1}definition\0\u{1}losses\0\u{1}strikes\0\u{3}cancelled_by\0\u{1}payload\0\u{3}frozen_items\0\u{1}poke\0\u{4}\u{8}skipped_batches\0\u{3}skipped_units\0")
->>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}identifier\0\u{1}number\0\u{1}pattern\0\u{1}kind\0\u{1}title\0\u{1}subtitle\0\u{1}state\0\u{1}priority\0\u{3}submitted_at\0\u{1}principal\0\u{3}eligible_at\0\u{3}waits_because\0\u{1}launches\0\u{1}batches\0\u{3}completed_units\0\u{3}total_units\0\u{1}host\0\u{3}started_at\0\u{3}ended_at\0\u{1}outcome\0\u{1}reason\0\u{1}traceparent\0\u{1}failures\0\u{1}cursor\0\u{1}definition\0\u{1}losses\0\u{1}strikes\0\u{3}cancelled_by\0\u{1}payload\0\u{3}frozen_items\0\u{1}poke\0\u{4}\u{8}skipped_batches\0\u{3}skipped_units\0\u{2}\u{13}repeats\0")
 
   fileprivate class _StorageClass {
     var _id: Int64 = 0
@@ -5213,12 +5208,9 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
     var _payload: Data? = nil
     var _frozenItems: Int64? = nil
     var _poke: Int32? = nil
-<<<<<<< HEAD
-    var _repeats: Bool = false
-=======
     var _skippedBatches: [Int64] = []
     var _skippedUnits: Int64 = 0
->>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
+    var _repeats: Bool = false
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -5261,12 +5253,9 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
       _payload = source._payload
       _frozenItems = source._frozenItems
       _poke = source._poke
-<<<<<<< HEAD
-      _repeats = source._repeats
-=======
       _skippedBatches = source._skippedBatches
       _skippedUnits = source._skippedUnits
->>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
+      _repeats = source._repeats
     }
   }
 
@@ -5317,12 +5306,9 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
         case 30: try { try decoder.decodeSingularBytesField(value: &_storage._payload) }()
         case 31: try { try decoder.decodeSingularInt64Field(value: &_storage._frozenItems) }()
         case 32: try { try decoder.decodeSingularInt32Field(value: &_storage._poke) }()
-<<<<<<< HEAD
-        case 60: try { try decoder.decodeSingularBoolField(value: &_storage._repeats) }()
-=======
         case 40: try { try decoder.decodeRepeatedInt64Field(value: &_storage._skippedBatches) }()
         case 41: try { try decoder.decodeSingularInt64Field(value: &_storage._skippedUnits) }()
->>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
+        case 60: try { try decoder.decodeSingularBoolField(value: &_storage._repeats) }()
         default: break
         }
       }
@@ -5431,16 +5417,14 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
       try { if let v = _storage._poke {
         try visitor.visitSingularInt32Field(value: v, fieldNumber: 32)
       } }()
-<<<<<<< HEAD
-      if _storage._repeats != false {
-        try visitor.visitSingularBoolField(value: _storage._repeats, fieldNumber: 60)
-=======
       if !_storage._skippedBatches.isEmpty {
         try visitor.visitPackedInt64Field(value: _storage._skippedBatches, fieldNumber: 40)
       }
       if _storage._skippedUnits != 0 {
         try visitor.visitSingularInt64Field(value: _storage._skippedUnits, fieldNumber: 41)
->>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
+      }
+      if _storage._repeats != false {
+        try visitor.visitSingularBoolField(value: _storage._repeats, fieldNumber: 60)
       }
     }
     try unknownFields.traverse(visitor: &visitor)
@@ -5483,12 +5467,9 @@ nonisolated extension Baton_V1_Request: SwiftProtobuf.Message, SwiftProtobuf._Me
         if _storage._payload != rhs_storage._payload {return false}
         if _storage._frozenItems != rhs_storage._frozenItems {return false}
         if _storage._poke != rhs_storage._poke {return false}
-<<<<<<< HEAD
-        if _storage._repeats != rhs_storage._repeats {return false}
-=======
         if _storage._skippedBatches != rhs_storage._skippedBatches {return false}
         if _storage._skippedUnits != rhs_storage._skippedUnits {return false}
->>>>>>> 9ac99c4 (Backups while the coordinator runs, repaired definitions, skipped batches, and the request that ran)
+        if _storage._repeats != rhs_storage._repeats {return false}
         return true
       }
       if !storagesAreEqual {return false}
