@@ -13,6 +13,10 @@ enum ExampleWorker {
       print("usage: example-worker NAME DATA-FOLDER")
       exit(64)
     }
+    // Each line that a handler writes has the trace of its request, and the span that it is written in.
+    LoggingSystem.bootstrap(
+      { StreamLogHandler.standardError(label: $0, metadataProvider: $1) }, metadataProvider: .launch)
+
     let worker = Worker(WorkerConfiguration(name: arguments[1], dataFolder: arguments[2], slots: 2))
 
     // Batches of a collection: each is durable before the next begins, and a later launch goes on after the last one.

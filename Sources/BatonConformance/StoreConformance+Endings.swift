@@ -3,7 +3,7 @@ import BatonStore
 
 extension StoreConformance {
   static let endings: [Case] = [
-    Case("a finished launch ends its request as succeeded", rows: [30]) { s in
+    Case("a finished launch ends its request as succeeded") { s in
       let (_, launch) = try await s.running()
       s.advance(.seconds(9))
       let answer = try await s.end(launch)
@@ -29,7 +29,7 @@ extension StoreConformance {
       let unknown = try await s.end(LaunchKey(request: RequestID(999), number: 1))
       try expect(unknown.wasLive, false, "an ending of no request")
     },
-    Case("a failure is retried after its backoff as often as the rule says, then the request fails", rows: [30]) { s in
+    Case("a failure is retried after its backoff as often as the rule says, then the request fails") { s in
       let (definition, first) = try await s.running()
       let answer = try await s.end(first, .failed("boom"))
       try expect(answer.state, .scheduled, "after the first failure")
@@ -44,7 +44,7 @@ extension StoreConformance {
       try expect([record.outcome, record.reason], ["failed", "boom again"], "outcome and reason")
       try expect(record.ledger.failures, 2, "failures")
     },
-    Case("an expiry goes on from its checkpoint and uses no retry", rows: [30]) { s in
+    Case("an expiry goes on from its checkpoint and uses no retry", rows: [30.2]) { s in
       let (definition, first) = try await s.running { $0.retry.limit = 0 }
       try expect(try await s.end(first, .expired(.thermal)).state, .ready, "after an expiry")
       let record = try await s.record(first.request)
@@ -52,7 +52,7 @@ extension StoreConformance {
       try expect(record.ledger.failures, 0, "failures")
       _ = try await s.start(definition)
     },
-    Case("the first loss resumes at once, later ones back off, three without a batch are too many", rows: [29]) { s in
+    Case("the first loss resumes at once, later ones back off, three without a batch are too many", rows: [29.3]) { s in
       let (definition, first) = try await s.running()
       try expect(try await s.end(first, .lost).state, .ready, "after the first loss")
       let second = try await s.end(try await s.start(definition), .lost)
@@ -62,7 +62,7 @@ extension StoreConformance {
       try expect(try await s.end(try await s.start(definition), .lost).state, .failed, "after the third loss")
       try expect(try await s.record(first.request).reason?.contains("quarantined"), true, "the reason says so")
     },
-    Case("a request whose checkpoint reached the end succeeds, however its launch ended", rows: [30]) { s in
+    Case("a request whose checkpoint reached the end succeeds, however its launch ended") { s in
       for outcome in [LaunchOutcome.lost, .failed("SIGTERM"), .expired(.draining)] {
         let name = "job-\(outcome.code)"
         let (_, launch) = try await s.running(name)
@@ -78,22 +78,34 @@ extension StoreConformance {
       try expect(try await s.record(launch.request).reason?.utf8.count, 4096, "bytes of the request's reason")
       try expect(try await s.store.launches(of: launch.request).first?.reason?.utf8.count, 4096, "of the launch's")
     },
-    Case("the first reason of an expiry stays, and only a running launch has one", rows: [27]) { s in
+    Case("the first reason of an expiry stays, and only a running launch has one", rows: [27.1]) { s in
       let (_, launch) = try await s.running()
       s.advance(.seconds(1))
       let since = s.now.date
-      try expect(try await s.store.noteExpiry(launch, .powerLost, at: s.now), true, "the first note")
+      try expect(try await s.store.noteExpiry(launch, .powerLost, at: s.now) != nil, true, "the first note")
       s.advance(.seconds(1))
-      try expect(try await s.store.noteExpiry(launch, .cancelled(by: "ada"), at: s.now), true, "the second note")
+      let second = try await s.store.noteExpiry(launch, .cancelled(by: "ada"), at: s.now)
+      try expect(second, try await s.store.assignments(on: StoreScenario.host).first?.subject, "the second note")
       let history = try await s.store.launches(of: launch.request)
       try expect(history.map(\.expiringReason), [.powerLost], "the reason")
       try expect(history.map(\.expiringSince), [since], "since when")
       try expect(
         try await s.store.assignments(on: StoreScenario.host).map(\.pendingExpiry), [.powerLost], "the assignment's")
       try await s.end(launch, .expired(.powerLost))
-      try expect(try await s.store.noteExpiry(launch, .paused, at: s.now), false, "a note after the end")
+      try expect(try await s.store.noteExpiry(launch, .paused, at: s.now), nil, "a note after the end")
     },
-    Case("an ungraceful end is recorded as one", rows: [28]) { s in
+    Case("an ending that counts names the launch as its assignment does") { s in
+      let (_, launch) = try await s.running()
+      let subject = try await s.store.assignments(on: StoreScenario.host).first?.subject
+      let ending = Ending(launch: launch, outcome: .expired(.draining), isGraceful: true)
+      try expect(
+        try await s.store.end([ending], from: StoreScenario.worker, at: s.now).map(\.subject), [subject],
+        "of the first ending")
+      try expect(
+        try await s.store.end([ending], from: StoreScenario.worker, at: s.now).map(\.subject), [nil],
+        "of the same once more")
+    },
+    Case("an ungraceful end is recorded as one", rows: [28.3]) { s in
       let (_, launch) = try await s.running()
       _ = try await s.store.end(
         [Ending(launch: launch, outcome: .expired(.budgetSpent), isGraceful: false)], from: StoreScenario.worker,

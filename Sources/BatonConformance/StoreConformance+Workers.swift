@@ -5,7 +5,7 @@ extension StoreConformance {
   /// A worker changes and reads its own launches only, whatever launch it names: for each verb that a worker reaches,
   /// the word of another process is answered as that of a superseded launch, and nothing is written.
   static let workers: [Case] = [
-    Case("a checkpoint of another worker's launch is superseded, and nothing of it is written", rows: [31]) { s in
+    Case("a checkpoint of another worker's launch is superseded, and nothing of it is written") { s in
       let (_, launch) = try await s.running()
       let before = try await s.record(launch.request)
       for process in try await s.impostors() {
@@ -17,7 +17,7 @@ extension StoreConformance {
       }
       try expect(try await s.commit(launch, 0), .committed(batch: 0), "the launch's own worker")
     },
-    Case("an ending of another worker's launch changes nothing, whatever it says", rows: [31]) { s in
+    Case("an ending of another worker's launch changes nothing, whatever it says") { s in
       let (_, launch) = try await s.running()
       let before = try await s.record(launch.request)
       for process in try await s.impostors() {
@@ -31,7 +31,7 @@ extension StoreConformance {
       }
       try expect(try await s.end(launch).state, .succeeded, "the launch's own worker")
     },
-    Case("items of another worker's launch are neither taken nor given", rows: [31]) { s in
+    Case("items of another worker's launch are neither taken nor given") { s in
       let (_, launch) = try await s.running()
       let page = ItemPage(launch: launch, start: 0, items: ["forged"], isLast: true)
       let impostors = try await s.impostors()
@@ -55,7 +55,7 @@ extension StoreConformance {
       let late = try await s.store.items(of: launch, for: StoreScenario.worker, start: 0, count: 9)
       try expect(late, nil, "items of a launch that has ended")
     },
-    Case("output of another worker's launch, or of an ended one, is dropped", rows: [31]) { s in
+    Case("output of another worker's launch, or of an ended one, is dropped") { s in
       let (_, launch) = try await s.running()
       let forged = [OutputChunk(launch: launch, bytes: [9])]
       for process in try await s.impostors() {
@@ -67,17 +67,17 @@ extension StoreConformance {
       try await s.append(forged)
       try expect(try await s.store.output(of: launch), [1], "the output in the end")
     },
-    Case("another worker's word that a launch expires is not noted; the coordinator's own is", rows: [31]) { s in
+    Case("another worker's word that a launch expires is not noted; the coordinator's own is") { s in
       let (_, launch) = try await s.running()
       for process in try await s.impostors() {
         let isNoted = try await s.store.noteExpiry(launch, .thermal, from: process, at: s.now)
-        try expect(isNoted, false, "the answer to \(process)")
+        try expect(isNoted, nil, "the answer to \(process)")
         try expect(try await s.store.fleet().running.map(\.expiring), [nil], "the reason after \(process)")
       }
       let own = try await s.store.noteExpiry(launch, .thermal, from: StoreScenario.worker, at: s.now)
-      try expect(own, true, "the launch's own worker")
+      try expect(own != nil, true, "the launch's own worker")
       let coordinators = try await s.store.noteExpiry(launch, .paused, at: s.now)
-      try expect(coordinators, true, "the coordinator")
+      try expect(coordinators != nil, true, "the coordinator")
       try expect(try await s.store.fleet().running.map(\.expiring), [.thermal], "the reason in the end")
     },
   ]

@@ -64,6 +64,7 @@ extension Coordinator {
       }
     }
     count(answers.flatMap(\.assignments))
+    log(starts: answers.flatMap(\.assignments))
     for assignment in answers.flatMap(\.assignments) { watchers.changed(assignment.launch.request) }
   }
 
@@ -110,10 +111,11 @@ extension Coordinator {
       try await perform(endOf: incarnation, on: host, countsAsLoss: countsAsLoss)
       dispatchSignal.raise()
     case .noteExpiry(let expiring):
-      _ = try await persistently {
+      let subject = try await persistently {
         try await self.store.noteExpiry(
           expiring.launch, expiring.reason, from: expiring.process, at: self.now().moment)
       }
+      if let subject { log(expiryOf: subject, expiring.reason) }
       watchers.changed(expiring.launch.request)
     case .note(let request, let event, let detail):
       try await persistently { try await self.store.note(event, detail: detail, of: request, at: self.now().moment) }

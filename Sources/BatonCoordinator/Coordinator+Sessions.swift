@@ -83,6 +83,7 @@ extension Coordinator {
       try await self.store.endLease(host, incarnation, countsAsLoss: countsAsLoss, at: self.now().moment)
     }
     count(answers)
+    log(endsOf: answers)
     decide { state in
       state.dispatcher.leaseEnded(host, incarnation)
       for answer in answers { state.note(answer) }
@@ -342,6 +343,7 @@ extension Coordinator {
     let answers = try await store.end(endings, from: process, at: now().moment)
     connection.down.send(contentsOf: endings.map { .endingCommitted($0.launch) } + [.receipt(store.receipt)])
     count(answers)
+    log(endsOf: answers)
     state.withLock { state in
       // A launch of another host goes on, whatever this one says of it.
       for answer in answers where answer.wasLive || state.dispatcher.places[answer.launch] == process.host {
@@ -359,7 +361,8 @@ extension Coordinator {
   private func warn(of answer: EndingAnswer) {
     logger.warning(
       "a launch ignored its expiry, and was ended at its deadline",
-      metadata: [Names.LogKey.identifier: "\(answer.identifier)", Names.LogKey.launchKey: "\(answer.launch)"])
+      metadata: answer.subject.map { .launch($0) }
+        ?? [Names.LogKey.identifier: "\(answer.identifier)", Names.LogKey.launchKey: "\(answer.launch)"])
   }
 }
 

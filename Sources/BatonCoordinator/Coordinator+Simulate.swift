@@ -27,6 +27,7 @@ extension Coordinator {
       try await self.store.launchNow(record.id, on: offer, at: self.now().moment)
     }
     assignments = [assignment]
+    log(starts: assignments)
     // The next request of a repeating definition may be there now.
     state.withLock { $0.nextDue.join(NextDue(steady: now().steady)) }
     return SimulatedLaunch(

@@ -48,7 +48,10 @@ extension Coordinator {
     }
     dispatchSignal.raise()
     noteSpans(answers.count)
-    for case .accepted(let receipt, _, _, _) in answers { watchers.changed(receipt.request) }
+    for case .accepted(let receipt, _, let launch, _) in answers {
+      if let launch { log(starts: [launch]) }
+      watchers.changed(receipt.request)
+    }
     return answers
   }
 }

@@ -70,7 +70,7 @@ extension SQLiteStore: Store {
   }
   package func noteExpiry(
     _ launch: LaunchKey, _ reason: ExpiryReason, from process: WorkerProcess?, at now: Moment
-  ) async throws -> Bool {
+  ) async throws -> LaunchSubject? {
     try await write(.urgent) { try $0.noteExpiry(launch, reason, from: process, at: now) }
   }
   package func appendItems(_ page: ItemPage, from process: WorkerProcess) async throws -> ItemsAnswer {

@@ -81,12 +81,12 @@ package protocol Store: Sendable {
   func note(_ event: String, detail: String?, of request: RequestID, at now: Moment) async throws
   /// Keeps how long the batches of definitions usually take.
   func notePace(_ usualBatches: [IdentifierPattern: Duration]) async throws
-  /// Records that a launch was asked to stop; the first reason stays. False if the launch is not running.
-  /// - Parameter process: the worker that says so; nil if the coordinator decided it. False as well if the launch does
-  ///   not run there.
+  /// Records that a launch was asked to stop; the first reason stays.
+  /// - Parameter process: the worker that says so; nil if the coordinator decided it.
+  /// - Returns: what names the launch; nil if it does not run there, or has ended, unless it ended by this very expiry.
   func noteExpiry(
     _ launch: LaunchKey, _ reason: ExpiryReason, from process: WorkerProcess?, at now: Moment
-  ) async throws -> Bool
+  ) async throws -> LaunchSubject?
   /// Pages must come in order, each starting where the last one ended; a page that is there already is answered again.
   func appendItems(_ page: ItemPage, from process: WorkerProcess) async throws -> ItemsAnswer
   /// Frozen items for the launch that asks; nil if it does not run on that process.
@@ -193,7 +193,9 @@ package protocol Store: Sendable {
 
 extension Store {
   /// Records that the coordinator asked a launch to stop.
-  package func noteExpiry(_ launch: LaunchKey, _ reason: ExpiryReason, at now: Moment) async throws -> Bool {
+  package func noteExpiry(
+    _ launch: LaunchKey, _ reason: ExpiryReason, at now: Moment
+  ) async throws -> LaunchSubject? {
     try await noteExpiry(launch, reason, from: nil, at: now)
   }
 

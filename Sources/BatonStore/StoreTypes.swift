@@ -346,6 +346,8 @@ package struct EndingAnswer: Hashable, Sendable {
   package var nextDue: NextDue
   /// What the launch came to, in the store's words; nil if it was not live.
   package var launched: Launched?
+  /// What names the launch; nil if it was not live.
+  package var subject: LaunchSubject?
 
   package struct Launched: Hashable, Sendable {
     package var outcome: LaunchOutcome

@@ -142,10 +142,14 @@ public final class Worker: Service {
   private func perform(_ effect: WorkerCore.Effect, _ launch: ActiveLaunch?) {
     switch effect {
     case .send: break
-    case .start:
+    case .start(let assignment, _):
+      log(startOf: assignment)
       startSignal.raise()
       watchLaunches()
-    case .expire(_, let reason, let deadline): launch?.expire(reason, in: deadline - clocks.instant())
+    case .expire(_, let reason, let deadline):
+      let window = deadline - clocks.instant()
+      if let launch { log(expiryOf: launch.subject, reason, in: window) }
+      launch?.expire(reason, in: window)
     case .overrun(let key): overrun(key)
     case .committed: launch?.answered(.success(.done))
     case .refused(_, let text, let isSuperseded):

@@ -11,11 +11,16 @@ import Logging
 struct Fleet {
   let coordinator: Coordinator
 
-  init(leaseTerm: Duration = .seconds(15)) throws {
-    var logger = Logger(label: "test")
-    logger.logLevel = .critical
+  init(leaseTerm: Duration = .seconds(15), logger: Logger = Fleet.quiet) throws {
     coordinator = Coordinator(
       store: try SQLiteStore.inMemory(), settings: CoordinatorSettings(leaseTerm: leaseTerm), logger: logger)
+  }
+
+  /// Says only what ends a process.
+  static var quiet: Logger {
+    var logger = Logger(label: "test")
+    logger.logLevel = .critical
+    return logger
   }
 
   /// On clocks that stand until they are moved, with a lease that never runs out unless it is told to.
@@ -23,12 +28,10 @@ struct Fleet {
     _ store: SQLiteStore, _ time: ManualTime, leaseTerm: Duration = .seconds(1_000_000_000),
     permitted: [IdentifierPattern] = []
   ) {
-    var logger = Logger(label: "test")
-    logger.logLevel = .critical
     coordinator = Coordinator(
       store: store,
       settings: CoordinatorSettings(leaseTerm: leaseTerm, permittedIdentifiers: permitted),
-      clocks: time.clocks, logger: logger)
+      clocks: time.clocks, logger: Fleet.quiet)
   }
 
   /// Returns once so many workers are attached.
@@ -50,10 +53,8 @@ struct Fleet {
 
   func worker(
     _ name: String, folder: String, slots: Int = 4, _ handlers: [(String, Handler)] = [],
-    configured: (inout WorkerConfiguration) -> Void = { _ in }
+    logger: Logger = Fleet.quiet, configured: (inout WorkerConfiguration) -> Void = { _ in }
   ) -> Worker {
-    var logger = Logger(label: "test")
-    logger.logLevel = .critical
     var configuration = configuration(name, folder: folder, slots: slots)
     configured(&configuration)
     let worker = Worker(

@@ -22,6 +22,8 @@ struct LaunchedRequest {
   var startedSteady: Timestamp
   var isExpiring: Bool
   var isSimulated: Bool
+  /// nil if there was no launch.
+  var trace: TraceContext?
 }
 
 extension Verbs {
@@ -37,7 +39,7 @@ extension Verbs {
         batches: row.int(12), reachesEnd: row.bool(13), noDataInRow: row.int(14), hasWaitingRequest: row.bool(15),
         isSampled: row.bool(21), firstBatch: row.int(16), host: row.int64(17), startedSteady: row.time(18),
         isExpiring: row.bool(19),
-        isSimulated: row.bool(20))
+        isSimulated: row.bool(20), trace: row.isNull(23) ? nil : row.trace(22))
     }
   }
 }
@@ -96,7 +98,7 @@ extension Query {
       i.no_data_in_row,
       (SELECT w.id FROM request w WHERE w.identifier = r.identifier AND w.launches = 0 AND w.state <= 1) IS NOT NULL,
       l.first_batch, r.host, l.started_steady, l.expiring_reason IS NOT NULL, l.is_simulated,
-      r.is_sampled
+      r.is_sampled, r.trace_id, l.span_id, r.is_sampled
     FROM request r JOIN identifier i ON i.id = r.identifier LEFT JOIN progress p ON p.request = r.id
       LEFT JOIN launch l ON l.request = r.id AND l.number = r.launches
     WHERE r.id = ?

@@ -84,6 +84,10 @@ extension EndingAnswer {
     self.init(
       launch: launch, wasLive: wasLive, request: request.id, identifier: request.identifier, state: request.state,
       requirementClass: request.requirementClass)
+    // The row has the span of the last launch; an ending of an earlier launch changes nothing, and is not logged.
+    guard wasLive, let trace = request.trace else { return }
+    subject = LaunchSubject(
+      identifier: request.identifier, request: request.number, launch: launch.number, trace: trace)
   }
 
   /// For a launch of a request that is no longer kept, or never was: nothing is left to say of it.

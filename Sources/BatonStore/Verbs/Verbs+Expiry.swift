@@ -3,21 +3,29 @@ package import BatonModel
 extension Verbs {
   package func noteExpiry(
     _ launch: LaunchKey, _ reason: ExpiryReason, from process: WorkerProcess? = nil, at now: Moment
-  ) throws -> Bool {
-    if let process, try !isRunning(launch, on: process) { return false }
-    guard try prepare(.openLaunch).first(launch.request.rawValue, launch.number, row: { _ in true }) == true else {
-      return false
+  ) throws -> LaunchSubject? {
+    if let process, try !isRunning(launch, on: process) { return nil }
+    let subject = try prepare(.openLaunch).first(launch.request.rawValue, launch.number, reason.code) { row in
+      LaunchSubject(
+        identifier: JobIdentifier(trusted: row.text(0)), request: row.int(1), launch: launch.number, trace: row.trace(2)
+      )
     }
+    guard let subject else { return nil }
     #if PLANTED_BUGS
       if isPlanted(.lastReasonWins) { try prepare(.forgetExpiry).run(launch.request.rawValue, launch.number) }
     #endif
     try prepare(.noteExpiry).run(reason.code, reason.detail, now.date, launch.request.rawValue, launch.number)
-    return true
+    return subject
   }
 }
 
 extension Query {
-  static let openLaunch = Query("SELECT 1 FROM launch WHERE request = ? AND number = ? AND ended_at IS NULL")
+  static let openLaunch = Query(
+    """
+    SELECT i.name, r.number, r.trace_id, l.span_id, r.is_sampled
+    FROM launch l JOIN request r ON r.id = l.request JOIN identifier i ON i.id = r.identifier
+    WHERE l.request = ? AND l.number = ? AND (l.ended_at IS NULL OR l.expiring_reason = ?)
+    """)
   #if PLANTED_BUGS
     static let forgetExpiry = Query("UPDATE launch SET expiring_reason = NULL WHERE request = ? AND number = ?")
   #endif

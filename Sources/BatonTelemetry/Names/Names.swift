@@ -16,7 +16,7 @@ package enum Names {
     case launch
     /// The handler in the worker, child of the launch.
     case run
-    /// One batch, child of the run; sampled.
+    /// One batch, child of the launch; sampled.
     case batch
     /// From asking to stop to the host being free.
     case expire
@@ -214,5 +214,11 @@ package enum Names {
     package static let host = Attribute.host
     /// Why a launch was asked to stop.
     package static let expiryReason = Attribute.expiryReason
+    /// Until when it has to be gone, as seconds from being asked.
+    package static let expiryDeadline = Attribute.expiryDeadline
+    /// Whether it ended by itself before its deadline.
+    package static let expiryGraceful = Attribute.expiryGraceful
+    /// How a launch ended: `finished`, `failed`, `expired`, `lost`.
+    package static let launchOutcome = Attribute.launchOutcome
   }
 }

@@ -39,11 +39,14 @@ final class ActiveLaunch: CommandRuntime {
   }
 
   let key: LaunchKey
+  /// What its log lines name it by.
+  let subject: LaunchSubject
   private let worker: Worker
   private let state: Mutex<State>
 
   init(_ assignment: Assignment, worker: Worker) {
     key = assignment.launch
+    subject = assignment.subject
     self.worker = worker
     state = Mutex(State(progress: assignment.progress, frozenItems: assignment.frozenItems))
   }

@@ -51,7 +51,9 @@ extension Worker {
   /// The spans end first: once the coordinator has the ending, this process may end.
   private func conclude(_ order: StartOrder, _ end: HandlerEnd, _ span: RunSpan, _ processes: ProcessRegistry) {
     let (key, result) = (order.assignment.launch, order.launch.result)
-    span.end(RunEnd(end, result: result, expiry: end.outcome == .finished ? nil : expiry(of: order.launch)))
+    let runEnd = RunEnd(end, result: result, expiry: end.outcome == .finished ? nil : expiry(of: order.launch))
+    span.end(runEnd)
+    log(endOf: order.launch.subject, runEnd.outcome, isGraceful: end.isGraceful)
     if let chunk = order.launch.takeOutput() { say(.output(chunk)) }
     countLast(key, processes, isCommand: order.definition.work != nil)
     decide {
@@ -111,19 +113,7 @@ extension Worker {
   /// command is killed by its runner.
   func overrun(_ key: LaunchKey) {
     guard let launch = state.withLock({ $0.core.launches[key] }), launch.definition.work == nil else { return }
-    warn(of: launch.assignment, "a handler ignored its expiry")
+    logger.warning("a handler ignored its expiry", metadata: .launch(launch.assignment.subject))
     if configuration.endsProcessOnOverrun { decide { $0.condemn(key, at: clocks.instant()) } }
-  }
-
-  /// A line about a launch that is not written by what it runs: within the launch's span.
-  private func warn(of assignment: Assignment, _ text: Logger.Message) {
-    ServiceContext.$current.withValue(assignment.context) {
-      logger.warning(
-        text,
-        metadata: [
-          Names.LogKey.identifier: "\(assignment.identifier)", Names.LogKey.request: "\(assignment.requestNumber)",
-          Names.LogKey.launch: "\(assignment.launch.number)",
-        ])
-    }
   }
 }

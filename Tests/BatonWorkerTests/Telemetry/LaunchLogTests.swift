@@ -1,5 +1,6 @@
 import BatonModel
 import BatonTelemetry
+import ContractRows
 import Logging
 import Synchronization
 import Testing
@@ -10,28 +11,28 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct LaunchLogTests {
   let log = LineCollector()
   var logger: Logger {
-    Logger(label: "test") { [log] _ in LineHandler(log: log, metadataProvider: .spans) }
+    Logger(label: "test") { [log] _ in LineHandler(log: log, metadataProvider: .launch) }
   }
 
   @Test func `a line that a handler writes has the trace, and the span of the run`() async throws {
     let handlers = logger
     let station = try TracingStation { _ in handlers.info("at work") }
     try await station.run()
-    let line = try #require(log.lines.first)
-    #expect(line.text == "at work")
+    #expect(log.lines.map(\.text) == ["a launch began", "at work", "a launch ended"])
+    let line = log.lines[1]
     #expect(line.metadata[Names.LogKey.trace] == "\(TraceID(of: Bench.trace))")
     #expect(line.metadata[Names.LogKey.span] == station.run.map { "\($0.id)" })
   }
 
-  @Test func `what the worker says of a launch has its trace, its span and who it is`() throws {
+  @Test(.contract(36.1)) func `what the worker says of a launch has its trace, its span and who it is`() throws {
     let station = try TracingStation(logger: logger) { _ in }
     station.worker.decide { $0.connected(at: Instant(nanoseconds: 0)) }
     station.hears(.welcome(leaseTerm: Bench.term))
     station.hears(.definition(DefinitionID(1), Bench.job()))
     station.hears(.launch(Bench.assignment(3, launch: 2)))
     station.worker.overrun(key(3, 2))
-    let line = try #require(log.lines.first)
-    #expect(line.text == "a handler ignored its expiry")
+    #expect(log.lines.map(\.text) == ["a launch began", "a handler ignored its expiry"])
+    let line = try #require(log.lines.last)
     #expect(
       line.metadata == [
         "trace_id": "\(TraceID(of: Bench.trace))", "span_id": "\(TracingStation.launchSpan)",
