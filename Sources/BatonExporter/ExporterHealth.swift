@@ -1,8 +1,8 @@
 package import BatonModel
 package import BatonTelemetry
 
-/// What the log says of an exporter: a line when it goes down and one when it is back, and refusals at most once a
-/// minute*, not one for each attempt.
+/// What the log says of an exporter: a line when it goes down and one when it is back, and one for a refusal. The same
+/// refusal is not said again until something was taken, and never more than one a minute.
 package struct ExporterHealth: Hashable, Sendable {
   package enum Report: Hashable, Sendable {
     case down(reason: String)
@@ -16,6 +16,8 @@ package struct ExporterHealth: Hashable, Sendable {
   package var pause = Duration.seconds(60)
   private var downSince: Instant?
   private var nextRefusal: Instant?
+  /// The refusal that was reported last; nil since everything was taken.
+  private var refused: Report?
   private var unreported = 0
 
   package init() {}
@@ -24,7 +26,9 @@ package struct ExporterHealth: Hashable, Sendable {
   package mutating func note(_ verdict: ExportVerdict, reason: String, at now: Instant) -> [Report] {
     switch verdict {
     case .retry: return goDown(reason, at: now)
-    case .delivered: return comeBack(at: now)
+    case .delivered:
+      refused = nil
+      return comeBack(at: now)
     case .tooLarge(let reason), .rejected(let reason):
       return comeBack(at: now) + refusal(at: now) { .refused(reason: reason, unreported: $0) }
     case .partial(let rejected, let message):
@@ -46,11 +50,12 @@ package struct ExporterHealth: Hashable, Sendable {
   }
 
   private mutating func refusal(at now: Instant, _ report: (Int) -> Report) -> [Report] {
-    guard nextRefusal.map({ $0 <= now }) ?? true else {
+    guard nextRefusal.map({ $0 <= now }) ?? true, report(0) != refused else {
       unreported += 1
       return []
     }
     defer { (nextRefusal, unreported) = (now + pause, 0) }
+    refused = report(0)
     return [report(unreported)]
   }
 }

@@ -30,11 +30,18 @@ final class ExporterLog: Sendable {
     case .down(let reason): logger.warning("Exporting \(what) to \(place) fails: \(reason)")
     case .back(let after): logger.notice("Exporting \(what) to \(place) works again, after \(after.inWords)")
     case .refused(let reason, let more):
-      logger.warning("\(place) refused \(what): \(reason)\(Self.before(more))")
+      logger.warning("\(place) refused \(what): \(reason)\(Self.before(more))\(advice)")
     case .partial(0, let message, let more): logger.warning("\(place) on \(what): \(message)\(Self.before(more))")
     case .partial(let rejected, let message, let more):
       logger.warning("\(place) did not take \(rejected) of the \(what): \(message)\(Self.before(more))")
     }
+  }
+
+  /// What ends the refusals, said with each of them: a backend that takes no metrics is common.
+  private var advice: String {
+    let variable = what == "metrics" ? "METRICS" : "TRACES"
+    return "; if it takes no \(what), set OTEL_\(variable)_EXPORTER=none, "
+      + "or OTEL_EXPORTER_OTLP_\(variable)_ENDPOINT to a backend that does"
   }
 
   private static func before(_ unreported: Int) -> String { unreported == 0 ? "" : " (and \(unreported) times before)" }

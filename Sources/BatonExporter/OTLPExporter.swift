@@ -10,6 +10,13 @@ internal import NIOHTTP1
 #else
   internal import Foundation
 #endif
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#else
+  internal import Darwin
+#endif
 
 /// Sends the requests of one signal to a backend: OTLP over HTTP, protobuf.
 /// Source: https://opentelemetry.io/docs/specs/otlp/#otlphttp.
@@ -102,12 +109,15 @@ extension OTLPExporter {
     return bytes
   }
 
-  /// One line; errors of the client name the host and port, and never a header.
+  /// One line in words. The client's errors nest: what the system said stands in them as `errno: 111`. They name the host
+  /// and the port, and never a header.
   private static func reason(_ error: any Error) -> String {
-    let text = "\(error)".unicodeScalars.prefix(200).map {
-      $0.properties.generalCategory == .control ? " " : String($0)
+    if let error = error as? HTTPClientError { return ExportVerdict.clip(error.shortDescription) }
+    let text = "\(error)"
+    guard let number = text.firstMatch(of: #/errno: ([0-9]{1,4})\b/#).flatMap({ Int32($0.1) }) else {
+      return ExportVerdict.clip(text)
     }
-    return text.joined()
+    return String(cString: strerror(number))
   }
 }
 

@@ -21,7 +21,7 @@ import Testing
     #expect(note(.unreachable, "closed", at: 63) == [.down(reason: "closed")])
   }
 
-  @Test mutating func `a refusal is an answer, and reported at most once a minute`() {
+  @Test mutating func `a refusal is an answer, and another one is reported a minute later`() {
     #expect(note(.unreachable, "closed", at: 0) == [.down(reason: "closed")])
     #expect(
       note(.rejected(reason: "HTTP 401"), at: 5) == [
@@ -32,5 +32,12 @@ import Testing
     #expect(
       note(.partial(rejected: 2, message: "no"), at: 65) == [.partial(rejected: 2, message: "no", unreported: 2)])
     #expect(note(.rejected(reason: "HTTP 401"), at: 125) == [.refused(reason: "HTTP 401", unreported: 0)])
+  }
+
+  @Test mutating func `a refusal that goes on is said once, until something was taken`() {
+    #expect(note(.rejected(reason: "HTTP 404"), at: 0) == [.refused(reason: "HTTP 404", unreported: 0)])
+    for minute in 1...1000 { #expect(note(.rejected(reason: "HTTP 404"), at: 60 * Int64(minute)) == []) }
+    #expect(note(.delivered, at: 70_000) == [])
+    #expect(note(.rejected(reason: "HTTP 404"), at: 70_060) == [.refused(reason: "HTTP 404", unreported: 1000)])
   }
 }

@@ -43,15 +43,16 @@ package final class MetricsExport: Sendable {
     note(await send(request))
   }
 
-  /// Says what is wrong once, until the backend took something, and then that it did.
+  /// Says what is wrong once, until the backend took something, and then that it did. At debug: the exporter, which knows
+  /// the address, warns of the same.
   private func note(_ verdict: ExportVerdict) {
     let (new, old) = complaint.withLock { last in
       let (new, old) = (Self.complaint(about: verdict), last)
       last = new
       return (new, old)
     }
-    if let new, old == nil { logger.warning("metrics are not exported: \(new)") }
-    if new == nil, old != nil { logger.info("metrics are exported again") }
+    if let new, old == nil { logger.debug("metrics are not exported: \(new)") }
+    if new == nil, old != nil { logger.debug("metrics are exported again") }
   }
 
   private static func complaint(about verdict: ExportVerdict) -> String? {

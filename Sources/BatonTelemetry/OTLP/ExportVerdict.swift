@@ -40,18 +40,24 @@ package enum ExportVerdict: Hashable, Sendable {
     }
   }
 
-  /// The status, and what a `google.rpc.Status` or a plain text in the body says.
+  /// The status, and what a `google.rpc.Status` or a plain text in the body says. A page of HTML says nothing that belongs
+  /// into a log: it comes from a server that knows no OTLP at this address.
   private static func reason(status: Int, body: [UInt8]) -> String {
     var said = ExportResponse.PartialSuccess()
     if (try? said.merge(body[...])) == nil || said.message.isEmpty {
       said.message = String(validating: body, as: UTF8.self) ?? ""
     }
-    return said.message.isEmpty ? "HTTP \(status)" : "HTTP \(status): \(clip(said.message))"
+    let isPage = said.message.first { !$0.isWhitespace } == "<"
+    return said.message.isEmpty || isPage ? "HTTP \(status)" : "HTTP \(status): \(clip(said.message))"
   }
 
-  /// One line of at most 200 characters: it goes into a log.
-  private static func clip(_ text: String) -> String {
-    let line = text.unicodeScalars.prefix(200).map { $0.properties.generalCategory == .control ? " " : String($0) }
-    return line.joined()
+  /// One line of at most 200 characters, without anything that a terminal obeys: it goes into a log.
+  package static func clip(_ text: String) -> String {
+    text.unicodeScalars.prefix(200).map { scalar in
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator: " "
+      default: String(scalar)
+      }
+    }.joined()
   }
 }

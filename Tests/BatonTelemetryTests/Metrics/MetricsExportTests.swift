@@ -88,10 +88,10 @@ import Testing
     #expect(Set(world.state.withLock { $0.sleeps }) == [.seconds(60)])
     #expect(
       world.lines == [
-        "warning: metrics are not exported: the backend cannot be reached, or asked to come again later",
-        "info: metrics are exported again",
-        "warning: metrics are not exported: the backend refused 2 points: too old", "info: metrics are exported again",
-        "warning: metrics are not exported: HTTP 401",
+        "debug: metrics are not exported: the backend cannot be reached, or asked to come again later",
+        "debug: metrics are exported again",
+        "debug: metrics are not exported: the backend refused 2 points: too old", "debug: metrics are exported again",
+        "debug: metrics are not exported: HTTP 401",
       ])
   }
 

@@ -43,6 +43,16 @@ import Testing
     #expect(Self.verdict(400, nil, hex) == .rejected(reason: reason))
   }
 
+  @Test(arguments: ["<!doctype html><title>404</title>", " \n<html>no</html>"])
+  func `a page of HTML is left out of a refusal`(page: String) {
+    #expect(ExportVerdict(status: 404, body: Array(page.utf8), at: Self.date) == .rejected(reason: "HTTP 404"))
+  }
+
+  @Test func `what a terminal would obey is taken out of a refusal`() {
+    let verdict = ExportVerdict(status: 400, body: Array("a\u{1B}[2Jb\u{202E}c\u{2028}d".utf8), at: Self.date)
+    #expect(verdict == .rejected(reason: "HTTP 400: a [2Jb c d"))
+  }
+
   @Test func `a refusal is at most a line long`() {
     let long = ExportVerdict(status: 400, body: [UInt8](repeating: 97, count: 5000), at: Self.date)
     #expect(long == .rejected(reason: "HTTP 400: " + String(repeating: "a", count: 200)))
