@@ -200,16 +200,15 @@ def problems(trace, stored, with_worker):
 
 
 def worker_problems(trace, others):
-    """Each launch that committed something has a `run` below it, and that has a `batch`."""
+    """Each launch that committed something has a `run` and a `batch` below it."""
     for launch in trace["spans"]:
         if not launch["name"].startswith("launch ") or not launch["attributes"].get("baton.launch.batches"):
             continue
         runs = [span for span in others if span["parentSpanId"] == launch["spanId"] and span["name"].startswith("run ")]
         if len(runs) != 1:
             yield f"launch {launch['attributes']['baton.launch.number']} has {len(runs)} runs"
-        for run in runs:
-            if not any(span["parentSpanId"] == run["spanId"] and span["name"].startswith("batch ") for span in others):
-                yield f"the run of launch {launch['attributes']['baton.launch.number']} has no batch"
+        if not any(span["parentSpanId"] == launch["spanId"] and span["name"].startswith("batch ") for span in others):
+            yield f"launch {launch['attributes']['baton.launch.number']} has no batch"
 
 
 def check(backend, url, trace, with_worker):

@@ -243,7 +243,7 @@ def span_problems(span, expected):
     if want is None:
         if span.service == "baton-coordinator":
             yield f"{span} is of no row"
-        elif span.name.startswith("run ") and expected.spans.get(span.parent, {}).get("name") != "launch":
+        elif span.name.startswith(("run ", "batch ")) and expected.spans.get(span.parent, {}).get("name") != "launch":
             yield f"{span} is below {span.parent}, which is no launch"
         return
     if span.name.split(" ")[0] != want["name"]:

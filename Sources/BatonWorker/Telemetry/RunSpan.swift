@@ -11,6 +11,9 @@ import Tracing
 ///
 /// A batch's span is made when the batch is to be sent, with its times. With `BatonTracer` it is made earlier if a handler
 /// makes something meanwhile, which is a child of it then; with other tracers that is a child of the run.
+///
+/// Run and batches are both children of the launch, whose span the coordinator always sends: a run is sent when it ends, so
+/// that a worker that is killed sends none, and its batches would have a parent that no backend ever sees.
 final class RunSpan: OpenBatch {
   private struct Batch {
     let number: Int
@@ -43,6 +46,8 @@ final class RunSpan: OpenBatch {
   }
 
   private let tracing: RunTracing
+  /// The launch as a parent.
+  private let launch: ServiceContext
   private let labels: LaunchLabels
   /// Spans begin while it is locked, and end when it is not: what a span says of an error is the code of others.
   private let state: Mutex<State>
@@ -50,6 +55,7 @@ final class RunSpan: OpenBatch {
   init(_ assignment: Assignment, _ definition: Definition, _ tracing: RunTracing) {
     self.tracing = tracing
     labels = LaunchLabels(assignment, definition, host: tracing.host)
+    self.launch = tracing.context(of: assignment)
     let launch = SpanContext(assignment.trace)
     let sampler = BatchSampler(
       tracing.sampling, seed: launch.trace.low, firstBatch: assignment.progress.batches,
@@ -66,7 +72,7 @@ final class RunSpan: OpenBatch {
   private func begin(under launch: SpanContext, of assignment: Assignment, at date: Timestamp) -> any Tracing.Span {
     if let baton = tracing.baton { return baton.startRun(labels.runName, under: launch, openBatch: self, at: date) }
     return tracing.tracer.startSpan(
-      labels.runName, context: tracing.context(of: assignment), ofKind: .internal, at: date.forTracing)
+      labels.runName, context: self.launch, ofKind: .internal, at: date.forTracing)
   }
 
   /// What the handler runs in: spans that it makes are children of its batch, log lines that it writes have the trace.
@@ -115,14 +121,14 @@ extension RunSpan {
 
   private func openSpan(_ state: inout State) -> (any Tracing.Span)? {
     guard let open = state.open else { return nil }
-    let span = open.span ?? startSpan(of: open, &state)
+    let span = open.span ?? startSpan(of: open)
     state.open?.span = span
     return span
   }
 
-  private func startSpan(of batch: Batch, _ state: inout State) -> any Tracing.Span {
+  private func startSpan(of batch: Batch) -> any Tracing.Span {
     tracing.tracer.startSpan(
-      labels.batchName, context: runContext(&state), ofKind: .internal, at: batch.start.forTracing)
+      labels.batchName, context: launch, ofKind: .internal, at: batch.start.forTracing)
   }
 
   /// Of the run alone, whatever is open in it.
@@ -186,7 +192,7 @@ extension RunSpan {
   ) -> Ended? {
     guard let batch else { return nil }
     return Ended(
-      span: batch.span ?? startSpan(of: batch, &state), time: batch.end ?? date,
+      span: batch.span ?? startSpan(of: batch), time: batch.end ?? date,
       attributes: labels.attributes(ofBatch: batch.number, reason, checkpointBytes: batch.checkpointBytes),
       wasOpen: wasOpen)
   }
