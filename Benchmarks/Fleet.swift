@@ -3,6 +3,7 @@ import BatonModel
 import BatonStore
 import BatonWire
 import Foundation
+import GRDBSQLite
 
 /// A coordinator and workers as processes of their own.
 final class Fleet: Sendable {
@@ -38,6 +39,25 @@ final class Fleet: Sendable {
 
   /// The next line of the first worker that is as `condition` says.
   func nextLine(_ condition: (String) -> Bool) async -> String { await workers[0].line(condition) }
+
+  /// Returns once the coordinator's store has no span left that a tracing backend has not confirmed.
+  func untilSpansAreSent() async throws {
+    let path = folder + "/coordinator/baton.sqlite"
+    while try Self.hasUnsentSpan(path) { try await Task.sleep(for: .milliseconds(20)) }
+  }
+
+  private static func hasUnsentSpan(_ path: String) throws -> Bool {
+    var (handle, statement): (OpaquePointer?, OpaquePointer?)
+    defer {
+      sqlite3_finalize(statement)
+      sqlite3_close_v2(handle)
+    }
+    guard sqlite3_open_v2(path, &handle, SQLITE_OPEN_READONLY, nil) == SQLITE_OK,
+      sqlite3_prepare_v2(handle, "SELECT EXISTS (SELECT 1 FROM unsent_span)", -1, &statement, nil) == SQLITE_OK,
+      sqlite3_step(statement) == SQLITE_ROW
+    else { throw CocoaError(.fileReadUnknown) }
+    return sqlite3_column_int(statement, 0) != 0
+  }
 
   func stop() {
     for worker in workers { worker.stop() }

@@ -13,14 +13,24 @@ enum Throughput {
     return [Measurement("B1 no-op jobs end to end", value: rate, unit: "jobs/s", limit: limit, target: 0.25)]
   }
 
-  static func rate(jobs: Int, environment: [String: String] = Fleet.untraced) async throws -> Double {
+  /// - Parameter untilSent: the clock runs until a tracing backend has confirmed the last span of the last job.
+  static func rate(
+    jobs: Int, environment: [String: String] = Fleet.untraced, untilSent: Bool = false
+  ) async throws -> Double {
     let fleet = try await Fleet(slots: 2048, environment: environment)
     defer { fleet.stop() }
-    return try await fleet.withClient { try await rate(jobs: jobs, over: ["noop"], with: $0) }
+    return try await fleet.withClient { api in
+      try await rate(jobs: jobs, over: ["noop"], with: api) { if untilSent { try await fleet.untilSpansAreSent() } }
+    }
   }
 
-  /// - Parameter definitions: of the jobs, in turn.
-  static func rate(jobs: Int, over definitions: [String], with api: any OperatorAPI) async throws -> Double {
+  /// - Parameters:
+  ///   - definitions: of the jobs, in turn.
+  ///   - afterwards: what is measured with the jobs, once they have ended.
+  static func rate(
+    jobs: Int, over definitions: [String], with api: any OperatorAPI,
+    afterwards: @Sendable () async throws -> Void = {}
+  ) async throws -> Double {
     let start = Date()
     try await withThrowingTaskGroup(of: Void.self) { group in
       for first in stride(from: 0, to: jobs, by: 1000) {
@@ -31,6 +41,7 @@ enum Throughput {
       try await group.waitForAll()
     }
     try await untilDone(definitions.count == 1 ? definitions[0] : nil, api)
+    try await afterwards()
     return Double(jobs) / -start.timeIntervalSinceNow
   }
 

@@ -7,25 +7,28 @@ import Foundation
 #endif
 
 /// B9: what tracing costs. B1 with every span of every job sent to a sink on this machine, against B1 with tracing
-/// off, in turn.
+/// off, in turn. The traced clock stops when the sink has confirmed the last span of the coordinator, not when the last
+/// job has ended: most spans are sent after the jobs, and would cost nothing otherwise.
 enum Tracing {
   static func measure(_ options: Options) async throws -> [Measurement] {
     let sink = try Child(["sink"])
     defer { sink.end() }
     let port = await sink.line { $0.hasPrefix("port ") }.dropFirst(5)
-    let on = ["OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:\(port)"]
+    // The last batch goes 200 ms after its first span rather than 5 s after: waiting is no work, and is not measured.
+    let on = ["OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:\(port)", "OTEL_BSP_SCHEDULE_DELAY": "200"]
     var rates: (on: [Double], off: [Double]) = ([], [])
     let jobs = options.isSmall ? 10_000 : 50_000
     // A tenth is hard to see between runs that differ by as much: more of them, in turn.
     let rounds = options.isSmall ? options.rounds : max(7, options.rounds)
     for _ in 0..<rounds {
       rates.off.append(try await Throughput.rate(jobs: jobs))
-      rates.on.append(try await Throughput.rate(jobs: jobs, environment: on))
+      rates.on.append(try await Throughput.rate(jobs: jobs, environment: on, untilSent: true))
       guard await sink.line({ $0.hasPrefix("took ") }) != "" else { fatalError("nothing was traced") }
     }
     return [
       Measurement(
-        "B9 no-op jobs with tracing on, against off", value: rates.on.median, unit: "jobs/s", limit: rates.off.median,
+        "B9 no-op jobs until their last span is confirmed, against no tracing", value: rates.on.median, unit: "jobs/s",
+        limit: rates.off.median,
         target: 0.9)
     ]
   }
