@@ -166,7 +166,8 @@ let package = Package(
       name: "BatonSimulation", dependencies: ["BatonModel", "BatonStore", "BatonCoordinator", "BatonWorker"],
       swiftSettings: strict),
     .executableTarget(name: "baton-simulate", dependencies: ["BatonModel", "BatonSimulation"], swiftSettings: strict),
-    .target(name: "ContractRows", path: "Tests/ContractRows", exclude: ["rows.tsv"], swiftSettings: strict),
+    .target(
+      name: "ContractRows", path: "Tests/ContractRows", exclude: ["rows.tsv", "promises.tsv"], swiftSettings: strict),
     .target(name: "HostileDefinitions", path: "Tests/HostileDefinitions", swiftSettings: strict),
     .target(
       name: "HostFixtures", dependencies: ["BatonWorker"], path: "Tests/HostFixtures", swiftSettings: strict),
@@ -264,8 +265,8 @@ let package = Package(
     .testTarget(
       name: "EmbeddedTests",
       dependencies: [
-        "ContractRows", "HostFixtures", "BatonModel", "BatonHandler", "BatonStore", "BatonWire", "BatonCoordinator",
-        "BatonWorker", logging, .product(name: "GRDB", package: "GRDB.swift"),
+        "ContractRows", "HostFixtures", "BatonModel", "BatonHandler", "BatonStore", "BatonWire", "BatonTelemetry",
+        "BatonCoordinator", "BatonWorker", logging, .product(name: "GRDB", package: "GRDB.swift"),
       ], swiftSettings: strict),
   ]
 )

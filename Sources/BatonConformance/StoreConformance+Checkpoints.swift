@@ -3,7 +3,7 @@ import BatonStore
 
 extension StoreConformance {
   static let checkpoints: [Case] = [
-    Case("exactly the next batch is committed; the same one again is answered and changes nothing", rows: [31]) { s in
+    Case("exactly the next batch is committed; the same one again is answered and changes nothing", rows: [31.1]) { s in
       let (_, launch) = try await s.running()
       try expect(try await s.commit(launch, 0) { $0.cursor = [1] }, .committed(batch: 0), "batch 0")
       try expect(try await s.commit(launch, 1) { $0.cursor = [2] }, .committed(batch: 1), "batch 1")
@@ -15,7 +15,7 @@ extension StoreConformance {
       let progress = try await s.record(launch.request).progress
       try expect(progress, Progress(batches: 2, cursor: [2], completedUnits: 2, totalUnits: nil), "the progress")
     },
-    Case("a superseded launch commits nothing, whether its successor runs or nobody does", rows: [31]) { s in
+    Case("a superseded launch commits nothing, whether its successor runs or nobody does", rows: [31.2]) { s in
       let (definition, first) = try await s.running()
       try await s.commit(first, 0) { $0.cursor = [1] }
       try await s.end(first, .lost)
@@ -27,7 +27,7 @@ extension StoreConformance {
       try expect(try await s.commit(second, 1), .committed(batch: 1), "the successor")
       try expect(try await s.record(first.request).progress.batches, 2, "batches")
     },
-    Case("a launch goes on where the last one stopped, and may not redo its batches", rows: [31]) { s in
+    Case("a launch goes on where the last one stopped, and may not redo its batches") { s in
       let (definition, first) = try await s.running()
       try await s.commit(first, 0) { ($0.cursor, $0.completedUnits, $0.totalUnits) = ([5], 10, 247) }
       try await s.end(first, .expired(.powerLost))
@@ -67,14 +67,14 @@ extension StoreConformance {
         ], from: StoreScenario.worker, at: s.now)
       try expect(answers, [.superseded, .committed(batch: 0), .committed(batch: 1)], "the answers")
     },
-    Case("the subtitle of a checkpoint replaces the definition's", rows: [33]) { s in
+    Case("the subtitle of a checkpoint replaces the definition's") { s in
       let (_, launch) = try await s.running("job", .processing) { $0.subtitle = "waiting" }
       try expect(try await s.record(launch.request).subtitle, "waiting", "the definition's")
       try await s.commit(launch, 0) { $0.subtitle = "10 of 20" }
       try await s.commit(launch, 1)
       try expect(try await s.record(launch.request).subtitle, "10 of 20", "the checkpoint's")
     },
-    Case("a committed batch resets losses and strikes", rows: [29]) { s in
+    Case("a committed batch resets losses and strikes", rows: [29.3]) { s in
       let (definition, first) = try await s.running()
       try await s.end(first, .lost)
       try expect(try await s.record(first.request).ledger, Ledger(losses: 1, strikes: 1), "after the loss")

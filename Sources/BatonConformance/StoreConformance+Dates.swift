@@ -4,7 +4,7 @@ import BatonStore
 /// A date that somebody wrote down is a date of the wall clock, whatever that shows.
 extension StoreConformance {
   static let dates: [Case] = [
-    Case("a date is one of the wall clock, however that is set", rows: [13]) { s in
+    Case("a date is one of the wall clock, however that is set") { s in
       let definition = try await s.define().id
       let date = s.now.date + .seconds(7200)
       let receipt = try await s.submit("job", to: definition) { $0.earliestBeginDate = .at(date) }
@@ -22,14 +22,14 @@ extension StoreConformance {
       s.stepWallClock(by: .seconds(1))
       try expect(try await s.promote(), ["job"], "promoted in time")
     },
-    Case("the date of a definition is one of the wall clock too", rows: [13]) { s in
+    Case("the date of a definition is one of the wall clock too") { s in
       let date = s.now.date + .seconds(60)
       let applied = try await s.define { ($0.earliestBeginDate, $0.repeatEvery) = (.at(date), .seconds(3600)) }
       try expect(try require(applied.submitted, "the first request").due, NextDue(date: date), "when it is due")
       s.stepWallClock(by: .seconds(60))
       try expect(try await s.promote(), ["job"], "promoted")
     },
-    Case("a ready request whose date has not come any more is not claimed but waits for it", rows: [13]) { s in
+    Case("a ready request whose date has not come any more is not claimed but waits for it") { s in
       let definition = try await s.define("com.*").id
       try await s.connect()
       let date = s.now.date + .seconds(60)
@@ -49,7 +49,7 @@ extension StoreConformance {
       try expect(try await s.promote(), ["com.dated"], "promoted again")
       try expect(try await s.start(definition).request, dated.request, "what started then")
     },
-    Case("one claim puts back as many as were set back, and the next claim goes on", rows: [13]) { s in
+    Case("one claim puts back as many as were set back, and the next claim goes on") { s in
       let definition = try await s.define("com.*").id
       try await s.connect()
       let date = s.now.date
@@ -66,7 +66,7 @@ extension StoreConformance {
       _ = try await s.store.promote(at: s.now, limit: 2000)
       try expect(try await s.count(.ready, of: "com.*"), 1100, "promoted")
     },
-    Case("a request that was launched goes on, whatever became of its date", rows: [13]) { s in
+    Case("a request that was launched goes on, whatever became of its date") { s in
       let definition = try await s.define().id
       try await s.connect()
       let date = s.now.date
@@ -79,7 +79,7 @@ extension StoreConformance {
       s.advance(.seconds(30))
       try expect(try await s.promote(), ["job"], "promoted")
     },
-    Case("a first launch waits for its date and for its spacing, whichever is longer", rows: [10, 13]) { s in
+    Case("a first launch waits for its date and for its spacing, whichever is longer") { s in
       let (definition, launch) = try await s.running("job", .refresh)
       try await s.end(launch)
       let (date, spaced) = (s.now.date + .seconds(60), s.now.steady + .seconds(900))
@@ -92,7 +92,7 @@ extension StoreConformance {
       s.advance(.seconds(60 + 3600 - 900))
       try expect(try await s.promote(), ["job"], "promoted at its date")
     },
-    Case("a date that comes by a step leaves the spacing to be waited for", rows: [10, 13]) { s in
+    Case("a date that comes by a step leaves the spacing to be waited for") { s in
       let (definition, launch) = try await s.running("job", .refresh)
       try await s.end(launch)
       let (date, spaced) = (s.now.date + .seconds(86_400), s.now.steady + .seconds(900))
@@ -107,7 +107,7 @@ extension StoreConformance {
       s.advance(.seconds(900))
       try expect(try await s.promote(), ["job"], "promoted when both were over")
     },
-    Case("a dated request that waited for the live one waits for its date afterwards", rows: [7, 13]) { s in
+    Case("a dated request that waited for the live one waits for its date afterwards") { s in
       let (definition, launch) = try await s.running()
       let date = s.now.date + .seconds(60)
       let waiting = try await s.submit("job", to: definition) { $0.earliestBeginDate = .at(date) }

@@ -33,7 +33,7 @@ extension StoreConformance {
       try expect(read.earliestBeginDate, .afterSubmission(.seconds(900)), "the earliest begin date")
       try expect(try await s.store.definition(DefinitionID(4711)) == nil, "an unknown number has a definition")
     },
-    Case("overlapping wildcards are refused with both names, and nothing of the call is stored", rows: [2]) { s in
+    Case("overlapping wildcards are refused with both names, and nothing of the call is stored", rows: [2.5]) { s in
       try await s.define("com.example.*")
       let (literal, overlapping) = (
         Definition(pattern: try StoreScenario.pattern("other"), kind: .refresh),
@@ -47,7 +47,7 @@ extension StoreConformance {
       try expect(try await s.store.definitions().count, 1, "definitions after the refusal")
       try await s.define("com.example.literal")
     },
-    Case("removing a definition is refused while requests of it are unfinished", rows: [1, 5]) { s in
+    Case("removing a definition is refused while requests of it are unfinished") { s in
       let definition = try await s.define("com.*").id
       let first = try await s.submit("com.a", to: definition)
       try await s.submit("com.b", to: definition)

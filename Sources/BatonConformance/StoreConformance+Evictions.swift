@@ -4,7 +4,7 @@ import BatonStore
 /// What an operator moved away from a host is not started there until it is allowed again (contract, row 25).
 extension StoreConformance {
   static let evictions: [Case] = [
-    Case("an evicted identifier is passed over on its host, and taken by another", rows: [25]) { s in
+    Case("an evicted identifier is passed over on its host, and taken by another") { s in
       let definition = try await s.define("com.*").id
       try await s.connect()
       try await s.connect(HostName("beta"), Incarnation("beta-1"))
@@ -22,7 +22,7 @@ extension StoreConformance {
       try expect(elsewhere.assignments.map(\.identifier.rawValue), ["com.a"], "what starts elsewhere")
       try expect(elsewhere.hasMore, false, "hasMore there")
     },
-    Case("an evicted wildcard keeps all its instances away, and nothing else", rows: [25]) { s in
+    Case("an evicted wildcard keeps all its instances away, and nothing else") { s in
       let (definition, outer) = (try await s.define("com.a.*").id, try await s.define("org.*").id)
       try await s.connect()
       for name in ["com.a.1", "com.a.2"] { try await s.submit(name, to: definition) }
@@ -37,7 +37,7 @@ extension StoreConformance {
       try await s.submit("org.a.1", to: outer)
       try expect(try await s.claim(outer, places: 5).assignments, [], "an instance of another's eviction")
     },
-    Case("an evicted request that could start at once waits", rows: [25]) { s in
+    Case("an evicted request that could start at once waits") { s in
       let definition = try await s.define().id
       try await s.connect()
       try await s.store.setEvicted(try StoreScenario.pattern("job"), from: StoreScenario.host, true)
@@ -47,7 +47,7 @@ extension StoreConformance {
       try expect([try answer.receipt.state], [.ready], "the state")
       try expect(answer.launch == nil, "it was started")
     },
-    Case("an eviction stays until it is taken back, across leases, and is answered with its host", rows: [25]) { s in
+    Case("an eviction stays until it is taken back, across leases, and is answered with its host") { s in
       let (definition, launch) = try await s.running()
       let job = try StoreScenario.pattern("job")
       for _ in 0..<2 { try await s.store.setEvicted(job, from: StoreScenario.host, true) }
@@ -60,7 +60,7 @@ extension StoreConformance {
       try expect(try await s.store.fleet().hosts.map(\.evictions), [[]], "evictions afterwards")
       _ = try await s.start(definition)
     },
-    Case("nothing can be evicted from a host that was never there", rows: [25]) { s in
+    Case("nothing can be evicted from a host that was never there") { s in
       let (store, job) = (s.store, try StoreScenario.pattern("job"))
       try await expectRefusal(.notFound, saying: ["nobody"]) {
         try await store.setEvicted(job, from: HostName("nobody"), true)

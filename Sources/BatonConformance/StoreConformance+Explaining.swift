@@ -4,7 +4,7 @@ import BatonStore
 /// What `explain` and `show` tell beyond the requests themselves.
 extension StoreConformance {
   static let explaining: [Case] = [
-    Case("the position of a ready request is how many of its class are older", rows: [8]) { s in
+    Case("the position of a ready request is how many of its class are older", rows: [8.2]) { s in
       let definition = try await s.define("com.*").id
       try await s.connect()
       var requests: [RequestID] = []
@@ -16,7 +16,7 @@ extension StoreConformance {
       try await s.end(launch)
       try expect(try await s.positions(of: [requests[0], RequestID(99)]), [nil, nil], "of what is not pending")
     },
-    Case("the position of a scheduled request counts what is ready and what comes before it", rows: [8]) { s in
+    Case("the position of a scheduled request counts what is ready and what comes before it", rows: [8.2]) { s in
       let definition = try await s.define("com.*").id
       let other = try await s.define("other").id
       s.stepWallClock(by: .seconds(3600))
@@ -32,7 +32,7 @@ extension StoreConformance {
       }
       try expect(try await s.positions(of: requests), [4, 3, 2, 1], "positions")
     },
-    Case("a request that waits for the live one comes after all that wait for a time", rows: [8]) { s in
+    Case("a request that waits for the live one comes after all that wait for a time") { s in
       let definition = try await s.define("com.*").id
       try await s.connect()
       try await s.submit("com.a", to: definition)
@@ -44,7 +44,7 @@ extension StoreConformance {
       try await s.submit("com.d", to: definition) { $0.earliestBeginDate = .at(date) }
       try expect(try await s.positions(of: [held.request]), [3], "its position")
     },
-    Case("what a host said of itself last is kept, also when it is gone", rows: [3, 45]) { s in
+    Case("what a host said of itself last is kept, also when it is gone") { s in
       let (first, second) = (StoreScenario.word("1.0", slots: 2), StoreScenario.word("1.1", slots: 4))
       try await s.store.grantLease(StoreScenario.host, StoreScenario.process, report: first, at: s.now)
       try expect(try await s.store.fleet().hosts.map(\.word), [first], "what it said when it connected")
@@ -57,7 +57,7 @@ extension StoreConformance {
       try await s.connect(StoreScenario.host, Incarnation("alpha-2"))
       try expect(try await s.store.fleet().hosts.map(\.word), [second], "what is known of it after that")
     },
-    Case("how long batches usually take is kept for a definition that is there", rows: [32]) { s in
+    Case("how long batches usually take is kept for a definition that is there") { s in
       try await s.define("com.*")
       let (known, unknown) = (try StoreScenario.pattern("com.*"), try StoreScenario.pattern("org.*"))
       try expect(try await s.store.fleet().usualBatches, [:], "at first")
@@ -77,7 +77,7 @@ extension StoreConformance {
         try await s.store.events(of: receipt.request), [earlier, EventRecord(at: s.now.date, name: "warned")], "events")
       try expect(try await s.store.events(of: RequestID(99)), [], "events of no request")
     },
-    Case("a handler that ignored its deadline is named with its host", rows: [28, 36]) { s in
+    Case("a handler that ignored its deadline is named with its host", rows: [36.2]) { s in
       let (definition, first) = try await s.running()
       _ = try await s.store.noteExpiry(first, .thermal, at: s.now)
       _ = try await s.store.end(
@@ -93,7 +93,7 @@ extension StoreConformance {
       _ = try await s.store.endLease(StoreScenario.host, StoreScenario.process, countsAsLoss: true, at: s.now)
       try expect(try await s.store.events(of: first.request), [event], "events after others")
     },
-    Case("an ending that comes before the word that its launch was asked to stop says it all", rows: [27, 36]) { s in
+    Case("an ending that comes before the word that its launch was asked to stop says it all") { s in
       let (_, launch) = try await s.running()
       let reason = ExpiryReason.simulated(as: .powerLost)
       _ = try await s.store.end(

@@ -4,7 +4,7 @@ import BatonStore
 /// Strategy `fail`: a request that cannot start at once is refused with every obstacle, and leaves nothing behind.
 extension StoreConformance {
   static let failing: [Case] = [
-    Case("strategy fail starts at once on the host that is offered", rows: [35]) { s in
+    Case("strategy fail starts at once on the host that is offered") { s in
       let definition = try await s.define("job", .continued) { $0.strategy = .fail }.id
       try await s.connect()
       let offer = try s.offer("job", to: definition, on: s.place()) {
@@ -15,7 +15,7 @@ extension StoreConformance {
       try expect(answer.launch?.identifier, try StoreScenario.name("job"), "the launch")
       try expect(try await s.answer(to: offer).isRepeat, true, "the same submission again")
     },
-    Case("strategy fail is refused while a request of the identifier is live", rows: [5, 35]) { s in
+    Case("strategy fail is refused while a request of the identifier is live") { s in
       let definition = try await s.define("job", .continued) { $0.strategy = .fail }.id
       try await s.connect()
       let launch = try require(
@@ -25,7 +25,7 @@ extension StoreConformance {
       try await s.end(launch.launch)
       try expect(try await s.answer(to: second).receipt.number, 2, "the number once it is free")
     },
-    Case("strategy fail is refused while a request of the identifier waits, and does not replace it", rows: [5, 35]) {
+    Case("strategy fail is refused while a request of the identifier waits, and does not replace it") {
       s in
       let queueing = try await s.define("job", .continued).id
       let waiting = try await s.submit("job", to: queueing) { $0.payload = [1] }
@@ -39,7 +39,7 @@ extension StoreConformance {
       try expect(record.definition, queueing, "its definition")
       try expect(try await s.store.events(of: waiting.request), [], "its events")
     },
-    Case("strategy fail is refused while launches are spaced, until when on the wall clock", rows: [15, 35]) { s in
+    Case("strategy fail is refused while launches are spaced, until when on the wall clock", rows: [15.1]) { s in
       let (_, launch) = try await s.running("job", .refresh)
       try await s.end(launch)
       let failing = try await s.define("job", .refresh) { $0.strategy = .fail }.id
@@ -48,7 +48,7 @@ extension StoreConformance {
         try s.offer("job", to: failing, on: s.place()),
         [HostObstacle(host: nil, obstacle: .rateLimited(until: until))])
     },
-    Case("a refusal has the request's own obstacles and those of every host", rows: [35]) { s in
+    Case("a refusal has the request's own obstacles and those of every host") { s in
       let definition = try await s.define("job", .continued) { $0.strategy = .fail }.id
       try await s.connect()
       let first = try await s.answer(to: try s.offer("job", to: definition, on: s.place()))
@@ -64,7 +64,7 @@ extension StoreConformance {
       offer.refusal = .unavailable("the fleet is paused")
       try expect(try await s.answer(to: offer), .refused(.unavailable("the fleet is paused")), "another refusal")
     },
-    Case("strategy fail without a host is refused, and so is one for a host that is gone", rows: [35]) { s in
+    Case("strategy fail without a host is refused, and so is one for a host that is gone") { s in
       let definition = try await s.define("job", .continued) { $0.strategy = .fail }.id
       try await s.expectIneligible(
         try s.offer("job", to: definition), [HostObstacle(host: nil, obstacle: .noHosts)])

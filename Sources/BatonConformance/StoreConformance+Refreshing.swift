@@ -4,7 +4,8 @@ import BatonStore
 /// What a refresh found decides how soon the next one comes (contract, row 42).
 extension StoreConformance {
   static let refreshing: [Case] = [
-    Case("refreshes that find nothing come less often, up to four times, until one finds something", rows: [42]) { s in
+    Case("refreshes that find nothing come less often, up to four times, until one finds something", rows: [42.2]) {
+      s in
       let definition = try await s.define("job", .refresh).id
       try await s.connect()
       for (result, spacing) in [
@@ -13,7 +14,7 @@ extension StoreConformance {
         try await s.expectSpacing(.seconds(spacing), after: result, of: definition)
       }
     },
-    Case("what is lengthened is the interval of its repetition, if that is the longer one", rows: [42]) { s in
+    Case("what is lengthened is the interval of its repetition, if that is the longer one") { s in
       let definition = try await s.define("job", .refresh) { $0.repeatEvery = .seconds(1200) }.id
       try await s.connect()
       let begun = s.now
@@ -23,14 +24,14 @@ extension StoreConformance {
       let second = try await s.end(try await s.start(definition, .utility), .finished, .noData)
       try expect(second.nextDue, begun.due(.seconds(1200 + 2400)), "when the third one is due")
     },
-    Case("a refresh that says nothing of what it found counts as having found something", rows: [42]) { s in
+    Case("a refresh that says nothing of what it found counts as having found something") { s in
       let definition = try await s.define("job", .refresh).id
       try await s.connect()
       for (result, spacing) in [(RefreshResult.noData, 900), (.noData, 1800), (nil, 900), (.noData, 900)] {
         try await s.expectSpacing(.seconds(spacing), after: result, of: definition)
       }
     },
-    Case("a refresh that reports a failure failed, and is tried again by the retry rule", rows: [42]) { s in
+    Case("a refresh that reports a failure failed, and is tried again by the retry rule") { s in
       let (definition, launch) = try await s.running("job", .refresh)
       let answer = try await s.end(launch, .finished, .failed)
       try expect([answer.state], [.scheduled], "the state")
@@ -44,7 +45,7 @@ extension StoreConformance {
         try await s.end(try await s.start(definition, .utility), .finished, .failed).state, .failed, "after the second")
       try expect(try await s.record(launch.request).ledger.failures, 2, "failures")
     },
-    Case("a launch that did not finish says nothing of what is new", rows: [42]) { s in
+    Case("a launch that did not finish says nothing of what is new") { s in
       let (definition, first) = try await s.running("job", .refresh)
       try await s.end(first, .finished, .noData)
       s.advance(.seconds(3600))
@@ -56,7 +57,7 @@ extension StoreConformance {
       let next = try await s.submit("job", to: definition)
       try expect(next.due, s.now.due(.seconds(1800)), "when the next one is due")
     },
-    Case("results of jobs that are not spaced change nothing", rows: [42]) { s in
+    Case("results of jobs that are not spaced change nothing") { s in
       let (frequent, first) = try await s.running("job", .refresh) { $0.allowFrequent = true }
       let (processing, second) = try await s.running("other")
       for launch in [first, second] { try await s.end(launch, .finished, .noData) }

@@ -3,7 +3,7 @@ import BatonStore
 
 extension StoreConformance {
   static let repeating: [Case] = [
-    Case("apply submits the first request of a repeating definition, once, with the seed's trace", rows: [9]) { s in
+    Case("apply submits the first request of a repeating definition, once, with the seed's trace") { s in
       var definition = Definition(pattern: try StoreScenario.pattern("job"), kind: .processing)
       definition.repeatEvery = .seconds(3600)
       let seed = s.drawTrace()
@@ -14,7 +14,7 @@ extension StoreConformance {
       let again = try await s.store.apply([definition], seeds: [s.drawTrace()], at: s.now)
       try expect(again.first?.submitted == nil, "a second one was submitted")
     },
-    Case("the transaction that starts a first launch submits the next request, one interval later", rows: [9]) { s in
+    Case("the transaction that starts a first launch submits the next request, one interval later", rows: [9.1]) { s in
       let definition = try await s.define { $0.repeatEvery = .seconds(3600) }.id
       try await s.connect()
       let begun = s.now
@@ -25,14 +25,14 @@ extension StoreConformance {
       try expect(next.trace.traceID != (try await s.record(launch.request).trace.traceID), "it shares the trace")
       try expect(try await s.end(launch).nextDue, begun.due(.seconds(3600)), "when it is eligible")
     },
-    Case("a second launch of the same request submits nothing", rows: [9]) { s in
+    Case("a second launch of the same request submits nothing", rows: [9.1]) { s in
       let definition = try await s.define { $0.repeatEvery = .seconds(3600) }.id
       try await s.connect()
       try await s.end(try await s.start(definition), .expired(.evicted))
       _ = try await s.start(definition)
       try expect(try await s.store.requests(RequestFilter(), after: nil, limit: 10).count, 2, "requests")
     },
-    Case("missed repetitions are not caught up", rows: [9]) { s in
+    Case("missed repetitions are not caught up") { s in
       let definition = try await s.define { $0.repeatEvery = .seconds(3600) }.id
       try await s.connect()
       let begun = s.now
@@ -40,7 +40,7 @@ extension StoreConformance {
       try expect(
         try await s.end(try await s.start(definition)).nextDue, begun.due(.seconds(4 * 3600)), "the next date")
     },
-    Case("cancelling a repeating identifier ends the chain until it is applied again", rows: [8, 9]) { s in
+    Case("cancelling a repeating identifier ends the chain until it is applied again") { s in
       let definition = try await s.define { $0.repeatEvery = .seconds(3600) }.id
       try await s.connect()
       let launch = try await s.start(definition)
@@ -52,7 +52,7 @@ extension StoreConformance {
       let again = try await s.define { $0.repeatEvery = .seconds(3600) }
       try expect(again.submitted?.number, 3, "the request submitted by applying it again")
     },
-    Case("the next request is of the definition that is applied when it is submitted", rows: [9]) { s in
+    Case("the next request is of the definition that is applied when it is submitted") { s in
       let old = try await s.define { $0.repeatEvery = .seconds(3600) }.id
       let new = try await s.define { ($0.repeatEvery, $0.title) = (.seconds(60), "new") }.id
       try await s.connect()

@@ -4,7 +4,7 @@ import BatonStore
 /// What is simulated is marked as such, and counts towards nothing (contract, row 43).
 extension StoreConformance {
   static let simulating: [Case] = [
-    Case("a simulated launch starts what waits for a delay, a date or a retry, and is marked", rows: [43]) { s in
+    Case("a simulated launch starts what waits for a delay, a date or a retry, and is marked") { s in
       let definition = try await s.define("com.*").id
       try await s.connect()
       let date = s.now.date + .seconds(60)
@@ -31,12 +31,12 @@ extension StoreConformance {
       try expect(try await [s.count(.running, of: "com.*"), s.count(.scheduled, of: "com.*")], [4, 0], "the counts")
       try expect(try await s.store.fleet().nextDue, NextDue(), "what is left to wait for")
     },
-    Case("a launch that is not simulated is not marked", rows: [43]) { s in
+    Case("a launch that is not simulated is not marked") { s in
       let (_, launch) = try await s.running()
       try expect(try await s.store.launches(of: launch.request).map(\.isSimulated), [false], "the launch")
       try expect(try await s.store.assignments(on: StoreScenario.host).map(\.isSimulated), [false], "the assignment")
     },
-    Case("a simulated launch is refused for what is not pending or waits for a live request", rows: [43]) { s in
+    Case("a simulated launch is refused for what is not pending or waits for a live request") { s in
       let (definition, launch) = try await s.running()
       let waiting = try await s.submit("job", to: definition)
       let (store, now, place) = (s.store, s.now, s.place())
@@ -57,7 +57,7 @@ extension StoreConformance {
       try expect(try await s.store.events(of: waiting.request), [], "events after refusals")
       try expect(try await s.state(waiting.request), .ready, "the state after refusals")
     },
-    Case("a simulated launch that comes to nothing brings no request nearer to quarantine", rows: [29, 43]) { s in
+    Case("a simulated launch that comes to nothing brings no request nearer to quarantine") { s in
       let receipt = try await s.submit("job", to: try await s.define().id)
       try await s.connect()
       for outcome in [
@@ -70,7 +70,7 @@ extension StoreConformance {
       }
       try expect(try await s.record(receipt.request).ledger, Ledger(), "its ledger")
     },
-    Case("a simulated launch that fails ends by the retry rule", rows: [43]) { s in
+    Case("a simulated launch that fails ends by the retry rule") { s in
       let receipt = try await s.submit("job", to: try await s.define().id)
       try await s.connect()
       for state in [RequestState.scheduled, .failed] {
@@ -78,7 +78,7 @@ extension StoreConformance {
         try expect(try await s.end(launch, .failed("no")).state, state, "the state")
       }
     },
-    Case("a simulated expiry is no strike, and its history says what was simulated", rows: [43]) { s in
+    Case("a simulated expiry is no strike, and its history says what was simulated") { s in
       let (_, launch) = try await s.running()
       let reason = ExpiryReason.simulated(as: .powerLost)
       _ = try await s.store.noteExpiry(launch, reason, at: s.now)
@@ -92,7 +92,7 @@ extension StoreConformance {
       try expect([record.reason], ["simulated (powerLost)"], "the request's reason")
       try expect(record.ledger, Ledger(), "its ledger")
     },
-    Case("a simulated expiry for no reason says so", rows: [43]) { s in
+    Case("a simulated expiry for no reason says so") { s in
       let (_, launch) = try await s.running()
       _ = try await s.store.noteExpiry(launch, .simulated(as: nil), at: s.now)
       try await s.end(launch, .expired(.simulated(as: nil)))
@@ -100,7 +100,7 @@ extension StoreConformance {
       try expect([history.expiringReason], [.simulated(as: nil)], "the launch's expiry")
       try expect(history.reason, "simulated", "its reason")
     },
-    Case("a simulated first launch is a first launch: it spaces, and submits the next one", rows: [9, 10, 43]) { s in
+    Case("a simulated first launch is a first launch: it spaces, and submits the next one") { s in
       let applied = try await s.define("job", .refresh) {
         ($0.earliestBeginDate, $0.repeatEvery) = (.afterSubmission(.seconds(60)), .seconds(120))
       }

@@ -3,7 +3,7 @@ import BatonStore
 
 extension StoreConformance {
   static let waiting: [Case] = [
-    Case("submitting a waiting identifier replaces it: same request and trace, newest parameters", rows: [7]) { s in
+    Case("submitting a waiting identifier replaces it: same request and trace, newest parameters", rows: [7.2]) { s in
       let old = try await s.define().id
       let first = try await s.submit("job", to: old) { $0.payload = [1] }
       let trace = try await s.record(first.request).trace
@@ -25,7 +25,7 @@ extension StoreConformance {
       try expect(try await s.store.events(of: first.request).map(\.name), ["replaced"], "events")
       try expect(try await s.store.counts().map(\.count), [1], "requests")
     },
-    Case("submitting never touches the live request: one waits behind it until it ends", rows: [7]) { s in
+    Case("submitting never touches the live request: one waits behind it until it ends", rows: [7.1, 7.3]) { s in
       let (definition, launch) = try await s.running()
       try await s.commit(launch, 0) { $0.cursor = [42] }
       let waiting = try await s.submit("job", to: definition)
@@ -40,7 +40,7 @@ extension StoreConformance {
       try expect(try await s.state(waiting.request), .ready, "the waiting one afterwards")
       try expect(try await s.start(definition), LaunchKey(request: waiting.request, number: 1), "its launch")
     },
-    Case("a live request between launches holds the waiting one back too", rows: [7]) { s in
+    Case("a live request between launches holds the waiting one back too", rows: [7.3]) { s in
       let (definition, launch) = try await s.running()
       let waiting = try await s.submit("job", to: definition)
       let ending = try await s.end(launch, .expired(.hostBusy))
@@ -48,7 +48,7 @@ extension StoreConformance {
       try expect(try await s.start(definition).request, launch.request, "what starts next")
       try expect(try await s.state(waiting.request), .scheduled, "the waiting one")
     },
-    Case("a released request still waits for its own date", rows: [7, 13]) { s in
+    Case("a released request still waits for its own date") { s in
       let (definition, launch) = try await s.running()
       let waiting = try await s.submit("job", to: definition) { $0.earliestBeginDate = .afterSubmission(.seconds(60)) }
       let ending = try await s.end(launch)
@@ -56,7 +56,7 @@ extension StoreConformance {
       try expect(
         try await s.record(waiting.request).waitsBecause, .notBefore(s.now.steady + .seconds(60)), "its obstacle")
     },
-    Case("earliestBeginDate is a lower bound, the submission's before the definition's", rows: [13]) { s in
+    Case("earliestBeginDate is a lower bound, the submission's before the definition's") { s in
       let definition = try await s.define { $0.earliestBeginDate = .afterSubmission(.seconds(100)) }.id
       let receipt = try await s.submit("job", to: definition)
       try expect(receipt.eligibleAt, s.now.date + .seconds(100), "the definition's")
@@ -70,7 +70,7 @@ extension StoreConformance {
       try expect(due.nextDue == NextDue(), "there is a next time with nothing waiting")
       try expect(try await s.state(receipt.request), .ready, "the state")
     },
-    Case("continued jobs ignore earliestBeginDate", rows: [12]) { s in
+    Case("continued jobs ignore earliestBeginDate", rows: [12.2]) { s in
       let definition = try await s.define("job", .continued).id
       let receipt = try await s.submit("job", to: definition) { $0.earliestBeginDate = .afterSubmission(.seconds(60)) }
       try expect(receipt.state, .ready, "the state")
@@ -78,7 +78,8 @@ extension StoreConformance {
       let other = try await s.define("other", .continued) { $0.earliestBeginDate = .at(date) }.id
       try expect(try await s.submit("other", to: other).state, .ready, "the definition's")
     },
-    Case("first launches of refresh requests are 15 minutes apart, resumptions are not", rows: [10, 15]) { s in
+    Case("first launches of refresh requests are 15 minutes apart, resumptions are not", rows: [10.2, 10.3, 15.1]) {
+      s in
       let (definition, launch) = try await s.running("job", .refresh)
       let first = s.now
       s.advance(.seconds(60))
@@ -93,14 +94,14 @@ extension StoreConformance {
       try expect(try await s.store.promote(at: first + .seconds(899), limit: 9).classes, [:], "promoted too early")
       try expect(try await s.store.promote(at: first + .seconds(900), limit: 9).classes.count, 1, "promoted in time")
     },
-    Case("a refresh request that waited behind the live one is spaced when it is released", rows: [10]) { s in
+    Case("a refresh request that waited behind the live one is spaced when it is released") { s in
       let (definition, launch) = try await s.running("job", .refresh)
       let first = s.now
       try await s.submit("job", to: definition)
       s.advance(.seconds(10))
       try expect(try await s.end(launch).nextDue, first.due(.seconds(900)), "when it is eligible")
     },
-    Case("allowFrequent lifts the spacing, and other kinds have none", rows: [10]) { s in
+    Case("allowFrequent lifts the spacing, and other kinds have none", rows: [10.2]) { s in
       let (frequent, launch) = try await s.running("job", .refresh) { $0.allowFrequent = true }
       try await s.end(launch)
       try expect(try await s.submit("job", to: frequent).state, .ready, "a frequent refresh")

@@ -10,14 +10,14 @@ package struct StoreConformance {
   package struct Case: Sendable, CustomStringConvertible {
     /// What is promised.
     package let name: String
-    /// The rows of the contract that it proves for a store.
-    package let rows: [Int]
+    /// The promises of the contract that it proves for a store, `28.1` for the first of row 28.
+    package let rows: [Double]
     /// Its store was opened to queue spans.
     let queuesSpans: Bool
     private let body: @Sendable (inout StoreScenario) async throws -> Void
 
     init(
-      _ name: String, rows: [Int] = [], queuesSpans: Bool = false,
+      _ name: String, rows: [Double] = [], queuesSpans: Bool = false,
       _ body: @escaping @Sendable (inout StoreScenario) async throws -> Void
     ) {
       self.name = name

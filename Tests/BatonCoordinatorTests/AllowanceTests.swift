@@ -5,7 +5,7 @@ import ContractRows
 import Testing
 
 /// Launch time per day (contract, row 17).
-@Suite(.contract(17)) struct AllowanceTests {
+@Suite struct AllowanceTests {
   static let hour = Duration.seconds(3600)
   static let noon =
     Timestamp(nanoseconds: 1_700_000_000_000_000_000 - 1_700_000_000_000_000_000 % 86_400_000_000_000)
@@ -33,7 +33,8 @@ import Testing
     }
   }
 
-  @Test func `what runs when the allowance is used up expires, and nothing starts before it refills`() {
+  @Test(.contract(17.1, 17.4))
+  func `what runs when the allowance is used up expires, and nothing starts before it refills`() {
     var desk = desk(.seconds(10))
     desk.start(Desk.assignment(1))
     #expect(pass(9, &desk) == [])
@@ -75,7 +76,7 @@ import Testing
     #expect(pass(1, &desk) == [.noteExpiry(key(1), .allowanceSpent), .send(.expire(key(1), .allowanceSpent))])
   }
 
-  @Test func `a host's own allowance expires what runs there, and is said of that host`() {
+  @Test(.contract(17.2)) func `a host's own allowance expires what runs there, and is said of that host`() {
     var desk = Desk()
     desk.date = Self.noon
     desk.tick()

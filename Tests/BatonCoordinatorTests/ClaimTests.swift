@@ -1,4 +1,5 @@
 import BatonModel
+import ContractRows
 import Testing
 
 @testable import BatonCoordinator
@@ -84,7 +85,7 @@ import Testing
     #expect(desk.host.usedSlots == slots * places)
   }
 
-  @Test func `each place has GPUs of its own, with the memory that was asked for`() {
+  @Test(.contract(20.2)) func `each place has GPUs of its own, with the memory that was asked for`() {
     var desk = Desk()
     let gpus = [8, 80, 80, 8, 80].map { GPU(name: "gpu", memoryBytes: $0) }
     desk.learn(1, Desk.job { $0.requirements.gpu = GPURequirement(memoryBytes: 80) })

@@ -16,7 +16,7 @@ import Testing
     return desk
   }
 
-  @Test(.contract(25)) func `an eviction stops what runs there and keeps it away until it is taken back`() {
+  @Test(.contract(25.3)) func `an eviction stops what runs there and keeps it away until it is taken back`() {
     var desk = desk()
     desk.start(Desk.assignment(1))
     let effects = desk.dispatcher.setEvicted(Self.wildcard, from: Self.a, true)
@@ -30,7 +30,7 @@ import Testing
     #expect(desk.dispatcher.obstacles(for: Desk.job("com.example.*")).hosts.map(\.1) == [[], []])
   }
 
-  @Test(.contract(25)) func `one instance can be evicted, and the others stay`() {
+  @Test func `one instance can be evicted, and the others stay`() {
     var desk = desk()
     let instance = JobIdentifier("com.example.a")!
     _ = desk.dispatcher.setEvicted(IdentifierPattern(instance), from: Self.a, true)
@@ -39,7 +39,7 @@ import Testing
     #expect(desk.dispatcher.reserve(ready(1), JobIdentifier("com.example.b")!, count: 1).count == 1)
   }
 
-  @Test(.contract(43))
+  @Test
   func `a simulated launch takes a place whatever the conditions, and not against the owner's word`() {
     var desk = desk()
     var conditions = Conditions.assumed
@@ -64,7 +64,7 @@ import Testing
         == .none([HostObstacle(host: HostName("z"), obstacle: .hostGone)]))
   }
 
-  @Test(.contract(43)) func `simulated conditions go to the worker, which decides what they stop`() {
+  @Test func `simulated conditions go to the worker, which decides what they stop`() {
     let desk = desk()
     let overrides = ConditionOverrides(power: .battery)
     let (isConnected, effects) = desk.dispatcher.simulate(overrides, on: Self.a, lasting: .seconds(60))

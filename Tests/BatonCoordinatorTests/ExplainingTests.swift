@@ -5,7 +5,7 @@ import ContractRows
 import Testing
 
 /// What `explain` makes of obstacles (contract, row 45).
-@Suite(.contract(8, 45)) struct ExplainingTests {
+@Suite struct ExplainingTests {
   static let (a, b) = (HostName("a"), HostName("b"))
   static let noon = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
 

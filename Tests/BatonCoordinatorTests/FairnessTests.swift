@@ -4,7 +4,7 @@ import ContractRows
 import Testing
 
 /// Nobody holds a place, or takes one from another, for nothing.
-@Suite(.contract(25, 32)) struct FairnessTests {
+@Suite struct FairnessTests {
   static let (a, b) = (HostName("a"), HostName("b"))
   static let evicted = IdentifierPattern("com.example.x.a")!
 
@@ -113,7 +113,7 @@ import Testing
     #expect(effects.contains(.noteExpiry(key(1), .evicted)))
   }
 
-  @Test(.contract(43)) func `a simulated launch starts and goes on although the day's allowance is used up`() {
+  @Test func `a simulated launch starts and goes on although the day's allowance is used up`() {
     var desk = Desk()
     desk.tick()
     desk.learn(1, Desk.job("com.example.a") { $0.dailyAllowance = .zero })

@@ -4,7 +4,7 @@ import ContractRows
 import Testing
 
 /// Who gives way to whom (contract, row 32).
-@Suite(.contract(32)) struct PressureTests {
+@Suite struct PressureTests {
   static let a = HostName("a")
 
   /// One host of two slots, full of background processing: launches 1 and 2.

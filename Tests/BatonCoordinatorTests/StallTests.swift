@@ -5,7 +5,7 @@ import ContractRows
 import Testing
 
 /// Launches that do not get further (contract, row 32).
-@Suite(.contract(32)) struct StallTests {
+@Suite struct StallTests {
   static let a = HostName("a")
 
   private func running(_ change: (inout Definition) -> Void = { _ in }) -> Desk {
@@ -33,7 +33,8 @@ import Testing
     .noteExpiry(key(1), .stalled), .send(.expire(key(1), .stalled)),
   ]
 
-  @Test func `a continued launch is suspected after 60 s without progress and expires after 120, heartbeats or not`() {
+  @Test(.contract(32.1, 32.2))
+  func `a continued launch is suspected after 60 s without progress and expires after 120, heartbeats or not`() {
     var desk = running()
     #expect(pass(59, &desk) == [])
     #expect(pass(1, &desk) == [Self.suspect(60)])
@@ -83,7 +84,8 @@ import Testing
     #expect(pass(3600, &unwatched) == [])
   }
 
-  @Test func `once the batches of the definition are known, five times the 95th percentile is waited`() {
+  @Test(.contract(32.1)) func `once the batches of the definition are known, five times the 95th percentile is waited`()
+  {
     var desk = running()
     for number in 0..<20 {
       _ = pass(30, &desk)

@@ -7,7 +7,7 @@ import Testing
   static let day = Int64(86_400)
   static func at(_ seconds: Int64) -> Timestamp { Timestamp(nanoseconds: seconds * 1_000_000_000) }
 
-  @Test(.contract(17)) func `launch time is counted on the day on which it was used, and each day begins with none`() {
+  @Test func `launch time is counted on the day on which it was used, and each day begins with none`() {
     var use = DailyUse()
     use.charge(.seconds(100), at: Self.at(10 * Self.day + 500))
     use.charge(.seconds(20), at: Self.at(10 * Self.day + 600))
@@ -20,17 +20,22 @@ import Testing
   }
 
   @Test(
-    .contract(17),
     arguments: [(0, day), (1, day), (day - 1, day), (day, 2 * day), (-1, 0), (-day, 0)] as [(Int64, Int64)])
   func `an allowance refills when a day begins`(now: Int64, refill: Int64) {
     #expect(DailyUse.refill(after: Self.at(now)) == Self.at(refill))
   }
 
-  @Test(.contract(17)) func `an allowance at the end of time refills never`() {
+  @Test func `an allowance at the end of time refills never`() {
     #expect(DailyUse.refill(after: .distantFuture) == .distantFuture)
   }
 
-  @Test(.contract(32)) func `continued jobs are watched for 60 s, others only if they ask for it`() {
+  @Test(.contract(17.3), arguments: JobKind.allCases)
+  func `a daily allowance is off unless somebody sets it`(kind: JobKind) {
+    #expect(Definition(pattern: IdentifierPattern("com.example.a")!, kind: kind).dailyAllowance == nil)
+    #expect(Capabilities(slots: 1).dailyAllowance == nil)
+  }
+
+  @Test func `continued jobs are watched for 60 s, others only if they ask for it`() {
     #expect(Stall.suspicion(of: Fixture.job(.continued), usualBatch: nil, keepsCursor: true) == .seconds(60))
     #expect(Stall.suspicion(of: Fixture.job(.continued), usualBatch: .seconds(10), keepsCursor: true) == .seconds(60))
     #expect(Stall.suspicion(of: Fixture.job(.continued), usualBatch: .seconds(13), keepsCursor: true) == .seconds(65))
@@ -71,7 +76,7 @@ import Testing
     #expect(Stall.suspicion(of: handler, usualBatch: nil, keepsCursor: false) == .seconds(60))
   }
 
-  @Test(.contract(32)) func `the pace is the 95th percentile of the last batches, once there are twenty`() {
+  @Test func `the pace is the 95th percentile of the last batches, once there are twenty`() {
     var pace = Pace()
     for second in 1...19 { pace.add(.seconds(second)) }
     #expect(pace.usualBatch == nil)
@@ -82,7 +87,7 @@ import Testing
     #expect(Pace(inherited: .seconds(9)).usualBatch == .seconds(9))
   }
 
-  @Test(.contract(32)) func `the victim loses least work, then is the least progressed`() {
+  @Test(.contract(32.3)) func `the victim loses least work, then is the least progressed`() {
     func launch(_ id: Int64, _ atRisk: Int, _ progress: Double) -> Pressure.Candidate {
       Pressure.Candidate(
         launch: LaunchKey(request: RequestID(id), number: 1), atRisk: .seconds(atRisk), progress: progress)

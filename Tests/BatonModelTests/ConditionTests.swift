@@ -21,35 +21,37 @@ struct Weather: Sendable, CustomTestStringConvertible {
 }
 
 /// Rows 18 to 24 of the contract.
-@Suite(.contract(18, 19, 21, 22, 23, 24)) struct ConditionTests {
+@Suite struct ConditionTests {
   static let powered = Fixture.job { $0.requirements.externalPower = true }
   static let online = Fixture.job { $0.requirements.network = .any }
   static let unmetered = Fixture.job { $0.requirements.network = .unmetered }
   static let idle = Fixture.job { $0.requirements.requiresIdle = true }
 
-  @Test(arguments: [
-    Weather("needs power, on battery", powered, .needsExternalPower, .powerLost) { $0.power.value = .battery },
-    Weather("needs power, plugged in", powered, nil, nil) { $0.power.value = .external },
-    Weather("needs power, unknown", powered, nil, nil) { $0.power.value = nil },
-    Weather("needs no power, on battery", Fixture.job(), nil, nil) { $0.power.value = .battery },
-    Weather("needs a network, none", online, .needsNetwork, .networkLost) { $0.network.value = .unavailable },
-    Weather("needs a network, metered", online, nil, nil) { $0.network.value = .metered },
-    Weather("needs a network, unknown", online, nil, nil) { $0.network.value = nil },
-    Weather("needs unmetered, none", unmetered, .needsNetwork, .networkLost) { $0.network.value = .unavailable },
-    Weather("needs unmetered, metered", unmetered, .needsUnmeteredNetwork, .networkLost) {
-      $0.network.value = .metered
-    },
-    Weather("needs unmetered, unmetered", unmetered, nil, nil) { $0.network.value = .unmetered },
-    Weather("needs unmetered, unknown", unmetered, nil, nil) { $0.network.value = nil },
-    Weather("needs no network, none", Fixture.job(), nil, nil) { $0.network.value = .unavailable },
-    Weather("needs an idle host, in use", idle, .needsIdleHost, .hostBusy) { $0.isIdle.value = false },
-    Weather("needs an idle host, idle", idle, nil, nil) { $0.isIdle.value = true },
-    Weather("needs an idle host, unknown", idle, nil, nil) { $0.isIdle.value = nil },
-    Weather("needs no idle host, in use", Fixture.job(), nil, nil) { $0.isIdle.value = false },
-  ])
+  @Test(
+    .contract(11.1, 18.1, 19.1),
+    arguments: [
+      Weather("needs power, on battery", powered, .needsExternalPower, .powerLost) { $0.power.value = .battery },
+      Weather("needs power, plugged in", powered, nil, nil) { $0.power.value = .external },
+      Weather("needs power, unknown", powered, nil, nil) { $0.power.value = nil },
+      Weather("needs no power, on battery", Fixture.job(), nil, nil) { $0.power.value = .battery },
+      Weather("needs a network, none", online, .needsNetwork, .networkLost) { $0.network.value = .unavailable },
+      Weather("needs a network, metered", online, nil, nil) { $0.network.value = .metered },
+      Weather("needs a network, unknown", online, nil, nil) { $0.network.value = nil },
+      Weather("needs unmetered, none", unmetered, .needsNetwork, .networkLost) { $0.network.value = .unavailable },
+      Weather("needs unmetered, metered", unmetered, .needsUnmeteredNetwork, .networkLost) {
+        $0.network.value = .metered
+      },
+      Weather("needs unmetered, unmetered", unmetered, nil, nil) { $0.network.value = .unmetered },
+      Weather("needs unmetered, unknown", unmetered, nil, nil) { $0.network.value = nil },
+      Weather("needs no network, none", Fixture.job(), nil, nil) { $0.network.value = .unavailable },
+      Weather("needs an idle host, in use", idle, .needsIdleHost, .hostBusy) { $0.isIdle.value = false },
+      Weather("needs an idle host, idle", idle, nil, nil) { $0.isIdle.value = true },
+      Weather("needs an idle host, unknown", idle, nil, nil) { $0.isIdle.value = nil },
+      Weather("needs no idle host, in use", Fixture.job(), nil, nil) { $0.isIdle.value = false },
+    ])
   func `what a job requires`(weather: Weather) { check(weather) }
 
-  @Test(arguments: JobKind.allCases, [nil, 0, 19, 20, 21, 100] as [Int?])
+  @Test(.contract(22.1, 22.2), arguments: JobKind.allCases, [nil, 0, 19, 20, 21, 100] as [Int?])
   func `below 20 per cent on battery discretionary work pauses`(kind: JobKind, percent: Int?) {
     for power in [PowerSource.battery, .external, nil] {
       let isLow = power == .battery && percent.map { $0 < 20 } ?? false && kind != .continued
@@ -61,7 +63,7 @@ struct Weather: Sendable, CustomTestStringConvertible {
     }
   }
 
-  @Test(arguments: JobKind.allCases, [true, false, nil])
+  @Test(.contract(23.1, 23.2), arguments: JobKind.allCases, [true, false, nil])
   func `in low power mode only continued work goes on`(kind: JobKind, isOn: Bool?) {
     let stops = isOn == true && kind != .continued
     check(
@@ -70,14 +72,16 @@ struct Weather: Sendable, CustomTestStringConvertible {
       })
   }
 
-  @Test(arguments: [
-    (JobKind.refresh, ThermalState.nominal, false, false), (.refresh, .fair, false, false),
-    (.refresh, .serious, true, true), (.refresh, .critical, true, true),
-    (.processing, .nominal, false, false), (.processing, .fair, true, false),
-    (.processing, .serious, true, true), (.processing, .critical, true, true),
-    (.continued, .nominal, false, false), (.continued, .fair, false, false),
-    (.continued, .serious, false, false), (.continued, .critical, true, true),
-  ])
+  @Test(
+    .contract(24.1, 24.2, 24.3),
+    arguments: [
+      (JobKind.refresh, ThermalState.nominal, false, false), (.refresh, .fair, false, false),
+      (.refresh, .serious, true, true), (.refresh, .critical, true, true),
+      (.processing, .nominal, false, false), (.processing, .fair, true, false),
+      (.processing, .serious, true, true), (.processing, .critical, true, true),
+      (.continued, .nominal, false, false), (.continued, .fair, false, false),
+      (.continued, .serious, false, false), (.continued, .critical, true, true),
+    ])
   func `heat stops processing first and continued work last`(
     kind: JobKind, state: ThermalState, isKeptAway: Bool, isExpired: Bool
   ) {
@@ -129,7 +133,7 @@ struct Weather: Sendable, CustomTestStringConvertible {
     #expect(Policy.obstacles(for: job, on: host) == [.hostHasNoGPU(needed: 1, suitable: 0)])
   }
 
-  @Test(arguments: JobKind.allCases)
+  @Test(.contract(21.3), arguments: JobKind.allCases)
   func `a host of which nothing is known takes everything`(kind: JobKind) {
     let job = Fixture.job(kind) {
       $0.requirements = Requirements(externalPower: true, network: .unmetered, requiresIdle: true)

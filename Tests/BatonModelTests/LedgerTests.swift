@@ -25,7 +25,7 @@ extension Ledger.Verdict {
   static let resumes = Ledger.Verdict.resumes(after: .zero)
 }
 
-@Suite(.contract(29, 30)) struct LedgerTests {
+@Suite struct LedgerTests {
   @Test(arguments: [
     Life(
       name: "finished is success, also without a batch", launches: [.init(outcome: .finished, verdict: .succeeded)],
@@ -46,65 +46,69 @@ extension Ledger.Verdict {
   ])
   func `success is what the store or the handler says`(life: Life) { check(life) }
 
-  @Test(arguments: [
-    Life(
-      name: "backoff doubles, and the limit counts retries",
-      launches: [
-        .init(outcome: .failed("a"), verdict: .resumes(after: .seconds(30))),
-        .init(outcome: .failed("b"), verdict: .resumes(after: .seconds(60))),
-        .init(outcome: .failed("c"), verdict: .failed("c")),
-      ], ledger: Ledger(failures: 3)),
-    Life(
-      name: "without retries the first failure is the last", retry: RetryRule(limit: 0),
-      launches: [.init(outcome: .failed("a"), verdict: .failed("a"))], ledger: Ledger(failures: 1)),
-    Life(
-      name: "a committed batch gives no retry back",
-      launches: [
-        .init(outcome: .failed("a"), batches: 4, verdict: .resumes(after: .seconds(30))),
-        .init(outcome: .failed("b"), batches: 4, verdict: .resumes(after: .seconds(60))),
-        .init(outcome: .failed("c"), batches: 4, verdict: .failed("c")),
-      ], ledger: Ledger(failures: 3)),
-    Life(
-      name: "expiry and loss use no retry up",
-      launches: [
-        .init(outcome: .failed("a"), verdict: .resumes(after: .seconds(30))),
-        .init(outcome: .expired(.draining), verdict: .resumes), .init(outcome: .lost, verdict: .resumes),
-        .init(outcome: .expired(.budgetSpent), batches: 1, verdict: .resumes),
-        .init(outcome: .failed("b"), verdict: .resumes(after: .seconds(60))),
-      ], ledger: Ledger(failures: 2)),
-    Life(
-      name: "failures never quarantine", retry: RetryRule(limit: 9, backoff: .zero),
-      launches: Array(repeating: .init(outcome: .failed("a"), verdict: .resumes), count: 9),
-      ledger: Ledger(failures: 9)),
-  ])
+  @Test(
+    .contract(30.2),
+    arguments: [
+      Life(
+        name: "backoff doubles, and the limit counts retries",
+        launches: [
+          .init(outcome: .failed("a"), verdict: .resumes(after: .seconds(30))),
+          .init(outcome: .failed("b"), verdict: .resumes(after: .seconds(60))),
+          .init(outcome: .failed("c"), verdict: .failed("c")),
+        ], ledger: Ledger(failures: 3)),
+      Life(
+        name: "without retries the first failure is the last", retry: RetryRule(limit: 0),
+        launches: [.init(outcome: .failed("a"), verdict: .failed("a"))], ledger: Ledger(failures: 1)),
+      Life(
+        name: "a committed batch gives no retry back",
+        launches: [
+          .init(outcome: .failed("a"), batches: 4, verdict: .resumes(after: .seconds(30))),
+          .init(outcome: .failed("b"), batches: 4, verdict: .resumes(after: .seconds(60))),
+          .init(outcome: .failed("c"), batches: 4, verdict: .failed("c")),
+        ], ledger: Ledger(failures: 3)),
+      Life(
+        name: "expiry and loss use no retry up",
+        launches: [
+          .init(outcome: .failed("a"), verdict: .resumes(after: .seconds(30))),
+          .init(outcome: .expired(.draining), verdict: .resumes), .init(outcome: .lost, verdict: .resumes),
+          .init(outcome: .expired(.budgetSpent), batches: 1, verdict: .resumes),
+          .init(outcome: .failed("b"), verdict: .resumes(after: .seconds(60))),
+        ], ledger: Ledger(failures: 2)),
+      Life(
+        name: "failures never quarantine", retry: RetryRule(limit: 9, backoff: .zero),
+        launches: Array(repeating: .init(outcome: .failed("a"), verdict: .resumes), count: 9),
+        ledger: Ledger(failures: 9)),
+    ])
   func `failures use retries up, and nothing else does`(life: Life) { check(life) }
 
-  @Test(arguments: [
-    Life(
-      name: "the first resumes at once, later ones after 1, 2, 4 … seconds",
-      launches: [
-        .init(outcome: .lost, batches: 1, verdict: .resumes),
-        .init(outcome: .lost, verdict: .resumes(after: .seconds(1))),
-        .init(outcome: .lost, verdict: .resumes(after: .seconds(2))),
-      ], ledger: Ledger(losses: 3, strikes: 2)),
-    Life(
-      name: "a committed batch starts the row anew",
-      launches: [
-        .init(outcome: .lost, verdict: .resumes), .init(outcome: .lost, verdict: .resumes(after: .seconds(1))),
-        .init(outcome: .lost, batches: 1, verdict: .resumes),
-        .init(outcome: .lost, verdict: .resumes(after: .seconds(1))),
-      ], ledger: Ledger(losses: 2, strikes: 1)),
-    Life(
-      name: "an expiry without a batch neither counts nor breaks the row",
-      launches: [
-        .init(outcome: .lost, verdict: .resumes), .init(outcome: .expired(.paused), verdict: .resumes),
-        .init(outcome: .lost, verdict: .resumes(after: .seconds(1))),
-      ], ledger: Ledger(losses: 2, strikes: 2)),
-    Life(
-      name: "a blameless loss resumes at once, always",
-      launches: Array(repeating: .init(outcome: .lost, countsAsLoss: false, verdict: .resumes), count: 5),
-      ledger: Ledger()),
-  ])
+  @Test(
+    .contract(29.3),
+    arguments: [
+      Life(
+        name: "the first resumes at once, later ones after 1, 2, 4 … seconds",
+        launches: [
+          .init(outcome: .lost, batches: 1, verdict: .resumes),
+          .init(outcome: .lost, verdict: .resumes(after: .seconds(1))),
+          .init(outcome: .lost, verdict: .resumes(after: .seconds(2))),
+        ], ledger: Ledger(losses: 3, strikes: 2)),
+      Life(
+        name: "a committed batch starts the row anew",
+        launches: [
+          .init(outcome: .lost, verdict: .resumes), .init(outcome: .lost, verdict: .resumes(after: .seconds(1))),
+          .init(outcome: .lost, batches: 1, verdict: .resumes),
+          .init(outcome: .lost, verdict: .resumes(after: .seconds(1))),
+        ], ledger: Ledger(losses: 2, strikes: 1)),
+      Life(
+        name: "an expiry without a batch neither counts nor breaks the row",
+        launches: [
+          .init(outcome: .lost, verdict: .resumes), .init(outcome: .expired(.paused), verdict: .resumes),
+          .init(outcome: .lost, verdict: .resumes(after: .seconds(1))),
+        ], ledger: Ledger(losses: 2, strikes: 2)),
+      Life(
+        name: "a blameless loss resumes at once, always",
+        launches: Array(repeating: .init(outcome: .lost, countsAsLoss: false, verdict: .resumes), count: 5),
+        ledger: Ledger()),
+    ])
   func `losses in a row back off`(life: Life) { check(life) }
 
   @Test(arguments: [0, 1, 2, 3, 10, 16, 17, 400])
@@ -121,44 +125,48 @@ extension Ledger.Verdict {
     "; raise '\(key)' of the definition, or commit smaller batches or a cursor"
   }
 
-  @Test(arguments: [
-    Life(
-      name: "lost, stalled and over budget count alike",
-      launches: [
-        .init(outcome: .lost, verdict: .resumes), .init(outcome: .expired(.stalled), verdict: .resumes),
-        .init(outcome: .expired(.budgetSpent), verdict: .failed(cause + "budgetSpent" + raise("budget"))),
-      ], ledger: Ledger(losses: 1, strikes: 3)),
-    Life(
-      name: "three lost ones",
-      launches: [
-        .init(outcome: .lost, verdict: .resumes), .init(outcome: .lost, verdict: .resumes(after: .seconds(1))),
-        .init(outcome: .lost, verdict: .failed(cause + "lost")),
-      ], ledger: Ledger(losses: 3, strikes: 3)),
-    Life(
-      name: "a committed batch starts the count anew",
-      launches: [
-        .init(outcome: .expired(.stalled), verdict: .resumes), .init(outcome: .expired(.stalled), verdict: .resumes),
-        .init(outcome: .expired(.stalled), batches: 1, verdict: .resumes),
-        .init(outcome: .expired(.stalled), verdict: .resumes), .init(outcome: .expired(.stalled), verdict: .resumes),
-        .init(outcome: .expired(.stalled), verdict: .failed(cause + "stalled" + raise("stallAfter"))),
-      ], ledger: Ledger(strikes: 3)),
-    Life(
-      name: "a budget spent with progress never counts",
-      launches: Array(repeating: .init(outcome: .expired(.budgetSpent), batches: 1, verdict: .resumes), count: 5),
-      ledger: Ledger()),
-    Life(
-      name: "cancelling wins over quarantine", cancelledBy: "ann",
-      launches: [
-        .init(outcome: .lost, verdict: .cancelled(by: "ann"))
-      ], ledger: Ledger(losses: 1, cancelledBy: "ann")),
-  ])
+  @Test(
+    .contract(29.4),
+    arguments: [
+      Life(
+        name: "lost, stalled and over budget count alike",
+        launches: [
+          .init(outcome: .lost, verdict: .resumes), .init(outcome: .expired(.stalled), verdict: .resumes),
+          .init(outcome: .expired(.budgetSpent), verdict: .failed(cause + "budgetSpent" + raise("budget"))),
+        ], ledger: Ledger(losses: 1, strikes: 3)),
+      Life(
+        name: "three lost ones",
+        launches: [
+          .init(outcome: .lost, verdict: .resumes), .init(outcome: .lost, verdict: .resumes(after: .seconds(1))),
+          .init(outcome: .lost, verdict: .failed(cause + "lost")),
+        ], ledger: Ledger(losses: 3, strikes: 3)),
+      Life(
+        name: "a committed batch starts the count anew",
+        launches: [
+          .init(outcome: .expired(.stalled), verdict: .resumes), .init(outcome: .expired(.stalled), verdict: .resumes),
+          .init(outcome: .expired(.stalled), batches: 1, verdict: .resumes),
+          .init(outcome: .expired(.stalled), verdict: .resumes), .init(outcome: .expired(.stalled), verdict: .resumes),
+          .init(outcome: .expired(.stalled), verdict: .failed(cause + "stalled" + raise("stallAfter"))),
+        ], ledger: Ledger(strikes: 3)),
+      Life(
+        name: "a budget spent with progress never counts",
+        launches: Array(repeating: .init(outcome: .expired(.budgetSpent), batches: 1, verdict: .resumes), count: 5),
+        ledger: Ledger()),
+      Life(
+        name: "cancelling wins over quarantine", cancelledBy: "ann",
+        launches: [
+          .init(outcome: .lost, verdict: .cancelled(by: "ann"))
+        ], ledger: Ledger(losses: 1, cancelledBy: "ann")),
+    ])
   func `after three strikes a request is quarantined with its history`(life: Life) { check(life) }
 
-  @Test(arguments: [
-    ExpiryReason.leaseLost, .superseded, .draining, .evicted, .paused, .pausedByOwner, .powerLost, .batteryLow,
-    .lowPowerMode, .thermal, .networkLost, .hostBusy, .allowanceSpent, .preempted, .simulated(as: nil),
-    .simulated(as: .stalled),
-  ])
+  @Test(
+    .contract(29.5),
+    arguments: [
+      ExpiryReason.leaseLost, .superseded, .draining, .evicted, .paused, .pausedByOwner, .powerLost, .batteryLow,
+      .lowPowerMode, .thermal, .networkLost, .hostBusy, .allowanceSpent, .preempted, .simulated(as: nil),
+      .simulated(as: .stalled),
+    ])
   func `what the host or an operator did never counts as a strike`(reason: ExpiryReason) {
     var ledger = Ledger(losses: 2, strikes: 2)
     let verdict = ledger.end(.expired(reason), committedBatches: 0, reachedEnd: false, retry: RetryRule())

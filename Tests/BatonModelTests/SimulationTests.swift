@@ -3,7 +3,7 @@ import ContractRows
 import Testing
 
 /// What is simulated says so, and counts towards nothing (contract, row 43).
-@Suite(.contract(43)) struct SimulationTests {
+@Suite struct SimulationTests {
   @Test func `overrides take the place of what they name, say so, and leave the rest`() {
     let overrides = ConditionOverrides(
       power: .battery, battery: 7, lowPowerMode: true, thermal: .critical, network: .metered, isIdle: false)

@@ -91,7 +91,7 @@ import Testing
     #expect(Self.reasons.filter(\.isStrike) == [.budgetSpent, .stalled])
   }
 
-  @Test(.contract(16), arguments: JobKind.allCases)
+  @Test(.contract(16.1), arguments: JobKind.allCases)
   func `a launch that can save nothing closes within two seconds, others within their kind's window`(kind: JobKind) {
     for reason in Self.reasons {
       let isUseless = reason == .leaseLost || reason == .superseded
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test(.contract(16)) func `a definition may set its own closing window`() {
+  @Test func `a definition may set its own closing window`() {
     let job = Fixture.job(.refresh) { $0.closingWindow = .seconds(90) }
     #expect(ExpiryReason.paused.closingWindow(of: job) == .seconds(90))
     #expect(ExpiryReason.leaseLost.closingWindow(of: job) == .seconds(2))

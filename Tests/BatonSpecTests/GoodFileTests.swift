@@ -27,14 +27,14 @@ struct GoodFileTests {
     #expect(!specification.definitions.isEmpty)
   }
 
-  @Test("the defaults follow the kind", .contract(10, 11))
+  @Test("the defaults follow the kind", .contract(11.1))
   func defaults() throws {
     #expect(try definitions("minimal-refresh") == [definition("com.example.news", .refresh)])
     #expect(try definitions("minimal-processing") == [definition("com.example.index", .processing)])
     #expect(try definitions("minimal-processing")[0].requirements.requiresIdle)
   }
 
-  @Test("every key of a continued job is read", .contract(6, 18, 19, 20, 35))
+  @Test("every key of a continued job is read")
   func continued() throws {
     let expected = definition("com.example.photos.export.*", .continued) {
       $0.title = "Exporting photos"
@@ -75,7 +75,7 @@ struct GoodFileTests {
     #expect(try Corpus.read("frequent-refresh.yaml", in: "good").problems == [])
   }
 
-  @Test("times that Baton chooses are the job's to choose, from the shortest to the longest", .contract(16, 17, 32, 41))
+  @Test("times that Baton chooses are the job's to choose, from the shortest to the longest")
   func durations() throws {
     let shortest = definition("com.example.shortest", .refresh) {
       ($0.closingWindow, $0.stallAfter, $0.dailyAllowance) = (.seconds(1), .seconds(1), .seconds(1))
@@ -175,7 +175,7 @@ struct GoodFileTests {
     #expect(try definitions("byte-order-mark") == [definition("com.example.marked", .processing)])
   }
 
-  @Test("what is doubtful is a warning and does not fail", .contract(10, 12, 14))
+  @Test("what is doubtful is a warning and does not fail")
   func warnings() throws {
     let specification = try Corpus.read("warnings.yaml", in: "good")
     #expect(specification.definitions.count == 6)

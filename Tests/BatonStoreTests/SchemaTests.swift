@@ -1,4 +1,5 @@
 import BatonModel
+import ContractRows
 import GRDB
 import Testing
 
@@ -51,7 +52,8 @@ import Testing
     #expect(error != nil, "\(statement) was accepted")
   }
 
-  @Test func theTotalLimitOfPendingRequestsSaysWhichItIs() async throws {
+  @Test(.contract(6.2)) func theTotalLimitOfPendingRequestsSaysWhichItIs() async throws {
+    #expect(StoreLimits().pending == 2_000_000 && StoreLimits().pendingPerDefinition == 100_000)
     let store = try SQLiteStore.inMemory(limits: StoreLimits(pending: 2))
     let definition = try await store.prepare()
     try await store.submit("com.a", to: definition)

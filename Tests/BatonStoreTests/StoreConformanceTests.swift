@@ -1,11 +1,13 @@
 import BatonConformance
 import BatonStore
+import ContractRows
 import Testing
 
 @Suite struct StoreConformanceTests {
   @Test(arguments: StoreConformance.cases)
   func inMemory(promise: StoreConformance.Case) async throws {
     try await promise.run { try SQLiteStore.inMemory(queuesSpans: $0) }
+    ContractLog.note(promise.rows, of: "case:\(promise.name)")
   }
 
   @Test(arguments: StoreConformance.cases)

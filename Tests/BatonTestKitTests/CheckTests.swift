@@ -27,14 +27,14 @@ struct CheckTests {
   /// The line after the one that says how many interruptions were not survived.
   private func first(_ complaint: String?) -> String? { lines(complaint).dropFirst().first.map(String.init) }
 
-  @Test("a handler that goes on at its checkpoint passes", .contract(31, 43))
+  @Test("a handler that goes on at its checkpoint passes")
   func passes() async {
     #expect(await complaint { pages(5, $0) } == nil)
     #expect(await complaint { batches(5, $0) } == nil)
     #expect(await complaint { _ in { _ in } } == nil)
   }
 
-  @Test("one that skips a batch is caught, by its checkpoints and by its effects", .contract(31))
+  @Test("one that skips a batch is caught, by its checkpoints and by its effects")
   func skips() async {
     let skipping: @Sendable (Notes) -> Handler = { notes in
       { task in
@@ -57,7 +57,7 @@ struct CheckTests {
     #expect(first(byEffects)?.hasPrefix("- expiry 'draining' during batch 0: it came out as [") == true)
   }
 
-  @Test("one that begins two batches too early is caught", .contract(31))
+  @Test("one that begins two batches too early is caught")
   func repeats() async {
     let text = await complaint { notes in
       { task in
@@ -76,7 +76,7 @@ struct CheckTests {
         + "'task.lastCheckpoint'")
   }
 
-  @Test("one that forgets its checkpoint is caught", .contract(31))
+  @Test("one that forgets its checkpoint is caught")
   func forgets() async {
     let text = await complaint { notes in
       { task in
@@ -90,7 +90,7 @@ struct CheckTests {
     #expect(lines(text).contains { $0.hasPrefix("- expiry 'draining' after 2 batches: 2 batches were repeated") })
   }
 
-  @Test("one that ignores cancellation is caught", .contract(28, 36))
+  @Test("one that ignores cancellation is caught")
   func ignores() async {
     #expect(
       first(await complaint { heedless(5, $0) })
@@ -98,7 +98,7 @@ struct CheckTests {
         + "use 'task.batches', or 'try Task.checkCancellation()' before each batch")
   }
 
-  @Test("one that ignores cancellation past its deadline is caught", .contract(28, 36))
+  @Test("one that ignores cancellation past its deadline is caught")
   func overruns() async {
     await #expect {
       try await TestRequest("com.example.import", kind: .refresh, batchDuration: .seconds(5))
@@ -106,7 +106,7 @@ struct CheckTests {
     } throws: { "\($0)".contains("launch 1 still ran at the deadline of its expiry") }
   }
 
-  @Test("one that returns when it is cancelled is caught, and told what that means", .contract(29))
+  @Test("one that returns when it is cancelled is caught, and told what that means")
   func returns() async {
     let text = await complaint { notes in
       { task in do { try await pages(5, notes)(task) } catch is CancellationError {} }
@@ -118,7 +118,7 @@ struct CheckTests {
         + "and returning is completion: throw instead)")
   }
 
-  @Test("one whose repeated batch does it all again is caught by its effects", .contract(31))
+  @Test("one whose repeated batch does it all again is caught by its effects")
   func notIdempotent() async {
     await #expect {
       try await TestRequest("com.example.import").checkEveryInterruption { request in

@@ -8,7 +8,7 @@ import Testing
 struct ExpiryTests {
   static let reasons = ExpiryReason.plain + [.cancelled(by: "ann"), .simulated(as: .thermal), .simulated(as: nil)]
 
-  @Test("expiry is cancellation, with a reason and a deadline", .contract(16, 27, 43), arguments: reasons)
+  @Test("expiry is cancellation, with a reason and a deadline", .contract(27.1), arguments: reasons)
   func expiry(reason: ExpiryReason) async throws {
     let request = TestRequest("com.example.import", kind: .processing)
     let (clock, start) = (request.clock, request.clock.now)
@@ -31,7 +31,7 @@ struct ExpiryTests {
   }
 
   @Test(
-    "the closing window follows the kind, or is the definition's own", .contract(16),
+    "the closing window follows the kind, or is the definition's own", .contract(16.1),
     arguments: [(JobKind.refresh, Int?.none, 5), (.processing, nil, 30), (.continued, nil, 30), (.refresh, 60, 60)])
   func closingWindow(kind: JobKind, own: Int?, expected: Int) async throws {
     let request = TestRequest("com.example.import", kind: kind, closingWindow: own.map { .seconds($0) })
@@ -40,7 +40,7 @@ struct ExpiryTests {
     #expect(launch.expiry?.deadline == deadline)
   }
 
-  @Test("before the first batch nothing is done", .contract(27))
+  @Test("before the first batch nothing is done")
   func atStart() async throws {
     for point in [Interruption.Point.atStart, .after(batches: 0)] {
       let notes = Notes()
@@ -63,7 +63,7 @@ struct ExpiryTests {
     #expect(notes.all == [0, 1, 2])
   }
 
-  @Test("after batch n nothing more begins", .contract(27, 31), arguments: 1...3)
+  @Test("after batch n nothing more begins", arguments: 1...3)
   func after(batches count: Int) async throws {
     let notes = Notes()
     let request = TestRequest("com.example.import")
@@ -73,7 +73,7 @@ struct ExpiryTests {
     #expect(launch.batchesAfterExpiry == 0)
   }
 
-  @Test("a batch that runs when the launch expires is committed all the same", .contract(16, 31))
+  @Test("a batch that runs when the launch expires is committed all the same", .contract(16.2))
   func during() async throws {
     let notes = Notes()
     let request = TestRequest("com.example.import")
@@ -84,7 +84,7 @@ struct ExpiryTests {
     #expect(notes.all == [0, 1])
   }
 
-  @Test("a batch that heeds its cancellation is repeated whole", .contract(31))
+  @Test("a batch that heeds its cancellation is repeated whole")
   func cutShort() async throws {
     let notes = Notes()
     let handler = pages(3, notes) { _, _ in
@@ -114,7 +114,7 @@ struct ExpiryTests {
     #expect(launch.checkpoints.map(\.batch) == [0])
   }
 
-  @Test("at a time of the manual clock", .contract(43))
+  @Test("at a time of the manual clock", .contract(43.3))
   func elapsed() async throws {
     let request = TestRequest("com.example.import", batchDuration: .seconds(10))
     request.clock.advance(by: .seconds(500))
@@ -125,7 +125,7 @@ struct ExpiryTests {
     #expect(launch.endedAt == .seconds(530))
   }
 
-  @Test("the first reason wins", .contract(27))
+  @Test("the first reason wins")
   func firstReason() async throws {
     let request = TestRequest("com.example.import")
     let launch = try await request.launch { task in
@@ -139,7 +139,7 @@ struct ExpiryTests {
     #expect(!request.expire(.batteryLow), "nothing runs")
   }
 
-  @Test("returning is completion even after an expiry", .contract(29))
+  @Test("returning is completion even after an expiry")
   func returning() async throws {
     let request = TestRequest("com.example.import")
     let launch = try await request.launch({ _ in }, interruptedBy: .expiry(.thermal, .atStart))
@@ -148,7 +148,7 @@ struct ExpiryTests {
     #expect(request.completion == .succeeded)
   }
 
-  @Test("a cancelled request has ended; expiry uses no retry", .contract(30, 34))
+  @Test("a cancelled request has ended; expiry uses no retry")
   func cancelled() async throws {
     let request = TestRequest("com.example.import")
     try await request.launch(pages(9), interruptedBy: .expiry(.hostBusy, .after(batches: 1)))

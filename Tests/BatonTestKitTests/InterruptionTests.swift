@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A launch is cut off, superseded or refused", .timeLimit(.minutes(10)))
 struct InterruptionTests {
-  @Test("what a lost worker did last is not saved, and is done again", .contract(29, 31))
+  @Test("what a lost worker did last is not saved, and is done again")
   func lostDuring() async throws {
     let (request, notes) = (TestRequest("com.example.import"), Notes())
     let launch = try await request.launch(pages(3, notes), interruptedBy: .workerLost(.during(batch: 1)))
@@ -19,7 +19,7 @@ struct InterruptionTests {
     #expect(request.repeatedBatches == 1)
   }
 
-  @Test("a checkpoint that was saved counts, although its worker never heard of it", .contract(31))
+  @Test("a checkpoint that was saved counts, although its worker never heard of it")
   func lostAfter() async throws {
     let (request, notes) = (TestRequest("com.example.import"), Notes())
     let launch = try await request.launch(pages(3, notes), interruptedBy: .workerLost(.after(batches: 2)))
@@ -31,7 +31,7 @@ struct InterruptionTests {
     #expect(request.repeatedBatches == 0)
   }
 
-  @Test("a handler that returns on a lost worker has finished nothing", .contract(29))
+  @Test("a handler that returns on a lost worker has finished nothing")
   func lostAtTheEnd() async throws {
     let request = TestRequest("com.example.import")
     let launch = try await request.launch(pages(2), interruptedBy: .workerLost(.during(batch: 2)))
@@ -40,7 +40,7 @@ struct InterruptionTests {
     try await request.complete(pages(2))
   }
 
-  @Test("a fake may lose its worker at the very place that matters", .contract(31))
+  @Test("a fake may lose its worker at the very place that matters")
   func lostByHand() async throws {
     let request = TestRequest("com.example.import")
     let launch = try await request.launch(pages(3) { page, _ in if page == 2 { request.loseWorker() } })
@@ -49,7 +49,7 @@ struct InterruptionTests {
   }
 
   @Test(
-    "a launch that is superseded, or whose lease is lost, commits nothing more", .contract(31),
+    "a launch that is superseded, or whose lease is lost, commits nothing more",
     arguments: [ExpiryReason.superseded, .leaseLost])
   func superseded(reason: ExpiryReason) async throws {
     let (request, notes) = (TestRequest("com.example.import"), Notes())
@@ -114,7 +114,7 @@ struct InterruptionTests {
     }
   }
 
-  @Test("all places between and within three batches, as arguments of a test", .contract(43))
+  @Test("all places between and within three batches, as arguments of a test", .contract(43.3))
   func every() {
     #expect(
       Interruption.every(batches: 1, because: .hostBusy).map(\.description) == [
@@ -126,7 +126,7 @@ struct InterruptionTests {
   }
 
   @Test(
-    "each of them is reached, and loses and skips nothing", .contract(27, 31), arguments: Interruption.every(batches: 3)
+    "each of them is reached, and loses and skips nothing", .contract(31.1), arguments: Interruption.every(batches: 3)
   )
   func survives(interruption: Interruption) async throws {
     for handler in [{ pages(3, $0) }, { batches(3, $0) }] {

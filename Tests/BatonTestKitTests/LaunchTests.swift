@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A handler is launched as a worker launches it", .timeLimit(.minutes(10)))
 struct LaunchTests {
-  @Test("a launch begins where the one before has committed", .contract(31, 43), arguments: [true, false])
+  @Test("a launch begins where the one before has committed", arguments: [true, false])
   func resumes(withBatches: Bool) async throws {
     let notes = Notes()
     let handler = withBatches ? batches(4, notes) : pages(4, notes)
@@ -21,7 +21,7 @@ struct LaunchTests {
     #expect(request.repeatedBatches == 0)
   }
 
-  @Test("each checkpoint is kept as the handler gave it", .contract(31))
+  @Test("each checkpoint is kept as the handler gave it")
   func checkpoints() async throws {
     let request = TestRequest("com.example.import", batchDuration: .seconds(3))
     try await request.complete(pages(2))
@@ -34,7 +34,7 @@ struct LaunchTests {
     #expect(throws: HandlerError.self) { try request.checkpoints[0].cursor(as: Position.self, version: 2) }
   }
 
-  @Test("returning is completion, throwing is failure", .contract(29, 30))
+  @Test("returning is completion, throwing is failure", .contract(29.1))
   func completion() async throws {
     let returning = TestRequest("com.example.import")
     #expect(try await returning.launch { _ in }.outcome == .finished)
@@ -78,7 +78,7 @@ struct LaunchTests {
     #expect((launch.error as? HandlerError)?.code == .noPayload)
   }
 
-  @Test("what watchers would see is seen, in order", .contract(33))
+  @Test("what watchers would see is seen, in order")
   func updates() async throws {
     let request = TestRequest("com.example.export", kind: .continued, batchDuration: .seconds(1))
     try await request.complete(
@@ -93,7 +93,7 @@ struct LaunchTests {
     #expect(request.updates.map(\.at) == [.zero, .zero, .seconds(1), .seconds(1)])
   }
 
-  @Test("a refresh says what it found, and '.failed' is failure", .contract(42), arguments: RefreshResult.allCases)
+  @Test("a refresh says what it found, and '.failed' is failure", .contract(42.1), arguments: RefreshResult.allCases)
   func refresh(result: RefreshResult) async throws {
     let request = TestRequest("com.example.news", kind: .refresh)
     let launch = try await request.launchRefresh { _ in result }
@@ -101,7 +101,7 @@ struct LaunchTests {
     #expect(request.completion == (result == .failed ? .failed("the refresh returned .failed") : .succeeded))
   }
 
-  @Test("a refresh that throws says nothing", .contract(42))
+  @Test("a refresh that throws says nothing")
   func throwingRefresh() async throws {
     let request = TestRequest("com.example.news", kind: .refresh)
     let launch = try await request.launchRefresh { _ in throw Trouble() }
@@ -109,7 +109,7 @@ struct LaunchTests {
     #expect(launch.outcome == .failed("trouble"))
   }
 
-  @Test("a refresh that was expired goes on in its next launch", .contract(42))
+  @Test("a refresh that was expired goes on in its next launch")
   func resumedRefresh() async throws {
     let request = TestRequest("com.example.news", kind: .refresh)
     try await request.completeRefresh(

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A handler that ignores its expiry is ended at the deadline", .timeLimit(.minutes(10)))
 struct OverrunTests {
-  @Test("it is recorded as ungraceful, and the request goes on from what it had saved", .contract(16, 28, 36))
+  @Test("it is recorded as ungraceful, and the request goes on from what it had saved")
   func overrun() async throws {
     let notes = Notes()
     let request = TestRequest("com.example.import", kind: .refresh, batchDuration: .seconds(2))
@@ -23,7 +23,7 @@ struct OverrunTests {
     #expect(notes.all == [0, 1, 2, 3, 3, 4, 5, 6, 7, 8])
   }
 
-  @Test("until the deadline it may save; one that returns in time has finished", .contract(16, 28))
+  @Test("until the deadline it may save; one that returns in time has finished")
   func inTime() async throws {
     let request = TestRequest("com.example.import", kind: .refresh, batchDuration: .seconds(2))
     let launch = try await request.launch(heedless(3), interruptedBy: .expiry(.hostBusy, .after(batches: 1)))
@@ -32,7 +32,7 @@ struct OverrunTests {
     #expect(launch.batchesAfterExpiry == 2)
   }
 
-  @Test("one that hangs is not waited for, and the next launch starts", .contract(28, 36))
+  @Test("one that hangs is not waited for, and the next launch starts")
   func hangs() async throws {
     let request = TestRequest("com.example.import", budget: .seconds(60))
     let hung = Mutex<CheckedContinuation<Void, Never>?>(nil)
@@ -54,7 +54,7 @@ struct OverrunTests {
     hung.withLock { $0 }?.resume()
   }
 
-  @Test("work of a fake that takes longer than the window is an overrun too", .contract(28))
+  @Test("work of a fake that takes longer than the window is an overrun too")
   func longWork() async throws {
     let request = TestRequest("com.example.import", kind: .refresh)
     let launch = try await request.launch(pages(2) { _, _ in request.clock.advance(by: .seconds(36)) })

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Budgets and stalls are of the manual clock", .timeLimit(.minutes(10)))
 struct TimeTests {
-  @Test("while nobody moves the clock no time passes", .contract(43))
+  @Test("while nobody moves the clock no time passes")
   func standsStill() async throws {
     let request = TestRequest("com.example.news", kind: .refresh)
     let launch = try await request.launch(pages(100))
@@ -14,7 +14,7 @@ struct TimeTests {
   }
 
   @Test(
-    "a launch has the budget of its kind, or its definition's own", .contract(10, 11, 12),
+    "a launch has the budget of its kind, or its definition's own", .contract(10.1, 11.2),
     arguments: [
       (JobKind.refresh, Int?.none, Int?.some(30)), (.processing, nil, 600), (.continued, nil, nil),
       (.processing, 45, 45),
@@ -27,7 +27,7 @@ struct TimeTests {
     #expect(launch.checkpoints.count == expected ?? 700)
   }
 
-  @Test("a request takes as many launches as it needs", .contract(11))
+  @Test("a request takes as many launches as it needs", .contract(11.3))
   func slices() async throws {
     let (request, notes) = (TestRequest("com.example.import", batchDuration: .seconds(60)), Notes())
     try await request.complete(pages(35, notes))
@@ -36,7 +36,7 @@ struct TimeTests {
   }
 
   @Test(
-    "without progress for twice 'stallAfter' a launch expires", .contract(32),
+    "without progress for twice 'stallAfter' a launch expires",
     arguments: [(JobKind.continued, Int?.none, Int?.some(120)), (.processing, 30, 60), (.processing, nil, nil)])
   func stall(kind: JobKind, own: Int?, expected: Int?) async throws {
     let request = TestRequest(
@@ -48,7 +48,7 @@ struct TimeTests {
     #expect(launch.endedAt == .seconds(expected ?? 500))
   }
 
-  @Test("units that were reported are progress; texts, and the same units again, are not", .contract(32))
+  @Test("units that were reported are progress; texts, and the same units again, are not")
   func progress() async throws {
     func outcome(_ report: @escaping @Sendable (JobTask, Int64) -> Void) async throws -> TestLaunch.Outcome {
       let request = TestRequest("com.example.export", kind: .continued, clock: ManualClock(sleepsMoveTime: true))
@@ -64,7 +64,7 @@ struct TimeTests {
     #expect(try await outcome { task, _ in task.update(subtitle: "busy") } == .expired(.stalled))
   }
 
-  @Test("a definition whose batches are long is given five of them, twice", .contract(32))
+  @Test("a definition whose batches are long is given five of them, twice")
   func patience() async throws {
     let request = TestRequest("com.example.export", kind: .continued, batchDuration: .seconds(100))
     let launch = try await request.launch(
@@ -76,7 +76,7 @@ struct TimeTests {
         == .expired(.stalled))
   }
 
-  @Test("three launches in a row that commit nothing are the end", .contract(29))
+  @Test("three launches in a row that commit nothing are the end")
   func quarantine() async throws {
     let request = TestRequest("com.example.import", budget: .seconds(5), batchDuration: .seconds(6))
     let stuck: Handler = { _ in

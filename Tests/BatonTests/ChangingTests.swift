@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test(.contract(14)) func `validate praises what is valid, and lists problems as JSON`() async throws {
+  @Test func `validate praises what is valid, and lists problems as JSON`() async throws {
     try await withTemporaryFolder { folder in
       try write(Self.report, to: folder + "/a.yaml")
       try write("identifier: com.example.b\nkind: refresh\nearliestBeginDate: 8d\n", to: folder + "/b.yaml")
@@ -91,7 +91,7 @@ import Testing
     #expect(run.error.contains("/no/such/job.yaml:1:1: error: there is no such file or folder"))
   }
 
-  @Test(.contract(8, 34)) func `cancel tells what ended and what is stopping`() async throws {
+  @Test(.contract(8.3)) func `cancel tells what ended and what is stopping`() async throws {
     let world = World { state in
       let id = JobIdentifier(trusted: "com.example.report")
       state.cancellations = [
@@ -109,7 +109,7 @@ import Testing
     .example(10, "com.example.feeds", .scheduled) { $0.repeats = true }, .succeeded,
   ]
 
-  @Test(.contract(8), arguments: [("y", 0), ("YES", 0), ("n", 1), ("", 1), ("all", 1)])
+  @Test(.contract(8.3), arguments: [("y", 0), ("YES", 0), ("n", 1), ("", 1), ("all", 1)])
   func `cancel --all asks a person, and says what would end`(answer: String, status: Int32) async {
     var world = World(Self.chained)
     world.answer = answer

@@ -6,13 +6,15 @@ import ContractRows
 import Foundation
 import Testing
 
-@Suite(.contract(45)) struct ExplainingTests {
+@Suite struct ExplainingTests {
   private static let world = World {
     $0.explanation = .manifold
     $0.hosts = [.alpha, .beta, .delta, .epsilon, .gamma]
   }
 
-  @Test(arguments: [("explain-manifold", [String]()), ("explain-manifold-json", ["-o", "json"])])
+  @Test(
+    .contract(8.2, 45.1),
+    arguments: [("explain-manifold", [String]()), ("explain-manifold-json", ["-o", "json"])])
   func `every obstacle on every host, with its source, its age, its end and what to do`(
     name: String, options: [String]
   ) async throws {
@@ -23,14 +25,14 @@ import Testing
   }
 
   /// Battery, power mode, priority and recent use, an operator's eviction, the host's switch, budgets, spacing.
-  @Test(.contract(25)) func `the seven factors appear by name`() async {
+  @Test(.contract(25.1)) func `the seven factors appear by name`() async {
     let run = await Self.world.baton("explain", "com.example.news")
     let names: [ObstacleName] = [.batteryLow, .lowPowerMode, .evicted, .kindNotAccepted, .allowanceSpent, .rateLimited]
     for name in names { #expect(run.output.contains("\n  \(name.rawValue) ")) }
     #expect(run.output.contains("\n3 requests of its definition and priority go before it\n"))
   }
 
-  @Test(.contract(13)) func `a date that has not come is told, with how long is left`() async {
+  @Test(.contract(13.3)) func `a date that has not come is told, with how long is left`() async {
     let date = now + .seconds(720)
     let world = World {
       $0.explanation = .waiting
@@ -114,7 +116,7 @@ import Testing
     #expect(run.error == "error: \(error)\n")
   }
 
-  @Test(.contract(8)) func `a list has an obstacle of a host that is there rather than of one that is gone`() async {
+  @Test(.contract(8.1)) func `a list has an obstacle of a host that is there rather than of one that is gone`() async {
     let world = World([.ready]) {
       $0.explanation.lines = [
         Explanation.line("alpha", .hostGone), Explanation.line("alpha", .lowPowerMode),

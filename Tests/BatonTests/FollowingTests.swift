@@ -107,7 +107,7 @@ import Testing
     #expect(lines.output.split(separator: "\n").count == 3)
   }
 
-  @Test(.contract(33)) func `whoever watches sees a new title and subtitle`() async throws {
+  @Test(.contract(33.1)) func `whoever watches sees a new title and subtitle`() async throws {
     let changed = Self.running(120) { ($0.title, $0.subtitle) = ("Exporting more photos", "IMG_0121.jpg") }
     let lines = await Self.world([changed, Self.success]).baton("watch", Self.name, "-o", "jsonl")
     #expect(lines.output.contains(#""title":"Exporting more photos","subtitle":"IMG_0121.jpg""#))

@@ -4,7 +4,7 @@ import BatonStore
 import ContractRows
 import Testing
 
-@Suite(.contract(41)) struct PokingTests {
+@Suite struct PokingTests {
   private static let news = JobIdentifier(trusted: "com.example.news")
 
   private static func accepted(_ state: RequestState, joined: Bool, warning: String? = nil) -> SubmissionResult {
@@ -15,7 +15,7 @@ import Testing
       warning: warning)
   }
 
-  @Test func `a poke is one submission, of priority 5 unless somebody says 10`() async {
+  @Test(.contract(41.1)) func `a poke is one submission, of priority 5 unless somebody says 10`() async {
     let world = World()
     _ = await world.baton("poke", "com.example.news", "--payload", #"{"since": 42}"#)
     _ = await world.baton("poke", "com.example.news", "--priority", "10", "--id", "delivery-42")
@@ -40,7 +40,7 @@ import Testing
     try Golden.expect(run.transcript, is: name)
   }
 
-  @Test(.contract(5), arguments: RefusalName.allCases)
+  @Test(.contract(5.1), arguments: RefusalName.allCases)
   func `a refused poke has the status of a refused submission`(refusal: RefusalName) async {
     func run(_ command: String) async -> CommandRun {
       let world = World { $0.submissions = [.refused(code: refusal.rawValue, message: "no; do this")] }

@@ -50,7 +50,7 @@ import Testing
         == "\r\u{1B}[1A\u{1B}[0Jcom.example.n1  [#####.....]  50/100 50%  100ms  running on alpha, launch 1\n")
   }
 
-  @Test(.contract(33)) func `a new title and subtitle are drawn within a second`() {
+  @Test(.contract(33.1)) func `a new title and subtitle are drawn within a second`() {
     let wide = CommandEnvironment.TerminalSize(columns: 200, rows: 24)
     var board = ProgressBoard(style: .plain)
     var record = Self.record(1, 10)

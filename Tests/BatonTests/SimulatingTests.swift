@@ -8,7 +8,6 @@ import Testing
 /// `baton simulate`, `baton evict`, and where what they did is shown.
 @Suite struct SimulatingTests {
   @Test(
-    .contract(43),
     arguments: [
       (["launch", "com.example.report"], "simulate launch com.example.report 0 -"),
       (
@@ -32,7 +31,6 @@ import Testing
   }
 
   @Test(
-    .contract(43),
     arguments: [
       (["--power", "battery", "--battery", "15"], "10.0", ConditionOverrides(power: .battery, battery: 15)),
       (
@@ -56,7 +54,7 @@ import Testing
     try Golden.expect(run.transcript, is: (["simulate", "conditions"] + options).golden)
   }
 
-  @Test(.contract(43), arguments: ExpiryReasonName.allCases)
+  @Test(arguments: ExpiryReasonName.allCases)
   func `every reason but 'simulated' itself can be simulated`(reason: ExpiryReasonName) async {
     let world = World()
     let run = await world.baton("simulate", "expire", "com.example.report", "--reason", reason.rawValue)
@@ -66,7 +64,6 @@ import Testing
   }
 
   @Test(
-    .contract(43),
     arguments: [["simulate", "launch", "a"], ["simulate", "expire", "a"], ["simulate", "conditions", "a", "--end"]])
   func `what cannot be simulated has its status`(arguments: [String]) async {
     for (error, status) in [
@@ -80,7 +77,7 @@ import Testing
   }
 
   @Test(
-    .contract(43),
+    .contract(43.2),
     arguments: [
       ("show-poked", ["show", "com.example.news"]), ("show-poked-json", ["show", "com.example.news", "-o", "json"]),
       ("show-expiring", ["show", "com.example.photos.export.42"]), ("hosts-simulated", ["hosts"]),
@@ -97,7 +94,6 @@ import Testing
   }
 
   @Test(
-    .contract(25),
     arguments: [
       (["com.example.photos.*", "--host", "alpha"], "evicted com.example.photos.* alpha true"),
       (["com.example.photos.export.42"], "evicted com.example.photos.export.42 - true"),

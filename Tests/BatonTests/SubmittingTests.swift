@@ -14,7 +14,7 @@ import Testing
       warning: warning)
   }
 
-  @Test(.contract(12)) func `everything that was asked for is submitted, in the name of who asked`() async {
+  @Test(.contract(12.1)) func `everything that was asked for is submitted, in the name of who asked`() async {
     let world = World()
     let run = await world.baton(
       "submit", "com.example.report", "--payload", #"{"a": [1, null]}"#, "--earliest", "15m", "--priority", "utility")
@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test(
-    .contract(5, 35),
+    .contract(5.1),
     arguments: [
       ("immediateRunIneligible", 4), ("tooManyPendingTaskRequests", 4), ("unavailable", 75), ("notPermitted", 77),
     ])
@@ -63,7 +63,7 @@ import Testing
     #expect(run.error == "error: com.example.report: \(code): no; do this\n")
   }
 
-  @Test(.contract(14)) func `a date over a week off is warned of, and kept`() async {
+  @Test(.contract(14.1)) func `a date over a week off is warned of, and kept`() async {
     let world = World()
     let week = await world.baton("submit", "com.example.report", "--earliest", "7d")
     let more = await world.baton("submit", "com.example.report", "--earliest", "7d1s")

@@ -53,7 +53,7 @@ struct WorkerSettingsTests {
   }
 
   @Test(
-    "a wrong value says which key it is and what it may be", .contract(21, 26),
+    "a wrong value says which key it is and what it may be",
     arguments: [
       ("probes: [power, gravity]", "probes", "gravity"),
       ("treatUnknownAs: {idle: maybe}", "treatUnknownAs.idle", "automatic"),
@@ -115,7 +115,7 @@ struct WorkerSettingsTests {
     #expect(error.message.hasPrefix("\(expected.count) settings are wrong:\n  the environment variable"))
   }
 
-  @Test("one plain value is a list of one: what the owner permits is never ignored", .contract(4, 26))
+  @Test("one plain value is a list of one: what the owner permits is never ignored")
   func single() async throws {
     let configuration = try await Self.read(
       "accepts: processing\npermittedIdentifiers: com.example.photos.*\nnetwork: {metered: \"wwan*\"}\nfacts: {command: /bin/facts}"

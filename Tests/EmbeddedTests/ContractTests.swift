@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test("Fourteen pokes in one window start two launches, the last payload wins, also over a restart", .contract(41))
+  @Test("Fourteen pokes in one window start two launches, the last payload wins, also over a restart", .contract(41.7))
   func pokes() async throws {
     let time = ManualTime()
     let payloads = Mutex<[String]>([])
@@ -66,7 +66,7 @@ import Testing
     #expect(payloads.withLock { $0 } == ["1", "14"])
   }
 
-  @Test("A poke of priority 10 goes at once, and says who asked for it", .contract(41))
+  @Test("A poke of priority 10 goes at once, and says who asked for it", .contract(41.6))
   func immediate() async throws {
     let time = ManualTime()
     let count = Mutex(0)
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test("Strategy fail answers with every obstacle of every host, and leaves nothing behind", .contract(5, 35))
+  @Test("Strategy fail answers with every obstacle of every host, and leaves nothing behind", .contract(35.1, 35.3))
   func fail() async throws {
     let fleet = Fleet(try SQLiteStore.inMemory(), ManualTime())
     let job = Self.job(.continued) { definition in
@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test(
-    "A running or waiting request of the same identifier refuses a second one that would rather fail", .contract(35))
+    "A running or waiting request of the same identifier refuses a second one that would rather fail")
   func failBehindLive() async throws {
     let fleet = Fleet(try SQLiteStore.inMemory(), ManualTime())
     let job = Self.job(.continued) { $0.strategy = .fail }
@@ -129,7 +129,8 @@ import Testing
     }
   }
 
-  @Test("A launch, an expiry and conditions can be simulated, and are marked wherever they are seen", .contract(43))
+  @Test(
+    "A launch, an expiry and conditions can be simulated, and are marked wherever they are seen", .contract(43.1, 43.2))
   func simulate() async throws {
     let time = ManualTime()
     let reasons = Mutex<[String]>([])
@@ -171,7 +172,8 @@ import Testing
     #expect(reasons.withLock { $0.count } == 2)
   }
 
-  @Test("The wall clock may step an hour or a day, back or forth: a delay starts neither early nor late", .contract(13))
+  @Test(
+    "The wall clock may step an hour or a day, back or forth: a delay starts neither early nor late", .contract(13.1))
   func clockSteps() async throws {
     for step in [3600, -3600, 86_400, -86_400] {
       let time = ManualTime()
@@ -197,7 +199,7 @@ import Testing
     }
   }
 
-  @Test("A date is reached when the wall clock shows it, and not before, also after a restart", .contract(13))
+  @Test("A date is reached when the wall clock shows it, and not before, also after a restart", .contract(13.2))
   func dates() async throws {
     let time = ManualTime()
     let count = Mutex(0)
@@ -224,7 +226,7 @@ import Testing
     #expect(count.withLock { $0 } == 1)
   }
 
-  @Test("A refresh that finds nothing again and again comes less often", .contract(42))
+  @Test("A refresh that finds nothing again and again comes less often", .contract(42.2))
   func noData() async throws {
     let time = ManualTime()
     let count = Mutex(0)
@@ -251,7 +253,7 @@ import Testing
 
   @Test(
     "A launch that does not get further is suspected, then expires stalled, and three of them are enough",
-    .contract(29, 32))
+    .contract(29.4))
   func stalls() async throws {
     let time = ManualTime()
     let fleet = Fleet(try SQLiteStore.inMemory(), time)
@@ -277,7 +279,7 @@ import Testing
     }
   }
 
-  @Test("An eviction moves the launch to another host, and lasts over a restart", .contract(25))
+  @Test("An eviction moves the launch to another host, and lasts over a restart", .contract(25.3))
   func evictions() async throws {
     let time = ManualTime()
     let store = try SQLiteStore.inMemory()
@@ -306,7 +308,7 @@ import Testing
     }
   }
 
-  @Test("A host that is gone is explained by its last word, also by the next coordinator", .contract(45))
+  @Test("A host that is gone is explained by its last word, also by the next coordinator", .contract(3.2))
   func lastWord() async throws {
     let time = ManualTime()
     let store = try SQLiteStore.inMemory()
@@ -325,7 +327,49 @@ import Testing
     }
   }
 
-  @Test("What is defined and no longer permitted is refused as not permitted", .contract(1, 5))
+  @Test("A coordinator that shuts down refuses submissions as unavailable", .contract(5.3))
+  func shutdown() async throws {
+    let fleet = Fleet(try SQLiteStore.inMemory(), ManualTime())
+    try await fleet.run([]) {
+      _ = try await fleet.coordinator.apply([Self.job(.processing)])
+      fleet.coordinator.stopAccepting()
+      let answers = try await fleet.coordinator.submit([SubmissionOrder(id: "late", identifier: Self.name)], by: "ada")
+      guard case .refused("unavailable", let text)? = answers.first else {
+        Issue.record("\(answers)")
+        return
+      }
+      #expect(text.contains("submit again"))
+    }
+  }
+
+  @Test("Without a GPU in the fleet 'fail' is refused at once, and 'queue' waits", .contract(20.3, 20.4))
+  func noGPU() async throws {
+    let fleet = Fleet(try SQLiteStore.inMemory(), ManualTime())
+    @Sendable func job(_ name: String, _ strategy: Strategy) -> Definition {
+      var definition = Definition(pattern: IdentifierPattern(name)!, kind: .continued)
+      definition.strategy = strategy
+      definition.work = Work(command: ["true"])
+      definition.requirements.gpu = GPURequirement()
+      return definition
+    }
+    try await fleet.run([fleet.worker("one", folder: folder)]) {
+      _ = try await fleet.coordinator.apply([job("com.example.now", .fail), job("com.example.later", .queue)])
+      try await fleet.attached(1)
+      let orders = ["now", "later"].map { SubmissionOrder(id: $0, identifier: JobIdentifier("com.example.\($0)")!) }
+      let answers = try await fleet.coordinator.submit(orders, by: "ada")
+      guard answers.count == 2, case .refused("immediateRunIneligible", let text) = answers[0],
+        case .accepted = answers[1]
+      else {
+        Issue.record("\(answers)")
+        return
+      }
+      #expect(text.contains("GPU"))
+      let waiting = try await fleet.coordinator.explain(JobIdentifier("com.example.later")!, number: nil)
+      #expect(waiting.lines.map(\.code).contains("noHostHasGPU"))
+    }
+  }
+
+  @Test("What is defined and no longer permitted is refused as not permitted", .contract(1.1, 1.3))
   func notPermitted() async throws {
     let store = try SQLiteStore.inMemory()
     let open = Fleet(store, ManualTime())
@@ -340,7 +384,8 @@ import Testing
     }
   }
 
-  @Test("While the fleet is paused submissions are unavailable, and an id that is known gets its answer", .contract(5))
+  @Test(
+    "While the fleet is paused submissions are unavailable, and an id that is known gets its answer", .contract(5.4))
   func paused() async throws {
     let fleet = Fleet(try SQLiteStore.inMemory(), ManualTime())
     try await fleet.run([]) {

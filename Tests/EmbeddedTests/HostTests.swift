@@ -50,7 +50,7 @@ import Testing
   ]) { $1 }
 
   @Test(
-    "unplugged in the middle of a batch it goes on elsewhere after its checkpoint, and may come back", .contract(18))
+    "unplugged in the middle of a batch it goes on elsewhere after its checkpoint, and may come back")
   func unplugging() async throws {
     let fleet = try Fleet()
     let folder = NSTemporaryDirectory() + "baton-\(UUID().uuidString)"
@@ -100,7 +100,7 @@ import Testing
     throw Surprise("\(host) never began batch \(batch)")
   }
 
-  @Test("the owner's pause expires what runs, is a reason for the operator, and holds over a restart", .contract(26))
+  @Test("the owner's pause expires what runs, is a reason for the operator, and holds over a restart")
   func pausing() async throws {
     let fleet = try Fleet()
     let folder = "/tmp/baton-\(UUID().uuidString.prefix(8))"
@@ -139,7 +139,7 @@ import Testing
   }
 
   @Test(
-    "a real UPS that goes on battery expires what runs", .contract(18),
+    "a real UPS that goes on battery expires what runs",
     .enabled(if: NUTServer.isInstalled, "nut-server and nut-client are not installed, or this is not root"))
   func unplugsUPS() async throws {
     let fleet = try Fleet()

@@ -12,7 +12,7 @@ import Testing
 struct LaunchTests {
   let folder = NSTemporaryDirectory() + "baton-\(UUID().uuidString)"
 
-  @Test("A handler's batches run in order, each checkpointed, and the request succeeds", .contract(29, 31))
+  @Test("A handler's batches run in order, each checkpointed, and the request succeeds", .contract(29.1))
   func batches() async throws {
     let fleet = try Fleet()
     let seen = Mutex<[[Int]]>([])
@@ -102,7 +102,7 @@ struct LaunchTests {
     }
   }
 
-  @Test("A failing handler is tried again and then fails with its last error", .contract(29, 30))
+  @Test("A failing handler is tried again and then fails with its last error", .contract(29.1))
   func failure() async throws {
     let fleet = try Fleet()
     var definition = Definition(pattern: IdentifierPattern("com.example.fails")!, kind: .processing)
@@ -119,7 +119,7 @@ struct LaunchTests {
     }
   }
 
-  @Test("Cancelling a running request ends it with the one who cancelled", .contract(33, 34))
+  @Test("Cancelling a running request ends it with the one who cancelled", .contract(34.1))
   func cancel() async throws {
     let fleet = try Fleet()
     let worker = fleet.worker(

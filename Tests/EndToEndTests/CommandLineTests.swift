@@ -90,7 +90,7 @@ extension EndToEnd {
       #expect(answer.errors.contains("loopback"))
     }
 
-    @Test("A payload reaches the command, and what it writes is kept for logs", .contract(41, 44))
+    @Test("A payload reaches the command, and what it writes is kept for logs")
     func payload() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
@@ -137,7 +137,7 @@ extension EndToEnd {
       #expect(try String(contentsOfFile: fleet.folder + "/names", encoding: .utf8) == "one.mp4\ntwo.mp4\n")
     }
 
-    @Test("A poke by HTTP needs the token and a loopback Host, and its payload reaches the command", .contract(5, 41))
+    @Test("A poke by HTTP needs the token and a loopback Host, and its payload reaches the command", .contract(41.2))
     func pokeByHTTP() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }

@@ -33,7 +33,7 @@ extension EndToEnd {
       }
     }
 
-    @Test("SIGKILL of a whole worker host: another one goes on after the last checkpoint", .contract(29, 31, 34))
+    @Test("SIGKILL of a whole worker host: another one goes on after the last checkpoint", .contract(31.1, 34.2))
     func killWorker() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
@@ -125,7 +125,8 @@ extension EndToEnd {
     }
 
     @Test(
-      "A Swift handler that ignores its cancellation is ended with its process, and the host goes on", .contract(28, 36)
+      "A Swift handler that ignores its cancellation is ended with its process, and the host goes on",
+      .contract(28.2, 28.4, 36.3)
     )
     func stubbornHandler() async throws {
       let fleet = try ProcessFleet()
@@ -148,7 +149,8 @@ extension EndToEnd {
 
     /// A second host is free all the time: the next launch could begin there at any moment.
     @Test(
-      "A sibling that commits all the time keeps no stubborn handler alive, and no launch runs beside it", .contract(28)
+      "A sibling that commits all the time keeps no stubborn handler alive, and no launch runs beside it",
+      .contract(28.2, 36.3)
     )
     func stubbornHandlerBesideABusyOne() async throws {
       let fleet = try ProcessFleet()
@@ -182,7 +184,7 @@ extension EndToEnd {
       #expect(next == last || next == last.map { $0 + 1 }, "\(next ?? -1) after \(last ?? -1)")
     }
 
-    @Test("A handler that takes every thread and ignores its deadline is ended all the same", .contract(28))
+    @Test("A handler that takes every thread and ignores its deadline is ended all the same", .contract(28.2))
     func spinningHandler() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }

@@ -1,6 +1,7 @@
 import BatonModel
 import BatonStore
 import BatonTelemetry
+import ContractRows
 import Testing
 
 @testable import BatonCoordinator
@@ -47,7 +48,7 @@ struct SpanTests {
     #expect(child.first?.parent == SpanID(bytes: Array(repeating: 5 as UInt8, count: 8)))
   }
 
-  @Test("wait and launch are the submission's children, the expiry its launch's")
+  @Test("wait and launch are the submission's children, the expiry its launch's", .contract(44.1))
   func parents() {
     let found = spans(Self.launch("expired", reason: "powerLost", expiring: .powerLost))
     #expect(found.map(\.name) == ["wait com.a.*", "launch com.a.*", "expire com.a.*"])

@@ -56,7 +56,7 @@ import Testing
       runtime.commits.compactMap(\.cursor).map { String(decoding: $0, as: UTF8.self) } == ["1", "2", "3", "4", "4"])
   }
 
-  @Test(.contract(42), arguments: RefreshResult.allCases)
+  @Test(.contract(42.1), arguments: RefreshResult.allCases)
   func `a line may say what a refresh found`(result: RefreshResult) async throws {
     let runtime = try await fixture.run(fixture.shell(#"echo '{"result": "\#(result.rawValue)"}' >&3"#))
     #expect(runtime.result == result)

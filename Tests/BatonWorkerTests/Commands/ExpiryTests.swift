@@ -14,7 +14,7 @@ import Testing
   let fixture: CommandFixture
   init() throws { fixture = try CommandFixture() }
 
-  @Test(.contract(16, 31)) func `the running batch may finish and is committed, no other begins`() async throws {
+  @Test(.contract(16.2)) func `the running batch may finish and is committed, no other begins`() async throws {
     let runtime = FakeRuntime()
     let script = #"echo "begin $1"; while [ ! -e "$BATON_EXPIRY_FILE" ]; do sleep 0.01; done; echo "end $1""#
     let result = await fixture.expire(fixture.shell(script, items: .range(1...3)), on: runtime) {
@@ -35,7 +35,7 @@ import Testing
     #expect(runtime.commits.last?.reachesEnd == true)
   }
 
-  @Test(.contract(27)) func `the file says why and until when`() async throws {
+  @Test func `the file says why and until when`() async throws {
     let runtime = FakeRuntime()
     let script = #"echo begin; while [ ! -e "$BATON_EXPIRY_FILE" ]; do sleep 0.01; done; cat "$BATON_EXPIRY_FILE""#
     _ = await fixture.expire(
@@ -63,7 +63,7 @@ import Testing
     #expect(runtime.commits.isEmpty)
   }
 
-  @Test(.contract(28)) func `a command that ignores SIGTERM is killed at the deadline`() async throws {
+  @Test(.contract(16.4, 28.1)) func `a command that ignores SIGTERM is killed at the deadline`() async throws {
     let runtime = FakeRuntime()
     let script = "trap 'echo ignored' TERM; echo begin $$; while :; do sleep 0.01; done"
     let result = await fixture.expire(fixture.shell(script, items: .range(1...3)), on: runtime) {
@@ -130,7 +130,6 @@ import Testing
   }
 
   @Test(
-    .contract(16),
     arguments: [
       (JobKind.processing, 1.0, 0.5), (.processing, 4, 2), (.processing, 5, 2.5), (.processing, 10, 5),
       (.processing, 60, 5), (.refresh, 2, 1), (.refresh, 4, 2), (.refresh, 30, 2),
@@ -145,7 +144,7 @@ import Testing
   }
 
   /// With the usual 5 s SIGTERM would come at once.
-  @Test(.contract(16)) func `in a closing window of three seconds the running batch finishes`() async throws {
+  @Test(.contract(16.2)) func `in a closing window of three seconds the running batch finishes`() async throws {
     let runtime = FakeRuntime()
     let plain = fixture.runner(
       fixture.shell("echo begin; while [ ! -e \"$BATON_EXPIRY_FILE\" ]; do sleep 0.01; done", items: .range(1...3)))
@@ -162,7 +161,7 @@ import Testing
     #expect(runtime.commits.map(\.completedUnits) == [1], "its batch is committed, and no other begins")
   }
 
-  @Test(.contract(16)) func `the margin follows the kind, or the work`() {
+  @Test func `the margin follows the kind, or the work`() {
     #expect(fixture.runner(Work(command: ["true"]), kind: .refresh).margin == .seconds(2))
     #expect(fixture.runner(Work(command: ["true"]), kind: .continued).margin == .seconds(5))
     #expect(fixture.runner(Work(command: ["true"], terminateBefore: .seconds(9))).margin == .seconds(9))

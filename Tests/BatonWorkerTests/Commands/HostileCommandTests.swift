@@ -7,7 +7,7 @@ import Testing
 @testable import BatonWorker
 
 /// Commands that do what they can to stay, to block, or to flood (promise P8).
-@Suite(.contract(28)) struct HostileCommandTests {
+@Suite struct HostileCommandTests {
   let fixture: CommandFixture
   init() throws { fixture = try CommandFixture() }
 

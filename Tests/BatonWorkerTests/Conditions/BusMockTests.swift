@@ -17,7 +17,7 @@
     .enabled("dbus-daemon, busctl, gdbus or python3-dbusmock is not installed") { await MockBus.isAvailable },
     .timeLimit(.minutes(10)))
   struct BusMockTests {
-    @Test("properties are read, and read again after they changed", .contract(19, 21, 23))
+    @Test("properties are read, and read again after they changed")
     func properties() async throws {
       try await MockBus.with { mock in
         let bus = SystemBus(command: mock.command, patience: .seconds(60))
@@ -45,7 +45,7 @@
       }
     }
 
-    @Test("a session's hints are found below its escaped name", .contract(21))
+    @Test("a session's hints are found below its escaped name")
     func sessions() async throws {
       try await MockBus.with { mock in
         try await mock.start("logind", as: "org.freedesktop.login1")

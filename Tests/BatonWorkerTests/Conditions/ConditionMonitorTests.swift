@@ -7,7 +7,7 @@ import HostFixtures
 import Synchronization
 import Testing
 
-@Suite("What a worker is told of its host", .contract(18, 21), .timeLimit(.minutes(10)))
+@Suite("What a worker is told of its host", .timeLimit(.minutes(10)))
 struct ConditionMonitorTests {
   /// A clock that goes on by what is slept, when nothing holds it.
   static func clocks(_ now: MovingClock) -> WorkerClocks {

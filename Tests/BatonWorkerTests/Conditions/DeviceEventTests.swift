@@ -3,7 +3,7 @@ import ContractRows
 import Foundation
 import Testing
 
-@Suite("What drivers say of their devices", .contract(18), .timeLimit(.minutes(10)))
+@Suite("What drivers say of their devices", .timeLimit(.minutes(10)))
 struct DeviceEventTests {
   /// The loopback interface is a device everywhere, and whoever writes to its `uevent` asks the kernel to announce it
   /// again.

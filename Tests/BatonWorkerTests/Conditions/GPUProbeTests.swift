@@ -32,7 +32,7 @@ private func device(_ node: Int, _ files: [String: String], rendersAs render: Bo
 private let intel = device(0, ["vendor": "0x8086", "device": "0x46a6", "uevent": "DRIVER=i915\nPCI_CLASS=30000"])
 private let iris = GPU(id: "/dev/dri/renderD128", name: "Intel 0x46a6 (i915)", memoryBytes: 0)
 
-@Suite("GPUs by NVIDIA's program and the kernel's render nodes", .contract(20))
+@Suite("GPUs by NVIDIA's program and the kernel's render nodes")
 struct GPUProbeTests {
   private let start = Instant(nanoseconds: 0)
 
@@ -147,7 +147,7 @@ struct GPUProbeTests {
       source: "nvidia-smi"),
   ]
 
-  @Test("a host has the GPUs that can compute", arguments: bare + cards)
+  @Test("a host has the GPUs that can compute", .contract(20.1), arguments: bare + cards)
   private func host(_ host: Host) async throws {
     let reading = try await MachineFolder.with(host.files) { folder in
       var probe = GPUProbe(root: folder.root, command: ScriptedCommand([query: host.answer]).command)

@@ -3,7 +3,7 @@ import BatonWorker
 import ContractRows
 import Testing
 
-@Suite("A flapping supply thrashes nothing", .contract(18, 19))
+@Suite("A flapping supply thrashes nothing")
 struct HysteresisTests {
   static func second(_ number: Int) -> Instant { Instant(nanoseconds: Int64(number) * 1_000_000_000) }
 
@@ -52,7 +52,7 @@ struct HysteresisTests {
     #expect(read(.nominal, 61) == .nominal)
   }
 
-  @Test("a loss that is bridged counts once it has lasted, and its return at once if it did not")
+  @Test("a loss that is bridged counts once it has lasted, and its return at once if it did not", .contract(19.3))
   func bridged() {
     var network = Hysteresis<NetworkState>(returnAfter: .zero, lossAfter: .seconds(10)) {
       $0 == .unavailable ? 0 : $0 == .metered ? 1 : 2

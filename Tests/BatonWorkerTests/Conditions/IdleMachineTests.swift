@@ -28,7 +28,7 @@ struct IdleMachine: Sendable, CustomTestStringConvertible {
   var testDescription: String { name }
 }
 
-@Suite("Whether somebody uses a host", .contract(21))
+@Suite("Whether somebody uses a host")
 struct IdleMachineTests {
   private static let bare = IdleFiles.bare
   private static let server = bare + IdleFiles.seat
@@ -190,7 +190,7 @@ struct IdleMachineTests {
       outcome: .busy("load")),
   ]
 
-  @Test("what a host comes to, and who says so", arguments: nobodyToAsk + servers + desktops)
+  @Test("what a host comes to, and who says so", .contract(21.1, 21.2), arguments: nobodyToAsk + servers + desktops)
   func machines(machine: IdleMachine) throws {
     try MachineFolder.with(machine.files) { folder in
       let bench = IdleBench(folder)

@@ -3,7 +3,7 @@ import BatonWorker
 import ContractRows
 import Testing
 
-@Suite("What the owner decides about idleness", .contract(21))
+@Suite("What the owner decides about idleness")
 struct IdleProbeTests {
   private static let desktop = IdleFiles.bare + IdleFiles.session("2")
 

@@ -12,7 +12,7 @@ import Testing
   import Darwin
 #endif
 
-@Suite("How input devices make a host busy, and idle again", .contract(21))
+@Suite("How input devices make a host busy, and idle again")
 struct InputTests {
   @Test("a touched keyboard is busy at once and idle after three minutes, by its interrupts")
   func interrupts() throws {

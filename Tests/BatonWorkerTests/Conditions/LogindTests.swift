@@ -4,7 +4,7 @@ import ContractRows
 import HostFixtures
 import Testing
 
-@Suite("How desktops make a host busy, and idle again", .contract(21))
+@Suite("How desktops make a host busy, and idle again")
 struct LogindTests {
   private static let desktop = IdleFiles.bare + IdleFiles.session("2")
   private static let hint = LogindAnswer.Hint(isIdle: false, since: nil)

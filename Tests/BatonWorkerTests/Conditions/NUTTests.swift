@@ -5,7 +5,7 @@ import HostFixtures
 import Testing
 
 @Suite(
-  "Power by a real upsd", .contract(18, 22), .serialized, .timeLimit(.minutes(10)),
+  "Power by a real upsd", .serialized, .timeLimit(.minutes(10)),
   .enabled(if: NUTServer.isInstalled, "nut-server and nut-client are not installed, or this is not root"))
 struct NUTTests {
   /// Reads until the readings are as they should be: upsd notices what its driver does within seconds. The suite's time

@@ -18,8 +18,7 @@
 
   /// The real probe on the real files of the kernel, in a network namespace of the test's own.
   @Suite(
-    "A real network", .contract(19),
-    .enabled("no right to make a network namespace, or no ip") { await TestNetwork.isAvailable },
+    "A real network", .enabled("no right to make a network namespace, or no ip") { await TestNetwork.isAvailable },
     .timeLimit(.minutes(10)))
   struct NamespaceTests {
     @Test("carrier, routes and links are noticed when they change, and read as they are")

@@ -4,7 +4,7 @@ import ContractRows
 import HostFixtures
 import Testing
 
-@Suite("Whether a host has a network, and what it costs", .contract(19))
+@Suite("Whether a host has a network, and what it costs")
 struct NetworkProbeTests {
   @Test(
     "a default route through an interface that is up",

@@ -4,7 +4,7 @@ import ContractRows
 import HostFixtures
 import Testing
 
-@Suite("How load makes a host busy, and idle again", .contract(21))
+@Suite("How load makes a host busy, and idle again")
 struct OtherLoadTests {
   @Test("a burst of two seconds is none, one of three counts at once, and for a minute after it")
   func bursts() throws {

@@ -4,7 +4,7 @@ import ContractRows
 import HostFixtures
 import Testing
 
-@Suite("Low power mode by the platform profile", .contract(23))
+@Suite("Low power mode by the platform profile")
 struct PlatformProfileProbeTests {
   static let file = "sys/firmware/acpi/platform_profile"
   static let classes = "sys/class/platform-profile"

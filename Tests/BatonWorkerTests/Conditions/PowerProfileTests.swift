@@ -6,7 +6,7 @@ import Testing
 @Suite("The power profile that the owner chose")
 struct PowerProfileTests {
   @Test(
-    "only the power saver is low power mode", .contract(23),
+    "only the power saver is low power mode",
     arguments: [("power-saver", true), ("balanced", false), ("performance", false), ("", nil)] as [(String, Bool?)])
   func profiles(name: String, isSaver: Bool?) async {
     let bus = SystemBus(command: SystemCommand { _, _ in .output("{\"type\":\"s\",\"data\":\"\(name)\"}") })

@@ -11,11 +11,11 @@ import Testing
   import Darwin
 #endif
 
-@Suite("Whether the network leads anywhere", .contract(19))
+@Suite("Whether the network leads anywhere")
 struct ReachabilityTests {
   private static let up = Reading(NetworkState.unmetered, source: "kernel", raw: "default by eth0 (up), unmetered")
 
-  @Test("two failures in a row make the network unavailable, an answer makes it available again")
+  @Test("two failures in a row make the network unavailable, an answer makes it available again", .contract(19.2))
   func failures() {
     var reachability = Reachability(settings: ReachabilitySettings(target: "example.org:443"))
     #expect(reachability.applied(to: Self.up) == Self.up)

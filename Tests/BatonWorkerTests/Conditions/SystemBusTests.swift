@@ -90,7 +90,7 @@ struct SystemBusTests {
   }
 
   @Test(
-    "NetworkManager's guesses count like its knowledge", .contract(19),
+    "NetworkManager's guesses count like its knowledge",
     arguments: [(0, nil), (1, true), (2, false), (3, true), (4, false)] as [(Int, Bool?)])
   func cost(number: Int, isMetered: Bool?) async {
     let bus = SystemBus(command: SystemCommand { _, _ in .output("{\"type\":\"u\",\"data\":\(number)}") })

@@ -4,7 +4,7 @@ import ContractRows
 import HostFixtures
 import Testing
 
-@Suite("How terminals make a host busy, and idle again", .contract(21))
+@Suite("How terminals make a host busy, and idle again")
 struct TerminalTests {
   @Test("a step of the wall clock makes nobody idle", arguments: [-86_400, -3600, 3600, 86_400])
   func clockSteps(seconds: Int) throws {

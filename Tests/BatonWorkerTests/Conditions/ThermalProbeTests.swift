@@ -144,7 +144,7 @@ private struct Heat: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite("Thermal state by the kernel's zones", .contract(24))
+@Suite("Thermal state by the kernel's zones")
 struct ThermalProbeTests {
   private let start = Instant(nanoseconds: 0)
   private let zone = Zone.folder(0)

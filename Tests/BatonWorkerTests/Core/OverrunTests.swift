@@ -5,7 +5,7 @@ import Testing
 @testable import BatonWorker
 
 /// A Swift handler that ignores its deadline takes its process with it, whatever runs beside it.
-@Suite(.contract(28, 36)) struct OverrunTests {
+@Suite struct OverrunTests {
   /// Launches 1 (which will overrun) and 2, and what follows until the handler of launch 1 is at its deadline.
   private func overrunning(beside sibling: Definition = Bench.job()) -> Bench {
     var bench = Bench.welcomed()
@@ -17,7 +17,7 @@ import Testing
     return bench
   }
 
-  @Test func `a process that has to end says so at once, and ends within a second of the deadline`() {
+  @Test(.contract(28.2)) func `a process that has to end says so at once, and ends within a second of the deadline`() {
     var bench = overrunning()
     let deadline = bench.now
     #expect(bench.core.condemn(key(1), at: bench.now) == [.send(.overran(key(1), .paused))])

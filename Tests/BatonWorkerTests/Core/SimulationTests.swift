@@ -5,7 +5,7 @@ import Testing
 @testable import BatonWorker
 
 /// What `baton simulate` asks of a worker (contract, row 43).
-@Suite(.contract(43)) struct SimulationTests {
+@Suite struct SimulationTests {
   static let powered = Bench.job { $0.requirements.externalPower = true }
   static let unplugged = ConditionOverrides(power: .battery).applied(to: .assumed)
 
@@ -52,7 +52,7 @@ import Testing
         + WorkerCore.Effect.expiry(key(1), .pausedByOwner, bench.now + .seconds(30)))
   }
 
-  @Test(.contract(42)) func `what a refresh found goes with its ending`() {
+  @Test func `what a refresh found goes with its ending`() {
     var bench = Bench.welcomed()
     bench.starts(Bench.assignment(1), Bench.job(.refresh))
     let effects = bench.core.handlerEnded(key(1), .finished, isGraceful: true, result: .noData)

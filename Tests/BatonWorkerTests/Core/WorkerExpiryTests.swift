@@ -5,7 +5,7 @@ import Testing
 @testable import BatonWorker
 
 @Suite struct WorkerExpiryTests {
-  @Test(.contract(16, 27), arguments: [(JobKind.refresh, 5), (.processing, 30), (.continued, 30)])
+  @Test(.contract(27.1), arguments: [(JobKind.refresh, 5), (.processing, 30), (.continued, 30)])
   func `the handler is told why and until when, by its kind`(kind: JobKind, seconds: Int) {
     var bench = Bench.welcomed()
     bench.starts(Bench.assignment(1), Bench.job(kind) { $0.budget = nil })
@@ -19,7 +19,7 @@ import Testing
     #expect(bench.passConnected(60) == [], "once")
   }
 
-  @Test(.contract(27)) func `the first reason wins, wherever it comes from`() {
+  @Test func `the first reason wins, wherever it comes from`() {
     var bench = Bench.welcomed()
     bench.starts(Bench.assignment(1), Bench.job { $0.requirements.externalPower = true })
     _ = bench.hears(.expire(key(1), .paused))
@@ -38,7 +38,7 @@ import Testing
     #expect(bench.passConnected(60) == [])
   }
 
-  @Test(.contract(10, 11)) func `a budget is counted from the start of the launch, connected or not`() {
+  @Test(.contract(10.1)) func `a budget is counted from the start of the launch, connected or not`() {
     var bench = Bench.welcomed()
     bench.starts(Bench.assignment(1), Bench.job { $0.budget = .seconds(20) })
     #expect(bench.passConnected(10) == [])
@@ -65,13 +65,13 @@ import Testing
       bench.passConnected(0.1) == WorkerCore.Effect.expiry(key(1), .budgetSpent, bench.now + .seconds(30)))
   }
 
-  @Test(.contract(12)) func `without a budget a launch runs on`() {
+  @Test(.contract(12.4)) func `without a budget a launch runs on`() {
     var bench = Bench.welcomed()
     bench.starts(Bench.assignment(1), Bench.job { $0.budget = nil })
     #expect(bench.passConnected(3600) == [])
   }
 
-  @Test(.contract(18)) func `what new conditions forbid expires at once, and the coordinator hears of both`() {
+  @Test func `what new conditions forbid expires at once, and the coordinator hears of both`() {
     var bench = Bench.welcomed()
     bench.starts(Bench.assignment(1), Bench.job { $0.requirements.externalPower = true })
     let powered = Bench.job { $0.requirements.externalPower = true }

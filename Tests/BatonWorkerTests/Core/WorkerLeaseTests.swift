@@ -5,7 +5,7 @@ import Testing
 @testable import BatonWorker
 
 @Suite struct WorkerLeaseTests {
-  @Test(.contract(3)) func `the hello tells who it is and what it can do`() {
+  @Test(.contract(3.1)) func `the hello tells who it is and what it can do`() {
     var bench = Bench()
     #expect(bench.connects() == [Bench.hello()])
     #expect(bench.core.lease == .asked(at: bench.now))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BatonWorker
 
-@Suite("The hours in which a host is lent", .contract(26))
+@Suite("The hours in which a host is lent")
 struct LendingHoursTests {
   private static let hour = 3600
 
@@ -88,7 +88,7 @@ private func offset(at date: Timestamp) -> Int64 {
 
 private func utc(_ text: String) -> Timestamp { Timestamp(rfc3339: text)! }
 
-@Suite("Hours on the calendar", .contract(26))
+@Suite("Hours on the calendar")
 struct CalendarTests {
   @Test(
     "a closed host says when it opens, in summer and in winter time",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BatonWorker
 
-@Suite("Who may speak for a host's owner", .contract(26))
+@Suite("Who may speak for a host's owner")
 struct OwnerAccessTests {
   private static let own = geteuid()
   private static let stranger = geteuid() &+ 4_000_000

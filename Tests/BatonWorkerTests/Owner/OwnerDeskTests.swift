@@ -5,7 +5,7 @@ import Testing
 
 @testable import BatonWorker
 
-@Suite("The owner's word", .contract(26))
+@Suite("The owner's word")
 struct OwnerDeskTests {
   /// Closed at noon, open from 22:00.
   private func nightly() throws -> LendingHours {
@@ -16,7 +16,7 @@ struct OwnerDeskTests {
         date: { Timestamp(nanoseconds: Int64($0.day * 86_400 + $0.second) * 1_000_000_000) }))
   }
 
-  @Test("accepting, paused and restricted by hours are three words, and the pause comes first")
+  @Test("accepting, paused and restricted by hours are three words, and the pause comes first", .contract(26.1))
   func words() throws {
     let opening = ManualNow.noon + .seconds(10 * 3600)
     let host = try FakeHost(hours: nightly())

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BatonWorker
 
-@Suite("The owner's socket", .contract(26), .timeLimit(.minutes(10)))
+@Suite("The owner's socket", .timeLimit(.minutes(10)))
 struct OwnerSocketTests {
   @Test("a pause stops what runs, is waited for until the host is free, and is taken back")
   func round() async throws {

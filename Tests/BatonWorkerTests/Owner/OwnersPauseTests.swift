@@ -4,7 +4,7 @@ import Testing
 
 @testable import BatonWorker
 
-@Suite("A pause by the host's owner", .contract(26))
+@Suite("A pause by the host's owner")
 struct OwnersPauseTests {
   private let now = Instant(nanoseconds: 1_000_000_000)
   private let date = ManualNow.noon

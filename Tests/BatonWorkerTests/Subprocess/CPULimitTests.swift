@@ -6,7 +6,7 @@ import Testing
 
 @testable import BatonWorker
 
-@Suite("The limit of processor time", .contract(18), .timeLimit(.minutes(10)))
+@Suite("The limit of processor time", .timeLimit(.minutes(10)))
 struct CPULimitTests {
   @Test(
     "a quota is per cent of one core",
@@ -20,7 +20,7 @@ struct CPULimitTests {
     if let percent { #expect(CPUQuota(parsing: text)?.line == "\(percent)000 100000") }
   }
 
-  @Test("a definition that requires external power is not held back, every other one is")
+  @Test("a definition that requires external power is not held back, every other one is", .contract(18.3))
   func power() throws {
     let fixture = try CommandFixture()
     let limit = CPULimit(try #require(CPUQuota(percent: 50)), group: nil)
@@ -60,7 +60,7 @@ struct CPULimitTests {
       _ = try await (limited.task.value, free.task.value)
     }
 
-    @Test("a launch holds its commands to the host's limit")
+    @Test("a launch holds its commands to the host's limit", .contract(18.3))
     func launch() async throws {
       let fixture = try CommandFixture()
       let (niceness, runtime) = (max(Niceness.own, 7), FakeRuntime())
@@ -78,7 +78,7 @@ struct CPULimitTests {
   #endif
 }
 
-@Suite("Control groups", .contract(18))
+@Suite("Control groups")
 struct ControlGroupTests {
   @Test(
     "the group of a process is found below where the hierarchy is mounted",
@@ -103,7 +103,7 @@ struct ControlGroupTests {
 
   private func quota() throws -> CPUQuota { try #require(CPUQuota(percent: 150)) }
 
-  @Test("the worker and its supervisor move to a leaf, and commands get a group with the quota")
+  @Test("the worker and its supervisor move to a leaf, and commands get a group with the quota", .contract(18.3))
   func makes() throws {
     let kernel = FakeKernel(members: [10, 11])
     let group = try ControlGroup.limited(to: quota(), for: [10, 11, 12], files: kernel.files)

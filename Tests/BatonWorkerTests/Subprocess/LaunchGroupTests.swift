@@ -9,7 +9,7 @@ private let controlGroupsArePossible = (try? LaunchGroups.found(for: "test")) !=
 
 /// On the kernel's own control groups (promise P8): as root, or below a group that was delegated.
 @Suite(
-  "Control groups of launches", .contract(28), .enabled(if: controlGroupsArePossible, "no writable cgroup v2 here"),
+  "Control groups of launches", .enabled(if: controlGroupsArePossible, "no writable cgroup v2 here"),
   .timeLimit(.minutes(10)))
 struct LaunchGroupTests {
   let fixture: CommandFixture
@@ -98,7 +98,7 @@ struct LaunchGroupTests {
   }
 }
 
-@Suite("Whether launches can have control groups", .contract(28))
+@Suite("Whether launches can have control groups")
 struct LaunchGroupPlaceTests {
   private static func files(
     folder: Int32 = 0, mayWrite: @escaping @Sendable (String) -> Bool = { _ in true }, cgroup: String = "0::/baton\n"

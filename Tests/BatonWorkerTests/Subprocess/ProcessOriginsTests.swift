@@ -5,7 +5,7 @@ import Testing
 @testable import BatonWorker
 
 /// Which launch a process comes from, where no control group knows (promise P8).
-@Suite(.contract(28)) struct ProcessOriginsTests {
+@Suite struct ProcessOriginsTests {
   private static let (ours, ended, running) = ("/data/launches/", "/data/launches/1-1", "/data/launches/2-1")
 
   private static func process(
