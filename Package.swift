@@ -180,9 +180,8 @@ let package = Package(
       name: "BatonCoordinatorTests",
       dependencies: [
         "ContractRows", "HostileDefinitions", "BatonModel", "BatonSpec", "BatonStore", "BatonTelemetry",
-        "BatonProtobuf",
-        "BatonWire", "BatonCoordinator",
-        logging, grpc, metrics, .product(name: "GRDB", package: "GRDB.swift"),
+        "BatonProtobuf", "BatonWire", "BatonCoordinator", protobuf, logging, grpc, metrics,
+        .product(name: "GRDB", package: "GRDB.swift"),
       ],
       swiftSettings: strict),
     .testTarget(

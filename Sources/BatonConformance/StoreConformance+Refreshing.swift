@@ -24,6 +24,36 @@ extension StoreConformance {
       let second = try await s.end(try await s.start(definition, .utility), .finished, .noData)
       try expect(second.nextDue, begun.due(.seconds(1200 + 2400)), "when the third one is due")
     },
+    Case("with allowFrequent the interval of its repetition is lengthened too", rows: [42]) { s in
+      let definition = try await s.define("job", .refresh) { ($0.repeatEvery, $0.allowFrequent) = (.seconds(60), true) }
+        .id
+      try await s.connect()
+      for (result, spacing) in [(RefreshResult.noData, 60), (.noData, 120), (.noData, 240), (.noData, 240)] {
+        let launch = try await s.start(definition, .utility)
+        let begun = s.now
+        let ended = try await s.end(launch, .finished, result)
+        // The chain asks for the next one each minute, the spacing for later.
+        let due = spacing == 60 ? begun.due(.seconds(60)) : begun.due(.seconds(spacing))
+        try expect(ended.nextDue, due, "when the next one is due after \(spacing) s")
+        s.advance(.seconds(spacing))
+        _ = try await s.promote()
+      }
+    },
+    Case("a frequent refresh without repetition comes less often than it came, as far as 15 minutes", rows: [42]) { s in
+      let definition = try await s.define("job", .refresh) { $0.allowFrequent = true }.id
+      try await s.connect()
+      try await s.end(try await s.startedRefresh(definition), .finished, .noData)
+      s.advance(.seconds(60))
+      for spacing in [120, 240, 240] {
+        try await s.end(try await s.startedRefresh(definition), .finished, .noData)
+        let next = try await s.submit("job", to: definition)
+        try expect(next.due, s.now.due(.seconds(spacing)), "when the next one is due")
+        s.advance(.seconds(spacing))
+        _ = try await s.promote()
+      }
+      try await s.end(try await s.start(definition, .utility), .finished, .newData)
+      try expect(try await s.submit("job", to: definition).state, .ready, "the next one after new data")
+    },
     Case("a refresh that says nothing of what it found counts as having found something") { s in
       let definition = try await s.define("job", .refresh).id
       try await s.connect()
@@ -72,6 +102,12 @@ extension StoreScenario {
   func end(_ launch: LaunchKey, _ outcome: LaunchOutcome, _ result: RefreshResult?) async throws -> EndingAnswer {
     let ending = Ending(launch: launch, outcome: outcome, result: result)
     return try require(try await store.end([ending], from: Self.worker, at: now).first, "end's answer")
+  }
+
+  /// The launch of a refresh that is submitted now, unless one waits already.
+  fileprivate mutating func startedRefresh(_ definition: DefinitionID) async throws -> LaunchKey {
+    try await submit("job", to: definition)
+    return try await start(definition, .utility)
   }
 
   /// Runs one refresh, which ends with `result`: the next one waits for `spacing` from its first launch. Goes on when

@@ -4,8 +4,8 @@ import BatonStore
 /// Spans wait in the store until a backend has confirmed them. The stores of these cases queue spans.
 extension StoreConformance {
   private static func spanCase(
-    _ name: String, _ body: @escaping @Sendable (inout StoreScenario) async throws -> Void
-  ) -> Case { Case(name, queuesSpans: true, body) }
+    _ name: String, rows: [Int] = [], _ body: @escaping @Sendable (inout StoreScenario) async throws -> Void
+  ) -> Case { Case(name, rows: rows, queuesSpans: true, body) }
 
   static let spans: [Case] = [
     spanCase("every occasion waits until it is confirmed, and only what was confirmed goes") { s in
@@ -40,12 +40,12 @@ extension StoreConformance {
       try await s.connect()
       try await s.submit("job", to: definition) { $0.earliestBeginDate = .afterSubmission(.seconds(60)) }
       var history = WaitHistory(since: s.now.date)
-      history.note(["needsNetwork"], at: s.now.date)
+      history.note([WaitReason("needsNetwork", hosts: ["ben"], hostCount: 2)], at: s.now.date)
       s.advance(.seconds(60))
       _ = try await s.store.promote(at: s.now, limit: 10)
       let ready = s.now.date
       s.advance(.seconds(5))
-      history.note(["slotsInUse"], at: s.now.date)
+      history.note([WaitReason("slotsInUse")], at: s.now.date)
       let changed = s.now.date
       s.advance(.seconds(5))
       let assignment = try require(
@@ -57,7 +57,8 @@ extension StoreConformance {
       try expect(
         wait.obstacles,
         WaitObstacles(events: [
-          .init(at: ready, code: "needsNetwork", came: true), .init(at: changed, code: "needsNetwork", came: false),
+          .init(at: ready, code: "needsNetwork", came: true, hosts: ["ben"], hostCount: 2),
+          .init(at: changed, code: "needsNetwork", came: false),
           .init(at: changed, code: "slotsInUse", came: true),
         ]), "its obstacles")
     },
@@ -96,6 +97,46 @@ extension StoreConformance {
       try expect(try await s.submit("com.a", to: second).replaced, true, "replaced")
       try expect(try await s.store.unsentSpans(limit: 10), before, "the submission's span")
     },
+    spanCase("the first launch tells every poke by its id, and the spans of what joined", rows: [41]) { s in
+      let definition = try await s.define().id
+      try await s.connect()
+      let parents = (1...3).map { [UInt8](repeating: UInt8($0), count: 8) }
+      let first = try s.offer("job", to: definition, id: "first") {
+        ($0.poke, $0.parentSpanID) = (.considerate, parents[0])
+      }
+      let second = try s.offer("job", to: definition, id: "second") {
+        ($0.poke, $0.parentSpanID) = (.considerate, parents[1])
+      }
+      let third = try s.offer("job", to: definition, id: "third") { $0.poke = .considerate }
+      let fourth = try s.offer("job", to: definition, id: "fourth") { $0.parentSpanID = parents[2] }
+      for offer in [first, second, second, third, fourth] { _ = try await s.answer(to: offer) }
+      let launch = try await s.start(definition)
+      try await s.end(launch, .expired(.hostBusy))
+      let source = try require(try await s.sources(of: launch.request, .launch).first, "the launch")
+      let spans = [second, fourth].map { offer in
+        TraceContext(
+          traceID: offer.submission.trace.traceID, spanID: offer.submission.parentSpanID ?? [], isSampled: true)
+      }
+      try expect(source.joined, JoinedSubmissions(pokes: ["first", "second", "third"], spans: spans), "what joined")
+      try await s.end(try await s.start(definition))
+      let later = try await s.sources(of: launch.request, .launch).dropFirst()
+      try expect(later.map(\.joined), [JoinedSubmissions()], "what the second launch says of it")
+    },
+    spanCase("a request that never started tells at its end what joined it, and the oldest are dropped", rows: [41]) {
+      s in
+      let definition = try await s.define().id
+      let count = JoinedSubmissions.limit + 2
+      var request: RequestID?
+      for number in 1...count {
+        let offer = try s.offer("job", to: definition, id: "poke-\(number)") { $0.poke = .considerate }
+        request = try await s.answer(to: offer).receipt.request
+      }
+      let id = try require(request, "the request")
+      _ = try await s.store.cancel(.request(id), by: "ada", at: s.now)
+      let joined = try require(try await s.sources(of: id, .complete).first, "its end").joined
+      try expect(joined.dropped, 2, "how many were dropped")
+      try expect(joined.pokes, (3...count).map { "poke-\($0)" }, "the pokes")
+    },
     spanCase("launches name the one before, and failures their type") { s in
       let (definition, first) = try await s.running()
       let failure = Ending(launch: first, outcome: .failed("exit 3"), errorType: "exit 3")
@@ -116,7 +157,7 @@ extension StoreConformance {
       let definition = try await s.define().id
       let receipt = try await s.submit("job", to: definition)
       var history = WaitHistory(since: s.now.date)
-      history.note(["noHosts"], at: s.now.date)
+      history.note([WaitReason("noHosts")], at: s.now.date)
       s.advance(.seconds(9))
       _ = try await s.store.cancel(
         .request(receipt.request), by: "ada",

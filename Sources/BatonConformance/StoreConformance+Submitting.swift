@@ -27,6 +27,18 @@ extension StoreConformance {
       try expect([first.isRepeat, second.isRepeat], [false, true], "isRepeat")
       try expect(try await s.count(.ready), 1, "requests")
     },
+    Case("the answer has the trace of its request, also after a replacement, a poke that joined, and again") { s in
+      let definition = try await s.define().id
+      let first = try s.offer("job", to: definition, id: "first")
+      let trace = first.submission.trace.traceID
+      try expect(try await s.answer(to: first).receipt.traceID, trace, "the first answer")
+      try expect(try await s.submit("job", to: definition).traceID, trace, "after a replacement")
+      let poke = try s.offer("job", to: definition, id: "poke") { $0.poke = .considerate }
+      try expect(try await s.answer(to: poke).receipt.traceID, trace, "after a poke that joined")
+      for offer in [first, poke] { try expect(try await s.answer(to: offer).receipt.traceID, trace, "said again") }
+      let record = try await s.record(try await s.answer(to: first).receipt.request)
+      try expect(record.trace.traceID, trace, "the trace of the request")
+    },
     Case("the same id within one call makes one request") { s in
       let definition = try await s.define().id
       let offer = try s.offer("job", to: definition, id: "same")

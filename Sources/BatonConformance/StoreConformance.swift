@@ -45,7 +45,7 @@ package struct StoreConformance {
   package static let cases: [Case] =
     definitions + submitting + waiting + failing + clocks + dates + repeating + chains + pokes + pokeSpacing
     + refreshing + dispatching + evictions + simulating + checkpoints + endings + allowances + items + hosts
-    + cancelling + retrying + redefining + reading + explaining + retention + spans + receipts + workers
+    + using + cancelling + retrying + redefining + reading + explaining + retention + spans + receipts + workers
 }
 
 /// Throws unless both are equal.

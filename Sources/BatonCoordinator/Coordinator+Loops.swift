@@ -126,6 +126,12 @@ extension Coordinator {
         return state.reports
       }
       try await persistently { try await self.store.noteReports(reports, at: self.now().moment) }
+    case .uses:
+      let uses = state.withLock { state in
+        defer { state.uses = [:] }
+        return state.uses
+      }
+      try await persistently { try await self.store.noteUses(uses) }
     }
   }
 

@@ -177,8 +177,9 @@ extension Coordinator {
   }
 
   private func noteReady(_ record: RequestRecord) {
-    state.withLock {
+    decide {
       $0.dispatcher.noteReady(RequirementClass(definition: record.definition, priority: record.priority))
+      return $0.dispatcher.used(record.pattern)
     }
     dispatchSignal.raise()
     watchers.changed(record.id)
@@ -295,22 +296,8 @@ extension Coordinator {
 
   /// The ages of conditions are as of now; those of a host that was last heard of before a restart are not known.
   package func hosts() -> [(state: HostState, lastSeenAt: Timestamp?)] {
-    let now = clocks.now().instant
-    return state.withLock { state in
-      state.dispatcher.hosts.keys.sorted().compactMap { name in
-        guard var host = state.dispatcher.hosts[name] else { return nil }
-        host.host.conditions = host.host.conditions.aged(by: state.conditionsCame[name].map { now - $0 })
-        return (host, state.lastSeen[name])
-      }
-    }
-  }
-
-  /// Every obstacle of the request now: its own, the fleet's and each host's. The dispatcher decides with the same ones.
-  func obstacles(of record: RequestRecord) async throws -> [HostObstacle] {
-    let own = record.waitsBecause.map { [HostObstacle(host: nil, obstacle: $0)] } ?? []
-    guard record.state.isPending, let definition = try await store.definition(record.definition) else { return own }
-    let now = now().moment
-    return own + state.withLock { $0.obstacles(for: definition, record.identifier, record.priority, at: now) }
+    let fleet = snapshot()
+    return fleet.hostNames.compactMap { name in fleet.host(name).map { ($0, fleet.lastSeen[name]) } }
   }
 
   /// Why nothing could run this definition as the fleet is now, nil if some host could or might soon.

@@ -18,20 +18,48 @@ extension Coordinator {
     let plans = state.withLock { state in
       submissions.map { state.plan($0, startsAtOnce: isFew, permitted: settings.permittedIdentifiers, at: now) }
     }
-    let offers = plans.compactMap(\.offer)
-    var answers = try await take(offers, plans)[...]
+    let urgent = plans.filter(\.mustStart)
+    async let immediate = takeAtOnce(urgent)
+    var answers = try await take(plans.filter { !$0.mustStart })[...]
+    var atOnce = try await immediate[...]
     return plans.map { plan in
       switch plan {
       case .refused(let refusal): .refused(refusal)
-      case .offered: answers.removeFirst()
+      case .offered: plan.mustStart ? atOnce.removeFirst() : answers.removeFirst()
       }
+    }
+  }
+
+  /// How long a submission that must start at once waits for the store (contract, row 35).
+  static let immediateAnswer = Duration.seconds(1)
+
+  /// The same for submissions of strategy `fail`, which are answered within `immediateAnswer`: what the store has not
+  /// begun to take by then is withdrawn, refused, and leaves nothing behind. A commit that has begun is waited for,
+  /// because it decides.
+  private func takeAtOnce(_ plans: [SubmissionPlan]) async throws -> [SubmissionAnswer] {
+    if plans.isEmpty { return [] }
+    return try await withThrowingTaskGroup(of: [SubmissionAnswer]?.self) { group in
+      group.addTask { try await self.take(plans) }
+      group.addTask {
+        try? await self.clocks.sleep(Self.immediateAnswer)
+        return nil
+      }
+      defer { group.cancelAll() }
+      if case .some(.some(let answers)) = try await group.next() { return answers }
+      group.cancelAll()
+      do {
+        while let result = try await group.next() { if let result { return result } }
+      } catch is CancellationError {}
+      return plans.compactMap(\.offer).map(\.tooLate)
     }
   }
 
   /// So many submissions of one call are started in the transaction that stores them.
   private static let startedAtOnce = 8
 
-  private func take(_ offers: [SubmissionOffer], _ plans: [SubmissionPlan]) async throws -> [SubmissionAnswer] {
+  /// Of the plans that are offered, in their order.
+  private func take(_ plans: [SubmissionPlan]) async throws -> [SubmissionAnswer] {
+    let offers = plans.compactMap(\.offer)
     let answers: [SubmissionAnswer]
     do {
       answers = offers.isEmpty ? [] : try await store.submit(offers, at: now().moment)
@@ -59,10 +87,14 @@ extension Coordinator {
 /// What the dispatcher makes of a submission before the store has it.
 enum SubmissionPlan {
   case refused(Refusal)
-  case offered(SubmissionOffer, Dispatcher.Reservation?)
+  /// - Parameter mustStart: it is refused rather than kept waiting.
+  case offered(SubmissionOffer, Dispatcher.Reservation?, mustStart: Bool)
 
-  var offer: SubmissionOffer? { if case .offered(let offer, _) = self { offer } else { nil } }
-  var reservation: Dispatcher.Reservation? { if case .offered(_, let reservation) = self { reservation } else { nil } }
+  var mustStart: Bool { if case .offered(_, _, let mustStart) = self { mustStart } else { false } }
+  var offer: SubmissionOffer? { if case .offered(let offer, _, _) = self { offer } else { nil } }
+  var reservation: Dispatcher.Reservation? {
+    if case .offered(_, let reservation, _) = self { reservation } else { nil }
+  }
 }
 
 extension Coordinator.State {
@@ -85,23 +117,25 @@ extension Coordinator.State {
       return .refused(.unusable(submission.identifier, error))
     }
     dispatcher.learn(stored.id, stored.definition)
+    // One that would rather fail than wait overtakes those that wait already.
+    let mustStart = stored.definition.strategy == .fail
     // Not at once: an id that is known gets the answer it got then.
     if dispatcher.isPaused {
       let refusal = Refusal.unavailable("the fleet is paused: 'baton resume' ends that")
-      return .offered(SubmissionOffer(submission: submission, definition: stored.id, refusal: refusal), nil)
+      let offer = SubmissionOffer(submission: submission, definition: stored.id, refusal: refusal)
+      return .offered(offer, nil, mustStart: mustStart)
     }
     let requirementClass = RequirementClass(
       definition: stored.id, priority: submission.priority ?? stored.definition.priority)
-    // Whoever waits already goes first, unless this one would rather fail than wait.
-    let mayOvertake = stored.definition.strategy == .fail
-    guard mayOvertake || startsAtOnce && dispatcher.mayStartAtOnce(requirementClass),
+    guard mustStart || startsAtOnce && dispatcher.mayStartAtOnce(requirementClass),
       let reservation = dispatcher.reserve(requirementClass, submission.identifier, count: 1).first
     else {
       let refusal =
-        mayOvertake
+        mustStart
         ? Refusal.immediateRunIneligible(
           obstacles(for: stored.definition, submission.identifier, requirementClass.priority, at: now)) : nil
-      return .offered(SubmissionOffer(submission: submission, definition: stored.id, refusal: refusal), nil)
+      let offer = SubmissionOffer(submission: submission, definition: stored.id, refusal: refusal)
+      return .offered(offer, nil, mustStart: mustStart)
     }
     let offer = SubmissionOffer.Offer(
       host: reservation.host, incarnation: reservation.incarnation, gpus: reservation.places[0],
@@ -109,7 +143,7 @@ extension Coordinator.State {
     return .offered(
       SubmissionOffer(
         submission: submission, definition: stored.id, host: offer, history: dispatcher.history(of: requirementClass)),
-      reservation)
+      reservation, mustStart: mustStart)
   }
 
   /// Every obstacle of the fleet and its hosts, with times on the wall clock.
@@ -117,9 +151,11 @@ extension Coordinator.State {
     for definition: Definition, _ identifier: JobIdentifier, _ priority: Priority, at now: Moment
   ) -> [HostObstacle] {
     let (fleet, hosts) = dispatcher.obstacles(for: definition, identifier, priority)
+    // The hosts that are nearest to taking it come first; those of one kind stay in the order of their names.
+    let sorted = Nearness.allCases.flatMap { nearness in hosts.filter { Nearness($0.1) == nearness } }
     let all =
       fleet.map { HostObstacle(host: nil, obstacle: $0) }
-      + hosts.flatMap { host, obstacles in obstacles.map { HostObstacle(host: host, obstacle: $0) } }
+      + sorted.flatMap { host, obstacles in obstacles.map { HostObstacle(host: host, obstacle: $0) } }
     return all.map { HostObstacle(host: $0.host, obstacle: $0.obstacle.shifted(by: now.date - now.steady)) }
   }
 
@@ -130,7 +166,26 @@ extension Coordinator.State {
       if receipt.state == .ready { dispatcher.noteReady(requirementClass) }
       nextDue.join(receipt.due)
     }
-    guard let reservation = plan.reservation else { return [] }
-    return dispatcher.settle(reservation, with: launches, hasMore: true)
+    let use = noteUse(answer, plan)
+    guard let reservation = plan.reservation else { return use }
+    return use + dispatcher.settle(reservation, with: launches, hasMore: true)
+  }
+
+  /// A person submitted it; a poke is a program's word.
+  private mutating func noteUse(_ answer: SubmissionAnswer, _ plan: SubmissionPlan) -> [Dispatcher.Effect] {
+    guard case .accepted(_, let requirementClass, _, _) = answer, plan.offer?.submission.poke == nil,
+      let pattern = dispatcher.definitions[requirementClass.definition]?.pattern
+    else { return [] }
+    return dispatcher.used(pattern)
+  }
+}
+
+extension SubmissionOffer {
+  /// The answer if the store did not come to it in time: what is known to keep it from starting, and the store.
+  fileprivate var tooLate: SubmissionAnswer {
+    let busy = HostObstacle(host: nil, obstacle: .storeBusy)
+    guard let refusal else { return .refused(.immediateRunIneligible([busy])) }
+    guard case .immediateRunIneligible(let known) = refusal else { return .refused(refusal) }
+    return .refused(.immediateRunIneligible(known + [busy]))
   }
 }

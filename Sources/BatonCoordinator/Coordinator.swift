@@ -42,6 +42,8 @@ package final class Coordinator: Sendable {
     var conditionsCame: [HostName: Instant] = [:]
     /// The last word of hosts that the store does not have yet: one each, however often they change their mind.
     var reports: [HostName: HostWord] = [:]
+    /// When persons used definitions, as far as the store does not have it yet: in one write, however many there are.
+    var uses: [IdentifierPattern: Timestamp] = [:]
     var isAccepting = true
     /// Occasions that may have ended spans, since the last ones were sent.
     var endedSpans = 0
@@ -55,6 +57,8 @@ package final class Coordinator: Sendable {
     case note(RequestID, event: String, detail: String)
     /// What `State.reports` has by then.
     case reports
+    /// What `State.uses` has by then.
+    case uses
   }
 
   /// A launch that was asked to stop, for the store to remember.
@@ -211,6 +215,9 @@ package final class Coordinator: Sendable {
     case .noteExpiry(let launch, let reason, let process):
       storeWork.send(.noteExpiry(Expiring(launch: launch, reason: reason, process: process)))
     case .note(let request, let event, let detail): storeWork.send(.note(request, event: event, detail: detail))
+    case .noteUse(let pattern, let date):
+      if state.uses.isEmpty { storeWork.send(.uses) }
+      state.uses[pattern] = date
     }
   }
 }

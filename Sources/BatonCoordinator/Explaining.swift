@@ -2,75 +2,82 @@ package import BatonModel
 package import BatonStore
 
 /// What `explain` makes of the obstacles: the same ones that the dispatcher decides with, and what to do about them.
+/// Hosts are added one by one and each is looked at once, so that a large fleet costs in proportion to its size.
 package struct Explaining {
   package var record: RequestRecord
-  /// Times on the wall clock.
-  package var obstacles: [HostObstacle]
-  package var hosts: [HostName: (host: Host, lastSeenAt: Timestamp?)]
   package var position: Int?
+  package var order: Explanation.Order?
+  /// Of the request and the fleet, with times on the wall clock.
+  private let own: [Obstacle]
+  private var hosts: [ExplainedHost] = []
+  /// The host with the fewest obstacles for this request, among those that are nearest to taking it.
+  private var best: ExplainedHost?
+  private var hasFitHost = false
+  /// How many obstacles were looked at.
+  package private(set) var steps: Int
 
+  /// - Parameter own: what keeps the request from starting anywhere.
   package init(
-    record: RequestRecord, obstacles: [HostObstacle], hosts: [HostName: (host: Host, lastSeenAt: Timestamp?)],
-    position: Int? = nil
+    record: RequestRecord, own: [Obstacle], position: Int? = nil, order: Explanation.Order? = nil
   ) {
-    self.record = record
-    self.obstacles = obstacles
-    self.hosts = hosts
-    self.position = position
+    (self.record, self.own, self.position, self.order) = (record, own, position, order)
+    steps = own.count
   }
 
+  /// - Parameters:
+  ///   - lastSeenAt: when it was heard of last.
+  ///   - obstacles: everything that keeps the request off it, with times on the wall clock.
+  package mutating func add(_ host: Host, lastSeenAt: Timestamp?, _ obstacles: [Obstacle]) {
+    let lines = obstacles.map { line($0, host, lastSeenAt) }
+    let explained = ExplainedHost(
+      host: host, nearness: Nearness(obstacles), obstacles: obstacles, lines: lines,
+      permanent: obstacles.count(where: \.isPermanent))
+    steps += obstacles.count
+    hosts.append(explained)
+    hasFitHost = hasFitHost || explained.permanent == 0
+    if best.map({ explained.isBetter(than: $0) }) ?? true { best = explained }
+  }
+
+  /// The hosts that are nearest to taking it come first, those of one kind by name.
   package var explanation: Explanation {
-    Explanation(
-      record: record, verdict: verdict, lines: obstacles.map(line), position: position, advice: advice)
+    let sorted = hosts.sorted { ($0.nearness, $0.host.name) < ($1.nearness, $1.host.name) }
+    return Explanation(
+      record: record, verdict: verdict, lines: own.map { line($0) } + sorted.flatMap(\.lines), position: position,
+      advice: advice, order: order)
   }
 
-  private func line(_ one: HostObstacle) -> Explanation.Line {
-    let known = one.host.flatMap { hosts[$0] }
-    let evidence = known.flatMap { Policy.evidence(of: one.obstacle, in: $0.host.conditions) }
+  private func line(_ obstacle: Obstacle, _ host: Host? = nil, _ lastSeenAt: Timestamp? = nil) -> Explanation.Line {
+    let evidence = host.flatMap { Policy.evidence(of: obstacle, in: $0.conditions) }
     return Explanation.Line(
-      host: one.host, code: one.obstacle.code, text: one.obstacle.text, remedy: remedy(of: one.obstacle, on: one.host),
-      isPermanent: one.obstacle.isPermanent, source: evidence?.source, raw: evidence?.raw,
-      age: evidence?.age, reportedAt: known?.lastSeenAt, clearsAt: one.obstacle.clearsAt)
+      host: host?.name, code: obstacle.code, text: obstacle.text, remedy: remedy(of: obstacle, on: host),
+      isPermanent: obstacle.isPermanent, source: evidence?.source, raw: evidence?.raw,
+      age: evidence?.age, reportedAt: lastSeenAt, clearsAt: obstacle.clearsAt)
   }
 
   /// With the names of the host and of the job in it. What is simulated ends with the simulation.
-  private func remedy(of obstacle: Obstacle, on host: HostName?) -> String {
-    let source = host.flatMap { hosts[$0] }.flatMap { Policy.evidence(of: obstacle, in: $0.host.conditions) }?.source
+  private func remedy(of obstacle: Obstacle, on host: Host?) -> String {
+    let source = host.flatMap { Policy.evidence(of: obstacle, in: $0.conditions) }?.source
     let isSimulated = source == ConditionOverrides.source
     return (isSimulated ? "baton simulate conditions HOST --end" : obstacle.remedy)
-      .filling("IDENTIFIER", with: record.identifier.rawValue).filling("HOST", with: host?.rawValue ?? "HOST")
+      .filling("IDENTIFIER", with: record.identifier.rawValue).filling("HOST", with: host?.name.rawValue ?? "HOST")
   }
 
   private var verdict: Explanation.Verdict {
     if record.state == .running { return .running }
     if record.state.isEnded { return .ended }
-    let impossible = Set(obstacles.filter(\.obstacle.isPermanent).compactMap(\.host))
-    return !hosts.isEmpty && Set(hosts.keys).subtracting(impossible).isEmpty ? .impossible : .waiting
+    return !hosts.isEmpty && !hasFitHost ? .impossible : .waiting
   }
 
   // MARK: Advice
 
-  private var common: [Obstacle] { obstacles.filter { $0.host == nil }.map(\.obstacle) }
-
-  /// The host that least keeps from taking it: what never changes by itself weighs most.
-  private var nearest: (name: HostName, obstacles: [Obstacle])? {
-    hosts.keys.sorted()
-      .map { name in (name: name, obstacles: obstacles.filter { $0.host == name }.map(\.obstacle)) }
-      .min { Self.weight($0.obstacles) < Self.weight($1.obstacles) }
-  }
-
-  private static func weight(_ obstacles: [Obstacle]) -> (Int, Int) {
-    (obstacles.count, obstacles.filter(\.isPermanent).count)
-  }
-
   /// The one change that would start it, or as few as there are.
   private var advice: String {
     guard record.state.isPending else { return "" }
-    let host = nearest
     // Without a host there is nothing to change on one; `noHosts` says so.
+    let onHost = best?.obstacles ?? []
     let changes =
-      common.filter { !isCovered($0, by: host?.obstacles ?? []) }.map { change($0, on: nil) }
-      + (host?.obstacles ?? []).map { "\(host.map { "on \($0.name): " } ?? "")\(change($0, on: host?.name))" }
+      own.filter { !isCovered($0, by: onHost) }.map { change($0, on: nil) }
+      + onHost.map { "\(best.map { "on \($0.host.name): " } ?? "")\(change($0, on: best?.host))" }
     switch changes.count {
     case 0: return "nothing keeps it from starting: it starts in a moment"
     case 1: return "one change starts it: \(changes[0])"
@@ -84,9 +91,24 @@ package struct Explaining {
     return others.contains { if case .hostHasNoGPU = $0 { true } else { false } }
   }
 
-  private func change(_ obstacle: Obstacle, on host: HostName?) -> String {
+  private func change(_ obstacle: Obstacle, on host: Host?) -> String {
     let remedy = remedy(of: obstacle, on: host)
     return obstacle.clearsAt == nil ? remedy : "\(remedy) (\(obstacle.code) ends by itself)"
+  }
+}
+
+/// A host, and what it has against a request.
+private struct ExplainedHost {
+  var host: Host
+  var nearness: Nearness
+  var obstacles: [Obstacle]
+  var lines: [Explanation.Line]
+  /// How many of the obstacles never change by themselves.
+  var permanent: Int
+
+  func isBetter(than other: ExplainedHost) -> Bool {
+    (nearness.rawValue, obstacles.count, permanent, host.name.rawValue)
+      < (other.nearness.rawValue, other.obstacles.count, other.permanent, other.host.name.rawValue)
   }
 }
 

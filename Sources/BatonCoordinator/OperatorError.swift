@@ -45,9 +45,20 @@ extension Refusal {
     case .unavailable(let why): "the coordinator takes no submissions now: \(why)"
     case .immediateRunIneligible(let obstacles):
       "it cannot start at once, and its strategy is 'fail': "
-        + obstacles.map { ($0.host.map { "\($0): " } ?? "") + $0.obstacle.text }.joined(separator: "; ")
+        + Self.text(of: obstacles)
         + "; submit it again later, or declare 'strategy: queue'"
     }
+  }
+}
+
+extension Refusal {
+  /// So many obstacles are named: an answer has to fit into a message, however large the fleet is.
+  private static let namedObstacles = 1000
+
+  private static func text(of obstacles: [HostObstacle]) -> String {
+    let more = obstacles.count - namedObstacles
+    return obstacles.prefix(namedObstacles).map { ($0.host.map { "\($0): " } ?? "") + $0.obstacle.text }
+      .joined(separator: "; ") + (more > 0 ? "; and \(more) more" : "")
   }
 }
 

@@ -25,7 +25,11 @@ extension SimulatedCoordinator {
       try world.started(launch, on: place.host, place.incarnation, at: now)
     } then: { [self] result in
       let answer = try result.get()[0]
-      try decide { settle(answer, reservation, &$0) }
+      try decide { dispatcher in
+        let isUse = submission.poke == nil && answer.isAccepted
+        return settle(answer, reservation, &dispatcher)
+          + (isUse ? dispatcher.used(stored.definition.pattern) : [])
+      }
       raiseDispatch()
       try then(answer)
     }
@@ -222,4 +226,8 @@ extension SimulatedCoordinator {
   func simulateConditions(_ overrides: ConditionOverrides, on host: HostName, lasting: Duration) throws {
     try decide { $0.simulate(overrides, on: host, lasting: lasting).effects }
   }
+}
+
+extension SubmissionAnswer {
+  fileprivate var isAccepted: Bool { if case .accepted = self { true } else { false } }
 }

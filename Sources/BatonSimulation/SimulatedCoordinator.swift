@@ -28,6 +28,7 @@ final class SimulatedCoordinator {
     case endLease(HostName, Incarnation, countsAsLoss: Bool)
     case noteExpiry(LaunchKey, ExpiryReason, from: WorkerProcess?)
     case note(RequestID, event: String, detail: String)
+    case noteUse(IdentifierPattern, at: Timestamp)
     case reports
   }
 
@@ -174,6 +175,7 @@ final class SimulatedCoordinator {
       put(.endLease(host, incarnation, countsAsLoss: countsAsLoss))
     case .noteExpiry(let launch, let reason, let process): put(.noteExpiry(launch, reason, from: process))
     case .note(let request, let event, let detail): put(.note(request, event: event, detail: detail))
+    case .noteUse(let pattern, let date): put(.noteUse(pattern, at: date))
     }
   }
 
@@ -213,6 +215,12 @@ final class SimulatedCoordinator {
     case .note(let request, let event, let detail):
       writer.write(.urgent) {
         try $0.note(event, detail: detail, of: request, at: now)
+      } then: { _ in
+        goOn()
+      }
+    case .noteUse(let pattern, let date):
+      writer.write(.ordinary) {
+        try $0.noteUses([pattern: date])
       } then: { _ in
         goOn()
       }

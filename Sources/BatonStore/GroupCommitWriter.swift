@@ -9,7 +9,8 @@ package typealias GroupReport = @Sendable (Duration, Int) -> Void
 /// The one writer of a database: takes whatever waits, runs it in one transaction, and answers each caller after the
 /// commit. While the disk is busy with one group, the next one fills; that is what pays for `synchronous=FULL`.
 ///
-/// A caller that is cancelled still waits for its answer: the change may be there.
+/// A caller that is cancelled still waits for its answer, because the change may be there, unless its write may be
+/// withdrawn and was not begun.
 final class GroupCommitWriter: Sendable {
   private let database: any DatabaseWriter
   private let connection: WriterConnection
@@ -52,18 +53,31 @@ final class GroupCommitWriter: Sendable {
 
   /// Runs `body` in a transaction that may hold others' writes too, perhaps more than once; returns after the commit.
   func perform<Value: Sendable>(
-    _ lane: WriteLane, _ body: @escaping @Sendable (Verbs) throws -> Value
+    _ lane: WriteLane, isWithdrawable: Bool = false, _ body: @escaping @Sendable (Verbs) throws -> Value
   ) async throws -> Value {
-    try await withCheckedThrowingContinuation { caller in
-      let write = Write(body, for: caller)
-      switch queue.withLock({ $0.add(write, lane) }) {
-      case .start: writeNextGroup()
-      case .wait: break
-      case .refuse(let code):
-        caller.resume(
-          throwing: StoreError(
-            code, "\(lane.room(of: limit)) writes wait already, nothing was changed; try again in a second."))
+    guard isWithdrawable else {
+      return try await withCheckedThrowingContinuation { add(Write(body, for: $0), lane) }
+    }
+    let withdrawal = Withdrawal()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { caller in
+        let write = Write(body, for: caller)
+        withdrawal.watch { write.withdraw() }
+        add(write, lane)
       }
+    } onCancel: {
+      withdrawal.withdraw()
+    }
+  }
+
+  private func add(_ write: some Operation, _ lane: WriteLane) {
+    switch queue.withLock({ $0.add(write, lane) }) {
+    case .start: writeNextGroup()
+    case .wait: break
+    case .refuse(let code):
+      write.fail(
+        StoreError(code, "\(lane.room(of: limit)) writes wait already, nothing was changed; try again in a second."))
+      write.answer()
     }
   }
 

@@ -15,6 +15,15 @@ final class Write<Value: Sendable>: Operation {
   private let body: @Sendable (Verbs) throws -> Value
   private let caller: CheckedContinuation<Value, any Error>
   private let result = Mutex<Result<Value, any Error>?>(nil)
+  private let phase = Mutex(Phase.waiting)
+
+  private enum Phase {
+    case waiting
+    /// The writer has come to it: only its answer says what became of it.
+    case begun
+    /// The caller was answered, and nothing happens any more.
+    case withdrawn
+  }
 
   init(_ body: @escaping @Sendable (Verbs) throws -> Value, for caller: CheckedContinuation<Value, any Error>) {
     self.body = body
@@ -22,15 +31,57 @@ final class Write<Value: Sendable>: Operation {
   }
 
   func run(_ verbs: Verbs) throws {
+    guard begin() else { return }
     let value = try body(verbs)
     result.withLock { $0 = .success(value) }
+  }
+
+  /// False if it was withdrawn.
+  private func begin() -> Bool {
+    phase.withLock { phase in
+      if phase == .waiting { phase = .begun }
+      return phase == .begun
+    }
+  }
+
+  /// The caller gets a `CancellationError`, unless the writer has come to it.
+  func withdraw() {
+    let isWithdrawn = phase.withLock { phase in
+      guard phase == .waiting else { return false }
+      phase = .withdrawn
+      return true
+    }
+    if isWithdrawn { caller.resume(throwing: CancellationError()) }
   }
 
   func fail(_ error: StoreError) { result.withLock { $0 = .failure(error) } }
 
   func answer() {
+    guard begin() else { return }
     guard let result = result.withLock({ $0 }) else { preconditionFailure("a write was answered before it was run") }
     caller.resume(with: result)
+  }
+}
+
+/// Lets a caller that is cancelled withdraw its write, in whatever order both come to be known.
+final class Withdrawal: Sendable {
+  private let state = Mutex<(isWithdrawn: Bool, withdraw: (@Sendable () -> Void)?)>((false, nil))
+
+  /// - Parameter withdraw: called once, at once if it was withdrawn before.
+  func watch(_ withdraw: @escaping @Sendable () -> Void) {
+    let isWithdrawn = state.withLock { state in
+      state.withdraw = withdraw
+      return state.isWithdrawn
+    }
+    if isWithdrawn { withdraw() }
+  }
+
+  func withdraw() {
+    let withdraw = state.withLock { state in
+      state.isWithdrawn = true
+      return state.withdraw
+    }
+    withdraw?()
   }
 }
 

@@ -37,7 +37,11 @@ extension SQLiteStore: Store {
   package func definition(_ id: DefinitionID) async throws -> Definition? { try await read { try $0.definition(id) } }
 
   package func submit(_ submissions: [SubmissionOffer], at now: Moment) async throws -> [SubmissionAnswer] {
-    try await write(.submission) { try $0.submit(submissions, at: now) }
+    // What is refused in any case changes nothing: it does not wait for the writer.
+    if !submissions.isEmpty, submissions.allSatisfy(\.isRefusedAtOnce) {
+      return try await read { try $0.submit(submissions, at: now) }
+    }
+    return try await withdrawableWrite(.submission) { try $0.submit(submissions, at: now) }
   }
   package func promote(at now: Moment, limit: Int) async throws -> Promotion {
     try await write(.ordinary) { try $0.promote(at: now, limit: limit) }
@@ -67,6 +71,9 @@ extension SQLiteStore: Store {
   }
   package func notePace(_ usualBatches: [IdentifierPattern: Duration]) async throws {
     try await write(.progress) { try $0.notePace(usualBatches) }
+  }
+  package func noteUses(_ uses: [IdentifierPattern: Timestamp]) async throws {
+    try await write(.progress) { try $0.noteUses(uses) }
   }
   package func noteExpiry(
     _ launch: LaunchKey, _ reason: ExpiryReason, from process: WorkerProcess?, at now: Moment
@@ -197,4 +204,9 @@ extension SQLiteStore: Store {
     let found = try await read { [queuesSpans] in try $0.prunable(limits, keepingUnsent: queuesSpans, at: now) }
     return try await write(.ordinary) { try $0.prune(found, limits, at: now) }
   }
+}
+
+extension SubmissionOffer {
+  /// The answer is this refusal or the one that its id got before; neither changes anything.
+  fileprivate var isRefusedAtOnce: Bool { if case .immediateRunIneligible = refusal { true } else { false } }
 }

@@ -169,6 +169,14 @@ package final class SQLiteStore: Sendable {
     try await writer.perform(lane, body)
   }
 
+  /// The same for a write that is withdrawn if its task is cancelled before the writer comes to it: it then throws
+  /// `CancellationError`, and nothing was changed.
+  func withdrawableWrite<Value: Sendable>(
+    _ lane: WriteLane, _ body: @escaping @Sendable (Verbs) throws -> Value
+  ) async throws -> Value {
+    try await writer.perform(lane, isWithdrawable: true, body)
+  }
+
   func read<Value: Sendable>(_ body: @escaping @Sendable (Verbs) throws -> Value) async throws -> Value {
     do {
       return try await database.read { [limits, cache] db in

@@ -47,10 +47,17 @@ package struct SpanSource: Hashable, Sendable {
   package var completion: Completion?
   /// The wait that it is in, or was in when it was cancelled.
   package var wait: Wait?
+  /// What joined the request before its first launch; set where a span says it.
+  package var joined = JoinedSubmissions()
   /// What was noted while the launch was open.
   package var launchEvents: [EventRecord] = []
   /// What was noted while the launch was waited for, or in the wait that no launch ended.
   package var waitEvents: [EventRecord] = []
+
+  /// True for the spans that say what joined the request: its first launch, or its end if there was no launch.
+  package var tellsJoined: Bool {
+    key.parts.contains(.launch) ? key.launch == 1 : key.parts.contains(.complete) && key.launch == 0
+  }
 
   package struct Wait: Hashable, Sendable {
     package var readyAt: Timestamp
@@ -106,4 +113,22 @@ package struct SpanQueueRecord: Hashable, Sendable {
   package init(unsent: Int = 0, rejected: Int = 0, lastRejection: String? = nil) {
     (self.unsent, self.rejected, self.lastRejection) = (unsent, rejected, lastRejection)
   }
+}
+
+/// The pokes that a request stands for, and the submissions that joined or replaced it: the last ones of each request.
+package struct JoinedSubmissions: Hashable, Sendable {
+  /// The clients' ids of the pokes, in the order in which they came.
+  package var pokes: [String] = []
+  /// The submitters' spans, each once.
+  package var spans: [TraceContext] = []
+  /// How many were before those that are kept.
+  package var dropped = 0
+
+  package init(pokes: [String] = [], spans: [TraceContext] = [], dropped: Int = 0) {
+    (self.pokes, self.spans, self.dropped) = (pokes, spans, dropped)
+  }
+
+  /// So many are kept of each request, as OpenTelemetry keeps links of a span
+  /// (https://opentelemetry.io/docs/specs/otel/trace/sdk/#span-limits).
+  package static let limit = 128
 }

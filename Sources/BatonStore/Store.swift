@@ -51,6 +51,9 @@ package protocol Store: Sendable {
   ///
   /// A poke joins the request that waits, if there is one, and brings its payload; the last one wins. It is spaced from
   /// the last first launch of a poked (or refresh) request of the identifier, unless it is immediate.
+  ///
+  /// If the task is cancelled before the store has begun to take them, it throws `CancellationError` and nothing was
+  /// changed.
   func submit(_ submissions: [SubmissionOffer], at now: Moment) async throws -> [SubmissionAnswer]
 
   // MARK: Dispatching
@@ -81,6 +84,8 @@ package protocol Store: Sendable {
   func note(_ event: String, detail: String?, of request: RequestID, at now: Moment) async throws
   /// Keeps how long the batches of definitions usually take.
   func notePace(_ usualBatches: [IdentifierPattern: Duration]) async throws
+  /// Keeps when a person used definitions last, on the steady clock. A pattern that is not known is left out.
+  func noteUses(_ uses: [IdentifierPattern: Timestamp]) async throws
   /// Records that a launch was asked to stop; the first reason stays.
   /// - Parameter process: the worker that says so; nil if the coordinator decided it.
   /// - Returns: what names the launch; nil if it does not run there, or has ended, unless it ended by this very expiry.

@@ -21,6 +21,8 @@ package struct FleetRecord: Hashable, Sendable {
   package var use: [IdentifierPattern: DailyUse]
   /// How long the batches of a definition usually take.
   package var usualBatches: [IdentifierPattern: Duration]
+  /// When a person used a definition last, on the steady clock and exact to some minutes.
+  package var lastUses: [IdentifierPattern: Timestamp]
   /// Nil in a store that no coordinator has run on.
   package var clock: ClockReading?
 
@@ -28,8 +30,9 @@ package struct FleetRecord: Hashable, Sendable {
     storeIncarnation: String, isPaused: Bool, hosts: [HostRecord], running: [RunningRecord],
     readyClasses: [RequirementClass], definitions: [DefinitionID: Definition], nextDue: NextDue = NextDue(),
     use: [IdentifierPattern: DailyUse] = [:], usualBatches: [IdentifierPattern: Duration] = [:],
-    clock: ClockReading? = nil
+    lastUses: [IdentifierPattern: Timestamp] = [:], clock: ClockReading? = nil
   ) {
+    self.lastUses = lastUses
     self.storeIncarnation = storeIncarnation
     self.isPaused = isPaused
     self.hosts = hosts
@@ -242,11 +245,15 @@ package struct SubmissionReceipt: Hashable, Sendable {
   package var replaced: Bool
   /// When to promote it; empty in an answer that was given before.
   package var due: NextDue
+  /// Of the request, whichever submission made it: 16 bytes. Nil in the answer to a repeated id whose request is not kept
+  /// any more.
+  package var traceID: [UInt8]?
 
   package init(
     request: RequestID, identifier: JobIdentifier, number: Int, state: RequestState, eligibleAt: Timestamp,
-    replaced: Bool, due: NextDue = NextDue()
+    replaced: Bool, due: NextDue = NextDue(), traceID: [UInt8]? = nil
   ) {
+    self.traceID = traceID
     self.request = request
     self.identifier = identifier
     self.number = number

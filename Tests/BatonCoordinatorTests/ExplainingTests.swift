@@ -1,8 +1,12 @@
-import BatonCoordinator
 import BatonModel
+import BatonProtobuf
 import BatonStore
+import BatonWire
 import ContractRows
+import SwiftProtobuf
 import Testing
+
+@testable import BatonCoordinator
 
 /// What `explain` makes of obstacles (contract, row 45).
 @Suite struct ExplainingTests {
@@ -12,20 +16,90 @@ import Testing
   private func explain(
     _ obstacles: [HostObstacle], state: RequestState = .ready, hosts: [Host] = [host("a"), host("b")]
   ) -> Explanation {
-    let record = RequestRecord(
+    let record = Self.record(state)
+    let own = obstacles.filter { $0.host == nil }.map(\.obstacle)
+    var explaining = Explaining(record: record, own: own, position: 3)
+    for host in hosts {
+      explaining.add(host, lastSeenAt: Self.noon, obstacles.filter { $0.host == host.name }.map(\.obstacle))
+    }
+    #expect(explaining.steps == obstacles.count, "each obstacle is looked at once")
+    return explaining.explanation
+  }
+
+  @Test func `hosts that could take it come first, then those that are gone, then those that never could`() {
+    let names = ["a", "b", "c", "d", "e"].map { HostName($0) }
+    let explanation = explain(
+      [
+        on(names[0], .hostGone), on(names[0], .kindNotAccepted(.processing)), on(names[1], .kindNotAccepted(.refresh)),
+        on(names[2], .hostGone), on(names[3], .slotsInUse(needed: 1, free: 0)), on(names[3], .needsExternalPower),
+        on(names[4], .missingLabel(name: "x", wanted: "y", found: nil)),
+      ], hosts: names.map { Self.host($0.rawValue) })
+    #expect(explanation.lines.compactMap(\.host?.rawValue) == ["d", "d", "c", "b", "e", "a", "a"])
+    #expect(explanation.advice.hasPrefix("2 changes start it: on d: wait until"))
+  }
+
+  @Test func `in a fleet of 10,000 hosts with 30 labels each obstacle is looked at once, and no page is too large`()
+    throws
+  {
+    let hosts = 10_000
+    let wanted = (0..<30).map { "label-\($0)-with-a-name-of-some-length" }
+    let labels = Dictionary(uniqueKeysWithValues: wanted.map { ($0, "the value that the host has") })
+    let record = Self.record(.ready)
+    var explaining = Explaining(record: record, own: [])
+    var reports: [HostReport] = []
+    for index in 0..<hosts {
+      let host = Self.host("host-\(index)") { conditions in
+        conditions.labels = Reading(labels, source: "worker.yaml", raw: "\(labels)")
+      }
+      explaining.add(
+        host, lastSeenAt: Self.noon,
+        wanted.map { .missingLabel(name: $0, wanted: "another value", found: "the value that the host has") })
+      reports.append(
+        HostReport(
+          name: host.name, state: .ready, version: "1", capabilities: host.capabilities, conditions: host.conditions,
+          usedSlots: 0, running: [], lastSeenAt: Self.noon))
+    }
+    #expect(explaining.steps == hosts * wanted.count)
+    let pages = try explaining.explanation.pages
+    let sizes = try pages.map(Self.bytes)
+    #expect(sizes.reduce(0, +) > CoordinatorClient.maximumMessageBytes, "or this shows nothing")
+    #expect(sizes.max() ?? 0 < CoordinatorClient.maximumMessageBytes / 8)
+    #expect(try Explanation(pages: pages) == explaining.explanation)
+    let cut = try explaining.explanation.fittingIntoOneMessage
+    #expect(try Self.bytes(of: cut) <= CoordinatorClient.maximumMessageBytes)
+    #expect(cut.obstacles.last?.code == "answerTooLarge" && cut.obstacles.count > 1)
+    let hostPages = try Pages.of(reports.lazy.map(\.proto))
+    #expect(hostPages.map(\.bytes).reduce(0, +) > CoordinatorClient.maximumMessageBytes, "or this shows nothing")
+    #expect(hostPages.map(\.bytes).max() ?? 0 <= 1 << 20)
+    #expect(try hostPages.flatMap(\.elements).map(HostReport.init) == reports)
+  }
+
+  @Test func `an explanation of a small fleet fits into one page, and into one message`() throws {
+    var explanation = explain([on(Self.a, .hostDraining)])
+    explanation.order = Explanation.Order(lastUsedAt: Self.noon, hasRecentUse: true, classesAhead: 2)
+    #expect(try explanation.pages.count == 1)
+    #expect(try Explanation(pages: explanation.pages) == explanation)
+    #expect(try Explanation(explanation.fittingIntoOneMessage) == explanation)
+    #expect(throws: (any Error).self) { try Explanation(pages: []) }
+  }
+
+  private static func record(_ state: RequestState) -> RequestRecord {
+    RequestRecord(
       id: RequestID(1), identifier: JobIdentifier("com.example.a")!, number: 1, definition: DefinitionID(1),
       pattern: IdentifierPattern("com.example.a")!, kind: .processing, state: state, priority: .background,
-      submittedAt: Self.noon, principal: "ada", eligibleAt: Self.noon, launches: 0, progress: Progress(),
+      submittedAt: noon, principal: "ada", eligibleAt: noon, launches: 0, progress: Progress(),
       ledger: Ledger(), trace: Desk.trace)
-    let known = Dictionary(
-      uniqueKeysWithValues: hosts.map { ($0.name, (host: $0, lastSeenAt: Self.noon as Timestamp?)) })
-    return Explaining(record: record, obstacles: obstacles, hosts: known, position: 3).explanation
   }
 
   static func host(_ name: String, _ change: (inout Conditions) -> Void = { _ in }) -> Host {
     var conditions = Conditions.assumed
     change(&conditions)
     return Host(name: HostName(name), capabilities: Capabilities(slots: 1), conditions: conditions)
+  }
+
+  private static func bytes(of page: Baton_V1_ExplainReply) throws -> Int {
+    let bytes: [UInt8] = try page.serializedBytes()
+    return bytes.count
   }
 
   private func on(_ host: HostName?, _ obstacle: Obstacle) -> HostObstacle {

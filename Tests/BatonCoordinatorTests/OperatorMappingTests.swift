@@ -1,4 +1,5 @@
 import BatonModel
+import BatonProtobuf
 import BatonStore
 import Testing
 

@@ -97,6 +97,36 @@ import Testing
     #expect(desk.dispatcher.reserve(ready(1), count: 1).count == 1)
   }
 
+  @Test func `a worker that was stopped in order gives its lease back, and is gone rather than draining`() {
+    var desk = Desk()
+    desk.learn(1)
+    desk.attach()
+    desk.start(Desk.assignment(1))
+    desk.dispatcher.workerDrains(a)
+    #expect(desk.dispatcher.hosts[a]?.reportState == .draining)
+    desk.dispatcher.disconnected(a)
+    #expect(desk.tick() == [], "its launch has not ended: it may come back")
+    desk.dispatcher.ended(key(1))
+    desk.dispatcher.disconnected(a)
+    desk.advance(.milliseconds(100))
+    #expect(desk.tick() == [.disconnect(a), .endLease(countsAsLoss: false)])
+    #expect(desk.dispatcher.hosts[a]?.reportState == .gone && desk.host.isDraining == false)
+    #expect(desk.tick() == [])
+    desk.dispatcher.leaseEnded(a, Incarnation("a1"))
+    #expect(desk.dispatcher.obstacles(for: Desk.job()).hosts.map(\.1) == [[.hostGone]])
+  }
+
+  @Test func `a host that an operator drains stays drained after its worker was stopped in order`() {
+    var desk = Desk()
+    desk.attach()
+    _ = desk.dispatcher.setDraining(a, true)
+    desk.dispatcher.workerDrains(a)
+    desk.dispatcher.disconnected(a)
+    desk.tick()
+    desk.dispatcher.leaseEnded(a, Incarnation("a1"))
+    #expect(desk.host.isDraining)
+  }
+
   @Test func `a host can be drained before it ever connected`() {
     var desk = Desk()
     desk.learn(1)

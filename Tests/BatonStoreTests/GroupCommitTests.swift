@@ -53,6 +53,22 @@ import Testing
     #expect(try await store.counts().map(\.count) == [200])
   }
 
+  @Test func aSubmissionThatIsCancelledBeforeTheWriterComesToItIsWithdrawn() async throws {
+    let store = try SQLiteStore.inMemory()
+    let definition = try await store.prepare()
+    let offers = try ["com.a", "com.b"].map { try offer($0, definition) }
+    try await gather(store, 2) { group in
+      group.addTask {
+        let withdrawn = Task { try await store.submit(offers[0], at: someTime) }
+        while store.writeStatistics.waiting < 1 { await Task.yield() }
+        withdrawn.cancel()
+        await #expect(throws: CancellationError.self) { try await withdrawn.value }
+        _ = try await store.submit(offers[1], at: someTime)
+      }
+    }
+    #expect(try await store.requests(RequestFilter(), after: nil, limit: 9).map(\.identifier.rawValue) == ["com.b"])
+  }
+
   @Test func aGroupHoldsAThousandAtMost() async throws {
     let store = try SQLiteStore.inMemory()
     let before = store.writeStatistics.groups

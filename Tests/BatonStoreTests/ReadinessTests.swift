@@ -76,7 +76,7 @@ import Testing
     kind: JobKind, poke: PokePriority?, noDataInRow: Int, seconds: Int64?
   ) {
     let definition = Definition(pattern: IdentifierPattern(trusted: "job"), kind: kind)
-    let found = Spacing.ofFirstLaunches(definition, poke: poke, noDataInRow: noDataInRow)
+    let found = Spacing.ofFirstLaunches(definition, poke: poke, LaunchHistory(noDataInRow: noDataInRow))
     #expect(found == seconds.map { .seconds($0) })
   }
 
@@ -86,9 +86,21 @@ import Testing
   func aRepetitionLengthensTheSpacingOnlyAfterNothingWasFound(every: Int64, noDataInRow: Int, seconds: Int64) {
     var definition = Definition(pattern: IdentifierPattern(trusted: "job"), kind: .refresh)
     definition.repeatEvery = .seconds(every)
-    #expect(Spacing.ofFirstLaunches(definition, poke: nil, noDataInRow: noDataInRow) == .seconds(seconds))
+    let history = LaunchHistory(noDataInRow: noDataInRow, usualInterval: .seconds(7))
+    #expect(Spacing.ofFirstLaunches(definition, poke: nil, history) == .seconds(seconds))
     definition.allowFrequent = true
-    #expect(Spacing.ofFirstLaunches(definition, poke: nil, noDataInRow: noDataInRow) == nil)
+    let times = [0: nil, 1: nil, 2: 2, 3: 4][noDataInRow] ?? nil
+    #expect(Spacing.ofFirstLaunches(definition, poke: nil, history) == times.map { .seconds(every) * $0 })
+  }
+
+  @Test(arguments: [(60, 1, nil), (60, 2, 120), (60, 3, 240), (60, 9, 240), (86_400, 2, 1800), (nil, 3, 0)])
+  func aFrequentRefreshWithoutRepetitionIsLengthenedByItsUsualInterval(
+    interval: Int64?, noDataInRow: Int, seconds: Int64?
+  ) {
+    var definition = Definition(pattern: IdentifierPattern(trusted: "job"), kind: .refresh)
+    definition.allowFrequent = true
+    let history = LaunchHistory(noDataInRow: noDataInRow, usualInterval: interval.map { .seconds($0) })
+    #expect(Spacing.ofFirstLaunches(definition, poke: nil, history) == seconds.map { .seconds($0) })
   }
 
   @Test(

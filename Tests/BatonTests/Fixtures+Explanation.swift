@@ -25,7 +25,8 @@ extension Explanation {
     record: .ready, verdict: .waiting,
     lines: [
       line("alpha", .hostHasNoGPU(needed: 1, suitable: 0)), line("beta", .hostDraining),
-    ], advice: "one change starts it: on beta: baton undrain HOST, or start its worker again")
+    ], advice: "one change starts it: on beta: baton undrain HOST, or start its worker again",
+    order: Order(lastUsedAt: now + .seconds(-300), hasRecentUse: true))
 
   /// Something of everything that an obstacle may have.
   static let manifold = Explanation(
@@ -45,7 +46,8 @@ extension Explanation {
       line("zeta", .batteryLow(percent: 12), "sysfs", "BAT0/capacity=12", age: 1),
     ], position: 3,
     advice: "3 changes start it: wait, or declare 'allowFrequent: true' (rateLimited ends by itself); baton resume; "
-      + "on zeta: wait until it is back")
+      + "on zeta: wait until it is back",
+    order: Order(lastUsedAt: now + .seconds(-3 * 86_400), hasRecentUse: false, classesAhead: 2))
 
   /// The obstacle as the coordinator explains it.
   static func line(

@@ -13,6 +13,7 @@ extension ObstacleName {
     case .fleetPaused: .fleetPaused
     case .noHosts: .noHosts
     case .noHostHasGPU: .noHostHasGPU(needed: 1)
+    case .storeBusy: .storeBusy
     case .hostGone: .hostGone
     case .hostAway: .hostAway
     case .hostDraining: .hostDraining

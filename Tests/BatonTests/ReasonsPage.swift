@@ -24,6 +24,12 @@ enum ReasonsPage {
     `baton explain IDENTIFIER` prints all of them that hold now. One that is *permanent* ends only when somebody changes the
     host or the definition. A running launch expires for the same cause with the reason on the right.
 
+    What waits for a place only starts in turn: by priority, within one priority definitions with *recent use* first, and
+    of those the one that was served longest ago. A person uses a definition with `submit`, `show`, `watch`, `logs`,
+    `trace`, `explain` or `retry`; pokes and repetitions are no use. A use counts for 24 hours, and a definition without
+    one gets its turn after 10 minutes all the same. `explain` says whether there is recent use, and how many definitions
+    go before.
+
 
     """ + ObstacleName.Subject.allCases.map(obstacles).joined(separator: "\n")
   }

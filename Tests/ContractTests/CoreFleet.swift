@@ -135,6 +135,8 @@ struct CoreFleet {
         _ = try store.transaction { try $0.noteExpiry(launch, reason, from: process, at: now.moment) }
       case .note(let request, let event, let detail):
         try store.transaction { try $0.note(event, detail: detail, of: request, at: now.moment) }
+      case .noteUse(let pattern, let date):
+        try store.transaction { try $0.noteUses([pattern: date]) }
       case .endLease(let host, let incarnation, let countsAsLoss):
         let answers = try store.transaction {
           try $0.endLease(host, incarnation, countsAsLoss: countsAsLoss, at: now.moment)

@@ -12,6 +12,10 @@ extension JSONValue {
       "verdict": JSONValue(explanation.verdict.rawValue),
       "eligibleAt": JSONValue(explanation.record.eligibleAt),
       "position": JSONValue(explanation.position),
+      "recentUse": explanation.order.map { .bool($0.hasRecentUse) } ?? .null,
+      "lastUsedAt": JSONValue(explanation.order?.lastUsedAt),
+      "classesAhead": JSONValue(explanation.order?.classesAhead),
+      "priority": JSONValue(explanation.record.priority.name),
       "advice": JSONValue(explanation.advice.isEmpty ? nil : explanation.advice),
       "obstacles": .array(explanation.lines.map { JSONValue($0) }),
       "hosts": .array(

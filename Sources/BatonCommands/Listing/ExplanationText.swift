@@ -9,14 +9,23 @@ struct ExplanationText {
   private static let usualColumns = 100
 
   private let explanation: Explanation
-  private let hosts: [HostReport]
+  /// By name; every known host.
+  private let hosts: [HostName: HostReport]
+  /// By host; the request's and the fleet's own have none.
+  private let obstacles: [HostName?: [Explanation.Line]]
+  /// Every known host and those that only an obstacle names: those with nothing against the request first, then in the
+  /// order of the explanation, which has those first that are nearest to taking it.
+  private let names: [HostName]
   private let style: Style
   private let width: Int
   private let item: ObstacleText
 
   init(_ explanation: Explanation, _ hosts: [HostReport], _ console: Console) {
     self.explanation = explanation
-    self.hosts = hosts
+    self.hosts = Dictionary(hosts.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    obstacles = Dictionary(grouping: explanation.lines, by: \.host)
+    let free = hosts.map(\.name).filter { [obstacles] in obstacles[$0] == nil }
+    names = free + explanation.lines.compactMap(\.host).eachOnce
     style = console.style(of: .output)
     width = max(40, console.outputColumns ?? Self.usualColumns)
     item = ObstacleText(explanation, style: style, width: width, now: console.environment.now())
@@ -33,6 +42,13 @@ struct ExplanationText {
 
   private var verdict: [String] {
     [style.bold("\(explanation.record.name):") + " " + sentence] + (explanation.position.map { [$0.queueText] } ?? [])
+      + order
+  }
+
+  /// Why definitions go before this one, or after it.
+  private var order: [String] {
+    guard let order = explanation.order else { return [] }
+    return "priority \(explanation.record.priority.name); \(order.text(at: item.now))".wrapped(to: width)
   }
 
   /// What it waits for is told below, with more.
@@ -54,8 +70,8 @@ struct ExplanationText {
   }
 
   private func own(_ subject: ObstacleName.Subject) -> [Explanation.Line] {
-    explanation.lines.filter { line in
-      line.host == nil && (ObstacleName(rawValue: line.code)?.subject == .fleet) == (subject == .fleet)
+    (obstacles[nil] ?? []).filter { line in
+      (ObstacleName(rawValue: line.code)?.subject == .fleet) == (subject == .fleet)
     }
   }
 
@@ -65,16 +81,9 @@ struct ExplanationText {
 
   // MARK: Hosts
 
-  /// Every known host, and those that only an obstacle names.
-  private var names: [HostName] {
-    let reported = hosts.map(\.name)
-    let others = Set(explanation.lines.compactMap(\.host)).subtracting(reported)
-    return reported + others.sorted()
-  }
-
   private func section(_ name: HostName) -> [String] {
-    let obstacles = explanation.lines.filter { $0.host == name }
-    let report = hosts.first { $0.name == name }
+    let obstacles = obstacles[name] ?? []
+    let report = hosts[name]
     let heading = style.bold(name.rawValue.onOneLine) + (report.map { ": \(standing($0))" } ?? "")
     return [heading] + (report.map(lastReport) ?? [])
       + (obstacles.isEmpty ? ["  nothing here keeps it from starting"] : obstacles.flatMap(item.lines))
@@ -103,5 +112,29 @@ extension Int {
     case 1: "1 request goes before it in its queue"
     default: "\(self) requests go before it in its queue"
     }
+  }
+}
+
+extension Explanation.Order {
+  /// Recent use, in words.
+  fileprivate func text(at now: Timestamp) -> String {
+    let when = lastUsedAt.map { $0.relative(to: now) }.map { $0 == "now" ? "just now" : $0 }
+    let use =
+      hasRecentUse
+      ? "recent use: \(when ?? "yes"), so it goes before definitions of this priority without recent use"
+      : "no recent use\(when.map { " (last \($0))" } ?? ""): definitions of this priority that were used within a day "
+        + "go first"
+    return classesAhead == 0
+      ? use
+      : use + "; \(counted(classesAhead, "class", plural: "classes")) with ready requests "
+        + "\(classesAhead == 1 ? "goes" : "go") before it"
+  }
+}
+
+extension [HostName] {
+  /// Each at its first place.
+  fileprivate var eachOnce: [HostName] {
+    var seen: Set<HostName> = []
+    return filter { seen.insert($0).inserted }
   }
 }

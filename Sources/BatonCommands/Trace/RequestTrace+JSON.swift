@@ -46,7 +46,10 @@ extension JSONValue {
   }
 
   private init(_ share: TraceSummary.Share) {
-    self = ["code": JSONValue(share.code), "milliseconds": JSONValue(share.time.milliseconds)]
+    self = [
+      "code": JSONValue(share.code), "milliseconds": JSONValue(share.time.milliseconds),
+      "hosts": .array(share.hosts.map { .string($0) }), "hostCount": JSONValue(share.hostCount),
+    ]
   }
 
   private init(_ span: SpanRecord, isOpen: Bool) {

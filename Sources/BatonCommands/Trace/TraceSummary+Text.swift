@@ -45,7 +45,7 @@ extension TraceSummary {
     let large = shares.filter { $0.time * 20 >= time }
     let more = large.count - Self.namedObstacles
     return large.prefix(Self.namedObstacles).map { share in
-      share.time * 20 >= time * 19 ? share.code : "\(share.code) \(share.time.inWords)"
+      (share.time * 20 >= time * 19 ? share.code : "\(share.code) \(share.time.inWords)") + share.place
     } + (more > 0 ? ["\(more) more"] : [])
   }
 
@@ -75,5 +75,14 @@ extension LaunchOutcomeName {
     case .lost, .failed, .finished:
       BatonCommands.counted(count, "launch", plural: "launches") + " \(rawValue)"
     }
+  }
+}
+
+extension TraceSummary.Share {
+  /// ` on ben`, ` on ben and 4 more`.
+  fileprivate var place: String {
+    guard let first = hosts.first else { return "" }
+    if hostCount == 2, hosts.count == 2 { return " on \(first) and \(hosts[1])" }
+    return " on \(first)" + (hostCount > 1 ? " and \(hostCount - 1) more" : "")
   }
 }

@@ -8,6 +8,10 @@ struct TraceSummary: Hashable, Sendable {
     /// The code of an `Obstacle`.
     var code: String
     var time: Duration
+    /// Of the hosts that could have taken it, the first that it kept the request from; empty for other obstacles.
+    var hosts: [String] = []
+    /// How many hosts there were at one time, the named ones included.
+    var hostCount = 0
   }
 
   /// Launches that ended in the same way, `finished` ones left out.
@@ -75,9 +79,11 @@ struct TraceSummary: Hashable, Sendable {
 }
 
 /// When which obstacle was there in one wait.
-struct WaitObstacleTimes: Hashable, Sendable {
+struct WaitObstacleTimes: Sendable {
   /// By code, each list without overlaps and in order of time.
   let times: [String: [Interval]]
+  /// By code, as they were named when it came first, and how many there were at most.
+  let hosts: [String: (names: [String], count: Int)]
   let isHistoryLost: Bool
 
   init(_ wait: SpanRecord) {
@@ -97,6 +103,14 @@ struct WaitObstacleTimes: Hashable, Sendable {
     }
     for (code, from) in since { found[code, default: []].append(Interval(from: from, to: wait.end).clipped(to: whole)) }
     times = found.mapValues(\.merged)
+    hosts = wait.events.reduce(into: [:]) { hosts, event in
+      guard case .string(let code) = event.attributes[Names.Attribute.obstacle],
+        case .strings(let names) = event.attributes[Names.Attribute.obstacleHosts]
+      else { return }
+      var count = names.count
+      if case .int(let number) = event.attributes[Names.Attribute.obstacleHostCount] { count = Int(clamping: number) }
+      hosts[code] = (hosts[code]?.names ?? names, max(hosts[code]?.count ?? 0, count))
+    }
     isHistoryLost = wait.truth(Names.Attribute.historyLost) ?? false
   }
 
@@ -108,9 +122,16 @@ struct WaitObstacleTimes: Hashable, Sendable {
 
 extension [WaitObstacleTimes] {
   fileprivate var shares: [TraceSummary.Share] {
-    reduce(into: [String: Duration]()) { sums, wait in
+    let sums = reduce(into: [String: Duration]()) { sums, wait in
       for (code, times) in wait.times { sums[code, default: .zero] += times.duration }
-    }.shares
+    }
+    return sums.shares.map { share in
+      var share = share
+      let named = lazy.compactMap { $0.hosts[share.code] }
+      share.hosts = named.first?.names ?? []
+      share.hostCount = named.map(\.count).max() ?? 0
+      return share
+    }
   }
 }
 

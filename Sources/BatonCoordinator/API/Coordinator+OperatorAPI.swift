@@ -18,9 +18,9 @@ extension Coordinator: OperatorAPI {
     return zip(submissions, answers).map { submission, answer in
       switch answer {
       case .refused(let refusal): .refused(code: refusal.code, message: refusal.message)
-      case .accepted(let receipt, _, _, let isRepeat):
+      case .accepted(let receipt, _, _, _):
         .accepted(
-          receipt, traceID: isRepeat ? "" : submission.trace.traceID.hexadecimal,
+          receipt, traceID: receipt.traceID?.hexadecimal ?? "",
           warning: warning(ignoredDate(of: submission), answer.waiting == nil ? nil : warnings.removeFirst()))
       }
     }
@@ -41,13 +41,22 @@ extension Coordinator: OperatorAPI {
   package func details(
     _ identifier: JobIdentifier, number: Int?, choosing choice: RequestChoice
   ) async throws -> RequestDetails {
-    let record = try await request(identifier, number: number, choosing: choice)
+    let record = try await lookedAt(identifier, number, choosing: choice)
     var details = try await details(of: record)
     if choice == .ran { details.earlierOutput = try await store.lastOutput(of: identifier, before: record.number) }
     if number == nil, choice != .current, let waiting = try await store.waiting(identifier), waiting.id != record.id {
       details.waiting = withUpdates(waiting)
     }
     return details
+  }
+
+  /// The request, which a person looks at: that is a use of its definition.
+  private func lookedAt(
+    _ identifier: JobIdentifier, _ number: Int?, choosing choice: RequestChoice = .current
+  ) async throws -> RequestRecord {
+    let record = try await request(identifier, number: number, choosing: choice)
+    decide { $0.dispatcher.used(record.pattern) }
+    return record
   }
 
   private func details(of record: RequestRecord) async throws -> RequestDetails {
@@ -62,6 +71,7 @@ extension Coordinator: OperatorAPI {
   package func watch(
     _ identifier: JobIdentifier, number: Int?, _ body: @escaping @Sendable (RequestDetails) async throws -> Void
   ) async throws {
+    _ = try await lookedAt(identifier, number)
     try await watch(identifier, number: number) { (record: RequestRecord) in
       try await body(try await self.details(of: record))
     }
@@ -71,7 +81,7 @@ extension Coordinator: OperatorAPI {
     _ identifier: JobIdentifier, number: Int?, launch: Int?, follows: Bool,
     _ body: @escaping @Sendable (Int, [UInt8]) async throws -> Void
   ) async throws {
-    let first = try await request(identifier, number: number)
+    let first = try await lookedAt(identifier, number)
     var sent = SentOutput()
     try await watchers.watching(first.id) { signal in
       while !watchers.isClosed {
@@ -108,21 +118,38 @@ extension Coordinator: OperatorAPI {
     }
   }
 
+  /// Made from a copy of what the coordinator knows, with a pause now and then: in a large fleet it takes a while, and
+  /// nothing else has to wait for it.
   package func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation {
     let record = try await request(identifier, number: number)
-    let obstacles = try await obstacles(of: record)
-    let hosts = Dictionary(
-      hosts().map { ($0.state.host.name, (host: $0.state.host, lastSeenAt: $0.lastSeenAt)) },
-      uniquingKeysWith: { first, _ in first })
-    return Explaining(
-      record: record, obstacles: obstacles, hosts: hosts, position: try await store.position(of: record.id)
-    ).explanation
+    let fleet = snapshot()
+    let definition = record.state.isPending ? try await store.definition(record.definition) : nil
+    var explaining = Explaining(
+      record: record, own: own(record, definition, in: fleet), position: try await store.position(of: record.id),
+      order: definition == nil ? nil : fleet.order(of: record))
+    for (index, name) in fleet.hostNames.enumerated() {
+      guard let state = fleet.host(name) else { continue }
+      let obstacles = definition.map { state.obstacles(for: $0, record.identifier, record.priority) } ?? []
+      explaining.add(state.host, lastSeenAt: fleet.lastSeen[name], obstacles.map(fleet.onWallClock))
+      if index % Self.hostsAtOnce == Self.hostsAtOnce - 1 { await Task.yield() }
+    }
+    // After the answer, which says when a person used it before.
+    decide { $0.dispatcher.used(record.pattern) }
+    return explaining.explanation
+  }
+
+  private static let hostsAtOnce = 256
+
+  private func own(_ record: RequestRecord, _ definition: Definition?, in fleet: FleetSnapshot) -> [Obstacle] {
+    (record.waitsBecause.map { [$0] } ?? [])
+      + (definition.map { fleet.dispatcher.fleetObstacles(for: $0).map(fleet.onWallClock) } ?? [])
   }
 }
 
 extension Coordinator {
   package func trace(_ identifier: JobIdentifier, number: Int?) async throws -> RequestTrace {
     let record = try await request(identifier, number: number)
+    decide { $0.dispatcher.used(record.pattern) }
     let now = now().date
     let requirementClass = RequirementClass(definition: record.definition, priority: record.priority)
     let history = state.withLock { $0.dispatcher.history(of: requirementClass) }

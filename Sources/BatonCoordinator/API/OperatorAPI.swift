@@ -244,18 +244,36 @@ package struct Explanation: Hashable, Sendable {
     }
   }
 
+  /// Whose turn it is among definitions: by priority, and within one priority by recent use (contract, row 25).
+  package struct Order: Hashable, Sendable {
+    /// When a person used its definition last, on the wall clock; nil if no person did.
+    package var lastUsedAt: Timestamp?
+    /// That is recent enough to go before definitions of its priority without recent use.
+    package var hasRecentUse: Bool
+    /// Classes of requests that are ready and go before its own, because of their priority or their recent use.
+    package var classesAhead: Int
+
+    package init(lastUsedAt: Timestamp? = nil, hasRecentUse: Bool, classesAhead: Int = 0) {
+      (self.lastUsedAt, self.hasRecentUse, self.classesAhead) = (lastUsedAt, hasRecentUse, classesAhead)
+    }
+  }
+
   package var record: RequestRecord
   package var verdict: Verdict
-  /// The request's and the fleet's own first, then host by host.
+  /// The request's and the fleet's own first, then host by host: those that are nearest to taking it first.
   package var lines: [Line]
   /// How many requests of its class go before it, if it is pending.
   package var position: Int?
   /// What would start it; empty if it is not pending.
   package var advice: String
+  /// Nil if it is not pending.
+  package var order: Order?
 
   package init(
-    record: RequestRecord, verdict: Verdict, lines: [Line], position: Int? = nil, advice: String = ""
+    record: RequestRecord, verdict: Verdict, lines: [Line], position: Int? = nil, advice: String = "",
+    order: Order? = nil
   ) {
+    self.order = order
     self.record = record
     self.verdict = verdict
     self.lines = lines

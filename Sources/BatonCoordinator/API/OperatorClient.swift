@@ -31,6 +31,14 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
     return options
   }
 
+  /// Of an answer in pages: the larger the fleet, the longer it takes. A coordinator that is older than the pages says
+  /// that it does not know them, and is asked for one message.
+  private var pageOptions: CallOptions {
+    var options = CoordinatorClient.callOptions
+    options.timeout = .seconds(60)
+    return options
+  }
+
   private func call<Result>(_ body: () async throws -> Result) async throws -> Result {
     do {
       return try await body()
@@ -182,15 +190,35 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
   }
 
   package func hostReports() async throws -> [HostReport] {
-    try await call { try await operators.hosts(Baton_V1_Empty(), metadata: metadata, options: options) }
-      .hosts.map(HostReport.init)
+    try await call {
+      do {
+        return try await operators.hostPages(Baton_V1_Empty(), metadata: metadata, options: pageOptions) { response in
+          var hosts: [HostReport] = []
+          for try await page in response.messages { hosts += try page.hosts.map(HostReport.init) }
+          return hosts
+        }
+      } catch let error as RPCError where error.code == .unimplemented {
+        return try await operators.hosts(Baton_V1_Empty(), metadata: metadata, options: options)
+          .hosts.map(HostReport.init)
+      }
+    }
   }
 
   package func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation {
-    try Explanation(
-      try await call {
-        try await operators.explain(showRequest(identifier, number), metadata: metadata, options: options)
-      })
+    try await call {
+      let request = showRequest(identifier, number)
+      do {
+        let pages = try await operators.explainPages(request, metadata: metadata, options: pageOptions) { response in
+          var pages: [Baton_V1_ExplainReply] = []
+          for try await page in response.messages { pages.append(page) }
+          return pages
+        }
+        return try Explanation(pages: pages)
+      } catch let error as RPCError where error.code == .unimplemented {
+        return try Explanation(
+          try await operators.explain(request, metadata: metadata, options: options))
+      }
+    }
   }
 
   package func trace(_ identifier: JobIdentifier, number: Int?) async throws -> RequestTrace {

@@ -111,7 +111,7 @@ extension AppliedDefinition {
       $0.id = id.rawValue
       $0.pattern = pattern.rawValue
       $0.change = change.rawValue
-      if let submitted { $0.submitted = submitted.proto(traceID: "", warning: nil) }
+      if let submitted { $0.submitted = submitted.proto(traceID: submitted.traceID?.hexadecimal ?? "", warning: nil) }
     }
   }
 
@@ -172,28 +172,76 @@ extension HostReport {
   }
 }
 
+extension Explanation.Line {
+  fileprivate var proto: Baton_V1_Obstacle {
+    .with {
+      if let host { $0.host = host.rawValue }
+      $0.code = code
+      $0.text = text
+      $0.remedy = remedy
+      $0.isPermanent = isPermanent
+      if let source { $0.source = source }
+      if let raw { $0.raw = raw }
+      if let reportedAt { $0.reportedAt = reportedAt.nanoseconds }
+      if let age { $0.age = age.nanoseconds }
+      if let clearsAt { $0.clearsAt = clearsAt.nanoseconds }
+    }
+  }
+}
+
 extension Explanation {
-  var proto: Baton_V1_ExplainReply {
+  /// Everything but the obstacles.
+  private var head: Baton_V1_ExplainReply {
     .with {
       $0.request = record.proto
       $0.verdict = verdict.rawValue
-      $0.obstacles = lines.map { line in
-        .with {
-          if let host = line.host { $0.host = host.rawValue }
-          $0.code = line.code
-          $0.text = line.text
-          $0.remedy = line.remedy
-          $0.isPermanent = line.isPermanent
-          if let source = line.source { $0.source = source }
-          if let raw = line.raw { $0.raw = raw }
-          if let reportedAt = line.reportedAt { $0.reportedAt = reportedAt.nanoseconds }
-          if let age = line.age { $0.age = age.nanoseconds }
-          if let clearsAt = line.clearsAt { $0.clearsAt = clearsAt.nanoseconds }
-        }
-      }
       if let position { $0.position = Int64(position) }
       $0.advice = advice
+      guard let order else { return }
+      if let lastUsedAt = order.lastUsedAt { $0.lastUsedAt = lastUsedAt.nanoseconds }
+      $0.hasRecentUse_p = order.hasRecentUse
+      $0.classesAhead = Int64(order.classesAhead)
     }
+  }
+
+  /// At least one; the first has everything but most of the obstacles.
+  var pages: [Baton_V1_ExplainReply] {
+    get throws {
+      let obstacles = try Pages.of(lines.lazy.map(\.proto))
+      var first = head
+      first.obstacles = obstacles.first?.elements ?? []
+      return [first] + obstacles.dropFirst().map { page in .with { $0.obstacles = page.elements } }
+    }
+  }
+
+  /// For clients that do not know pages: as many obstacles as fit, and a last one that says how many do not.
+  var fittingIntoOneMessage: Baton_V1_ExplainReply {
+    get throws {
+      var (reply, bytes) = (head, 0)
+      for page in try Pages.of(lines.lazy.map(\.proto)) {
+        bytes += page.bytes
+        guard bytes <= Pages<Baton_V1_Obstacle>.largestMessage else { break }
+        reply.obstacles += page.elements
+      }
+      let missing = lines.count - reply.obstacles.count
+      if missing > 0 { reply.obstacles.append(Self.cut(missing)) }
+      return reply
+    }
+  }
+
+  private static func cut(_ missing: Int) -> Baton_V1_Obstacle {
+    .with {
+      $0.code = "answerTooLarge"
+      $0.text = "\(missing) more obstacles do not fit into one answer"
+      $0.remedy = "use a client that asks for them in pages, such as this version's 'baton'"
+    }
+  }
+
+  /// - Parameter pages: in their order.
+  init(pages: [Baton_V1_ExplainReply]) throws {
+    guard var whole = pages.first else { throw WireError("an explanation without a page") }
+    whole.obstacles = pages.flatMap(\.obstacles)
+    try self.init(whole)
   }
 
   init(_ proto: Baton_V1_ExplainReply) throws {
@@ -207,7 +255,11 @@ extension Explanation {
           age: $0.hasAge ? .nanoseconds($0.age) : nil,
           reportedAt: $0.hasReportedAt ? Timestamp(nanoseconds: $0.reportedAt) : nil,
           clearsAt: $0.hasClearsAt ? Timestamp(nanoseconds: $0.clearsAt) : nil)
-      }, position: proto.hasPosition ? Int(proto.position) : nil, advice: proto.advice)
+      }, position: proto.hasPosition ? Int(proto.position) : nil, advice: proto.advice,
+      order: proto.hasHasRecentUse_p
+        ? Order(
+          lastUsedAt: proto.hasLastUsedAt ? Timestamp(nanoseconds: proto.lastUsedAt) : nil,
+          hasRecentUse: proto.hasRecentUse_p, classesAhead: Int(proto.classesAhead)) : nil)
   }
 }
 

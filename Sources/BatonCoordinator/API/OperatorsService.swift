@@ -149,8 +149,23 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
 
   func hosts(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_HostsReply {
     try await answering {
-      let reports = try await api.hostReports()
-      return .with { $0.hosts = reports.map(\.proto) }
+      let pages = try Pages.of(await api.hostReports().lazy.map(\.proto))
+      guard pages.reduce(0, { $0 + $1.bytes }) <= Pages<Baton_V1_HostsReply.Host>.largestMessage else {
+        throw OperatorError.invalid(
+          "the fleet is too large for one answer: use a client that asks for it in pages, such as this version's 'baton'"
+        )
+      }
+      return .with { $0.hosts = pages.flatMap(\.elements) }
+    }
+  }
+
+  func hostPages(
+    request: Baton_V1_Empty, response: RPCWriter<Baton_V1_HostsReply>, context: ServerContext
+  ) async throws {
+    try await answering {
+      for page in try Pages.of(await api.hostReports().lazy.map(\.proto)) {
+        try await response.write(.with { $0.hosts = page.elements })
+      }
     }
   }
 
@@ -163,7 +178,18 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
 
   func explain(request: Baton_V1_ShowRequest, context: ServerContext) async throws -> Baton_V1_ExplainReply {
     try await answering {
-      try await api.explain(try JobIdentifier(wire: request.identifier), number: request.optionalNumber).proto
+      try await api.explain(try JobIdentifier(wire: request.identifier), number: request.optionalNumber)
+        .fittingIntoOneMessage
+    }
+  }
+
+  func explainPages(
+    request: Baton_V1_ShowRequest, response: RPCWriter<Baton_V1_ExplainReply>, context: ServerContext
+  ) async throws {
+    try await answering {
+      let explanation = try await api.explain(
+        try JobIdentifier(wire: request.identifier), number: request.optionalNumber)
+      for page in try explanation.pages { try await response.write(page) }
     }
   }
 }

@@ -45,21 +45,17 @@ extension Dispatcher {
     return found
   }
 
-  /// Places for as many ready requests as the fleet can start now, at most `limit`: classes by priority, and within one
-  /// priority the one that was served longest ago.
+  /// Places for as many ready requests as the fleet can start now, at most `limit`, class by class in the order of their
+  /// turns.
   package mutating func reserveReady(limit: Int) -> [Reservation] {
     var reservations: [Reservation] = []
     var left = limit
-    let order = ready.sorted { first, second in
-      let (a, b) = (first.key, second.key)
-      if a.priority != b.priority { return a.priority > b.priority }
-      return first.value.servedAt != second.value.servedAt ? first.value.servedAt < second.value.servedAt : a < b
-    }
-    for (requirementClass, _) in order where left > 0 {
+    for requirementClass in turns.map(\.requirementClass) where left > 0 {
       let made = reserve(requirementClass, count: left)
       guard !made.isEmpty else { continue }
       turn += 1
       ready[requirementClass]?.servedAt = turn
+      ready[requirementClass]?.waitingSince = now.instant
       left -= made.reduce(0) { $0 + $1.places.count }
       reservations += made
     }
@@ -158,11 +154,6 @@ extension Dispatcher {
 
   func isPassedOver(_ name: HostName, for requirementClass: RequirementClass) -> Bool {
     ready[requirementClass]?.passedOver[name].map { now.instant < $0 } ?? false
-  }
-
-  /// False if others wait that a new request of this class may not overtake.
-  package func mayStartAtOnce(_ requirementClass: RequirementClass) -> Bool {
-    ready[requirementClass] == nil && !ready.keys.contains { $0.priority > requirementClass.priority }
   }
 
   private mutating func hostsByFreeSlots() -> [HostName] {

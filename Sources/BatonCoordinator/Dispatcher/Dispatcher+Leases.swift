@@ -29,7 +29,7 @@ extension Dispatcher {
       #endif
       if state.isConnected { return .refused(Self.twoOfOneName(hello.host, address), isFinal: false) }
       state.lease = .ending(incarnation)
-      state.host.hasLease = false
+      state.loseLease()
       hosts[hello.host] = state
       return .after(ending: incarnation)
     case .held, .none:
@@ -129,6 +129,8 @@ extension Dispatcher {
   package mutating func disconnected(_ host: HostName) {
     if hosts[host]?.awaySince == nil { hosts[host]?.awaySince = now.instant }
     hosts[host]?.link = .away
+    // One that shut down gives its lease back with the next tick.
+    if hosts[host]?.hasShutDown == true { noLeaseEndsBefore = nil }
   }
 
   /// Ends every lease whose time is over. Call it well more often than every `pauseNoticed`: after a longer gap this
@@ -148,12 +150,12 @@ extension Dispatcher {
     let ended = hostNames { state in
       guard case .held(_, let until) = state.lease else { return false }
       if until > now { next = min(next, until) }
-      return until <= now
+      return until <= now || state.hasShutDown
     }
     noLeaseEndsBefore = next
     return ended.flatMap { name -> [Effect] in
-      guard case .held(let incarnation, _)? = hosts[name]?.lease else { return [] }
-      return endLease(of: name, incarnation, countsAsLoss: true)
+      guard case .held(let incarnation, let until)? = hosts[name]?.lease else { return [] }
+      return endLease(of: name, incarnation, countsAsLoss: until <= now)
     }
   }
 
@@ -185,7 +187,7 @@ extension Dispatcher {
     of name: HostName, _ incarnation: Incarnation, countsAsLoss: Bool
   ) -> [Effect] {
     hosts[name]?.lease = .ending(incarnation)
-    hosts[name]?.host.hasLease = false
+    hosts[name]?.loseLease()
     return [.disconnect(name), .endLease(name, incarnation, countsAsLoss: countsAsLoss)]
   }
 
@@ -205,4 +207,9 @@ extension Dispatcher {
     }
     return ends.min().map { end in lastTickAt.map { min(end, $0 + pauseNoticed) } ?? end }
   }
+}
+
+extension HostState {
+  /// Its worker said that it shuts down, every launch there has ended, and its connection is gone: it does not come back.
+  var hasShutDown: Bool { isShuttingDown && link == .away && launches.isEmpty }
 }

@@ -5,7 +5,8 @@ extension Dispatcher {
   /// Reservations without a place, for classes that a person waits for and that only held places keep from starting.
   /// The store's answer says whether a request of the class is there at all; `settle` makes room for it then.
   mutating func reservationsForRelief() -> [Reservation] {
-    let blocked = ready.keys.filter { definitions[$0.definition]?.kind == .continued }.sorted()
+    let blocked = ready.keys.filter { definitions[$0.definition]?.kind == .continued }.map(turn(of:)).sorted()
+      .map(\.requirementClass)
     let wanted = blocked.prefix(Self.reliefLimit).compactMap { requirementClass in
       relief(for: requirementClass).map { (requirementClass, $0.host) }
     }

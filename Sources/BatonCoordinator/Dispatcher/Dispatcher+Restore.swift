@@ -13,6 +13,7 @@ extension Dispatcher {
       if isPlanted(.forgetsPause) { isPaused = false }
     #endif
     use = fleet.use
+    (lastUses, keptUses) = (fleet.lastUses, fleet.lastUses)
     paces = fleet.usualBatches.mapValues { Pace(inherited: $0) }
     for requirementClass in fleet.readyClasses { noteReady(requirementClass) }
     for record in fleet.hosts { hosts[record.name] = restored(record) }

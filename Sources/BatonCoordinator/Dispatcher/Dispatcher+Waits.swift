@@ -43,19 +43,22 @@ extension Dispatcher {
   private mutating func noteWait(of requirementClass: RequirementClass) {
     guard let definition = definitions[requirementClass.definition] else { return }
     waitWatch.histories[requirementClass, default: WaitHistory(since: waitWatch.since ?? now.date)]
-      .note(codes(for: definition, requirementClass.priority), at: now.date)
+      .note(waitReasons(for: definition, requirementClass.priority), at: now.date)
   }
 
-  /// Empty if some host could take it.
-  private func codes(for definition: Definition, _ priority: Priority) -> Set<String> {
-    var codes = Set(fleetObstacles(for: definition).map(\.code))
-    let concernsFleet = !codes.isEmpty
-    for host in hosts.values {
-      let found = host.obstacles(for: definition, nil, priority)
-      if found.isEmpty, !concernsFleet { return [] }
-      for obstacle in found { codes.insert(obstacle.code) }
+  /// What keeps requests of this definition from starting: what concerns the fleet, and what keeps them off the hosts that
+  /// are nearest to taking them. Empty if some host could take one now.
+  func waitReasons(for definition: Definition, _ priority: Priority) -> [WaitReason] {
+    let fleet = fleetObstacles(for: definition).map { WaitReason($0.code) }
+    var found = WaitReasons()
+    for state in hosts.values {
+      let obstacles = state.obstacles(for: definition, nil, priority)
+      if obstacles.isEmpty, fleet.isEmpty { return [] }
+      found.add(state.host.name, obstacles)
     }
-    return codes
+    // The fleet's lack of GPUs is the hosts' lack of them.
+    let lacksGPUs = fleet.contains { $0.code == ObstacleName.noHostHasGPU.rawValue }
+    return fleet + found.reasons.filter { !lacksGPUs || $0.code != ObstacleName.hostHasNoGPU.rawValue }
   }
 
   /// Nothing keeps a class waiting of which nothing waits.

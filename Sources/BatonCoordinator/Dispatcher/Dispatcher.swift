@@ -15,6 +15,8 @@ package struct Dispatcher: Sendable {
     case noteExpiry(LaunchKey, ExpiryReason, from: WorkerProcess? = nil)
     /// The store adds to the history of the request.
     case note(RequestID, event: String, detail: String)
+    /// The store remembers that a person used the definition then, on the steady clock.
+    case noteUse(IdentifierPattern, at: Timestamp)
   }
 
   package var leaseTerm: Duration
@@ -43,10 +45,16 @@ package struct Dispatcher: Sendable {
   /// What is known of how long batches take.
   var paces: [IdentifierPattern: Pace] = [:]
   var waitWatch = WaitWatch()
+  /// When a person used each definition last, on the steady clock.
+  package internal(set) var lastUses: [IdentifierPattern: Timestamp] = [:]
+  /// The same, as the store was told it last.
+  var keptUses: [IdentifierPattern: Timestamp] = [:]
 
   package struct ReadyClass: Hashable, Sendable {
     /// The turn in which it was served last: the one that waited longest is next.
     var servedAt: Int
+    /// When it was served last, or came to have ready requests.
+    var waitingSince: Instant
     /// Hosts that nothing of it may run on now, as the store said, until when that is believed; its next news end that.
     var passedOver: [HostName: Instant] = [:]
     /// The number of its last news, so that "none left" from before the last news is not believed.
@@ -199,7 +207,9 @@ extension Dispatcher {
   /// A request of this class is, or may be, ready.
   package mutating func noteReady(_ requirementClass: RequirementClass) {
     newsCount += 1
-    ready[requirementClass] = ReadyClass(servedAt: ready[requirementClass]?.servedAt ?? turn, news: newsCount)
+    let known = ready[requirementClass]
+    ready[requirementClass] = ReadyClass(
+      servedAt: known?.servedAt ?? turn, waitingSince: known?.waitingSince ?? now.instant, news: newsCount)
   }
 
   package mutating func setPaused(_ paused: Bool) -> [Effect] {
@@ -223,6 +233,13 @@ extension HostState {
   /// Launches there were asked to make room for somebody of a higher priority than this, who gets their places.
   private func isGivingWay(over priority: Priority) -> Bool {
     makingRoom.contains { $0.priority > priority && launches[$0.launch]?.expiring == .preempted }
+  }
+
+  /// Its lease ran out or was given back. A worker that shut down is gone then; it does not drain any more.
+  mutating func loseLease() {
+    host.hasLease = false
+    isShuttingDown = false
+    host.isDraining = isDrainedByOperator
   }
 
   mutating func makesRoom(_ launch: LaunchKey, for priority: Priority) {

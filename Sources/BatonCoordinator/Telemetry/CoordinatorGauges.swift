@@ -63,7 +63,7 @@ package struct CoordinatorGauges: Hashable, Sendable {
 extension Dispatcher {
   /// How many ready requests each obstacle keeps from starting now, by its code. The newest definition of a pattern that
   /// has anything ready speaks for all of them, and instances of a wildcard that were evicted singly are not seen. What
-  /// some host takes is kept by nothing.
+  /// some host takes is kept by nothing; otherwise the hosts that are nearest to taking it count, as in a wait.
   func obstacles(ofReady requests: [DefinitionCount]) -> [String: Int] {
     let ready = requests.filter { $0.state == .ready && $0.count > 0 }
     let newest = Dictionary(
@@ -72,14 +72,8 @@ extension Dispatcher {
     var counts: [String: Int] = [:]
     for count in ready {
       guard let definition = newest[count.pattern].flatMap({ definitions[$0] }) else { continue }
-      for code in obstacleCodes(for: definition) { counts[code, default: 0] += count.count }
+      for reason in waitReasons(for: definition, definition.priority) { counts[reason.code, default: 0] += count.count }
     }
     return counts
-  }
-
-  private func obstacleCodes(for definition: Definition) -> Set<String> {
-    let found = obstacles(for: definition)
-    let onHosts = found.hosts.contains { $0.1.isEmpty } ? [] : found.hosts.flatMap(\.1)
-    return Set((found.fleet + onHosts).map(\.code))
   }
 }

@@ -77,10 +77,27 @@ extension SpanSource {
         Attribute(Names.Attribute.requestState, .string(completion.state.rawValue)),
         Attribute(Names.Attribute.launches, .int(Int64(key.launch))),
       ])
+    if key.launch == 0 { tellJoined(&span) }
     guard completion.state == .failed else { return span }
     let isQuarantined = launch?.record.outcome != LaunchOutcome.failed("").code
     span.fail(isQuarantined ? "quarantined" : launch?.errorType, completion.reason)
     return span
+  }
+}
+
+// MARK: What joined
+
+extension SpanSource {
+  /// Every poke by its id, and a link to each submitter's span: a trace that leads to this request can be followed.
+  private func tellJoined(_ span: inout SpanRecord) {
+    if !joined.pokes.isEmpty { span.attributes.append(Attribute(Names.Attribute.pokes, .strings(joined.pokes))) }
+    if joined.dropped > 0 {
+      span.attributes.append(Attribute(Names.Attribute.joinedDropped, .int(Int64(joined.dropped))))
+    }
+    span.links += joined.spans.map { context in
+      SpanLink(
+        trace: TraceID(of: context), span: SpanID(of: context), attributes: [Attribute(Names.Attribute.joined, true)])
+    }
   }
 }
 
@@ -96,6 +113,7 @@ extension SpanSource {
     if let before = launch.previousSpanID.flatMap(SpanID.init(bytes:)) {
       span.links = [SpanLink(trace: TraceID(of: trace), span: before)]
     }
+    if key.launch == 1 { tellJoined(&span) }
     switch record.outcome {
     case LaunchOutcome.failed("").code: span.fail(launch.errorType, record.reason)
     case LaunchOutcome.lost.code: span.fail(launch.errorType, "its worker is gone")
@@ -170,7 +188,15 @@ extension SpanEvent {
   fileprivate init(_ obstacle: WaitObstacles.Event) {
     self.init(
       time: obstacle.at, name: obstacle.came ? Names.Event.obstacleCame : Names.Event.obstacleWent,
-      attributes: [Attribute(Names.Attribute.obstacle, .string(obstacle.code))])
+      attributes: [Attribute(Names.Attribute.obstacle, .string(obstacle.code))] + Self.hosts(obstacle))
+  }
+
+  private static func hosts(_ obstacle: WaitObstacles.Event) -> [Attribute] {
+    guard !obstacle.hosts.isEmpty else { return [] }
+    return [
+      Attribute(Names.Attribute.obstacleHosts, .strings(obstacle.hosts)),
+      Attribute(Names.Attribute.obstacleHostCount, .int(Int64(obstacle.hostCount))),
+    ]
   }
 
   fileprivate init(_ event: EventRecord) {

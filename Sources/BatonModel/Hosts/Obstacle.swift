@@ -16,6 +16,8 @@ package enum Obstacle: Hashable, Sendable {
   case noHosts
   /// No host that is there has the GPUs it needs.
   case noHostHasGPU(needed: Int)
+  /// The store did not take the submission in time; only of requests that must start at once.
+  case storeBusy
   // Of one host.
   case hostGone
   /// Its worker holds a lease, and its connection is away for the moment.
@@ -57,6 +59,7 @@ package enum Obstacle: Hashable, Sendable {
     case .fleetPaused: "fleetPaused"
     case .noHosts: "noHosts"
     case .noHostHasGPU: "noHostHasGPU"
+    case .storeBusy: "storeBusy"
     case .hostGone: "hostGone"
     case .hostAway: "hostAway"
     case .hostDraining: "hostDraining"
@@ -88,7 +91,8 @@ package enum Obstacle: Hashable, Sendable {
     switch self {
     case .notPermittedOnHost, .kindNotAccepted, .noHandler, .tooFewSlots, .hostHasNoGPU: true
     case .notBefore, .rateLimited, .backingOff, .waitsForLiveRequest, .maxRunningReached, .allowanceSpent,
-      .fleetPaused, .noHosts, .noHostHasGPU, .evicted, .hostGone, .hostAway, .hostDraining, .hostPausedByOwner,
+      .fleetPaused, .noHosts, .noHostHasGPU, .storeBusy, .evicted, .hostGone, .hostAway, .hostDraining,
+      .hostPausedByOwner,
       .outsideHours, .missingLabel, .slotsInUse, .needsExternalPower, .needsNetwork,
       .needsUnmeteredNetwork, .needsIdleHost, .batteryLow, .lowPowerMode, .tooHot, .gpusInUse, .givingWay:
       false
@@ -102,7 +106,8 @@ package enum Obstacle: Hashable, Sendable {
       .outsideHours(let date):
       date
     case .hostPausedByOwner(let date): date
-    case .waitsForLiveRequest, .maxRunningReached, .fleetPaused, .noHosts, .noHostHasGPU, .hostGone, .hostAway,
+    case .waitsForLiveRequest, .maxRunningReached, .fleetPaused, .noHosts, .noHostHasGPU, .storeBusy, .hostGone,
+      .hostAway,
       .hostDraining,
       .missingLabel, .notPermittedOnHost, .evicted, .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse,
       .needsExternalPower, .needsNetwork, .needsUnmeteredNetwork, .needsIdleHost, .batteryLow, .lowPowerMode, .tooHot,
@@ -118,7 +123,8 @@ package enum Obstacle: Hashable, Sendable {
     case .rateLimited(let date): .rateLimited(until: date + offset)
     case .backingOff(let date): .backingOff(until: date + offset)
     case .allowanceSpent(let date): .allowanceSpent(refillsAt: date + offset)
-    case .waitsForLiveRequest, .maxRunningReached, .fleetPaused, .noHosts, .noHostHasGPU, .hostGone, .hostAway,
+    case .waitsForLiveRequest, .maxRunningReached, .fleetPaused, .noHosts, .noHostHasGPU, .storeBusy, .hostGone,
+      .hostAway,
       .hostDraining,
       .missingLabel, .notPermittedOnHost, .evicted, .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse,
       .needsExternalPower, .needsNetwork, .needsUnmeteredNetwork, .needsIdleHost, .batteryLow, .lowPowerMode, .tooHot,

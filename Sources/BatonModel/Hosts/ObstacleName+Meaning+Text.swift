@@ -4,8 +4,9 @@ extension ObstacleName {
     switch self {
     case .notBefore: "Its `earliestBeginDate` has not come. That is a lower bound: nothing starts before it."
     case .rateLimited:
-      "First launches of one identifier are spaced: those of a `refresh` by 15 minutes, by more if the last ones found "
-        + "no new data; those that pokes asked for by `pokeSpacing`. It is no error."
+      "First launches of one identifier are spaced: those of a `refresh` by 15 minutes unless it may be "
+        + "frequent, and by more if the last ones found no new data; those that pokes asked for by `pokeSpacing`. It is "
+        + "no error."
     case .backingOff:
       "Its last launch failed, and it waits for `retry.backoff`; or several in a row were lost, and it waits for 1 s, "
         + "2 s, 4 s … Both double each time."
@@ -20,6 +21,9 @@ extension ObstacleName {
         + "then."
     case .noHosts: "No worker has ever connected to this coordinator."
     case .noHostHasGPU: "No connected host has enough GPUs with enough memory, even counting those in use."
+    case .storeBusy:
+      "The request has to start at once or not at all (`strategy: fail`), and the store had not begun to take it after "
+        + "a second. Nothing was left behind."
     case .hostGone:
       "The host's worker holds no lease: it was stopped, it crashed, or nothing was heard of it for a lease's term. "
         + "What else `explain` says of the host is by its last report."

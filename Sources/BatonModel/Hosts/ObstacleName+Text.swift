@@ -4,7 +4,7 @@ package enum ObstacleName: String, Hashable, Sendable, CaseIterable {
   // Of the request itself.
   case notBefore, rateLimited, backingOff, waitsForLiveRequest, maxRunningReached, allowanceSpent
   // Of the fleet.
-  case fleetPaused, noHosts, noHostHasGPU
+  case fleetPaused, noHosts, noHostHasGPU, storeBusy
   // Of one host.
   case hostGone, hostAway, hostDraining, hostPausedByOwner, outsideHours, notPermittedOnHost, evicted, kindNotAccepted,
     noHandler
@@ -24,6 +24,7 @@ extension Obstacle {
     case .fleetPaused: .fleetPaused
     case .noHosts: .noHosts
     case .noHostHasGPU: .noHostHasGPU
+    case .storeBusy: .storeBusy
     case .hostGone: .hostGone
     case .hostAway: .hostAway
     case .hostDraining: .hostDraining
@@ -57,7 +58,7 @@ extension ObstacleName {
   package var subject: Subject {
     switch self {
     case .notBefore, .rateLimited, .backingOff, .waitsForLiveRequest, .maxRunningReached, .allowanceSpent: .request
-    case .fleetPaused, .noHosts, .noHostHasGPU: .fleet
+    case .fleetPaused, .noHosts, .noHostHasGPU, .storeBusy: .fleet
     case .hostGone, .hostAway, .hostDraining, .hostPausedByOwner, .outsideHours, .notPermittedOnHost, .evicted,
       .kindNotAccepted,
       .noHandler, .tooFewSlots, .slotsInUse, .needsExternalPower, .needsNetwork, .needsUnmeteredNetwork,
@@ -86,6 +87,7 @@ extension ObstacleName {
     case .lowPowerMode: .lowPowerMode
     case .tooHot: .thermal
     case .notBefore, .rateLimited, .backingOff, .waitsForLiveRequest, .maxRunningReached, .noHosts, .noHostHasGPU,
+      .storeBusy,
       .hostAway, .notPermittedOnHost, .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse, .gpusInUse,
       .givingWay:
       nil

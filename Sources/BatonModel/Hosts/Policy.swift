@@ -56,7 +56,8 @@ package enum Policy {
     case .hostHasNoGPU, .gpusInUse: named(conditions.gpus)
     case .missingLabel: named(conditions.labels)
     case .notBefore, .rateLimited, .backingOff, .waitsForLiveRequest, .maxRunningReached, .allowanceSpent,
-      .fleetPaused, .noHosts, .noHostHasGPU, .hostGone, .hostAway, .hostDraining, .hostPausedByOwner, .outsideHours,
+      .fleetPaused, .noHosts, .noHostHasGPU, .storeBusy, .hostGone, .hostAway, .hostDraining, .hostPausedByOwner,
+      .outsideHours,
       .notPermittedOnHost,
       .evicted, .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse, .givingWay:
       nil
@@ -225,7 +226,8 @@ extension Obstacle {
     case .missingLabel: .labelLost
     case .hostHasNoGPU: .gpuLost
     case .notBefore, .rateLimited, .backingOff, .waitsForLiveRequest, .maxRunningReached, .allowanceSpent,
-      .fleetPaused, .noHosts, .noHostHasGPU, .hostGone, .hostAway, .hostDraining, .notPermittedOnHost, .evicted,
+      .fleetPaused, .noHosts, .noHostHasGPU, .storeBusy, .hostGone, .hostAway, .hostDraining, .notPermittedOnHost,
+      .evicted,
       .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse, .gpusInUse, .givingWay:
       nil
     }

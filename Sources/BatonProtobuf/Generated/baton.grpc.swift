@@ -722,6 +722,32 @@ package enum Baton_V1_Operators: Sendable {
                 type: .unary
             )
         }
+        /// Namespace for "HostPages" metadata.
+        package enum HostPages: Sendable {
+            /// Request type for "HostPages".
+            package typealias Input = Baton_V1_Empty
+            /// Response type for "HostPages".
+            package typealias Output = Baton_V1_HostsReply
+            /// Descriptor for "HostPages".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "HostPages",
+                type: .serverStreaming
+            )
+        }
+        /// Namespace for "ExplainPages" metadata.
+        package enum ExplainPages: Sendable {
+            /// Request type for "ExplainPages".
+            package typealias Input = Baton_V1_ShowRequest
+            /// Response type for "ExplainPages".
+            package typealias Output = Baton_V1_ExplainReply
+            /// Descriptor for "ExplainPages".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "ExplainPages",
+                type: .serverStreaming
+            )
+        }
         /// Namespace for "Trace" metadata.
         package enum Trace: Sendable {
             /// Request type for "Trace".
@@ -828,6 +854,8 @@ package enum Baton_V1_Operators: Sendable {
             Hosts.descriptor,
             Pause.descriptor,
             Explain.descriptor,
+            HostPages.descriptor,
+            ExplainPages.descriptor,
             Trace.descriptor,
             Evict.descriptor,
             SimulateLaunch.descriptor,
@@ -1047,6 +1075,42 @@ extension Baton_V1_Operators {
         ///     to an internal error.
         /// - Returns: A streaming response of `Baton_V1_ExplainReply` messages.
         func explain(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_ShowRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ExplainReply>
+
+        /// Handle the "HostPages" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > As Hosts and Explain, in pages that a client gathers: a fleet may be larger than one message.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_Empty` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_HostsReply` messages.
+        func hostPages(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_HostsReply>
+
+        /// Handle the "ExplainPages" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The first page has everything but the obstacles of the hosts, the others only those.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_ShowRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_ExplainReply` messages.
+        func explainPages(
             request: GRPCCore.StreamingServerRequest<Baton_V1_ShowRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ExplainReply>
@@ -1368,6 +1432,42 @@ extension Baton_V1_Operators {
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.ServerResponse<Baton_V1_ExplainReply>
 
+        /// Handle the "HostPages" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > As Hosts and Explain, in pages that a client gathers: a fleet may be larger than one message.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_HostsReply` messages.
+        func hostPages(
+            request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_HostsReply>
+
+        /// Handle the "ExplainPages" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The first page has everything but the obstacles of the hosts, the others only those.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_ExplainReply` messages.
+        func explainPages(
+            request: GRPCCore.ServerRequest<Baton_V1_ShowRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ExplainReply>
+
         /// Handle the "Trace" method.
         ///
         /// > Source IDL Documentation:
@@ -1685,6 +1785,44 @@ extension Baton_V1_Operators {
             context: GRPCCore.ServerContext
         ) async throws -> Baton_V1_ExplainReply
 
+        /// Handle the "HostPages" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > As Hosts and Explain, in pages that a client gathers: a fleet may be larger than one message.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_Empty` message.
+        ///   - response: A response stream of `Baton_V1_HostsReply` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        func hostPages(
+            request: Baton_V1_Empty,
+            response: GRPCCore.RPCWriter<Baton_V1_HostsReply>,
+            context: GRPCCore.ServerContext
+        ) async throws
+
+        /// Handle the "ExplainPages" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The first page has everything but the obstacles of the hosts, the others only those.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_ShowRequest` message.
+        ///   - response: A response stream of `Baton_V1_ExplainReply` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        func explainPages(
+            request: Baton_V1_ShowRequest,
+            response: GRPCCore.RPCWriter<Baton_V1_ExplainReply>,
+            context: GRPCCore.ServerContext
+        ) async throws
+
         /// Handle the "Trace" method.
         ///
         /// > Source IDL Documentation:
@@ -1954,6 +2092,28 @@ extension Baton_V1_Operators.StreamingServiceProtocol {
             }
         )
         router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.HostPages.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_HostsReply>(),
+            handler: { request, context in
+                try await self.hostPages(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.ExplainPages.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ShowRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ExplainReply>(),
+            handler: { request, context in
+                try await self.explainPages(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
             forMethod: Baton_V1_Operators.Method.Trace.descriptor,
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ShowRequest>(),
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_TraceReply>(),
@@ -2177,6 +2337,28 @@ extension Baton_V1_Operators.ServiceProtocol {
             context: context
         )
         return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func hostPages(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_HostsReply> {
+        let response = try await self.hostPages(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return response
+    }
+
+    package func explainPages(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_ShowRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ExplainReply> {
+        let response = try await self.explainPages(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return response
     }
 
     package func trace(
@@ -2434,6 +2616,40 @@ extension Baton_V1_Operators.SimpleServiceProtocol {
                 context: context
             ),
             metadata: [:]
+        )
+    }
+
+    package func hostPages(
+        request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_HostsReply> {
+        return GRPCCore.StreamingServerResponse<Baton_V1_HostsReply>(
+            metadata: [:],
+            producer: { writer in
+                try await self.hostPages(
+                    request: request.message,
+                    response: writer,
+                    context: context
+                )
+                return [:]
+            }
+        )
+    }
+
+    package func explainPages(
+        request: GRPCCore.ServerRequest<Baton_V1_ShowRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ExplainReply> {
+        return GRPCCore.StreamingServerResponse<Baton_V1_ExplainReply>(
+            metadata: [:],
+            producer: { writer in
+                try await self.explainPages(
+                    request: request.message,
+                    response: writer,
+                    context: context
+                )
+                return [:]
+            }
         )
     }
 
@@ -2795,6 +3011,52 @@ extension Baton_V1_Operators {
             deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ExplainReply>,
             options: GRPCCore.CallOptions,
             onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ExplainReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "HostPages" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > As Hosts and Explain, in pages that a client gathers: a fleet may be larger than one message.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_HostsReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func hostPages<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_HostsReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_HostsReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "ExplainPages" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The first page has everything but the obstacles of the hosts, the others only those.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_ShowRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_ExplainReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func explainPages<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_ShowRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_ShowRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ExplainReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_ExplainReply>) async throws -> Result
         ) async throws -> Result where Result: Sendable
 
         /// Call the "Trace" method.
@@ -3361,6 +3623,70 @@ extension Baton_V1_Operators {
             )
         }
 
+        /// Call the "HostPages" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > As Hosts and Explain, in pages that a client gathers: a fleet may be larger than one message.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_HostsReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func hostPages<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_HostsReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_HostsReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.serverStreaming(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.HostPages.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "ExplainPages" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The first page has everything but the obstacles of the hosts, the others only those.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_ShowRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_ExplainReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func explainPages<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_ShowRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_ShowRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ExplainReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_ExplainReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.serverStreaming(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.ExplainPages.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
         /// Call the "Trace" method.
         ///
         /// > Source IDL Documentation:
@@ -3911,6 +4237,60 @@ extension Baton_V1_Operators.ClientProtocol {
         }
     ) async throws -> Result where Result: Sendable {
         try await self.explain(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ShowRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ExplainReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "HostPages" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > As Hosts and Explain, in pages that a client gathers: a fleet may be larger than one message.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_Empty` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func hostPages<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_HostsReply>) async throws -> Result
+    ) async throws -> Result where Result: Sendable {
+        try await self.hostPages(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_Empty>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_HostsReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "ExplainPages" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The first page has everything but the obstacles of the hosts, the others only those.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func explainPages<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_ShowRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_ExplainReply>) async throws -> Result
+    ) async throws -> Result where Result: Sendable {
+        try await self.explainPages(
             request: request,
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ShowRequest>(),
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ExplainReply>(),
@@ -4487,6 +4867,68 @@ extension Baton_V1_Operators.ClientProtocol {
             metadata: metadata
         )
         return try await self.explain(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "HostPages" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > As Hosts and Explain, in pages that a client gathers: a fleet may be larger than one message.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func hostPages<Result>(
+        _ message: Baton_V1_Empty,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_HostsReply>) async throws -> Result
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_Empty>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.hostPages(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "ExplainPages" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The first page has everything but the obstacles of the hosts, the others only those.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func explainPages<Result>(
+        _ message: Baton_V1_ShowRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.StreamingClientResponse<Baton_V1_ExplainReply>) async throws -> Result
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_ShowRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.explainPages(
             request: request,
             options: options,
             onResponse: handleResponse

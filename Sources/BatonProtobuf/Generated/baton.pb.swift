@@ -2411,12 +2411,37 @@ package nonisolated struct Baton_V1_ExplainReply: Sendable {
   /// What would start it.
   package var advice: String = String()
 
+  /// When a person used its definition last.
+  package var lastUsedAt: Int64 {
+    get {_lastUsedAt ?? 0}
+    set {_lastUsedAt = newValue}
+  }
+  /// Returns true if `lastUsedAt` has been explicitly set.
+  package var hasLastUsedAt: Bool {self._lastUsedAt != nil}
+  /// Clears the value of `lastUsedAt`. Subsequent reads from it will return its default value.
+  package mutating func clearLastUsedAt() {self._lastUsedAt = nil}
+
+  /// Whether that is recent enough to go before definitions that were not used; not set for a request that is not pending.
+  package var hasRecentUse_p: Bool {
+    get {_hasRecentUse_p ?? false}
+    set {_hasRecentUse_p = newValue}
+  }
+  /// Returns true if `hasRecentUse_p` has been explicitly set.
+  package var hasHasRecentUse_p: Bool {self._hasRecentUse_p != nil}
+  /// Clears the value of `hasRecentUse_p`. Subsequent reads from it will return its default value.
+  package mutating func clearHasRecentUse_p() {self._hasRecentUse_p = nil}
+
+  /// How many other classes that have ready requests go before its own.
+  package var classesAhead: Int64 = 0
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _request: Baton_V1_Request? = nil
   fileprivate var _position: Int64? = nil
+  fileprivate var _lastUsedAt: Int64? = nil
+  fileprivate var _hasRecentUse_p: Bool? = nil
 }
 
 package nonisolated struct Baton_V1_Obstacle: Sendable {
@@ -6292,7 +6317,7 @@ nonisolated extension Baton_V1_HostsReply.Host: SwiftProtobuf.Message, SwiftProt
 
 nonisolated extension Baton_V1_ExplainReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".ExplainReply"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}verdict\0\u{1}obstacles\0\u{1}position\0\u{1}advice\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}verdict\0\u{1}obstacles\0\u{1}position\0\u{1}advice\0\u{3}last_used_at\0\u{3}has_recent_use\0\u{3}classes_ahead\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -6305,6 +6330,9 @@ nonisolated extension Baton_V1_ExplainReply: SwiftProtobuf.Message, SwiftProtobu
       case 3: try { try decoder.decodeRepeatedMessageField(value: &self.obstacles) }()
       case 4: try { try decoder.decodeSingularInt64Field(value: &self._position) }()
       case 5: try { try decoder.decodeSingularStringField(value: &self.advice) }()
+      case 6: try { try decoder.decodeSingularInt64Field(value: &self._lastUsedAt) }()
+      case 7: try { try decoder.decodeSingularBoolField(value: &self._hasRecentUse_p) }()
+      case 8: try { try decoder.decodeSingularInt64Field(value: &self.classesAhead) }()
       default: break
       }
     }
@@ -6330,6 +6358,15 @@ nonisolated extension Baton_V1_ExplainReply: SwiftProtobuf.Message, SwiftProtobu
     if !self.advice.isEmpty {
       try visitor.visitSingularStringField(value: self.advice, fieldNumber: 5)
     }
+    try { if let v = self._lastUsedAt {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 6)
+    } }()
+    try { if let v = self._hasRecentUse_p {
+      try visitor.visitSingularBoolField(value: v, fieldNumber: 7)
+    } }()
+    if self.classesAhead != 0 {
+      try visitor.visitSingularInt64Field(value: self.classesAhead, fieldNumber: 8)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -6339,6 +6376,9 @@ nonisolated extension Baton_V1_ExplainReply: SwiftProtobuf.Message, SwiftProtobu
     if lhs.obstacles != rhs.obstacles {return false}
     if lhs._position != rhs._position {return false}
     if lhs.advice != rhs.advice {return false}
+    if lhs._lastUsedAt != rhs._lastUsedAt {return false}
+    if lhs._hasRecentUse_p != rhs._hasRecentUse_p {return false}
+    if lhs.classesAhead != rhs.classesAhead {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

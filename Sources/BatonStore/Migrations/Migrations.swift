@@ -14,6 +14,7 @@ enum Migrations {
     migrator.registerMigration("3 traces") { try TraceSchema.extend($0) }
     migrator.registerMigration("4 guarantees") { try GuaranteeSchema.extend($0) }
     migrator.registerMigration("5 skipped batches") { try SkippedBatchesSchema.extend($0) }
+    migrator.registerMigration("6 recent use") { try UseSchema.extend($0) }
     return migrator
   }
 

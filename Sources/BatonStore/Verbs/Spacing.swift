@@ -6,6 +6,8 @@ struct LaunchHistory: Hashable {
   var lastFirstLaunch: Timestamp?
   /// Refreshes in a row that found no new data.
   var noDataInRow = 0
+  /// Between the last two first launches that were not lengthened; nil until there were two.
+  var usualInterval: Duration?
 
   /// When the next first launch may be, on the steady clock; nil if it is not spaced.
   func spacedUntil(_ definition: Definition, poke: PokePriority?) -> Timestamp? {
@@ -13,7 +15,7 @@ struct LaunchHistory: Hashable {
       if isPlanted(.spacesNothing) { return nil }
     #endif
     guard let lastFirstLaunch else { return nil }
-    return Spacing.ofFirstLaunches(definition, poke: poke, noDataInRow: noDataInRow).map { lastFirstLaunch + $0 }
+    return Spacing.ofFirstLaunches(definition, poke: poke, self).map { lastFirstLaunch + $0 }
   }
 }
 
@@ -21,8 +23,8 @@ struct LaunchHistory: Hashable {
 enum Spacing {
   /// Nil if they are not spaced. A poke waits for the longer of its own spacing and the refresh's, an immediate one for
   /// neither.
-  static func ofFirstLaunches(_ definition: Definition, poke: PokePriority?, noDataInRow: Int) -> Duration? {
-    let refresh = ofRefreshes(definition, noDataInRow: noDataInRow)
+  static func ofFirstLaunches(_ definition: Definition, poke: PokePriority?, _ history: LaunchHistory) -> Duration? {
+    let refresh = ofRefreshes(definition, history)
     switch poke {
     case nil: return refresh
     case .considerate: return max(definition.pokeSpacing ?? Definition.defaultPokeSpacing, refresh ?? .zero)
@@ -30,12 +32,19 @@ enum Spacing {
     }
   }
 
-  /// 15 minutes; once refreshes in a row found nothing, a multiple of the longer of that and `repeat`.
-  private static func ofRefreshes(_ definition: Definition, noDataInRow: Int) -> Duration? {
-    guard definition.kind == .refresh, !definition.allowFrequent else { return nil }
-    let times = patience(noDataInRow: noDataInRow)
-    guard times > 1 else { return Definition.refreshSpacing }
-    return max(Definition.refreshSpacing, definition.repeatEvery ?? .zero) * times
+  /// 15 minutes, or nil with `allowFrequent`; once refreshes in a row found nothing, a multiple of their interval.
+  private static func ofRefreshes(_ definition: Definition, _ history: LaunchHistory) -> Duration? {
+    guard definition.kind == .refresh else { return nil }
+    let times = patience(noDataInRow: history.noDataInRow)
+    guard times > 1 else { return definition.allowFrequent ? nil : Definition.refreshSpacing }
+    return interval(definition, history) * times
+  }
+
+  /// What is lengthened: `repeat`, and at least the 15 minutes of a refresh that may not come more often. A frequent one
+  /// without `repeat` has the interval at which it came, as far as that is shorter than the 15 minutes.
+  private static func interval(_ definition: Definition, _ history: LaunchHistory) -> Duration {
+    guard definition.allowFrequent else { return max(Definition.refreshSpacing, definition.repeatEvery ?? .zero) }
+    return definition.repeatEvery ?? min(Definition.refreshSpacing, history.usualInterval ?? .zero)
   }
 
   /// The first refresh that finds nothing changes nothing, the second doubles the interval, the third doubles it again;

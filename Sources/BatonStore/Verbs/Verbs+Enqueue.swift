@@ -24,7 +24,8 @@ extension Verbs {
     let id = try insert(new, readiness, identifier: identifier, number, at: now)
     if new.definition.definition.repeatEvery != nil { try setAnchor(new.earliest, of: identifier) }
     if new.poke == .immediate { try notePoke(new, of: id, at: now) }
-    let receipt = SubmissionReceipt(RequestID(id), new.identifier, number, readiness, replaced: false, at: now)
+    let receipt = SubmissionReceipt(
+      RequestID(id), new.identifier, number, readiness, replaced: false, traceID: new.trace.traceID, at: now)
     return Enqueued(receipt: receipt, identifierID: identifier)
   }
 
@@ -74,7 +75,8 @@ extension Verbs {
     try count(pattern: old.pattern, from: waiting.state, to: nil)
     try count(pattern: new.definition.pattern, from: nil, to: readiness.state)
     return SubmissionReceipt(
-      RequestID(waiting.id), new.identifier, waiting.number, readiness, replaced: true, at: now)
+      RequestID(waiting.id), new.identifier, waiting.number, readiness, replaced: true, traceID: waiting.traceID,
+      at: now)
   }
 
   private func noteReplacement(_ new: NewRequest, of request: Int64, at now: Moment) throws {
@@ -86,11 +88,11 @@ extension Verbs {
 extension SubmissionReceipt {
   fileprivate init(
     _ request: RequestID, _ identifier: JobIdentifier, _ number: Int, _ readiness: Readiness, replaced: Bool,
-    at now: Moment
+    traceID: [UInt8], at now: Moment
   ) {
     self.init(
       request: request, identifier: identifier, number: number, state: readiness.state,
-      eligibleAt: readiness.eligibleDate(at: now), replaced: replaced, due: readiness.due)
+      eligibleAt: readiness.eligibleDate(at: now), replaced: replaced, due: readiness.due, traceID: traceID)
   }
 }
 

@@ -15,7 +15,7 @@ extension Verbs {
     return FleetRecord(
       storeIncarnation: store.incarnation, isPaused: store.isPaused, hosts: try hosts(), running: running,
       readyClasses: ready, definitions: definitions, nextDue: try nextDue(), use: try patternUses(),
-      usualBatches: try usualBatches(), clock: try clock())
+      usualBatches: try usualBatches(), lastUses: try lastUses(), clock: try clock())
   }
 
   package func ready() throws -> ReadyRecord {

@@ -37,6 +37,7 @@ struct IdentifierRow {
     var state: RequestState
     var definition: DefinitionID
     var poke: PokePriority?
+    var traceID: [UInt8]
   }
 }
 
@@ -46,7 +47,9 @@ extension Verbs {
     let row = try prepare(.identifier).first(name.rawValue) { row in
       IdentifierRow(
         id: row.int64(0), lastNumber: row.int(1),
-        history: LaunchHistory(lastFirstLaunch: row.optionalTime(2), noDataInRow: row.int(3)),
+        history: LaunchHistory(
+          lastFirstLaunch: row.optionalTime(2), noDataInRow: row.int(3),
+          usualInterval: row.optionalInt64(6).map { .nanoseconds($0) }),
         anchor: row.optionalTime(4).map { Earliest(at: $0, isDated: row.bool(5)) })
     }
     guard var row else { return nil }
@@ -59,7 +62,7 @@ extension Verbs {
     try prepare(.waitingOfIdentifier).first(identifier) { row in
       IdentifierRow.Waiting(
         id: row.int64(0), number: row.int(1), state: RequestState(code: row.int(2)),
-        definition: DefinitionID(row.int64(3)), poke: row.poke(4))
+        definition: DefinitionID(row.int64(3)), poke: row.poke(4), traceID: row.blob(5))
     }
   }
 }
@@ -67,11 +70,14 @@ extension Verbs {
 extension Query {
   static let identifier = Query(
     """
-    SELECT id, last_number, last_first_launch_at, no_data_in_row, anchor_at, anchor_is_dated FROM identifier
-    WHERE name = ?
+    SELECT id, last_number, last_first_launch_at, no_data_in_row, anchor_at, anchor_is_dated, usual_interval
+    FROM identifier WHERE name = ?
     """)
   static let waitingOfIdentifier = Query(
-    "SELECT id, number, state, definition, poke FROM request WHERE identifier = ? AND launches = 0 AND state <= 1")
+    """
+    SELECT id, number, state, definition, poke, trace_id FROM request
+    WHERE identifier = ? AND launches = 0 AND state <= 1
+    """)
   static let liveOfIdentifier = Query(
     "SELECT number FROM request WHERE identifier = ? AND launches > 0 AND state <= 2")
 }

@@ -107,9 +107,10 @@ extension Verbs {
         if key.parts.contains(.vainWait) { source.wait = Self.wait(row, from: 12) }
         return source
       }
-      return (sources: sources, hasEvents: row.bool(36))
+      return (sources: sources, hasEvents: row.bool(36), hasJoined: row.bool(37))
     }
-    guard let found else { return [] }
+    guard var found else { return [] }
+    if found.hasJoined { found.sources = try found.sources.map(withJoined) }
     return try found.hasEvents ? found.sources.map(withEvents) : found.sources
   }
 
@@ -208,7 +209,8 @@ extension Query {
       l.span_id, l.expiring_reason, l.expiring_detail, l.expiring_since, l.is_simulated,
       l.ready_at, l.held_by, l.obstacles, l.error_type, before.span_id,
       c.state, c.reason, c.ended_at,
-      EXISTS (SELECT 1 FROM event e WHERE e.request = r.id)
+      EXISTS (SELECT 1 FROM event e WHERE e.request = r.id),
+      ?2 <= 1 AND EXISTS (SELECT 1 FROM joining j WHERE j.request = r.id)
     FROM request r JOIN identifier i ON i.id = r.identifier
       LEFT JOIN launch l ON l.request = r.id AND l.number = ?2 LEFT JOIN host h ON h.id = l.host
       LEFT JOIN launch before ON before.request = r.id AND before.number = ?2 - 1

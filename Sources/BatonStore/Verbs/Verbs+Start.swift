@@ -120,5 +120,10 @@ extension Query {
       is_simulated, ready_at, held_by, obstacles)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """)
-  static let noteFirstLaunch = Query("UPDATE identifier SET last_first_launch_at = ? WHERE id = ?")
+  static let noteFirstLaunch = Query(
+    """
+    UPDATE identifier SET last_first_launch_at = ?1,
+      usual_interval = CASE WHEN no_data_in_row < 2 THEN max(0, ?1 - last_first_launch_at) ELSE usual_interval END
+    WHERE id = ?2
+    """)
 }

@@ -55,7 +55,8 @@ extension Verbs {
     try prepare(.submission).first(id) { row in
       let receipt = SubmissionReceipt(
         request: RequestID(row.int64(0)), identifier: JobIdentifier(trusted: row.text(1)), number: row.int(2),
-        state: RequestState(code: row.int(5)), eligibleAt: row.time(6), replaced: row.bool(7))
+        state: RequestState(code: row.int(5)), eligibleAt: row.time(6), replaced: row.bool(7),
+        traceID: row.optionalBlob(8))
       let requirementClass = RequirementClass(
         definition: DefinitionID(row.int64(3)), priority: Priority(code: row.int(4)))
       return .accepted(receipt, class: requirementClass, launch: nil, isRepeat: true)
@@ -74,6 +75,7 @@ extension Verbs {
       requirementClass.definition.rawValue, requirementClass.priority.rawValue, receipt.state.code, receipt.eligibleAt,
       receipt.replaced)
     try rememberPoke(submission, for: receipt.request, at: now)
+    try rememberJoining(submission, receipt)
   }
 
   /// What is wrong with the submission itself.
@@ -142,8 +144,10 @@ extension Refusal {
 extension Query {
   static let submission = Query(
     """
-    SELECT s.request, i.name, s.number, s.definition, s.priority, s.state, s.eligible_at, s.replaced
-    FROM submission s JOIN identifier i ON i.id = s.identifier WHERE s.key = ?
+    SELECT s.request, i.name, s.number, s.definition, s.priority, s.state, s.eligible_at, s.replaced,
+      r.trace_id
+    FROM submission s JOIN identifier i ON i.id = s.identifier LEFT JOIN request r ON r.id = s.request
+    WHERE s.key = ?
     """)
   static let insertSubmission = Query(
     """

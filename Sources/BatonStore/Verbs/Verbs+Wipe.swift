@@ -15,7 +15,8 @@ extension Query {
     Query($0)
   }
     + [
-      "rejected_span", "unsent_span", "completion", "poke", "submission", "output", "item_page", "event", "payload",
+      "joining", "rejected_span", "unsent_span", "completion", "poke", "submission", "output", "item_page", "event",
+      "payload",
       "progress", "launch", "request", "identifier", "definition", "pattern", "eviction", "host", "clock",
     ].map { Query("DELETE FROM \($0)") }
 }

@@ -80,6 +80,16 @@ package enum Names {
     package static let checkpointBytes = "baton.checkpoint.bytes"
     /// The obstacle of the event, the code of an `Obstacle`.
     package static let obstacle = "baton.obstacle"
+    /// On an obstacle that came: some of the hosts that it kept the request from, of those that could have taken it.
+    package static let obstacleHosts = "baton.obstacle.hosts"
+    /// On an obstacle that came: how many hosts that were, the named ones included.
+    package static let obstacleHostCount = "baton.obstacle.host_count"
+    /// On a request's first launch, or its end if there was none: the ids of the pokes that it stands for.
+    package static let pokes = "baton.pokes"
+    /// Beside them: how many pokes and submissions joined the request before those that are named or linked.
+    package static let joinedDropped = "baton.joined.dropped"
+    /// On a link from a request to the span of a submission or poke that joined it: true.
+    package static let joined = "baton.joined"
     /// On a wait: the obstacle that the request had waited for before it became ready, such as `notBefore`.
     package static let heldBy = "baton.wait.held_by"
     /// On an event of the request's history: what it says besides its name.

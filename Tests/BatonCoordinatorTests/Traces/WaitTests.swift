@@ -44,7 +44,8 @@ struct WaitTests {
       WaitObstacles(
         isIncomplete: true,
         events: [
-          .init(at: begin, code: "a", came: true), .init(at: Timestamp(nanoseconds: -5), code: "b", came: false),
+          .init(at: begin, code: "a", came: true, hosts: ["ben", "a b"], hostCount: 7),
+          .init(at: Timestamp(nanoseconds: -5), code: "b", came: false),
         ]),
     ])
   func text(wait: WaitObstacles) { #expect(wait.text.map(WaitObstacles.init) ?? WaitObstacles() == wait) }
@@ -75,6 +76,62 @@ struct WaitTests {
     #expect(!wait.isIncomplete)
   }
 
+  @Test("only the hosts that could have taken it say what kept it, with their names")
+  func nearestHosts() throws {
+    var desk = Desk()
+    desk.learn(1, Desk.job("com.example.a", .processing))
+    desk.tick()
+    for name in ["e", "b", "d", "c"] { desk.attach(Desk.hello(name, name + "1", slots: 1)) }
+    for name in ["b", "c", "d", "e"] {
+      let reservation = try #require(desk.dispatcher.reserve(ready(1, .background), count: 1).first)
+      _ = desk.dispatcher.settle(
+        reservation, with: [Desk.assignment(Int64(name.utf8.first!), priority: .background)], hasMore: true)
+    }
+    var unfit = Desk.hello("a", "a1")
+    unfit.capabilities.kinds = [.refresh]
+    desk.attach(unfit)
+    desk.attach(Desk.hello("f", "f1", slots: 1))
+    _ = desk.dispatcher.processDied(HostName("f"), Incarnation("f1"), isBlameless: true)
+    desk.dispatcher.leaseEnded(HostName("f"), Incarnation("f1"))
+    desk.dispatcher.noteReady(ready(1, .background))
+    desk.advance(.milliseconds(100))
+    desk.tick()
+    let change = try #require(desk.dispatcher.waits[ready(1, .background)]?.changes.last)
+    #expect(change.reasons == [WaitReason("slotsInUse", hosts: ["b", "c", "d"], hostCount: 4)])
+    let wait = desk.dispatcher.history(of: ready(1, .background)).wait(from: change.at, to: change.at + .seconds(3))
+    #expect(wait.text.map(WaitObstacles.init) == wait)
+    #expect(wait.events.map(\.hosts) == [["b", "c", "d"]] && wait.events.map(\.hostCount) == [4])
+  }
+
+  @Test(
+    "without a host that could take it, the hosts that are gone say so, and at last what no host can do",
+    arguments: [(true, ["hostGone"]), (false, ["kindNotAccepted"])])
+  func fartherHosts(hasGone: Bool, codes: [String]) throws {
+    var desk = Desk()
+    desk.learn(1, Desk.job("com.example.a", .processing))
+    desk.tick()
+    var unfit = Desk.hello("a", "a1", slots: 1)
+    unfit.capabilities.kinds = [.refresh]
+    unfit.conditions.power = Reading(.battery, source: "test")
+    desk.attach(unfit)
+    if hasGone {
+      desk.attach(Desk.hello("f", "f1", slots: 1))
+      _ = desk.dispatcher.processDied(HostName("f"), Incarnation("f1"), isBlameless: true)
+    }
+    desk.dispatcher.noteReady(ready(1, .background))
+    desk.advance(.milliseconds(100))
+    desk.tick()
+    #expect(desk.dispatcher.waits[ready(1, .background)]?.changes.last?.codes == codes)
+  }
+
+  @Test("other hosts with the same obstacle are no change")
+  func sameCodes() {
+    var history = WaitHistory(since: Self.begin)
+    history.note([WaitReason("slotsInUse", hosts: ["a"])], at: Self.begin)
+    history.note([WaitReason("slotsInUse", hosts: ["b"])], at: Self.begin + .seconds(1))
+    #expect(history.changes.map(\.reasons) == [[WaitReason("slotsInUse", hosts: ["a"])]])
+  }
+
   @Test("a host that could take it means that nothing keeps it, whatever the others lack")
   func oneHostIsEnough() {
     var desk = Desk()
@@ -100,5 +157,11 @@ struct WaitTests {
     desk.advance(.milliseconds(100))
     desk.tick()
     #expect(desk.dispatcher.waits.count == 30)
+  }
+}
+
+extension WaitHistory {
+  fileprivate mutating func note(_ codes: Set<String>, at date: Timestamp) {
+    note(codes.sorted().map { WaitReason($0) }, at: date)
   }
 }

@@ -12,7 +12,7 @@ struct TraceSample {
   /// Since the submission; the trace is read then.
   var readAt: Double = 0
   var trace: RequestTrace { RequestTrace(spans: spans, open: open, asOf: Self.at(readAt)) }
-  private var spans: [SpanRecord] = []
+  var spans: [SpanRecord] = []
   private var open: Set<SpanID> = []
   private var launches = 0
 

@@ -69,6 +69,24 @@ import Testing
     #expect(TraceSummary(trace).sentence == Self.sentences[name])
   }
 
+  @Test(arguments: [
+    (["ben"], 1, "waited 3s (slotsInUse on ben)"), (["anna", "ben"], 2, "waited 3s (slotsInUse on anna and ben)"),
+    (["anna", "ben", "carl"], 40, "waited 3s (slotsInUse on anna and 39 more)"),
+  ]) func `a wait names the hosts that could have taken it`(hosts: [String], count: Int, words: String) {
+    let trace = TraceSample.made { sample in
+      sample.wait(0, 3)
+      sample.event(Names.Event.obstacleCame, 0, "slotsInUse", as: Names.Attribute.obstacle)
+      sample.spans[sample.spans.count - 1].events[0].attributes += [
+        Attribute(Names.Attribute.obstacleHosts, .strings(hosts)),
+        Attribute(Names.Attribute.obstacleHostCount, .int(Int64(count))),
+      ]
+      sample.launch(3, 5, on: "ben", .finished)
+      sample.complete(5, .succeeded)
+    }
+    #expect(TraceSummary(trace).sentence == words + ", ran 2s on ben")
+    #expect(TraceSummary(trace).obstacles.map(\.hosts) == [hosts])
+  }
+
   static func wait(_ obstacles: [(code: String, came: Double, went: Double?)], lost: Bool = false) -> TraceSummary {
     TraceSummary(
       TraceSample.made { sample in

@@ -1,0 +1,51 @@
+internal import BatonModel
+
+/// What a request stands for besides the submission that made it: pokes, and submissions that took its place.
+extension Verbs {
+  /// Of a submission that was just accepted. A poke is kept also if it made the request: its id is nowhere else.
+  func rememberJoining(_ submission: Submission, _ receipt: SubmissionReceipt) throws {
+    guard submission.poke != nil || receipt.replaced else { return }
+    // The span that made the request is the parent of its `submit` span.
+    let span = receipt.replaced ? submission.parentSpanID : nil
+    let poke = submission.poke == nil ? nil : submission.id
+    guard poke != nil || span != nil else { return }
+    let request = receipt.request.rawValue
+    try prepare(.insertJoining).run(request, poke, span == nil ? nil : submission.trace.traceID, span)
+    try prepare(.dropJoining).run(request, JoinedSubmissions.limit)
+  }
+
+  func withJoined(_ source: SpanSource) throws -> SpanSource {
+    guard source.tellsJoined else { return source }
+    var source = source
+    source.joined = try joined(to: source.key.request)
+    return source
+  }
+
+  private func joined(to request: RequestID) throws -> JoinedSubmissions {
+    let rows = try prepare(.joining).all(request.rawValue) { row in
+      (position: row.int(0), poke: row.optionalText(1), trace: row.optionalBlob(2), span: row.optionalBlob(3))
+    }
+    var joined = JoinedSubmissions(pokes: rows.compactMap(\.poke), dropped: (rows.first?.position ?? 1) - 1)
+    for row in rows {
+      guard let trace = row.trace, let span = row.span else { continue }
+      let context = TraceContext(traceID: trace, spanID: span, isSampled: true)
+      if !joined.spans.contains(context) { joined.spans.append(context) }
+    }
+    return joined
+  }
+}
+
+extension Query {
+  static let insertJoining = Query(
+    """
+    INSERT INTO joining (request, position, poke, trace_id, span_id)
+    VALUES (?1, (SELECT coalesce(max(position), 0) + 1 FROM joining WHERE request = ?1), ?2, ?3, ?4)
+    """)
+  static let dropJoining = Query(
+    """
+    DELETE FROM joining WHERE request = ?1
+      AND position <= (SELECT max(position) FROM joining WHERE request = ?1) - ?2
+    """)
+  static let joining = Query(
+    "SELECT position, poke, trace_id, span_id FROM joining WHERE request = ? ORDER BY position")
+}

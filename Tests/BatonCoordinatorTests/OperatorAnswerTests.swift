@@ -1,0 +1,180 @@
+import BatonModel
+import ContractRows
+import Foundation
+import Testing
+
+@testable import BatonCoordinator
+@testable import BatonStore
+
+/// What operators are answered, and what the coordinator learns from being asked.
+@Suite(.timeLimit(.minutes(10))) struct OperatorAnswerTests {
+  private static let a = JobIdentifier("com.example.a")!
+  private static let pattern = IdentifierPattern("com.example.a")!
+  private static let worker = WorkerProcess(host: HostName("a"), incarnation: Incarnation("a1"))
+
+  private func traceID(_ result: SubmissionResult) throws -> String {
+    guard case .accepted(_, let traceID, _) = result else {
+      Issue.record("\(result)")
+      return ""
+    }
+    return traceID
+  }
+
+  @Test func `a submission is answered with the trace of its request, whichever submission made it`() async throws {
+    let fixture = try OperatorFixture()
+    _ = try await fixture.coordinator.apply([Desk.job("com.example.a", .processing)])
+    let first = try traceID(try await fixture.submit(id: "1"))
+    #expect(first == (try await fixture.coordinator.request(Self.a, number: nil)).trace.traceID.hexadecimal)
+    #expect(try traceID(try await fixture.submit(id: "2")) == first, "replaced")
+    #expect(try traceID(try await fixture.submit(id: "3", poke: .considerate)) == first, "joined")
+    for id in ["1", "2", "3"] {
+      let poke: PokePriority? = id == "3" ? .considerate : nil
+      #expect(try traceID(try await fixture.submit(id: id, poke: poke)) == first, "id \(id) again")
+    }
+  }
+
+  // MARK: Recent use
+
+  @Test(.contract(25), arguments: ["submit", "show", "watch", "logs", "trace", "explain", "retry"])
+  func `what a person does with a job is a use of its definition`(_ act: String) async throws {
+    let fixture = try OperatorFixture()
+    let coordinator = fixture.coordinator
+    _ = try await coordinator.apply([Desk.job("com.example.a", .processing)])
+    _ = try await fixture.submit(id: "1", poke: .immediate)
+    #expect(fixture.lastUses == [:], "a poke is a program's word")
+    switch act {
+    case "submit": _ = try await fixture.submit(id: "2")
+    case "show": _ = try await coordinator.details(Self.a, number: nil)
+    case "watch":
+      struct Enough: Error {}
+      _ = try? await coordinator.watch(Self.a, number: nil) { (_: RequestDetails) in throw Enough() }
+    case "logs": try await coordinator.logs(Self.a, number: nil, launch: nil, follows: false) { _, _ in }
+    case "trace": _ = try await coordinator.trace(Self.a, number: nil)
+    case "explain": _ = try await coordinator.explain(Self.a, number: nil)
+    default:
+      let now = coordinator.now().moment
+      try await fixture.attach()
+      let id = try await coordinator.request(Self.a, number: nil).id
+      let definition = try #require(try await fixture.store.definitions().first).id
+      for _ in 0..<5 {
+        let claim = Claim(
+          requirementClass: ready(definition.rawValue, .background), host: HostName("a"),
+          incarnation: Incarnation("a1"), places: [.init(gpus: [], spanID: Array(repeating: 1, count: 8))])
+        guard let launch = try await fixture.store.claim([claim], at: now).first?.assignments.first?.launch else {
+          break
+        }
+        _ = try await fixture.store.end(
+          [Ending(launch: launch, outcome: .failed("no"))], from: Self.worker,
+          at: now)
+        _ = try await fixture.store.promote(
+          at: Moment(date: now.date + .seconds(9999), steady: now.steady + .seconds(9999)), limit: 9)
+      }
+      #expect(try await fixture.store.request(id)?.state == .failed)
+      _ = try await coordinator.retry(
+        Self.a, number: nil, skippingBatch: false, withNewDefinition: false)
+    }
+    #expect(fixture.lastUses == [Self.pattern: OperatorFixture.noon])
+  }
+
+  @Test(.contract(25, 45)) func `explain says by name whether there is recent use, and how many go before`()
+    async throws
+  {
+    let fixture = try OperatorFixture()
+    _ = try await fixture.coordinator.apply([
+      Desk.job("com.example.a", .processing), Desk.job("com.example.b", .processing),
+    ])
+    _ = try await fixture.submit("com.example.a", id: "1", poke: .considerate)
+    _ = try await fixture.submit("com.example.b", id: "2")
+    let first = try #require(try await fixture.coordinator.explain(Self.a, number: nil).order)
+    #expect(first == Explanation.Order(hasRecentUse: false, classesAhead: 1))
+    let again = try #require(try await fixture.coordinator.explain(Self.a, number: nil).order)
+    #expect(again == Explanation.Order(lastUsedAt: OperatorFixture.noon, hasRecentUse: true), "to explain it is a use")
+  }
+
+  // MARK: Warnings
+
+  @Test func `the warning for a job that needs a GPU names the GPU, whatever else hosts lack`() async throws {
+    let fixture = try OperatorFixture()
+    var job = Desk.job("com.example.a", .processing)
+    job.requirements.gpu = GPURequirement()
+    _ = try await fixture.coordinator.apply([job])
+    var hello = Desk.hello("a", "a1", slots: 1)
+    hello.capabilities.kinds = [.processing]
+    hello.conditions.power = Reading(.battery, source: "test")
+    try await fixture.attach(hello)
+    try await fixture.coordinator.setDraining(HostName("a"), true)
+    guard case .accepted(_, _, let warning?) = try await fixture.submit() else {
+      Issue.record("no warning")
+      return
+    }
+    #expect(warning.contains("it needs 1 GPU, and no host that is there has enough"))
+    #expect(!warning.contains("draining"))
+  }
+
+  // MARK: Strategy fail
+
+  private func job() -> Definition { Desk.job("com.example.a", .continued) { $0.strategy = .fail } }
+
+  /// Runs `body` while the store writes nothing.
+  private func withBusyWriter(_ store: SQLiteStore, _ body: () async throws -> Void) async throws {
+    let gate = DispatchSemaphore(value: 0)
+    let (isHeld, held) = AsyncStream.makeStream(of: Void.self)
+    async let holding: Void = store.write(.urgent) { _ in
+      held.finish()
+      gate.wait()
+    }
+    for await _ in isHeld {}
+    do {
+      try await body()
+    } catch {
+      gate.signal()
+      throw error
+    }
+    gate.signal()
+    try await holding
+  }
+
+  private func withStore(_ body: (OperatorFixture) async throws -> Void) async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "baton-fail-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let store = try SQLiteStore.open(folder: folder)
+    try await body(OperatorFixture(store))
+    try await store.close()
+  }
+
+  @Test(.contract(35)) func `what must start and finds no host is refused without waiting for the store`() async throws
+  {
+    try await withStore { fixture in
+      _ = try await fixture.coordinator.apply([job()])
+      try await withBusyWriter(fixture.store) {
+        guard case .refused("immediateRunIneligible", let text) = try await fixture.submit() else {
+          Issue.record("it was not refused")
+          return
+        }
+        #expect(text.contains("no host has ever connected"))
+      }
+      #expect(try await fixture.store.counts().isEmpty)
+    }
+  }
+
+  @Test(.contract(35))
+  func `what must start is refused after a second if the store is busy, and leaves nothing behind`()
+    async throws
+  {
+    try await withStore { fixture in
+      _ = try await fixture.coordinator.apply([job()])
+      try await fixture.attach()
+      try await withBusyWriter(fixture.store) {
+        guard case .refused("immediateRunIneligible", let text) = try await fixture.submit() else {
+          Issue.record("it was not refused")
+          return
+        }
+        #expect(text.contains("the store did not take it within a second"))
+        #expect(fixture.slept.all == [.seconds(1)])
+        #expect(fixture.coordinator.hosts().map(\.state.host.usedSlots) == [0], "its place is free again")
+      }
+      #expect(try await fixture.store.counts().isEmpty)
+      #expect(try await fixture.store.fleet().running.isEmpty)
+    }
+  }
+}
