@@ -13,10 +13,10 @@ import Testing
   }
 
   @Test(.contract(21.3)) func `nothing known means power, a network, no heat, no GPU and nobody there`() {
-    let conditions = conditions()
-    #expect(conditions.power.value == .external && conditions.network.value == .unmetered)
-    #expect(conditions.thermal.value == .nominal && conditions.isIdle.value == true)
-    #expect((conditions.gpus.value ?? []).isEmpty)
+    let assumed = conditions()
+    #expect(assumed.power.value == .external && assumed.network.value == .unmetered)
+    #expect(assumed.thermal.value == .nominal && assumed.isIdle.value == true)
+    #expect((assumed.gpus.value ?? []).isEmpty)
   }
 
   @Test(.contract(21.4)) func `what counts where nobody knows is the owner's choice`() {
