@@ -35,7 +35,7 @@ import Testing
 
   // MARK: Recent use
 
-  @Test(.contract(25), arguments: ["submit", "show", "watch", "logs", "trace", "explain", "retry"])
+  @Test(.contract(25.2), arguments: ["submit", "show", "watch", "logs", "trace", "explain", "retry"])
   func `what a person does with a job is a use of its definition`(_ act: String) async throws {
     let fixture = try OperatorFixture()
     let coordinator = fixture.coordinator
@@ -76,7 +76,7 @@ import Testing
     #expect(fixture.lastUses == [Self.pattern: OperatorFixture.noon])
   }
 
-  @Test(.contract(25, 45)) func `explain says by name whether there is recent use, and how many go before`()
+  @Test(.contract(25.2)) func `explain says by name whether there is recent use, and how many go before`()
     async throws
   {
     let fixture = try OperatorFixture()
@@ -142,7 +142,8 @@ import Testing
     try await store.close()
   }
 
-  @Test(.contract(35)) func `what must start and finds no host is refused without waiting for the store`() async throws
+  @Test(.contract(35.1, 35.2)) func `what must start and finds no host is refused without waiting for the store`()
+    async throws
   {
     try await withStore { fixture in
       _ = try await fixture.coordinator.apply([job()])
@@ -157,7 +158,7 @@ import Testing
     }
   }
 
-  @Test(.contract(35))
+  @Test(.contract(35.2))
   func `what must start is refused after a second if the store is busy, and leaves nothing behind`()
     async throws
   {
