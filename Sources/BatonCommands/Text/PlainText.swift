@@ -1,3 +1,5 @@
+import BatonModel
+
 extension String {
   /// The lines that have something in them, each plain as `onOneLine` makes it.
   var plainLines: [String] {
