@@ -92,7 +92,8 @@ import Testing
 
   @Test func `a use survives a restart, and is not written again because of it`() {
     var desk = Desk()
-    desk.restore { $0.lastUses = [Self.a: desk.clocks.steady] }
+    let now = desk.clocks.steady
+    desk.restore { $0.lastUses = [Self.a: now] }
     desk.learn(1, Desk.job("com.example.a", .processing))
     #expect(desk.dispatcher.turn(of: ready(1, .background)).hasRecentUse)
     #expect(desk.dispatcher.used(Self.a) == [])
