@@ -42,11 +42,13 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(
       url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.1"),
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.34.1"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
     .package(url: "https://github.com/apple/swift-service-context", from: "1.5.1"),
@@ -89,8 +91,9 @@ let package = Package(
     .target(
       name: "BatonWire",
       dependencies: [
-        "BatonModel", "BatonProtobuf", grpc, grpcTransport, protobuf,
-        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+        "BatonModel", "BatonProtobuf", grpc, grpcTransport, protobuf, logging,
+        .product(name: "Crypto", package: "swift-crypto"), .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: strict),
     .target(
@@ -116,7 +119,8 @@ let package = Package(
     .target(
       name: "BatonHTTP",
       dependencies: [
-        "BatonWire", lifecycle, logging, .product(name: "Hummingbird", package: "hummingbird"),
+        "BatonModel", "BatonWire", lifecycle, logging, .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+        .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"), .product(name: "NIOCore", package: "swift-nio"),
       ], swiftSettings: strict),
     .target(name: "CBatonProcess"),

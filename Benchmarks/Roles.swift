@@ -26,6 +26,7 @@ enum Role: String {
   }
 
   private static func coordinator(data: String) async throws {
+    DescriptorBudget.raise()
     let telemetry = telemetry("baton-coordinator")
     var settings = CoordinatorSettings()
     settings.trace(

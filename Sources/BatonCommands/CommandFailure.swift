@@ -25,7 +25,7 @@ extension CommandFailure {
     case let error as CoordinatorUnreachable:
       self.init(error.isNotPermitted ? .notPermitted : .unreachable, error.message.onOneLine)
     case let error as CoordinatorServerError:
-      self.init(error.code == .addressInUse ? .unavailable : .notPermitted, error.message)
+      self.init(error.status, error.message)
     case let error as StoreError: self.init(error)
     case is CancellationError: self.init(.interrupted, "interrupted")
     default: self.init(.failed, String(describing: error))
@@ -53,6 +53,15 @@ extension CommandFailure {
     case .superseded: self.init(.superseded, error.message)
     case .locked, .cannotWrite, .overloaded, .unknown: self.init(.unavailable, error.message)
     case .newerVersion, .corrupt: self.init(.failed, error.message)
+    }
+  }
+}
+
+extension CoordinatorServerError {
+  fileprivate var status: ExitStatus {
+    switch code {
+    case .addressInUse, .cannotListen: .unavailable
+    case .notPermitted: .notPermitted
     }
   }
 }

@@ -15,20 +15,28 @@ package struct CoordinatorServer: Service {
   let http: HostPort?
   let token: String
   let logger: Logger
-  /// Called once it listens, with the addresses.
+  /// Where clients of the same user find the token and the sockets.
+  let folders: RuntimeFolders
+  private let door: Door
+  let httpDoor: Door
   /// What `/metrics` shows; nil, and there is no such page.
   let metrics: MetricsReader?
   private let readiness = Signal()
-  let httpReadiness = Signal()
+  /// Where HTTP is listened on, once that is known.
+  let httpAddress = Mailbox<HostPort>(capacity: 1)
+  private let socketReadiness = Signal()
+  let httpSocketReadiness = Signal()
+  /// Called once it listens, with the addresses.
   let onReady: @Sendable (_ grpc: HostPort, _ http: HostPort?) -> Void
-  /// Called when the disk failed or another coordinator has the store, before anything is taken down; may end the process. What has been said is in the store
-  /// or was never answered, so nothing is gained by saying goodbye.
+  /// Called when the disk failed or another coordinator has the store, before anything is taken down; may end the
+  /// process. What has been said is in the store or was never answered, so nothing is gained by saying goodbye.
   package var onDiskFailure: (@Sendable (StoreError) -> Void)?
 
   /// - Throws: `CoordinatorServerError` if an address is not on loopback: without TLS nothing else is listened on.
   package init(
     coordinator: Coordinator, grpc: HostPort, http: HostPort?, token: String, metrics: MetricsReader? = nil,
-    logger: Logger, onReady: @escaping @Sendable (HostPort, HostPort?) -> Void = { _, _ in }
+    folders: RuntimeFolders = RuntimeFolders(), descriptors: DescriptorBudget = .current, logger: Logger,
+    onReady: @escaping @Sendable (HostPort, HostPort?) -> Void = { _, _ in }
   ) throws {
     for endpoint in [grpc, http].compactMap({ $0 }) where !endpoint.isLoopback {
       throw CoordinatorServerError(
@@ -41,7 +49,10 @@ package struct CoordinatorServer: Service {
     self.grpc = grpc
     self.http = http
     self.token = token
+    self.folders = folders
     self.logger = logger
+    door = Door(descriptors.grpc, what: "\(grpc)", logger: logger)
+    httpDoor = Door(descriptors.http, what: http.map { "\($0)" } ?? "HTTP", logger: logger)
     self.onReady = onReady
   }
 
@@ -53,13 +64,9 @@ package struct CoordinatorServer: Service {
 
   /// Serves until the graceful shutdown, or until the store fails for good. The coordinator must have been restored.
   package func run() async throws {
-    let server = GRPCServer(
-      transport: .http2NIOPosix(
-        address: Self.address(grpc), transportSecurity: .plaintext, config: Self.config, eventLoopGroup: RPCLoop.group),
-      services: [WorkersService(coordinator: coordinator), OperatorsService(api: coordinator)],
-      interceptors: [
-        TokenInterceptor(token: token), SubmitterInterceptor(), IdentityInterceptor { SystemClocks.date() },
-      ])
+    let server = server(
+      .http2NIOPosix(
+        address: Self.address(grpc), transportSecurity: .plaintext, config: config, eventLoopGroup: RPCLoop.group))
     // Each task says whether the service is over when it is.
     try await withThrowingTaskGroup(of: Bool.self) { group in
       group.addTask { try await serve(server) }
@@ -85,6 +92,19 @@ package struct CoordinatorServer: Service {
     await coordinator.deliverRest()
   }
 
+  private func server(_ transport: HTTP2ServerTransport.Posix) -> GRPCServer<HTTP2ServerTransport.Posix> {
+    GRPCServer(
+      transport: transport,
+      services: [
+        IdentityService(token: token, door: door), WorkersService(coordinator: coordinator),
+        OperatorsService(api: coordinator),
+      ],
+      interceptors: [
+        TokenInterceptor(token: token, door: door), SubmitterInterceptor(),
+        IdentityInterceptor { SystemClocks.date() },
+      ])
+  }
+
   private func serve(_ server: GRPCServer<HTTP2ServerTransport.Posix>) async throws -> Bool {
     try await Self.naming(grpc) {
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -92,24 +112,24 @@ package struct CoordinatorServer: Service {
         // If it cannot listen, `serve` says why.
         guard let address = try? await server.listeningAddress, let port = address.ipv4?.port ?? address.ipv6?.port
         else { return try await group.waitForAll() }
-        publish(port)
-        defer { TokenFile.withdraw(token, port: port) }
-        if http != nil { await httpReadiness.wait() }
-        onReady(HostPort(host: grpc.host, port: port), http)
-        readiness.raise()
-        try await group.waitForAll()
+        let folder = publish(port)
+        defer { if let folder { TokenFile.withdraw(token, port: port, from: folder) } }
+        // Nothing is said of a coordinator whose HTTP port is another program's.
+        let http = self.http == nil ? nil : try await listeningHTTP()
+        try await withSockets(folder, port, http) {
+          onReady(HostPort(host: grpc.host, port: port), http)
+          readiness.raise()
+          try await group.waitForAll()
+        }
       }
     }
     return true
   }
 
-  /// Where the token cannot be published, clients have to be told where it is; nothing else is wrong.
-  private func publish(_ port: Int) {
-    do {
-      try TokenFile.publish(token, port: port)
-    } catch {
-      logger.warning("clients of this user do not find the token by themselves, set BATON_TOKEN_FILE: \(error)")
-    }
+  private func listeningHTTP() async throws -> HostPort? {
+    let address = await httpAddress.receive()?.first
+    try Task.checkCancellation()
+    return address
   }
 
   /// On a graceful shutdown workers are let go (they come back to the next coordinator within their lease), operators'
@@ -122,14 +142,89 @@ package struct CoordinatorServer: Service {
     return true
   }
 
+  // MARK: For clients of the same user
+
+  /// Leaves the token where clients of the same user find it, and returns the folder. Where that cannot be, clients have
+  /// to be told where the token is; nothing else is wrong.
+  private func publish(_ port: Int) -> String? {
+    do {
+      let folder = try folders.own()
+      try TokenFile.publish(token, port: port, in: folder)
+      return folder
+    } catch {
+      logger.warning("clients of this user do not find the token by themselves, set BATON_TOKEN_FILE: \(error)")
+      return nil
+    }
+  }
+
+  /// Runs `body` while the coordinator listens on its sockets in `folder` too.
+  private func withSockets(
+    _ folder: String?, _ port: Int, _ http: HostPort?, _ body: () async throws -> Void
+  ) async throws {
+    guard let folder else { return try await body() }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      if grpc.hasSocket { group.addTask { try await serveSocket(folder, port) } }
+      if let http, http.hasSocket { group.addTask { try await serveHTTPSocket(folder, http) } }
+      defer { group.cancelAll() }
+      if grpc.hasSocket { await socketReadiness.wait() }
+      if let http, http.hasSocket { await httpSocketReadiness.wait() }
+      try Task.checkCancellation()
+      try await body()
+      // Streams over the sockets end as those over TCP do.
+      try await group.waitForAll()
+    }
+  }
+
+  /// The same services on a Unix socket: what lies in this folder is its user's, so no other program can be in its place.
+  private func serveSocket(_ folder: String, _ port: Int) async throws {
+    defer { socketReadiness.raise() }
+    guard let socket = OwnSocket(folder: folder, port: port, logger) else { return }
+    defer { socket.remove() }
+    let server = server(
+      .http2NIOPosix(
+        address: .unixDomainSocket(path: socket.path), transportSecurity: .plaintext, config: config,
+        eventLoopGroup: RPCLoop.group))
+    do {
+      // Each task says whether the server has ended when it has.
+      try await withThrowingTaskGroup(of: Bool.self) { group in
+        group.addTask {
+          try await RPCLoop.run { try await server.serve() }
+          return true
+        }
+        group.addTask {
+          try await gracefulShutdown()
+          server.beginGracefulShutdown()
+          return false
+        }
+        defer { group.cancelAll() }
+        if (try? await server.listeningAddress) != nil { socketReadiness.raise() }
+        while let isOver = try await group.next(), !isOver {}
+      }
+    } catch  where !Task.isCancelled {
+      socket.warn("\(error)")
+    }
+  }
+
+  private func serveHTTPSocket(_ folder: String, _ http: HostPort) async throws {
+    defer { httpSocketReadiness.raise() }
+    guard let socket = OwnSocket(folder: folder, port: http.port, logger) else { return }
+    defer { socket.remove() }
+    do {
+      try await self.http(http, socket: socket.path, metrics: metrics?.snapshot).run()
+    } catch  where !Task.isCancelled {
+      socket.warn("\(error)")
+    }
+  }
+
   private static func address(_ endpoint: HostPort) -> GRPCNIOTransportHTTP2Posix.SocketAddress {
     endpoint.isIPv6
       ? .ipv6(host: endpoint.host, port: endpoint.port)
       : .ipv4(host: endpoint.host == "localhost" ? "127.0.0.1" : endpoint.host, port: endpoint.port)
   }
 
-  private static var config: HTTP2ServerTransport.Posix.Config {
+  private var config: HTTP2ServerTransport.Posix.Config {
     .defaults { config in
+      config.admit(through: door)
       config.rpc.maxRequestPayloadSize = CoordinatorClient.maximumMessageBytes
       config.http2.targetWindowSize = 8 << 20
       // Frames carry many messages; what is written then waits for nothing.
@@ -142,10 +237,8 @@ package struct CoordinatorServer: Service {
     do {
       try await body()
     } catch {
-      let text = String(describing: error)
-      guard text.contains("EADDRINUSE") || text.contains("Address already in use") else { throw error }
-      throw CoordinatorServerError(
-        .addressInUse, "\(endpoint) is in use, by another coordinator? Stop it, or choose another port")
+      guard let number = error.systemErrorNumber else { throw error }
+      throw CoordinatorServerError(listening: endpoint, number)
     }
   }
 }

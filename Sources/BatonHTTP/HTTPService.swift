@@ -8,14 +8,21 @@ import ServiceLifecycle
 /// The HTTP side of a daemon, on loopback: `/healthz` answers while the process runs, `/readyz` says whether it can do
 /// its work, `/metrics` shows its metrics, and a daemon can add routes of its own.
 ///
-/// `/metrics` needs no token: it changes nothing, and whoever can connect is on this machine. It does need a loopback
-/// `Host`, so that no page in a browser reads it under a name of its own that was made to point here.
+/// `/metrics` names definitions, and every user of the machine can connect: so it needs the coordinator's token
+/// (`Authorization: Bearer TOKEN`). It also needs a loopback `Host`, so that no page in a browser reads it under a name of
+/// its own that was made to point here. `/healthz` and `/readyz` need neither.
+///
+/// Connections go through `door`. A request is answered before its body is read, where the answer is a refusal, and a
+/// connection that goes on sending a body that was not asked for is closed (`RequestLimit`).
 package struct HTTPService: Service {
   package typealias Routes = Router<BasicRequestContext>
   /// Gives what `/metrics` shows, as `MetricsReader.snapshot` does.
   package typealias Metrics = @Sendable () async -> MetricsSnapshot
 
   private let endpoint: HostPort
+  private let socket: String?
+  private let token: @Sendable () -> String?
+  private let door: Door
   private let isReady: @Sendable () async -> Bool
   private let metrics: Metrics?
   private let idleTimeout: Duration
@@ -25,18 +32,24 @@ package struct HTTPService: Service {
 
   /// - Parameters:
   ///   - endpoint: port 0 takes a free one.
+  ///   - socket: the path of a Unix socket to listen on in place of `endpoint`.
+  ///   - token: that `/metrics` asks for, read with each request; nil, and nothing is shown.
+  ///   - door: admits connections; nil for one that this process has descriptors for.
   ///   - metrics: nil, and there is no such route.
   ///   - idleTimeout: a connection over which nothing comes for so long is closed: half a request would stay for ever.
   ///   - routes: adds to the others.
   ///   - onListening: is told the address, with the port that was taken.
   /// - Throws: `HTTPServiceError` if `endpoint` is not on loopback: without TLS nothing else is listened on.
   package init(
-    _ endpoint: HostPort, isReady: @escaping @Sendable () async -> Bool, metrics: Metrics?,
+    _ endpoint: HostPort, socket: String? = nil, token: @escaping @Sendable () -> String?, door: Door? = nil,
+    isReady: @escaping @Sendable () async -> Bool, metrics: Metrics?,
     idleTimeout: Duration = .seconds(60), logger: Logger, routes: @escaping @Sendable (Routes) -> Void = { _ in },
     onListening: @escaping @Sendable (HostPort) -> Void = { _ in }
   ) throws {
     guard endpoint.isLoopback else { throw HTTPServiceError(notLoopback: endpoint) }
     (self.endpoint, self.isReady, self.metrics, self.idleTimeout) = (endpoint, isReady, metrics, idleTimeout)
+    (self.socket, self.token) = (socket, token)
+    self.door = door ?? Door(DescriptorBudget.current.http, what: "\(endpoint)", logger: logger)
     (self.logger, self.routes, self.onListening) = (logger, routes, onListening)
   }
 
@@ -47,9 +60,12 @@ package struct HTTPService: Service {
     quiet.logLevel = .critical
     let application = Application(
       router: router,
-      server: .http1(configuration: .init(idleTimeout: TimeAmount(idleTimeout))),
+      server: .http1(
+        configuration: .init(
+          additionalChannelHandlers: [door.requestHandler(), RequestLimit()], idleTimeout: TimeAmount(idleTimeout))),
       configuration: ApplicationConfiguration(
-        address: .hostname(endpoint.host, port: endpoint.port), serverName: "baton"),
+        address: socket.map { .unixDomainSocket(path: $0) } ?? .hostname(endpoint.host, port: endpoint.port),
+        serverName: "baton"),
       onServerRunning: { [endpoint, onListening] channel in
         onListening(HostPort(host: endpoint.host, port: channel.localAddress?.port ?? endpoint.port))
       }, logger: quiet)
@@ -63,8 +79,9 @@ package struct HTTPService: Service {
       await isReady() ? Self.answer(.ok, "ready\n") : Self.answer(.serviceUnavailable, "not ready\n")
     }
     if let metrics {
-      router.get("/metrics") { request, _ in
+      router.get("/metrics") { [token] request, _ in
         guard request.isForLoopback else { return Self.answer(.misdirectedRequest, Request.notForLoopback + "\n") }
+        guard request.shows(token()) else { return Self.answer(.unauthorized, Request.noToken + "\n") }
         return Self.answer(.ok, await metrics().prometheusText, type: MetricsSnapshot.prometheusType)
       }
     }

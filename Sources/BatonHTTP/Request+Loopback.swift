@@ -1,4 +1,5 @@
 internal import BatonWire
+import HTTPTypes
 package import Hummingbird
 
 extension Request {
@@ -13,4 +14,14 @@ extension Request {
 
   /// What to say to others.
   package static let notForLoopback = "the Host header does not name loopback: use http://127.0.0.1:PORT"
+
+  /// Whether the request carries `token` (`Authorization: Bearer TOKEN`); never if there is none.
+  package func shows(_ token: String?) -> Bool {
+    guard let token else { return false }
+    return Secret.isEqual(headers[.authorization] ?? "", "Bearer \(token)")
+  }
+
+  /// What to say to others.
+  package static let noToken =
+    "the token is missing or another's: send 'Authorization: Bearer TOKEN' with the token of the coordinator's data folder"
 }

@@ -73,7 +73,8 @@ extension WorkerSetup {
     let reader = telemetry.reader
     return [
       try HTTPService(
-        http, isReady: { worker.isConnected }, metrics: { await reader.snapshot() }, logger: logger,
+        http, token: { [configuration] in configuration.token() }, isReady: { worker.isConnected },
+        metrics: { await reader.snapshot() }, logger: logger,
         onListening: { StandardError.say("baton-worker: health and metrics are on http://\($0)") })
     ]
   }
@@ -82,5 +83,13 @@ extension WorkerSetup {
     var logger = logger
     logger.logLevel = max(logger.logLevel, .warning)
     return logger
+  }
+}
+
+extension WorkerConfiguration {
+  /// The token of this worker's coordinator, as it is now; nil if there is none, or it is refused.
+  fileprivate func token() -> String? {
+    guard let endpoint = try? HostPort(parsing: coordinator) else { return nil }
+    return try? TokenFile.read(tokenFile, port: endpoint.port)
   }
 }

@@ -28,6 +28,8 @@ import Testing
     }
   }
 
+  private static let token = String(repeating: "0123456789abcdef", count: 4)
+
   private struct Answer: Equatable {
     var status: Int
     var type: String?
@@ -43,7 +45,7 @@ import Testing
   ) async throws {
     let (addresses, listening) = AsyncStream<HostPort>.makeStream()
     let service = try HTTPService(
-      HostPort(host: "127.0.0.1", port: 0), isReady: { world.isReady.withLock { $0 } },
+      HostPort(host: "127.0.0.1", port: 0), token: { Self.token }, isReady: { world.isReady.withLock { $0 } },
       metrics: metrics ? { @Sendable in world.snapshot() } : nil, logger: Logger(label: "test"), routes: routes,
       onListening: { listening.yield($0) })
     let group = ServiceGroup(services: [service], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
@@ -70,9 +72,11 @@ import Testing
   }
 
   private static func answer(
-    _ client: TestClient, _ path: String, host: String = "127.0.0.1", method: HTTPRequest.Method = .get
+    _ client: TestClient, _ path: String, host: String = "127.0.0.1", method: HTTPRequest.Method = .get,
+    authorization: String? = "Bearer \(token)"
   ) async throws -> Answer {
-    let request = TestClient.Request(path, method: method, authority: host, headers: [:])
+    let headers: HTTPFields = authorization.map { [.authorization: $0] } ?? [:]
+    let request = TestClient.Request(path, method: method, authority: host, headers: headers)
     let response = try await client.execute(request)
     return Answer(
       response.status.code, response.headers[.contentType], response.body.map { String(buffer: $0) } ?? "")
@@ -109,7 +113,7 @@ import Testing
     }
   }
 
-  @Test("`/metrics` is the snapshot of that moment, in Prometheus's format and with its media type, without a token")
+  @Test("`/metrics` is the snapshot of that moment, in Prometheus's format and with its media type")
   func metrics() async throws {
     let world = World()
     try await Self.serving(world) { client, _ in
@@ -123,19 +127,45 @@ import Testing
   }
 
   @Test(
-    "Whoever names this machine reads the metrics; under another name, as a page in a browser has one, nobody does",
+    "`/metrics` names definitions, so it needs the token; health does not",
+    arguments: [nil, "", "Bearer ", token, "Bearer \(token)0", "bearer \(token)", "Basic \(token)"])
+  func needsToken(authorization: String?) async throws {
+    let world = World()
+    try await Self.serving(world) { client, _ in
+      let answer = try await Self.answer(client, "/metrics", authorization: authorization)
+      #expect(answer.status == 401 && answer.text.contains("Authorization: Bearer TOKEN"))
+      #expect(world.scrapes.withLock { $0 } == 0)
+      for path in ["/healthz", "/readyz"] {
+        let health = try await Self.answer(client, path, authorization: authorization)
+        #expect(health.status == 200)
+      }
+    }
+  }
+
+  @Test(
+    "A client that names this machine reads the metrics; a page in a browser, which has another name, does not (T36)",
     arguments: [
       ("127.0.0.1", 200), ("127.0.0.1:7421", 200), ("localhost", 200), ("localhost:80", 200), ("[::1]", 200),
       ("[::1]:7421", 200), ("evil.example", 421), ("evil.example:7421", 421), ("127.0.0.1.evil.example", 421),
       ("localhost.evil.example:80", 421), ("10.0.0.1", 421), ("[::2]", 421), ("0.0.0.0", 421), ("", 421),
+      ("127.+1.0.1", 421), ("127.0.0.01", 421), ("0127.0.0.1", 421), ("127.1", 421), ("2130706433", 421),
+      ("127.0.0.1:+80", 421), ("127.0.0.1:80:80", 421), ("evil.example@127.0.0.1", 421), ("localhost.", 421),
+      ("127.0.0.1.", 421), ("[127.0.0.1", 421), ("[::ffff:127.0.0.1]", 421), ("*.localhost", 421),
     ])
   func hosts(host: String, status: Int) async throws {
     let world = World()
-    try await Self.serving(world) { client, _ in
+    let things: @Sendable (HTTPService.Routes) -> Void = { routes in
+      routes.post("/v1/things") { request, _ in request.isForLoopback ? "thing\n" : Request.notForLoopback }
+    }
+    try await Self.serving(world, routes: things) { client, _ in
       let answer = try await Self.answer(client, "/metrics", host: host)
       #expect(answer.status == status)
       #expect(answer.text.contains("baton_") == (status == 200))
       #expect(world.scrapes.withLock { $0 } == (status == 200 ? 1 : 0))
+      let thing = try await Self.answer(client, "/v1/things", host: host, method: .post)
+      #expect((thing.text == "thing\n") == (status == 200))
+      let health = try await Self.answer(client, "/healthz", host: host)
+      #expect(health.status == 200)
     }
   }
 
@@ -174,7 +204,7 @@ import Testing
   func loopback(host: String) throws {
     let endpoint = HostPort(host: host, port: 7431)
     let error = #expect(throws: HTTPServiceError.self) {
-      _ = try HTTPService(endpoint, isReady: { true }, metrics: nil, logger: Logger(label: "test"))
+      _ = try HTTPService(endpoint, token: { nil }, isReady: { true }, metrics: nil, logger: Logger(label: "test"))
     }
     #expect(error?.description.contains("\(endpoint) is not loopback") == true)
     #expect(error?.description.contains("ssh -R 7431:127.0.0.1:7431") == true)
@@ -184,7 +214,8 @@ import Testing
   func inUse() async throws {
     try await Self.serving { _, port in
       let second = try HTTPService(
-        HostPort(host: "127.0.0.1", port: port), isReady: { true }, metrics: nil, logger: Logger(label: "test"))
+        HostPort(host: "127.0.0.1", port: port), token: { nil }, isReady: { true }, metrics: nil,
+        logger: Logger(label: "test"))
       await #expect(throws: (any Error).self) { try await second.run() }
     }
   }

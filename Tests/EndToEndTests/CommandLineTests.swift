@@ -35,11 +35,27 @@ extension EndToEnd {
       defer { fleet.stop() }
       try await fleet.startCoordinator()
       var environment = fleet.environment
-      try fleet.write("not the token\n", to: "token")
       environment["BATON_TOKEN_FILE"] = fleet.folder + "/token"
-      let answer = try await Child(.baton, ["list"], environment: environment).finished()
-      #expect(answer.status == 77, "\(answer)")
-      #expect(answer.errors.contains("BATON_TOKEN_FILE"))
+      // Through the socket of its own user, and over TCP, as another user's client has to go.
+      for folder in [fleet.environment["XDG_RUNTIME_DIR"], fleet.folder] {
+        environment["XDG_RUNTIME_DIR"] = folder
+        for (text, problem) in [
+          (String(repeating: "not the token ", count: 4), "BATON_TOKEN_FILE"), ("short\n", "can be guessed"),
+          ("", "is empty"),
+        ] {
+          try fleet.write(text, to: "token")
+          chmod(fleet.folder + "/token", 0o600)
+          let answer = try await Child(.baton, ["list"], environment: environment).finished()
+          #expect(answer.status == 77, "\(answer)")
+          #expect(answer.errors.contains(problem), "\(answer)")
+        }
+      }
+      environment["BATON_TOKEN_FILE"] = fleet.folder + "/coordinator/token"
+      let named = try await Child(.baton, ["list"], environment: environment).finished()
+      #expect(named.status == 0, "\(named)")
+      environment["BATON_TOKEN_FILE"] = nil
+      let none = try await Child(.baton, ["list"], environment: environment).finished()
+      #expect(none.status == 77 && none.errors.contains("\(fleet.folder)/baton/"), "\(none)")
       let own = try await fleet.baton("list")
       #expect(own.status == 0, "\(own.errors)")
     }
@@ -79,6 +95,87 @@ extension EndToEnd {
       let up = try await fleet.baton("up", "--data", fleet.folder + "/up", "--listen", fleet.address, "--http", "off")
       #expect(up.status == 75, "\(up)")
       #expect(up.errors.contains("is in use"))
+    }
+
+    @Test("A coordinator whose HTTP port is in use does not say that it listens")
+    func httpInUse() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      let port = ProcessFleet.freePort()
+      try await fleet.startCoordinator(http: "127.0.0.1:\(port)")
+      let other = try await fleet.baton(
+        "coordinator", "--data", fleet.folder + "/other", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:\(port)")
+      #expect(other.status == 75)
+      #expect(other.errors.contains("127.0.0.1:\(port) is in use"), "\(other.errors)")
+      #expect(!other.errors.contains("listens on"), "\(other.errors)")
+    }
+
+    @Test("A token file that a power cut left empty is not replaced in silence")
+    func emptyToken() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      try FileManager.default.createDirectory(atPath: fleet.folder + "/coordinator", withIntermediateDirectories: true)
+      _ = FileManager.default.createFile(
+        atPath: fleet.folder + "/coordinator/token", contents: nil, attributes: [.posixPermissions: 0o600])
+      let answer = try await fleet.baton(
+        "coordinator", "--data", fleet.folder + "/coordinator", "--listen", "127.0.0.1:0", "--http", "off")
+      #expect(answer.status != 0)
+      #expect(answer.errors.contains("coordinator/token is empty"), "\(answer.errors)")
+    }
+
+    @Test("Twice as many silent connections as descriptors: the coordinator lives, and answers (T4)")
+    func flood() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      let limit = 256
+      try await fleet.startCoordinator(descriptors: limit)
+      try await fleet.startWorker("one")
+      let port = Int(fleet.address.split(separator: ":")[1])!
+      let connections = (0..<2 * limit).map { _ in ProcessFleet.connection(to: port) }
+      defer { for connection in connections { close(connection) } }
+      #expect(connections.allSatisfy { $0 >= 0 })
+      let list = try await fleet.baton("list")
+      #expect(list.status == 0, "\(list)")
+      var environment = fleet.environment
+      environment["XDG_RUNTIME_DIR"] = fleet.folder
+      environment["BATON_TOKEN_FILE"] = fleet.folder + "/coordinator/token"
+      let overTCP = try await Child(.baton, ["hosts"], environment: environment).finished()
+      #expect(overTCP.status == 0 && overTCP.output.contains("one"), "\(overTCP)")
+      #expect(fleet.coordinator?.process.isRunning == true)
+    }
+
+    @Test(
+      "A worker does not speak to what took its coordinator's port, and comes back when the coordinator does (T1, T2)")
+    func squattedPort() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      try await fleet.startCoordinator()
+      var environment = fleet.environment
+      // As on another machine, behind a tunnel.
+      environment["XDG_RUNTIME_DIR"] = fleet.folder
+      environment["BATON_TOKEN_FILE"] = fleet.folder + "/copy"
+      try FileManager.default.copyItem(atPath: fleet.folder + "/coordinator/token", toPath: fleet.folder + "/copy")
+      let address = fleet.address
+      fleet.coordinator?.signal(SIGKILL)
+      _ = await fleet.coordinator?.finished()
+      // Another user's coordinator, with another token.
+      let squatter = try Child(
+        .baton, ["coordinator", "--data", fleet.folder + "/squatter", "--listen", address, "--http", "off"],
+        environment: fleet.environment, isDaemon: true)
+      _ = await squatter.errorLine(containing: "listens on")
+      let list = try await Child(.baton, ["list"], environment: environment).finished()
+      #expect(list.status == 77 && list.errors.contains("did not prove that it knows the token"), "\(list)")
+      let worker = try Child(
+        .worker, ["--coordinator", address, "--name", "one", "--data", fleet.folder + "/one"], environment: environment,
+        isDaemon: true)
+      defer { worker.stop() }
+      let line = await worker.errorLine(containing: "did not prove that it knows the token")
+      #expect(!line.isEmpty)
+      squatter.stop()
+      try await fleet.startCoordinator()
+      while try await fleet.baton("hosts", "-o", "jsonl").output.contains(#""name":"one""#) == false {
+        await Task.yield()
+      }
     }
 
     @Test("Nothing is listened on beyond loopback")
@@ -169,6 +266,15 @@ extension EndToEnd {
       #expect(try await fleet.baton("wait", "com.example.news", "--timeout", "30s").status == 0)
       #expect(try await fleet.baton("logs", "com.example.news").output == "news")
       #expect(try await fleet.baton("list", "-o", "jsonl").output.split(separator: "\n").count == 1)
+      // The same over the Unix socket, and the metrics.
+      let socket = "\(fleet.folder)/run/baton/\(port).sock"
+      let head = "Host: localhost\nAuthorization: Bearer \(key)\nConnection: close\n"
+      let again = await ProcessFleet.http(socket, "POST /v1/pokes/com.example.news HTTP/1.1\n\(head)\n")
+      #expect(again.contains(#""request":2"#), "\(again)")
+      let metrics = await ProcessFleet.http(socket, "GET /metrics HTTP/1.1\n\(head)\n")
+      #expect(metrics.contains("baton_build_info"), "\(metrics)")
+      let refused = try await fleet.http(port, "GET /metrics HTTP/1.1\nHost: 127.0.0.1\nConnection: close\n\n")
+      #expect(refused.hasPrefix("HTTP/1.1 401") && !refused.contains("baton_"), "\(refused)")
     }
 
     @Test("Ctrl-C on a daemon says that it stops, and what becomes of running work", arguments: ["up", "coordinator"])

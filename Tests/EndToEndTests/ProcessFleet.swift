@@ -24,13 +24,21 @@ final class ProcessFleet: Sendable {
   func worker(_ name: String) -> Child? { state.withLock { $0.workers[name] } }
 
   /// Starts a coordinator on the fleet's data, on the port it had before.
-  /// - Parameter http: its address, or `off`.
-  func startCoordinator(lease: String = "1s", http: String = "off") async throws {
-    let child = try Child(
-      .baton,
-      ["coordinator", "--data", folder + "/coordinator", "--listen", address, "--http", http, "--lease", lease],
-      environment: environment, isDaemon: true)
-    try await start(child)
+  /// - Parameters:
+  ///   - http: its address, or `off`.
+  ///   - descriptors: the most that it may have; nil for as many as this process.
+  func startCoordinator(lease: String = "1s", http: String = "off", descriptors: Int? = nil) async throws {
+    let arguments = [
+      "coordinator", "--data", folder + "/coordinator", "--listen", address, "--http", http, "--lease", lease,
+    ]
+    guard let descriptors else {
+      return try await start(try Child(.baton, arguments, environment: environment, isDaemon: true))
+    }
+    try await start(
+      try Child(
+        path: "/bin/bash",
+        ["-c", #"ulimit -n "$1"; shift; exec "$@""#, "-", "\(descriptors)", Program.baton.path]
+          + arguments, environment: environment, isDaemon: true))
   }
 
   /// `baton up` in place of a coordinator and a worker.
@@ -82,6 +90,44 @@ final class ProcessFleet: Sendable {
     try write(request.replacingOccurrences(of: "\n", with: "\r\n"), to: "request")
     let script = "exec 3<>/dev/tcp/127.0.0.1/\(port); cat '\(folder)/request' >&3; cat <&3"
     return try await Child(path: "/bin/bash", ["-c", script]).finished().output
+  }
+
+  /// One request over HTTP through a Unix socket, as bytes, and the whole answer.
+  static func http(_ path: String, _ request: String) async -> String {
+    await withCheckedContinuation { continuation in
+      Thread {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+        _ = withUnsafePointer(to: &address) { pointer in
+          pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+          }
+        }
+        let bytes = Array(request.replacingOccurrences(of: "\n", with: "\r\n").utf8)
+        _ = send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+        var (answer, part) = ([UInt8](), [UInt8](repeating: 0, count: 64 << 10))
+        while case let count = recv(descriptor, &part, part.count, 0), count > 0 { answer += part[..<count] }
+        continuation.resume(returning: String(decoding: answer, as: UTF8.self))
+      }.start()
+    }
+  }
+
+  /// A connection to a port of loopback, which says nothing; -1 if there is none.
+  static func connection(to port: Int) -> Int32 {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    address.sin_port = in_port_t(port).bigEndian
+    let result = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    return result == 0 ? descriptor : -1
   }
 
   /// A port of loopback that nobody listens on now.

@@ -1,6 +1,6 @@
 import BatonModel
 import BatonStore
-import BatonWire
+package import BatonWire
 import GRPCCore
 
 /// Baton's own code of an error, beside gRPC's, so that "unavailable" (it takes nothing now) is not mistaken for
@@ -77,5 +77,11 @@ extension RPCError {
     default:
       return CoordinatorUnreachable("the coordinator at \(endpoint) failed: \(message) (\(code))")
     }
+  }
+}
+
+extension CoordinatorUnreachable {
+  package init(_ error: LinkError) {
+    self.init(error.description, isNotPermitted: error.code == .notPermitted)
   }
 }

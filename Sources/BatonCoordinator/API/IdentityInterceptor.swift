@@ -17,6 +17,8 @@ struct IdentityInterceptor: ServerInterceptor {
     next: @Sendable (StreamingServerRequest<Input>, ServerContext) async throws -> StreamingServerResponse<Output>
   ) async throws -> StreamingServerResponse<Output> {
     var response = try await next(request, context)
+    // Strangers are not told the version.
+    guard context.descriptor != IdentityService.method else { return response }
     response.metadata.addString(BatonVersion.current, forKey: Self.versionKey)
     response.metadata.addString("\(date().nanoseconds)", forKey: Self.dateKey)
     return response

@@ -1,30 +1,35 @@
+import BatonProtobuf
+import BatonWire
 import GRPCCore
 
-/// Lets in who sends the coordinator's token, and nobody else (promise P14).
+/// Lets in clients that show the coordinator's token, and no others (promise P14). They send the token itself
+/// (`Bearer TOKEN`), or the code that their connection was asked for (`Baton-HMAC CODE`, see `IdentityService`).
 struct TokenInterceptor: ServerInterceptor {
   let token: String
+  let door: Door
 
   func intercept<Input: Sendable, Output: Sendable>(
     request: StreamingServerRequest<Input>, context: ServerContext,
     next: @Sendable (StreamingServerRequest<Input>, ServerContext) async throws -> StreamingServerResponse<Output>
   ) async throws -> StreamingServerResponse<Output> {
+    if context.descriptor == IdentityService.method { return try await next(request, context) }
     let sent = request.metadata[stringValues: "authorization"].first { _ in true }
     guard let sent else {
       throw RPCError(
         code: .unauthenticated,
         message: "no token was sent: run this as the coordinator's user, or set BATON_TOKEN_FILE to its token file")
     }
-    guard Self.isEqual(sent, "Bearer \(token)") else {
+    guard isTaken(sent, from: context.remotePeer) else {
       throw RPCError(
         code: .unauthenticated, message: "the token is not this coordinator's: is BATON_TOKEN_FILE another's, or old?")
     }
+    door.proven(context.remotePeer)
     return try await next(request, context)
   }
 
-  /// In the same time wherever they differ.
-  static func isEqual(_ first: String, _ second: String) -> Bool {
-    let (a, b) = (Array(first.utf8), Array(second.utf8))
-    guard a.count == b.count else { return false }
-    return zip(a, b).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+  private func isTaken(_ sent: String, from peer: String) -> Bool {
+    guard sent.hasPrefix(TokenProof.scheme + " ") else { return Secret.isEqual(sent, "Bearer \(token)") }
+    guard let code = door.expectedCode(peer) else { return false }
+    return Secret.isEqual(sent, "\(TokenProof.scheme) \(TokenProof.hexadecimal(code))")
   }
 }

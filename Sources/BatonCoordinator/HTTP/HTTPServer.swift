@@ -10,11 +10,17 @@ import Synchronization
 extension CoordinatorServer {
   /// `/healthz` answers while the process runs; `/readyz` while the store can be read and it is not shutting down; pokes
   /// can be posted; and `/metrics` shows `metrics`, if there are any.
-  func http(_ endpoint: HostPort, metrics: HTTPService.Metrics? = nil) throws -> some Service {
+  /// - Parameter socket: of the coordinator's user, in place of `endpoint`.
+  func http(
+    _ endpoint: HostPort, socket: String? = nil, metrics: HTTPService.Metrics? = nil
+  ) throws -> some Service {
     try HTTPService(
-      endpoint, isReady: { [coordinator] in await coordinator.isReady() }, metrics: metrics, logger: logger,
+      endpoint, socket: socket, token: { [token] in token }, door: httpDoor,
+      isReady: { [coordinator] in await coordinator.isReady() }, metrics: metrics, logger: logger,
       routes: { [coordinator, token] in PokeRoute(api: coordinator, token: token).add(to: $0) },
-      onListening: { [httpReadiness] _ in httpReadiness.raise() })
+      onListening: { [httpAddress, httpSocketReadiness] address in
+        if socket == nil { httpAddress.send(address) } else { httpSocketReadiness.raise() }
+      })
   }
 }
 

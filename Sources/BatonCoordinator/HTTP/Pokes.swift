@@ -43,11 +43,9 @@ struct PokeRoute: Sendable {
     guard request.isForLoopback else {
       return PokeAnswer(.misdirectedRequest, "notPermitted", Request.notForLoopback)
     }
-    guard TokenInterceptor.isEqual(request.headers[.authorization] ?? "", "Bearer \(token)") else {
-      return PokeAnswer(
-        .unauthorized, "notPermitted",
-        "the token is missing or another's: send 'Authorization: Bearer TOKEN' with the token of the coordinator's data folder"
-      )
+    guard request.shows(token) else { return PokeAnswer(.unauthorized, "notPermitted", Request.noToken) }
+    if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > Submission.maximumPayloadBytes {
+      return Self.tooLarge
     }
     return nil
   }
@@ -79,10 +77,12 @@ struct PokeRoute: Sendable {
       let buffer = try await request.body.collect(upTo: Submission.maximumPayloadBytes)
       return buffer.readableBytes == 0 ? nil : Array(buffer.readableBytesView)
     } catch {
-      throw PokeAnswer(
-        .contentTooLarge, "invalid", "a payload has at most \(Submission.maximumPayloadBytes) bytes: put it in a file")
+      throw Self.tooLarge
     }
   }
+
+  private static let tooLarge = PokeAnswer(
+    .contentTooLarge, "invalid", "a payload has at most \(Submission.maximumPayloadBytes) bytes: put it in a file")
 }
 
 /// What the poke came to, as JSON. The codes are those of gRPC and of the command line.

@@ -1,4 +1,4 @@
-/// The two services of Baton's coordinator. Regenerate the Swift code with `make proto` and commit it.
+/// The three services of Baton's coordinator. Regenerate the Swift code with `make proto` and commit it.
 
 // DO NOT EDIT.
 // swift-format-ignore-file
@@ -12,6 +12,380 @@
 
 package import GRPCCore
 internal import GRPCProtobuf
+
+// MARK: - baton.v1.Identity
+
+/// Namespace containing generated types for the "baton.v1.Identity" service.
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+package enum Baton_V1_Identity: Sendable {
+    /// Service descriptor for the "baton.v1.Identity" service.
+    package static let descriptor = GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Identity")
+    /// Namespace for method metadata.
+    package enum Method: Sendable {
+        /// Namespace for "Prove" metadata.
+        package enum Prove: Sendable {
+            /// Request type for "Prove".
+            package typealias Input = Baton_V1_ProveRequest
+            /// Response type for "Prove".
+            package typealias Output = Baton_V1_ProveReply
+            /// Descriptor for "Prove".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Identity"),
+                method: "Prove",
+                type: .unary
+            )
+        }
+        /// Descriptors for all methods in the "baton.v1.Identity" service.
+        package static let descriptors: [GRPCCore.MethodDescriptor] = [
+            Prove.descriptor
+        ]
+    }
+}
+
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+extension GRPCCore.ServiceDescriptor {
+    /// Service descriptor for the "baton.v1.Identity" service.
+    package static let baton_v1_Identity = GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Identity")
+}
+
+// MARK: baton.v1.Identity (server)
+
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+extension Baton_V1_Identity {
+    /// Streaming variant of the service protocol for the "baton.v1.Identity" service.
+    ///
+    /// This protocol is the lowest-level of the service protocols generated for this service
+    /// giving you the most flexibility over the implementation of your service. This comes at
+    /// the cost of more verbose and less strict APIs. Each RPC requires you to implement it in
+    /// terms of a request stream and response stream. Where the RPC expects only a single
+    /// request or response message, you are responsible for ensuring your implementation
+    /// maintains this invariant.
+    ///
+    /// Where possible, prefer using the stricter, less-verbose ``ServiceProtocol``
+    /// or ``SimpleServiceProtocol`` instead.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > For every client that reaches the coordinator over TCP: the one service that is answered without the token. Each
+    /// > connection is proven on its own; a client sends nothing else over it before that.
+    package protocol StreamingServiceProtocol: GRPCCore.RegistrableRPCService {
+        /// Handle the "Prove" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Both sides show that they know the token, and neither sends it. The code of the answer is
+        /// > HMAC-SHA256(key: the token, "baton.v1 coordinator" + 0x00 + the client's nonce + the coordinator's nonce). The client
+        /// > then sends `authorization: Baton-HMAC CODE` with each call of this connection, where CODE is, in hexadecimal,
+        /// > HMAC-SHA256(key: the token, "baton.v1 client" + 0x00 + the client's nonce + the coordinator's nonce).
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_ProveRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_ProveReply` messages.
+        func prove(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_ProveRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ProveReply>
+    }
+
+    /// Service protocol for the "baton.v1.Identity" service.
+    ///
+    /// This protocol is higher level than ``StreamingServiceProtocol`` but lower level than
+    /// the ``SimpleServiceProtocol``, it provides access to request and response metadata and
+    /// trailing response metadata. If you don't need these then consider using
+    /// the ``SimpleServiceProtocol``. If you need fine grained control over your RPCs then
+    /// use ``StreamingServiceProtocol``.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > For every client that reaches the coordinator over TCP: the one service that is answered without the token. Each
+    /// > connection is proven on its own; a client sends nothing else over it before that.
+    package protocol ServiceProtocol: Baton_V1_Identity.StreamingServiceProtocol {
+        /// Handle the "Prove" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Both sides show that they know the token, and neither sends it. The code of the answer is
+        /// > HMAC-SHA256(key: the token, "baton.v1 coordinator" + 0x00 + the client's nonce + the coordinator's nonce). The client
+        /// > then sends `authorization: Baton-HMAC CODE` with each call of this connection, where CODE is, in hexadecimal,
+        /// > HMAC-SHA256(key: the token, "baton.v1 client" + 0x00 + the client's nonce + the coordinator's nonce).
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ProveRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_ProveReply` message.
+        func prove(
+            request: GRPCCore.ServerRequest<Baton_V1_ProveRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_ProveReply>
+    }
+
+    /// Simple service protocol for the "baton.v1.Identity" service.
+    ///
+    /// This is the highest level protocol for the service. The API is the easiest to use but
+    /// doesn't provide access to request or response metadata. If you need access to these
+    /// then use ``ServiceProtocol`` instead.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > For every client that reaches the coordinator over TCP: the one service that is answered without the token. Each
+    /// > connection is proven on its own; a client sends nothing else over it before that.
+    package protocol SimpleServiceProtocol: Baton_V1_Identity.ServiceProtocol {
+        /// Handle the "Prove" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Both sides show that they know the token, and neither sends it. The code of the answer is
+        /// > HMAC-SHA256(key: the token, "baton.v1 coordinator" + 0x00 + the client's nonce + the coordinator's nonce). The client
+        /// > then sends `authorization: Baton-HMAC CODE` with each call of this connection, where CODE is, in hexadecimal,
+        /// > HMAC-SHA256(key: the token, "baton.v1 client" + 0x00 + the client's nonce + the coordinator's nonce).
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_ProveRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_ProveReply` to respond with.
+        func prove(
+            request: Baton_V1_ProveRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_ProveReply
+    }
+}
+
+// Default implementation of 'registerMethods(with:)'.
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+extension Baton_V1_Identity.StreamingServiceProtocol {
+    package func registerMethods<Transport>(with router: inout GRPCCore.RPCRouter<Transport>) where Transport: GRPCCore.ServerTransport {
+        router.registerHandler(
+            forMethod: Baton_V1_Identity.Method.Prove.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ProveRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ProveReply>(),
+            handler: { request, context in
+                try await self.prove(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+    }
+}
+
+// Default implementation of streaming methods from 'StreamingServiceProtocol'.
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+extension Baton_V1_Identity.ServiceProtocol {
+    package func prove(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_ProveRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ProveReply> {
+        let response = try await self.prove(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+}
+
+// Default implementation of methods from 'ServiceProtocol'.
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+extension Baton_V1_Identity.SimpleServiceProtocol {
+    package func prove(
+        request: GRPCCore.ServerRequest<Baton_V1_ProveRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_ProveReply> {
+        return GRPCCore.ServerResponse<Baton_V1_ProveReply>(
+            message: try await self.prove(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+}
+
+// MARK: baton.v1.Identity (client)
+
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+extension Baton_V1_Identity {
+    /// Generated client protocol for the "baton.v1.Identity" service.
+    ///
+    /// You don't need to implement this protocol directly, use the generated
+    /// implementation, ``Client``.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > For every client that reaches the coordinator over TCP: the one service that is answered without the token. Each
+    /// > connection is proven on its own; a client sends nothing else over it before that.
+    package protocol ClientProtocol: Sendable {
+        /// Call the "Prove" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Both sides show that they know the token, and neither sends it. The code of the answer is
+        /// > HMAC-SHA256(key: the token, "baton.v1 coordinator" + 0x00 + the client's nonce + the coordinator's nonce). The client
+        /// > then sends `authorization: Baton-HMAC CODE` with each call of this connection, where CODE is, in hexadecimal,
+        /// > HMAC-SHA256(key: the token, "baton.v1 client" + 0x00 + the client's nonce + the coordinator's nonce).
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ProveRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_ProveRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_ProveReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func prove<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_ProveRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_ProveRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ProveReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ProveReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+    }
+
+    /// Generated client for the "baton.v1.Identity" service.
+    ///
+    /// The ``Client`` provides an implementation of ``ClientProtocol`` which wraps
+    /// a `GRPCCore.GRPCCClient`. The underlying `GRPCClient` provides the long-lived
+    /// means of communication with the remote peer.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > For every client that reaches the coordinator over TCP: the one service that is answered without the token. Each
+    /// > connection is proven on its own; a client sends nothing else over it before that.
+    package struct Client<Transport>: ClientProtocol where Transport: GRPCCore.ClientTransport {
+        private let client: GRPCCore.GRPCClient<Transport>
+
+        /// Creates a new client wrapping the provided `GRPCCore.GRPCClient`.
+        ///
+        /// - Parameters:
+        ///   - client: A `GRPCCore.GRPCClient` providing a communication channel to the service.
+        package init(wrapping client: GRPCCore.GRPCClient<Transport>) {
+            self.client = client
+        }
+
+        /// Call the "Prove" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Both sides show that they know the token, and neither sends it. The code of the answer is
+        /// > HMAC-SHA256(key: the token, "baton.v1 coordinator" + 0x00 + the client's nonce + the coordinator's nonce). The client
+        /// > then sends `authorization: Baton-HMAC CODE` with each call of this connection, where CODE is, in hexadecimal,
+        /// > HMAC-SHA256(key: the token, "baton.v1 client" + 0x00 + the client's nonce + the coordinator's nonce).
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ProveRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_ProveRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_ProveReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func prove<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_ProveRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_ProveRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ProveReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ProveReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Identity.Method.Prove.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+    }
+}
+
+// Helpers providing default arguments to 'ClientProtocol' methods.
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+extension Baton_V1_Identity.ClientProtocol {
+    /// Call the "Prove" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Both sides show that they know the token, and neither sends it. The code of the answer is
+    /// > HMAC-SHA256(key: the token, "baton.v1 coordinator" + 0x00 + the client's nonce + the coordinator's nonce). The client
+    /// > then sends `authorization: Baton-HMAC CODE` with each call of this connection, where CODE is, in hexadecimal,
+    /// > HMAC-SHA256(key: the token, "baton.v1 client" + 0x00 + the client's nonce + the coordinator's nonce).
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_ProveRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func prove<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_ProveRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ProveReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.prove(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ProveRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ProveReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+}
+
+// Helpers providing sugared APIs for 'ClientProtocol' methods.
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+extension Baton_V1_Identity.ClientProtocol {
+    /// Call the "Prove" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Both sides show that they know the token, and neither sends it. The code of the answer is
+    /// > HMAC-SHA256(key: the token, "baton.v1 coordinator" + 0x00 + the client's nonce + the coordinator's nonce). The client
+    /// > then sends `authorization: Baton-HMAC CODE` with each call of this connection, where CODE is, in hexadecimal,
+    /// > HMAC-SHA256(key: the token, "baton.v1 client" + 0x00 + the client's nonce + the coordinator's nonce).
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func prove<Result>(
+        _ message: Baton_V1_ProveRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ProveReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_ProveRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.prove(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+}
 
 // MARK: - baton.v1.Workers
 

@@ -1,52 +1,65 @@
+import BatonProtobuf
 package import GRPCCore
 package import GRPCNIOTransportHTTP2Posix
+import NIOCore
+import NIOPosix
+import SwiftProtobuf
 
 /// Clients of a coordinator on loopback.
+///
+/// The token goes to a Unix socket only, in a folder that admits none but this user and root. Over TCP, where another
+/// user's program may listen while the coordinator is down, the coordinator first proves that it knows the token, and
+/// the client then proves the same (`TokenProof`): neither end sends the token. Both hold for one connection, and a client
+/// has one: it is not made again when it is lost.
 package enum CoordinatorClient {
+  /// A client's only connection.
+  package typealias Transport = HTTP2ClientTransport.WrappedChannel
+
   /// Largest message, in bytes: a frame of a megabyte, and room for a checkpoint at its limit.
   package static let maximumMessageBytes = 16 << 20
 
-  /// Runs `body` with a client and the metadata that carries the token.
+  /// Runs `body` with a client, and with the metadata that each of its calls has to carry.
+  /// - Throws: `LinkError` if there is no connection that can be trusted, `TokenFileError`, and what `body` throws.
   package static func withClient<Result: Sendable>(
-    _ endpoint: HostPort, tokenFile: String?,
-    _ body: @Sendable (GRPCClient<HTTP2ClientTransport.Posix>, Metadata) async throws -> Result
+    _ endpoint: HostPort, tokenFile: String?, folders: RuntimeFolders = RuntimeFolders(),
+    _ body: @Sendable (GRPCClient<Transport>, Metadata) async throws -> Result
   ) async throws -> Result {
-    var metadata: Metadata = [:]
-    if let token = try TokenFile.read(tokenFile, port: endpoint.port) {
-      metadata.addString("Bearer \(token)", forKey: "authorization")
+    let token = try TokenFile.read(tokenFile, port: endpoint.port, in: folders)
+    let link = try await Link(to: endpoint, folders)
+    return try await withGRPCClient(transport: link.transport) { client in
+      guard let token else { throw LinkError.noToken(endpoint, folders) }
+      let authorization =
+        if link.isOwn { "Bearer \(token)" } else { try await proof(of: endpoint, client, token).authorization(token) }
+      return try await body(client, ["authorization": .string(authorization)])
     }
-    return try await withGRPCClient(transport: try transport(endpoint)) { try await body($0, metadata) }
   }
 
   /// The same on the thread for gRPC: for a program that talks all the time, in a body that never blocks.
   package static func withLoopClient<Result: Sendable>(
-    _ endpoint: HostPort, tokenFile: String?,
-    _ body: @escaping @Sendable (GRPCClient<HTTP2ClientTransport.Posix>, Metadata) async throws -> Result
+    _ endpoint: HostPort, tokenFile: String?, folders: RuntimeFolders = RuntimeFolders(),
+    _ body: @escaping @Sendable (GRPCClient<Transport>, Metadata) async throws -> Result
   ) async throws -> Result {
-    try await RPCLoop.run { try await withClient(endpoint, tokenFile: tokenFile, body) }
+    try await RPCLoop.run { try await withClient(endpoint, tokenFile: tokenFile, folders: folders, body) }
   }
 
-  private static func transport(_ endpoint: HostPort) throws -> HTTP2ClientTransport.Posix {
-    let config = HTTP2ClientTransport.Posix.Config.defaults { config in
-      config.backoff.initial = .milliseconds(50)
-      config.backoff.max = .milliseconds(500)
-      config.http2.targetWindowSize = 8 << 20
-      // Frames carry many messages; what is written then waits for nothing.
-      config.connection.flushCoalescing = nil
+  /// Returns when the coordinator has shown that it knows the token.
+  private static func proof(
+    of endpoint: HostPort, _ client: GRPCClient<Transport>, _ token: String
+  ) async throws -> TokenProof {
+    let nonce = TokenProof.nonce()
+    var options = callOptions
+    options.timeout = .seconds(5)
+    let reply: Baton_V1_ProveReply
+    do {
+      reply = try await Baton_V1_Identity.Client(wrapping: client)
+        .prove(.with { $0.nonce = .init(nonce) }, options: options)
+    } catch let error as RPCError {
+      throw LinkError(error, endpoint)
     }
-    if endpoint.host.contains(":") {
-      return try .http2NIOPosix(
-        target: .ipv6(address: endpoint.host, port: endpoint.port), transportSecurity: .plaintext, config: config,
-        eventLoopGroup: RPCLoop.group)
-    }
-    if endpoint.host.first?.isNumber == true {
-      return try .http2NIOPosix(
-        target: .ipv4(address: endpoint.host, port: endpoint.port), transportSecurity: .plaintext, config: config,
-        eventLoopGroup: RPCLoop.group)
-    }
-    return try .http2NIOPosix(
-      target: .dns(host: endpoint.host, port: endpoint.port), transportSecurity: .plaintext, config: config,
-      eventLoopGroup: RPCLoop.group)
+    guard let proof = TokenProof(client: nonce, coordinator: Array(reply.nonce)),
+      proof.isCoordinatorCode(Array(reply.code), token)
+    else { throw LinkError.unproven(endpoint) }
+    return proof
   }
 
   /// Options of every call: no waiting for a coordinator that is not there.
@@ -56,5 +69,104 @@ package enum CoordinatorClient {
     options.maxRequestMessageBytes = maximumMessageBytes
     options.maxResponseMessageBytes = maximumMessageBytes
     return options
+  }
+}
+
+/// A connection to where a coordinator listens.
+private struct Link {
+  let transport: CoordinatorClient.Transport
+  /// It leads through a Unix socket that only this user or root can have made.
+  let isOwn: Bool
+
+  init(to endpoint: HostPort, _ folders: RuntimeFolders) async throws {
+    // A coordinator that was killed leaves its socket: then there may be a tunnel on the port.
+    if endpoint.hasSocket, let path = folders.file("\(endpoint.port).sock", isSocket: true),
+      let transport = try? await Self.connected(to: NIOCore.SocketAddress(unixDomainSocketPath: path))
+    {
+      (self.transport, isOwn) = (transport, true)
+      return
+    }
+    do {
+      let host = endpoint.host == "localhost" ? "127.0.0.1" : endpoint.host
+      transport = try await Self.connected(to: NIOCore.SocketAddress(ipAddress: host, port: endpoint.port))
+      isOwn = false
+    } catch {
+      throw LinkError.unreachable(endpoint)
+    }
+  }
+
+  private static func connected(to address: NIOCore.SocketAddress) async throws -> CoordinatorClient.Transport {
+    try await .wrapping(config: config) { configure in
+      try await ClientBootstrap(group: RPCLoop.group).connectTimeout(.seconds(5))
+        .connect(to: address) { configure($0) }
+    }
+  }
+
+  private static var config: CoordinatorClient.Transport.Config {
+    .defaults { config in
+      config.http2.targetWindowSize = 8 << 20
+      config.http2.authority = "127.0.0.1"
+      // Frames carry many messages; what is written then waits for nothing.
+      config.connection.flushCoalescing = nil
+    }
+  }
+}
+
+extension HostPort {
+  /// Whether a coordinator that listens there has a Unix socket named after its port.
+  package var hasSocket: Bool { ["127.0.0.1", "::1", "localhost"].contains(host) }
+}
+
+/// Why there is no connection to a coordinator that a client may speak over. Nothing secret was sent.
+package struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
+  package enum Code: Hashable, Sendable {
+    /// Nothing listens there, or it is silent.
+    case unreachable
+    /// It did not prove that it knows the token, or this client has no token.
+    case notPermitted
+  }
+
+  package let code: Code
+  package let description: String
+
+  private init(_ code: Code, _ description: String) { (self.code, self.description) = (code, description) }
+
+  static func unreachable(_ endpoint: HostPort) -> LinkError {
+    LinkError(
+      .unreachable,
+      "no coordinator answers at \(endpoint): start one (baton coordinator, or baton up), or name another with "
+        + "--coordinator HOST:PORT")
+  }
+
+  static func unproven(_ endpoint: HostPort) -> LinkError {
+    LinkError(
+      .notPermitted,
+      "what listens at \(endpoint) did not prove that it knows the token, so it was sent nothing: it is another "
+        + "coordinator, or another user's program in the coordinator's place. Check BATON_TOKEN_FILE, then who listens: "
+        + "ss -ltnp 'sport = :\(endpoint.port)'")
+  }
+
+  static func noToken(_ endpoint: HostPort, _ folders: RuntimeFolders) -> LinkError {
+    let places = folders.paths.map { "\($0)/\(endpoint.port).token" }.joined(separator: ", ")
+    let refusals = folders.refusals.map { "; \($0)" }.joined()
+    return LinkError(
+      .notPermitted,
+      "there is no token for the coordinator at \(endpoint): run this as the coordinator's user, or set BATON_TOKEN_FILE "
+        + "to a copy of its token (mode 0600). Looked for \(places)\(refusals)")
+  }
+
+  fileprivate init(_ error: RPCError, _ endpoint: HostPort) {
+    switch error.code {
+    case .unimplemented:
+      self.init(
+        .notPermitted,
+        "the coordinator at \(endpoint) cannot prove that it knows the token, because it is older than this program: "
+          + "update the coordinator")
+    case .deadlineExceeded:
+      self.init(
+        .unreachable,
+        "something listens at \(endpoint), but does not answer as a coordinator does: is it another program?")
+    default: self = .unreachable(endpoint)
+    }
   }
 }

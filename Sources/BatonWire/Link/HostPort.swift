@@ -13,15 +13,23 @@ package struct HostPort: Hashable, Sendable, CustomStringConvertible {
 
   /// Throws a message that says what is wrong with `text`.
   package init(parsing text: String) throws {
-    guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
-      (0...65_535).contains(port)
-    else { throw HostPortError("'\(text)' is not HOST:PORT, such as 127.0.0.1:7420") }
+    guard let colon = text.lastIndex(of: ":"), let port = Self.port(text[text.index(after: colon)...]) else {
+      throw HostPortError("'\(text)' is not HOST:PORT, such as 127.0.0.1:7420")
+    }
     var host = text[..<colon]
     if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
     guard !host.isEmpty, host.allSatisfy({ !$0.isWhitespace && $0 != "/" }) else {
       throw HostPortError("'\(text)' has no host: write HOST:PORT, such as 127.0.0.1:7420")
     }
     self.init(host: String(host), port: port)
+  }
+
+  /// Digits only: `+80` is no port.
+  private static func port(_ text: Substring) -> Int? {
+    guard text.utf8.count <= 5, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = Int(text) else {
+      return nil
+    }
+    return (0...65_535).contains(port) ? port : nil
   }
 
   package var isLoopback: Bool { host.isLoopbackHost }

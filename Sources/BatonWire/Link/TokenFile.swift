@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
+import SystemPackage
 
 #if canImport(Glibc)
   import Glibc
@@ -12,84 +8,156 @@
   import Darwin
 #endif
 
-/// The secret that a coordinator asks of everyone who connects, on loopback too: other users of the machine have no
-/// business with it. It lies in the coordinator's data folder and, for clients of the same user, in a runtime folder.
+/// The secret that a coordinator asks of every client, on loopback too: other users of the machine may connect there.
+/// The token lies in the coordinator's data folder and, for clients of the same user, in a folder of `RuntimeFolders`.
+///
+/// A token has 32 to 1,024 printable ASCII characters. A file that other users can read, or that holds anything else,
+/// is refused with a message that names the file and the remedy.
 package enum TokenFile {
-  /// Where a coordinator on `port` publishes its token for clients of the same user: `$XDG_RUNTIME_DIR/baton`, or
-  /// a folder of the user's own below /tmp where that is not set.
-  package static func published(port: Int) -> String { runtimeFolder() + "/\(port).token" }
+  package static let shortest = 32
+  package static let longest = 1024
 
-  private static func runtimeFolder() -> String {
-    if let runtime = getenv("XDG_RUNTIME_DIR").map({ String(cString: $0) }), !runtime.isEmpty {
-      return runtime + "/baton"
-    }
-    return "/tmp/baton-\(getuid())"
-  }
-
-  /// Reads the token that clients have to send to a coordinator on `port`.
-  /// - Parameter file: what `BATON_TOKEN_FILE` or the configuration names; nil means the published one.
-  /// - Returns: nil if there is no published file: the coordinator is not running, or another user's.
-  /// - Throws: a message that names the file, if `file` cannot be read.
-  package static func read(_ file: String?, port: Int) throws -> String? {
+  /// Reads the token of the coordinator on `port`.
+  /// - Parameter file: what `BATON_TOKEN_FILE` or the configuration names; nil means the published file.
+  /// - Returns: nil if there is no published file: the coordinator is not running, or is another user's.
+  /// - Throws: `TokenFileError` if the file cannot be read or is refused.
+  package static func read(_ file: String?, port: Int, in folders: RuntimeFolders = RuntimeFolders()) throws -> String?
+  {
     if let file {
-      guard let data = try? Data(contentsOf: URL(fileURLWithPath: file)) else {
-        throw TokenFileError("the token file \(file) cannot be read: check BATON_TOKEN_FILE and its permissions")
+      guard let token = try contents(of: file, orElse: copyAdvice) else {
+        throw TokenFileError("the token file \(file) is not there: check BATON_TOKEN_FILE or the setting tokenFile")
       }
-      return text(data)
+      return token
     }
-    let path = published(port: port)
-    guard isOurs(path), let data = try? Data(contentsOf: URL(fileURLWithPath: path)) else { return nil }
-    return text(data)
+    guard let path = folders.file("\(port).token") else { return nil }
+    return try contents(of: path, orElse: "restart the coordinator, which writes it again")
   }
 
-  /// The token of the data folder, made if there is none.
-  package static func own(dataFolder: String) throws -> String {
-    let own = dataFolder + "/token"
-    if let data = try? Data(contentsOf: URL(fileURLWithPath: own)), !text(data).isEmpty { return text(data) }
+  private static let copyAdvice = "copy the coordinator's token there again (mode 0600)"
+
+  /// The token of the data folder. If the folder has none, draws one and writes it durably: it is on the disk, as a
+  /// whole, before this returns.
+  /// - Throws: `TokenFileError` if there is a file without a token. A new token in its place would turn away every
+  ///   worker that has a copy of the old one.
+  /// - Parameter sync: makes what a descriptor stands for durable; tests watch it.
+  package static func own(
+    dataFolder: String, syncing sync: @escaping (Int32) -> Int32 = { fsync($0) }
+  ) throws -> String {
+    let path = dataFolder + "/token"
+    let advice =
+      "write the token that the workers have back into it (mode 0600); or remove the file, and the coordinator draws "
+      + "another token, of which each worker and client elsewhere needs a copy"
+    if let token = try contents(of: path, orElse: advice) { return token }
     let token = (0..<64).map { _ in String("0123456789abcdef".randomElement() ?? "0") }.joined()
-    try write(token, to: own)
+    try write(token, to: path, sync: sync)
     return token
   }
 
-  /// Lets clients of the same user find the token of the coordinator on `port`.
-  package static func publish(_ token: String, port: Int) throws {
-    let folder = runtimeFolder()
-    guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
-      throw TokenFileError(
-        "the folder \(folder) for the token cannot be made: \(String(cString: strerror(errno))); "
-          + "check XDG_RUNTIME_DIR")
-    }
-    guard isOurs(folder) else {
-      throw TokenFileError("\(folder) belongs to somebody else: set XDG_RUNTIME_DIR to a folder of your own")
-    }
-    try write(token, to: published(port: port))
+  /// Lets clients of the same user find the token of the coordinator on `port`, in a folder that `RuntimeFolders.own`
+  /// returned.
+  package static func publish(_ token: String, port: Int, in folder: String) throws {
+    try write(token, to: "\(folder)/\(port).token", sync: nil)
   }
 
   /// Takes the published token away, unless another coordinator has published its own there since.
-  package static func withdraw(_ token: String, port: Int) {
-    let path = published(port: port)
-    guard let data = try? Data(contentsOf: URL(fileURLWithPath: path)), text(data) == token else { return }
+  package static func withdraw(_ token: String, port: Int, from folder: String) {
+    let path = "\(folder)/\(port).token"
+    guard (try? contents(of: path, orElse: "")) == token else { return }
     unlink(path)
   }
 
-  /// A link or another user's file is not trusted.
-  private static func isOurs(_ path: String) -> Bool {
-    guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return false }
-    return attributes[.type] as? FileAttributeType != .typeSymbolicLink
-      && attributes[.ownerAccountID].flatMap { UInt32("\($0)") } == getuid()
-  }
+  // MARK: Reading
 
-  private static func write(_ token: String, to path: String) throws {
-    unlink(path)
-    let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+  /// Nil if there is no file.
+  private static func contents(of path: String, orElse advice: String) throws -> String? {
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
     guard file >= 0 else {
-      throw TokenFileError("the token cannot be written to \(path): \(String(cString: strerror(errno)))")
+      if errno == ENOENT { return nil }
+      throw TokenFileError("the token file \(path) cannot be read: \(String(cString: strerror(errno)))")
     }
     defer { close(file) }
-    let bytes = Array((token + "\n").utf8)
-    guard bytes.withUnsafeBytes({ systemWrite(file, $0.baseAddress, $0.count) }) == bytes.count else {
-      throw TokenFileError("the token cannot be written to \(path): \(String(cString: strerror(errno)))")
+    try checkMode(of: file, path)
+    var bytes = [UInt8](repeating: 0, count: 4 * longest)
+    var count = 0
+    while count < bytes.count {
+      let added = bytes.withUnsafeMutableBytes { systemRead(file, $0.baseAddress! + count, $0.count - count) }
+      guard added >= 0 else {
+        throw TokenFileError("the token file \(path) cannot be read: \(String(cString: strerror(errno)))")
+      }
+      if added == 0 { break }
+      count += added
     }
+    return try token(in: bytes[..<count], path, advice)
+  }
+
+  private static func checkMode(of file: Int32, _ path: String) throws {
+    guard let status = try? FileDescriptor(rawValue: file).stat(), status.type == .regular else { return }
+    let mode = status.permissions.rawValue
+    guard mode & 0o077 != 0 else { return }
+    let octal = String(mode & 0o7777, radix: 8)
+    throw TokenFileError(
+      "the token file \(path) has mode \(octal), so other users of this machine may command the fleet with it: "
+        + "chmod 600 \(path)")
+  }
+
+  private static func token(in bytes: ArraySlice<UInt8>, _ path: String, _ advice: String) throws -> String {
+    let token = bytes.filter { $0 != 0x20 && !(0x09...0x0d).contains($0) }
+    if token.isEmpty { throw TokenFileError("the token file \(path) is empty: \(advice)") }
+    guard token.count >= shortest else {
+      throw TokenFileError(
+        "the token in \(path) has \(token.count) characters, and one of less than \(shortest) can be guessed: \(advice)"
+      )
+    }
+    guard token.count <= longest, token.allSatisfy({ (0x21...0x7e).contains($0) }) else {
+      throw TokenFileError("the file \(path) holds no token: \(advice)")
+    }
+    return String(decoding: token, as: UTF8.self)
+  }
+
+  // MARK: Writing
+
+  /// The file has the whole token or is not there, whatever is interrupted.
+  /// - Parameter sync: nil leaves it to the system when the file reaches the disk.
+  private static func write(_ token: String, to path: String, sync: ((Int32) -> Int32)?) throws {
+    let part = path + ".part"
+    unlink(part)
+    let file = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw failure(path) }
+    let bytes = Array((token + "\n").utf8)
+    let isWritten = bytes.withUnsafeBytes { systemWrite(file, $0.baseAddress, $0.count) } == bytes.count
+    let isSynced = isWritten && (sync?(file) ?? 0) == 0
+    let problem = errno
+    close(file)
+    guard isSynced else {
+      unlink(part)
+      errno = problem
+      throw failure(path)
+    }
+    guard rename(part, path) == 0 else { throw failure(path) }
+    if let sync { try Self.sync(folderOf: path, sync) }
+  }
+
+  /// The name of a file is durable once its folder is.
+  private static func sync(folderOf path: String, _ sync: (Int32) -> Int32) throws {
+    let name = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    let folder = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard folder >= 0 else { throw failure(path) }
+    defer { close(folder) }
+    guard sync(folder) == 0 else { throw failure(path) }
+  }
+
+  private static func failure(_ path: String) -> TokenFileError {
+    TokenFileError("the token cannot be written to \(path): \(String(cString: strerror(errno)))")
+  }
+
+  private static func systemRead(_ file: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+    #if canImport(Glibc)
+      Glibc.read(file, bytes, count)
+    #elseif canImport(Musl)
+      Musl.read(file, bytes, count)
+    #else
+      Darwin.read(file, bytes, count)
+    #endif
   }
 
   private static func systemWrite(_ file: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
@@ -100,10 +168,6 @@ package enum TokenFile {
     #else
       Darwin.write(file, bytes, count)
     #endif
-  }
-
-  private static func text(_ data: Data) -> String {
-    String(String(decoding: data, as: UTF8.self).filter { !$0.isWhitespace })
   }
 }
 

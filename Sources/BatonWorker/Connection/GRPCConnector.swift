@@ -40,6 +40,8 @@ package struct GRPCConnector: Connector {
       }
     } catch let error as RPCError {
       throw ConnectionError(Self.message(error, endpoint))
+    } catch let error as LinkError {
+      throw ConnectionError("\(error)")
     } catch let error as TokenFileError {
       throw ConnectionError("\(error)")
     }
@@ -64,7 +66,7 @@ package struct GRPCConnector: Connector {
 
   private static func message(_ error: RPCError, _ endpoint: HostPort) -> String {
     switch error.code {
-    case .unavailable: "no coordinator answers at \(endpoint): is it running? (baton coordinator)"
+    case .unavailable: "the coordinator at \(endpoint) went away: \(error.message)"
     case .unauthenticated: "the coordinator at \(endpoint) does not take this token: \(error.message)"
     default: "the connection to \(endpoint) failed: \(error.message)"
     }

@@ -89,7 +89,7 @@ extension LiveBackend {
   /// The one that was said; else the one that a coordinator has left for its user, if it is there; else what was found of
   /// the coordinator's and the worker's own.
   private func tokenFile(_ target: ConnectionTarget, _ endpoint: HostPort, _ facts: HostFacts) -> String? {
-    let published = TokenFile.published(port: endpoint.port)
+    let published = Self.published(endpoint)
     if let file = target.tokenFile { return file }
     if facts.tokens.contains(where: { $0.path == published && $0.isReadable }) { return nil }
     return facts.tokens.first { $0.isReadable }?.path
@@ -97,7 +97,13 @@ extension LiveBackend {
 
   private func tokens(_ target: ConnectionTarget, _ endpoint: HostPort) -> [HostFacts.Token] {
     if let file = target.tokenFile { return [HostProbe.token(file, .named)] }
-    return [HostProbe.token(TokenFile.published(port: endpoint.port), .published)]
+    return [HostProbe.token(Self.published(endpoint), .published)]
+  }
+
+  /// Where the coordinator of this user left its token, or would have.
+  private static func published(_ endpoint: HostPort) -> String {
+    let (folders, name) = (RuntimeFolders(), "\(endpoint.port).token")
+    return folders.file(name) ?? (folders.paths.first ?? "") + "/" + name
   }
 
   private func answer(of endpoint: HostPort, _ tokenFile: String?) async throws -> HostFacts.Coordinator.Answer {
@@ -114,6 +120,8 @@ extension LiveBackend {
       return .answered(version: identity.version, ahead: ahead.map { .nanoseconds($0) }, within: took)
     } catch let error as CoordinatorUnreachable {
       return error.isNotPermitted ? .notPermitted(error.message) : .unreachable(error.message)
+    } catch let error as LinkError {
+      return error.code == .notPermitted ? .notPermitted(error.description) : .unreachable(error.description)
     } catch let error as TokenFileError {
       return .notPermitted("\(error)")
     }

@@ -42,6 +42,8 @@ struct LiveBackend: Backend {
       return try await CoordinatorClient.withClient(endpoint, tokenFile: target.tokenFile) { client, metadata in
         try await body(OperatorClient(client: client, metadata: metadata, endpoint: endpoint))
       }
+    } catch let error as LinkError {
+      throw CoordinatorUnreachable(error)
     } catch let error as TokenFileError {
       throw CoordinatorUnreachable("\(error)", isNotPermitted: true)
     }
@@ -107,6 +109,8 @@ struct LiveBackend: Backend {
     let setup = try await asUsage {
       try await CoordinatorSetup(options, environment: environment, defaultFolder: "coordinator")
     }
+    // It starts no other programs, which would get the limit too.
+    DescriptorBudget.raise()
     let logger = Self.logger(setup.logLevel)
     let telemetry = ProcessTelemetry("baton-coordinator", environment: environment, logger: logger)
     telemetry.bootstrap()

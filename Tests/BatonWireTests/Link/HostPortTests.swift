@@ -15,7 +15,7 @@ import Testing
 
   @Test(arguments: [
     "", ":", "7420", "host", "host:", "host:x", "host:-1", "host:65536", ":7420", "[]:7420", "a b:1", "http://a:1",
-    "a/b:1", "host:1.5", "host: 1", "host:99999999999999999999",
+    "a/b:1", "host:1.5", "host: 1", "host:99999999999999999999", "host:+80", "host:000080",
   ])
   func `anything else is refused with its own words`(text: String) {
     let error = #expect(throws: HostPortError.self) { try HostPort(parsing: text) }
@@ -26,7 +26,9 @@ import Testing
     ("127.0.0.1", true), ("127.255.255.254", true), ("::1", true), ("localhost", true), ("0.0.0.0", false),
     ("::", false), ("10.0.0.1", false), ("128.0.0.1", false), ("127.0.0", false), ("127.0.0.1.1", false),
     ("127.0.0.256", false), ("127.0.0.x", false), ("127.0.0.1.example.org", false), ("localhost.example.org", false),
-    ("example.org", false), ("127.1", false), ("", false),
+    ("example.org", false), ("127.1", false), ("", false), ("127.+1.0.1", false), ("127.0.0.-1", false),
+    ("+127.0.0.1", false), ("127.0.0.01", false), ("127.00.0.1", false), ("127.0.0.", false), ("127.0.0.١", false),
+    ("0127.0.0.1", false), ("127.0x0.0.1", false), ("::ffff:127.0.0.1", false), ("LOCALHOST", false),
   ])
   func `only what other machines cannot reach is loopback`(host: String, isLoopback: Bool) {
     #expect(HostPort(host: host, port: 1).isLoopback == isLoopback)

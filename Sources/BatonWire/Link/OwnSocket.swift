@@ -1,0 +1,60 @@
+package import Logging
+import NIOCore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// The place of a coordinator's Unix socket, `PORT.sock` in a folder that `RuntimeFolders.own` returned.
+package struct OwnSocket: Sendable {
+  package let path: String
+  private let logger: Logger
+
+  /// Nil, with a warning, if the path is too long for a socket, or another coordinator of this user answers there: it
+  /// has the same port on another address.
+  package init?(folder: String, port: Int, _ logger: Logger) {
+    path = "\(folder)/\(port).sock"
+    self.logger = logger
+    guard path.utf8.count <= Self.longestPath else {
+      warn("the path has more than \(Self.longestPath) bytes; set XDG_RUNTIME_DIR to a shorter one")
+      return nil
+    }
+    guard !Self.answers(path) else {
+      warn("another coordinator answers there")
+      return nil
+    }
+  }
+
+  package func warn(_ why: String) {
+    logger.warning(
+      "clients of this user cannot use the Unix socket, they use TCP: \(why)", metadata: ["socket": "\(path)"])
+  }
+
+  /// To be called when nothing listens on it any more; a socket that answers is another coordinator's by now.
+  package func remove() { if !Self.answers(path) { unlink(path) } }
+
+  private static let longestPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+
+  private static func answers(_ path: String) -> Bool {
+    #if canImport(Darwin)
+      let type = SOCK_STREAM
+    #else
+      let type = Int32(SOCK_STREAM.rawValue)
+    #endif
+    let descriptor = socket(AF_UNIX, type, 0)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+    return withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+      }
+    }
+  }
+}

@@ -1,0 +1,130 @@
+import SystemPackage
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// The folders in which coordinators leave what clients of the same user need to reach them: the token (`PORT.token`)
+/// and the Unix sockets (`PORT.sock`).
+///
+/// A folder counts only if it belongs to this user or to root and has a mode that admits no other user. What lies in
+/// such a folder was put there by one of the two, so a client may send its token to a socket there.
+package struct RuntimeFolders: Hashable, Sendable {
+  /// What a client finds at a path.
+  package enum Standing: Hashable, Sendable {
+    case absent
+    case trusted
+    /// Says why the folder is not used, and what mends it.
+    case refused(String)
+  }
+
+  /// Where clients look, in this order.
+  package let paths: [String]
+  /// Where a coordinator tries to leave its token and sockets, in this order.
+  package let publishing: [String]
+  let user: UInt32
+
+  package init(paths: [String], publishing: [String]? = nil, user: UInt32 = geteuid()) {
+    (self.paths, self.publishing, self.user) = (paths, publishing ?? paths, user)
+  }
+
+  /// The folders of this process: `$XDG_RUNTIME_DIR/baton`; `/run/user/UID/baton`, which is the same folder of a login
+  /// session and is found from cron, sudo and `env -i` too; the folder of the systemd unit in Deploy; and
+  /// `/tmp/baton-UID` where there is no session. A coordinator that systemd started with a `RuntimeDirectory` takes
+  /// that folder first (`$RUNTIME_DIRECTORY`, systemd.exec(5)).
+  package init(
+    environment: [String: String] = ProcessInfo.processInfo.environment, user: UInt32 = geteuid()
+  ) {
+    func folder(_ variable: String) -> String? { environment[variable].flatMap { $0.isEmpty ? nil : $0 } }
+    let session = [folder("XDG_RUNTIME_DIR").map { $0 + "/baton" }, "/run/user/\(user)/baton"].compactMap { $0 }
+    let service = folder("RUNTIME_DIRECTORY")?.split(separator: ":").first.map(String.init)
+    let last = "/tmp/baton-\(user)"
+    self.init(
+      paths: Self.unique(session + [Self.unit, last]),
+      publishing: Self.unique([service].compactMap { $0 } + session + [last]), user: user)
+  }
+
+  /// `RuntimeDirectory` of Deploy/baton-coordinator.service.
+  package static let unit = "/run/baton-coordinator"
+
+  private static func unique(_ paths: [String]) -> [String] {
+    paths.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+  }
+
+  /// Whether what lies in the folder at `path` may be used.
+  package func standing(of path: String) -> Standing {
+    let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard folder >= 0 else {
+      switch errno {
+      case ENOENT: return .absent
+      case ELOOP, ENOTDIR: return .refused("\(path) is not a folder: remove it, another user may have put it there")
+      case EACCES: return .refused("\(path) belongs to another user: set XDG_RUNTIME_DIR to a folder of your own")
+      default: return .refused("\(path) cannot be opened: \(String(cString: strerror(errno)))")
+      }
+    }
+    defer { close(folder) }
+    do {
+      let status = try FileDescriptor(rawValue: folder).stat()
+      return standing(of: path, owner: status.userID.rawValue, mode: UInt32(status.permissions.rawValue))
+    } catch {
+      return .refused("\(path) cannot be looked at: \(error)")
+    }
+  }
+
+  func standing(of path: String, owner: UInt32, mode: UInt32) -> Standing {
+    guard owner == user || owner == 0 else {
+      return .refused(
+        "\(path) belongs to user \(owner): nothing in it is used; set XDG_RUNTIME_DIR to a folder of your own")
+    }
+    guard mode & 0o077 == 0 else {
+      let octal = String(mode & 0o7777, radix: 8)
+      return .refused("\(path) has mode \(octal), so other users can reach into it: chmod 700 \(path)")
+    }
+    return .trusted
+  }
+
+  /// The first file of this name in a folder that is trusted. The file belongs to this user or to root as well; links
+  /// are not followed.
+  package func file(_ name: String, isSocket: Bool = false) -> String? {
+    paths.lazy.filter { standing(of: $0) == .trusted }.map { $0 + "/" + name }.first { path in
+      guard let status = try? FilePath(path).stat(followTargetSymlink: false) else { return false }
+      return status.type == (isSocket ? .socket : .regular)
+        && [user, 0].contains(status.userID.rawValue)
+    }
+  }
+
+  /// Why folders that are there are not used; empty where there is nothing to say.
+  package var refusals: [String] {
+    paths.compactMap { if case .refused(let why) = standing(of: $0) { why } else { nil } }
+  }
+
+  /// The folder in which a coordinator leaves its token and sockets, made with mode 0700 if it is missing.
+  /// - Throws: `TokenFileError` that says of each folder why it cannot be used.
+  package func own() throws -> String {
+    var problems: [String] = []
+    for path in publishing {
+      if case .absent = standing(of: path), mkdir(path, 0o700) != 0, errno != EEXIST {
+        problems.append("\(path) cannot be made: \(String(cString: strerror(errno)))")
+        continue
+      }
+      switch standing(of: path) {
+      case .trusted:
+        if access(path, W_OK) == 0 { return path }
+        problems.append("\(path) cannot be written")
+      case .refused(let why): problems.append(why)
+      case .absent: problems.append("\(path) was removed")
+      }
+    }
+    throw TokenFileError(problems.joined(separator: "; "))
+  }
+}

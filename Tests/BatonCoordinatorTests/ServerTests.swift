@@ -1,0 +1,302 @@
+import BatonModel
+import BatonStore
+import BatonWire
+import Foundation
+import GRPCCore
+import Logging
+import Testing
+
+@testable import BatonCoordinator
+
+/// A coordinator that listens on real sockets of loopback, in this process.
+@Suite("A coordinator that listens", .timeLimit(.minutes(10)))
+struct ServerTests {
+  private static let token = String(repeating: "0123456789abcdef", count: 4)
+  private static let otherToken = String(repeating: "fedcba9876543210", count: 4)
+
+  /// What runs, and where.
+  private struct Running: Sendable {
+    var port: Int
+    var http: Int
+    /// Where it left its token and sockets.
+    var folder: String
+    /// A token file for clients that are not the coordinator's user.
+    var tokenFile: String
+
+    var endpoint: HostPort { HostPort(host: "127.0.0.1", port: port) }
+    var own: RuntimeFolders { RuntimeFolders(paths: [folder]) }
+    /// Those of another user: nothing is found there.
+    var none: RuntimeFolders { RuntimeFolders(paths: [folder + "/none"]) }
+
+    /// Asks for the hosts as a client of another user does: over TCP, with a named token file.
+    @discardableResult
+    func askOverTCP() async throws -> [HostReport] { try await ask(tokenFile, none) }
+
+    @discardableResult
+    func ask(_ tokenFile: String?, _ folders: RuntimeFolders) async throws -> [HostReport] {
+      try await CoordinatorClient.withClient(endpoint, tokenFile: tokenFile, folders: folders) { client, metadata in
+        try await OperatorClient(client: client, metadata: metadata, endpoint: endpoint).hostReports()
+      }
+    }
+
+    func ask(_ metadata: Metadata, _ client: GRPCClient<CoordinatorClient.Transport>) async throws {
+      _ = try await OperatorClient(client: client, metadata: metadata, endpoint: endpoint).hostReports()
+    }
+  }
+
+  private static func serving(
+    token: String = token, descriptors: DescriptorBudget = DescriptorBudget(limit: 1024),
+    _ body: @escaping @Sendable (Running) async throws -> Void
+  ) async throws {
+    let files = FileManager.default
+    let folder = "/tmp/baton-server-\(UUID().uuidString.prefix(8))"
+    try files.createDirectory(
+      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    defer { try? files.removeItem(atPath: folder) }
+    _ = files.createFile(
+      atPath: folder + "/copy", contents: Data((token + "\n").utf8), attributes: [.posixPermissions: 0o600])
+    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    let coordinator = Coordinator(store: try SQLiteStore.inMemory(), settings: CoordinatorSettings(), logger: logger)
+    let ports = Mailbox<(Int, Int)>(capacity: 1)
+    let server = try CoordinatorServer(
+      coordinator: coordinator, grpc: HostPort(host: "127.0.0.1", port: 0), http: HostPort(host: "127.0.0.1", port: 0),
+      token: token, folders: RuntimeFolders(paths: [folder]), descriptors: descriptors, logger: logger
+    ) { ports.send(($0.port, $1?.port ?? 0)) }
+    try await coordinator.restore()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await server.run() }
+      group.addTask {
+        let (port, http) = try #require(await ports.receive()?.first)
+        try await body(Running(port: port, http: http, folder: folder, tokenFile: folder + "/copy"))
+      }
+      // The server ends only if it fails.
+      try await group.next()
+      group.cancelAll()
+    }
+    let left = try files.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".sock") || $0.hasSuffix(".token") }
+    #expect(left.isEmpty, "a coordinator that has ended leaves nothing behind")
+  }
+
+  private static let quick = DescriptorBudget(limit: 1024, patience: .milliseconds(100))
+
+  // MARK: C2
+
+  /// HTTP/2's first bytes, and an empty SETTINGS frame.
+  private static let preface: [UInt8] = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + [0, 0, 0, 4, 0, 0, 0, 0, 0]
+  private static let ping: [UInt8] = [0, 0, 8, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+  private static let beginnings: [[UInt8]] = [[], Array("PRI".utf8), preface, preface + ping]
+
+  @Test(
+    "A connection over which no call shows the token is closed in time (T5)",
+    arguments: beginnings)
+  func silent(bytes: [UInt8]) async throws {
+    try await Self.serving(descriptors: Self.quick) { running in
+      let connection = try RawConnection(port: running.port)
+      connection.send(bytes)
+      _ = await connection.untilClosed()
+    }
+  }
+
+  @Test("So is one that only asks the coordinator who it is, and one with a wrong token")
+  func onlyProves() async throws {
+    try await Self.serving(descriptors: Self.quick) { running in
+      let wrong = running.folder + "/wrong"
+      _ = FileManager.default.createFile(
+        atPath: wrong, contents: Data(Self.otherToken.utf8), attributes: [.posixPermissions: 0o600])
+      let connection = try RawConnection(port: running.port)
+      await #expect(throws: LinkError.self) { try await running.ask(wrong, running.none) }
+      _ = await connection.untilClosed()
+    }
+  }
+
+  @Test("HTTP: a connection without a request, or with half of one, is closed in time", arguments: ["", "GET / HT"])
+  func silentHTTP(text: String) async throws {
+    try await Self.serving(descriptors: Self.quick) { running in
+      let connection = try RawConnection(port: running.http)
+      connection.send(text)
+      _ = await connection.untilClosed()
+    }
+  }
+
+  @Test("A connection that showed the token stays after that time")
+  func stays() async throws {
+    try await Self.serving(descriptors: Self.quick) { running in
+      try await CoordinatorClient.withClient(
+        running.endpoint, tokenFile: running.tokenFile, folders: running.none
+      ) { client, metadata in
+        try await running.ask(metadata, client)
+        for _ in 0..<3 { _ = await (try RawConnection(port: running.port)).untilClosed() }
+        try await running.ask(metadata, client)
+      }
+    }
+  }
+
+  @Test("More silent connections than there are descriptors keep no client out, over TCP, the socket or HTTP (T4)")
+  func flood() async throws {
+    // Ten of one address may be silent at a time.
+    try await Self.serving(descriptors: DescriptorBudget(limit: 64, patience: .seconds(3600))) { running in
+      var connections: [RawConnection] = []
+      for _ in 0..<128 {
+        connections.append(try RawConnection(port: running.port))
+        connections.append(try RawConnection(port: running.http))
+      }
+      try await running.askOverTCP()
+      try await running.ask(nil, running.own)
+      let http = try RawConnection(port: running.http)
+      http.send("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+      #expect(String(decoding: await http.untilClosed(), as: UTF8.self).hasPrefix("HTTP/1.1 200"))
+      // The first of them had to go.
+      _ = await connections[0].untilClosed()
+      _ = await connections[1].untilClosed()
+    }
+  }
+
+  // MARK: C1
+
+  @Test("Clients of the same user find the socket and the token")
+  func socket() async throws {
+    try await Self.serving { running in
+      #expect(try await running.ask(nil, running.own).isEmpty)
+      let files = try FileManager.default.contentsOfDirectory(atPath: running.folder).sorted()
+      #expect(Set(files).isSuperset(of: ["\(running.port).sock", "\(running.port).token", "\(running.http).sock"]))
+    }
+  }
+
+  @Test("Where there is a socket, nothing is sent to the TCP port")
+  func socketFirst() async throws {
+    try await Self.serving { running in
+      let squatter = Squatter()
+      for name in ["sock", "token"] {
+        try FileManager.default.moveItem(
+          atPath: "\(running.folder)/\(running.port).\(name)", toPath: "\(running.folder)/\(squatter.port).\(name)")
+      }
+      let moved = Running(port: squatter.port, http: 0, folder: running.folder, tokenFile: running.tokenFile)
+      #expect(try await moved.ask(nil, moved.own).isEmpty)
+      #expect(!squatter.hasVisitors)
+    }
+  }
+
+  @Test("A socket in a folder that others can reach into is not used, and no token is found there (T3)")
+  func reachableFolder() async throws {
+    try await Self.serving { running in
+      try FileManager.default.setAttributes([.posixPermissions: 0o711], ofItemAtPath: running.folder)
+      let error = await #expect(throws: LinkError.self) { try await running.ask(nil, running.own) }
+      #expect(error?.code == .notPermitted)
+      #expect(error?.description.contains("chmod 700 \(running.folder)") == true)
+      // Over TCP a client that has the token gets in all the same.
+      try await running.ask(running.tokenFile, running.own)
+    }
+  }
+
+  @Test("What took the coordinator's port is not sent the token, and the client says what happened (T1, T2)")
+  func squatted() async throws {
+    try await Self.serving { running in
+      let squatter = Squatter()
+      let squatted = Running(
+        port: squatter.port, http: 0, folder: running.folder, tokenFile: running.tokenFile)
+      async let heard = squatter.heard()
+      let error = await #expect(throws: LinkError.self) { try await squatted.askOverTCP() }
+      #expect(error?.description.contains("127.0.0.1:\(squatter.port)") == true)
+      // It heard a call, the one that asks for the proof.
+      let bytes = await heard
+      #expect(bytes.count > Self.preface.count)
+      #expect(bytes.firstRange(of: Array(Self.token.utf8)) == nil)
+      #expect(bytes.firstRange(of: Array("Bearer".utf8)) == nil)
+    }
+  }
+
+  @Test("A coordinator with another token does not get this one's client")
+  func otherCoordinator() async throws {
+    try await Self.serving(token: Self.otherToken) { running in
+      let copy = running.folder + "/mine"
+      _ = FileManager.default.createFile(
+        atPath: copy, contents: Data(Self.token.utf8), attributes: [.posixPermissions: 0o600])
+      let error = await #expect(throws: LinkError.self) { try await running.ask(copy, running.none) }
+      #expect(error?.code == .notPermitted)
+      #expect(error?.description.contains("did not prove") == true)
+      #expect(error?.description.contains("BATON_TOKEN_FILE") == true)
+    }
+  }
+
+  @Test("Without a token a client says where it looked")
+  func noToken() async throws {
+    try await Self.serving { running in
+      let error = await #expect(throws: LinkError.self) { try await running.ask(nil, running.none) }
+      #expect(error?.code == .notPermitted)
+      #expect(error?.description.contains("\(running.folder)/none/\(running.port).token") == true)
+    }
+  }
+
+  @Test("The code of one connection is worth nothing on another; the token itself is taken on each")
+  func replay() async throws {
+    try await Self.serving { running in
+      try await CoordinatorClient.withClient(
+        running.endpoint, tokenFile: running.tokenFile, folders: running.none
+      ) { _, stolen in
+        try await CoordinatorClient.withClient(
+          running.endpoint, tokenFile: running.tokenFile, folders: running.none
+        ) { client, metadata in
+          #expect(stolen != metadata)
+          #expect(!"\(metadata)".contains(Self.token))
+          for wrong in [stolen, [:], ["authorization": "Baton-HMAC "], ["authorization": "Bearer \(Self.otherToken)"]] {
+            let error = await #expect(throws: CoordinatorUnreachable.self) { try await running.ask(wrong, client) }
+            #expect(error?.isNotPermitted == true)
+          }
+          try await running.ask(metadata, client)
+          try await running.ask(["authorization": .string("Bearer \(Self.token)")], client)
+        }
+      }
+    }
+  }
+
+  // MARK: HTTP
+
+  @Test("A body that is too long or comes without the token is not waited for (L9)")
+  func longBody() async throws {
+    try await Self.serving { running in
+      for (authorization, status) in [("Bearer wrong", "401"), ("Bearer \(Self.token)", "413")] {
+        let connection = try RawConnection(port: running.http)
+        connection.send(
+          "POST /v1/pokes/com.example.a HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: \(authorization)\r\n"
+            + "Connection: close\r\nContent-Length: 209715200\r\n\r\n")
+        let answer = String(decoding: await connection.untilClosed(), as: UTF8.self)
+        #expect(answer.hasPrefix("HTTP/1.1 \(status)"), "\(answer)")
+      }
+    }
+  }
+
+  @Test("A client that sends on after it was refused is cut off")
+  func endlessBody() async throws {
+    try await Self.serving { running in
+      let connection = try RawConnection(port: running.http)
+      connection.send(
+        "POST /v1/pokes/com.example.a HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 209715200\r\n\r\n")
+      let sender = Task {
+        let part = [UInt8](repeating: 0x61, count: 64 << 10)
+        while !Task.isCancelled {
+          connection.send(part)
+          await Task.yield()
+        }
+      }
+      _ = await connection.untilClosed()
+      sender.cancel()
+    }
+  }
+
+  @Test(
+    "Every route wants a loopback Host (T36)",
+    arguments: ["127.+1.0.1", "evil.example", "127.0.0.1.evil.example", "0.0.0.0", "127.0.0.01", ""])
+  func foreignHost(host: String) async throws {
+    try await Self.serving { running in
+      for route in ["GET /metrics", "POST /v1/pokes/com.example.a"] {
+        let connection = try RawConnection(port: running.http)
+        connection.send(
+          "\(route) HTTP/1.1\r\nHost: \(host)\r\nAuthorization: Bearer \(Self.token)\r\nConnection: close\r\n\r\n")
+        let answer = String(decoding: await connection.untilClosed(), as: UTF8.self)
+        // A coordinator in a test has no metrics.
+        #expect(["HTTP/1.1 421", "HTTP/1.1 404"].contains(answer.prefix(12)), "\(answer)")
+        #expect(answer.hasPrefix("HTTP/1.1 421") || route.contains("/metrics"))
+      }
+    }
+  }
+}
