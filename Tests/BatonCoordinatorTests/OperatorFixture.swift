@@ -22,6 +22,8 @@ struct OperatorFixture {
     coordinator = Coordinator(
       store: store, settings: CoordinatorSettings(), clocks: clocks,
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+    let now = coordinator.now()
+    coordinator.decide { $0.dispatcher.tick(at: now) }
   }
 
   init() throws { self.init(try SQLiteStore.inMemory()) }
