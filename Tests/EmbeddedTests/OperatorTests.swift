@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func `an eviction of what nobody knows is refused with what is spelt like it, and changes nothing`()
+  @Test func `an eviction of an unknown job or host is refused with what is spelt like it, and changes nothing`()
     async throws
   {
     let fleet = try Fleet()

@@ -53,7 +53,7 @@ struct BackupCopy {
     guard sqlite3_open_v2(target.partPath, &opened, flags, nil) == SQLITE_OK, let copy = opened else {
       throw failure(sqlite3_extended_errcode(opened), opened)
     }
-    // The file has no name yet that anybody relies on: it needs no journal, and is synced as a whole.
+    // A file that has not got its name needs no journal, and is synced as a whole.
     let settings = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE"
     guard sqlite3_exec(copy, settings, nil, nil, nil) == SQLITE_OK,
       let backup = sqlite3_backup_init(copy, "main", source, "main")
