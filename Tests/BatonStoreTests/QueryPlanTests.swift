@@ -22,7 +22,8 @@ import Testing
     .endedBefore, .oldestEnded, .deleteRequest, .setAnchor, .setNoData, .pokes, .insertPoke, .deleteSubmission,
     .hostUse, .setHostUse,
     .hostName, .evict, .allow, .oldestReadyNotEvicted, .noteReport, .notePace, .saveClock, .clock,
-    .requestExists, .readyBefore, .eligibleBefore, .datedBefore, .epoch, .setSequence, .names, .tenure,
+    .requestExists, .insertJoining, .dropJoining, .joining, .noteUse, .readyBefore, .eligibleBefore, .datedBefore,
+    .epoch, .setSequence, .names, .tenure,
   ]
 
   private func plan(_ query: Query) async throws -> [String] {
