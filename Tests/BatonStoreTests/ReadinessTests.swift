@@ -80,27 +80,33 @@ import Testing
     #expect(found == seconds.map { .seconds($0) })
   }
 
-  @Test(arguments: [
-    (300, 0, 900), (300, 2, 1800), (7200, 0, 900), (7200, 1, 900), (7200, 2, 14_400), (7200, 3, 28_800),
-  ])
+  @Test(
+    arguments: [
+      (300, 0, 900), (300, 2, 1800), (7200, 0, 900), (7200, 1, 900), (7200, 2, 14_400), (7200, 3, 28_800),
+    ] as [(Int64, Int, Int64)])
   func aRepetitionLengthensTheSpacingOnlyAfterNothingWasFound(every: Int64, noDataInRow: Int, seconds: Int64) {
     var definition = Definition(pattern: IdentifierPattern(trusted: "job"), kind: .refresh)
     definition.repeatEvery = .seconds(every)
     let history = LaunchHistory(noDataInRow: noDataInRow, usualInterval: .seconds(7))
     #expect(Spacing.ofFirstLaunches(definition, poke: nil, history) == .seconds(seconds))
     definition.allowFrequent = true
-    let times = [0: nil, 1: nil, 2: 2, 3: 4][noDataInRow] ?? nil
-    #expect(Spacing.ofFirstLaunches(definition, poke: nil, history) == times.map { .seconds(every) * $0 })
+    let times: [Int: Int] = [2: 2, 3: 4]
+    let frequent: Duration? = times[noDataInRow].map { Duration.seconds(every) * $0 }
+    #expect(Spacing.ofFirstLaunches(definition, poke: nil, history) == frequent)
   }
 
-  @Test(arguments: [(60, 1, nil), (60, 2, 120), (60, 3, 240), (60, 9, 240), (86_400, 2, 1800), (nil, 3, 0)])
+  @Test(
+    arguments: [
+      (60, 1, nil), (60, 2, 120), (60, 3, 240), (60, 9, 240), (86_400, 2, 1800), (nil, 3, 0),
+    ] as [(Int64?, Int, Int64?)])
   func aFrequentRefreshWithoutRepetitionIsLengthenedByItsUsualInterval(
     interval: Int64?, noDataInRow: Int, seconds: Int64?
   ) {
     var definition = Definition(pattern: IdentifierPattern(trusted: "job"), kind: .refresh)
     definition.allowFrequent = true
-    let history = LaunchHistory(noDataInRow: noDataInRow, usualInterval: interval.map { .seconds($0) })
-    #expect(Spacing.ofFirstLaunches(definition, poke: nil, history) == seconds.map { .seconds($0) })
+    let history = LaunchHistory(noDataInRow: noDataInRow, usualInterval: interval.map { Duration.seconds($0) })
+    let expected: Duration? = seconds.map { Duration.seconds($0) }
+    #expect(Spacing.ofFirstLaunches(definition, poke: nil, history) == expected)
   }
 
   @Test(
