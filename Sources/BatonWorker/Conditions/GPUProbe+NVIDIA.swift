@@ -47,7 +47,8 @@ struct NVIDIAList {
   /// The kernel's module makes the one or the other; a container may have the devices alone. Such a host may have GPUs
   /// even if no program says so.
   private static func hasDriver(_ root: SystemRoot) -> Bool {
-    root.exists("proc/driver/nvidia/version") || root.names(in: "dev").contains { $0.hasPrefix("nvidia") }
+    root.exists("proc/driver/nvidia/version") || !root.names(in: folder).isEmpty
+      || root.names(in: "dev").contains { $0.hasPrefix("nvidia") }
   }
 
   private func ask(_ root: SystemRoot) async -> SystemCommand.Answer {
