@@ -157,7 +157,7 @@ extension EndToEnd {
       defer { fleet.stop() }
       try await fleet.startCoordinator(lease: "15s")
       try fleet.startHandlerWorker("one")
-      try fleet.write("identifier: com.example.patient\nkind: continued\n", to: "patient.yaml")
+      try fleet.write("identifier: com.example.patient\nkind: continued\ntitle: Patience\n", to: "patient.yaml")
       try fleet.write(
         "identifier: com.example.stubborn\nkind: refresh\nbudget: 1s\nclosingWindow: 1s\nallowFrequent: true\n",
         to: "stubborn.yaml")

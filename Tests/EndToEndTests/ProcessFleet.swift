@@ -13,10 +13,36 @@ final class ProcessFleet: Sendable {
     var workers: [String: Child] = [:]
   }
 
-  init() throws {
+  /// What starts each program.
+  private let prefix: [String]
+
+  /// - Parameter isOrdinary: its processes are those of an ordinary user, also where root runs the tests.
+  init(isOrdinary: Bool = false) throws {
+    prefix =
+      isOrdinary && geteuid() == 0
+      ? ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"] : []
     folder = NSTemporaryDirectory() + "baton-e2e-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(atPath: folder + "/run", withIntermediateDirectories: true)
     pipe = EventPipe(folder + "/events")
+    guard !prefix.isEmpty else { return }
+    for name in ["", "/run", "/events"] { chown(folder + name, 65534, 65534) }
+  }
+
+  /// False where root runs the tests, and cannot become an ordinary user that may run the programs.
+  static let canBeOrdinary: Bool = {
+    if geteuid() != 0 { return true }
+    let program = Program.baton.path
+    return system("setpriv --reuid=65534 --regid=65534 --clear-groups -- test -x '\(program)' >/dev/null 2>&1") == 0
+  }()
+
+  private func child(
+    _ program: Program, _ arguments: [String], currentDirectory: String? = nil, isDaemon: Bool = false,
+    adding more: [String: String] = [:]
+  ) throws -> Child {
+    let line = prefix + [program.path] + arguments
+    return try Child(
+      path: line[0], Array(line.dropFirst()), environment: environment.merging(more) { $1 },
+      currentDirectory: currentDirectory, isDaemon: isDaemon)
   }
 
   var address: String { "127.0.0.1:\(state.withLock { $0.port })" }
@@ -27,12 +53,15 @@ final class ProcessFleet: Sendable {
   /// - Parameters:
   ///   - http: its address, or `off`.
   ///   - descriptors: the most that it may have; nil for as many as this process.
-  func startCoordinator(lease: String = "1s", http: String = "off", descriptors: Int? = nil) async throws {
+  ///   - more: variables of its environment.
+  func startCoordinator(
+    lease: String = "1s", http: String = "off", descriptors: Int? = nil, adding more: [String: String] = [:]
+  ) async throws {
     let arguments = [
       "coordinator", "--data", folder + "/coordinator", "--listen", address, "--http", http, "--lease", lease,
     ]
     guard let descriptors else {
-      return try await start(try Child(.baton, arguments, environment: environment, isDaemon: true))
+      return try await start(try child(.baton, arguments, isDaemon: true, adding: more))
     }
     try await start(
       try Child(
@@ -58,10 +87,10 @@ final class ProcessFleet: Sendable {
     }
   }
 
-  func startWorker(_ name: String, slots: Int = 2) async throws {
-    let child = try Child(
+  func startWorker(_ name: String, slots: Int = 2, adding more: [String: String] = [:]) async throws {
+    let child = try child(
       .worker, ["--coordinator", address, "--name", name, "--data", "\(folder)/\(name)", "--slots", String(slots)],
-      environment: environment, isDaemon: true)
+      isDaemon: true, adding: more)
     _ = await child.errorLine(containing: "connected to the coordinator")
     state.withLock { $0.workers[name] = child }
   }
@@ -82,7 +111,7 @@ final class ProcessFleet: Sendable {
   }
 
   func baton(_ arguments: String...) async throws -> (status: Int32, output: String, errors: String) {
-    try await Child(.baton, arguments, environment: environment, currentDirectory: folder).finished()
+    try await child(.baton, arguments, currentDirectory: folder).finished()
   }
 
   /// One request over HTTP, as bytes, and the whole answer: bash speaks to a socket wherever there is bash.
