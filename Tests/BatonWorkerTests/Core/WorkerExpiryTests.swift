@@ -88,6 +88,32 @@ import Testing
     #expect(bench.core.conditionsChanged(.assumed, at: bench.now) == [.send(.conditions(.assumed))])
   }
 
+  /// What the probe reads goes through what steadies it, and a launch that needs the power is asked to stop.
+  @Test(.contract(18)) func `unplugging expires within two seconds of the probe seeing it`() {
+    var (bench, host) = (Bench.welcomed(), ConditionsCore(ConditionSettings()))
+    /// The probe looks, and the worker hears what counts then.
+    func look(_ power: PowerSource) -> [WorkerCore.Effect] {
+      host.observations.power = PowerReadings(
+        power: Reading(power, source: "sysfs"), battery: Reading(80, source: "sysfs"))
+      return bench.core.conditionsChanged(host.conditions(at: bench.now), at: bench.now)
+    }
+    _ = look(.external)
+    bench.starts(Bench.assignment(1), Bench.job { $0.requirements.externalPower = true })
+    bench.starts(Bench.assignment(2))
+    _ = bench.passConnected(60)
+    let seenAt = bench.now
+    var effects = look(.battery)
+    while !effects.contains(where: { if case .expire = $0 { true } else { false } }), bench.now - seenAt < .seconds(10)
+    {
+      _ = bench.passConnected(0.1)
+      effects += look(.battery)
+    }
+    #expect(bench.now - seenAt <= .seconds(2))
+    let deadline = bench.now + .seconds(30)
+    #expect(
+      effects.suffix(2) == WorkerCore.Effect.expiry(key(1), .powerLost, deadline)[...], "and the other one runs on")
+  }
+
   @Test func `the next hello has the conditions of the moment`() {
     var bench = Bench.welcomed()
     _ = bench.core.conditionsChanged(Bench.onBattery, at: bench.now)
