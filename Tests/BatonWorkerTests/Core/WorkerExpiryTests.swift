@@ -89,7 +89,7 @@ import Testing
   }
 
   /// What the probe reads goes through what steadies it, and a launch that needs the power is asked to stop.
-  @Test(.contract(18)) func `unplugging expires within two seconds of the probe seeing it`() {
+  @Test(.contract(18.2)) func `unplugging expires within two seconds of the probe seeing it`() {
     var (bench, host) = (Bench.welcomed(), ConditionsCore(ConditionSettings()))
     /// The probe looks, and the worker hears what counts then.
     func look(_ power: PowerSource) -> [WorkerCore.Effect] {
