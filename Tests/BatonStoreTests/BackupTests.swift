@@ -103,7 +103,7 @@ import Testing
         (backups + "/../a.sqlite", "'..'"), (backups + "//a.sqlite", "empty part"), (backups + "/a.conf", ".sqlite"),
         (backups + "/.sqlite", ".sqlite"), (backups + "/.a.sqlite", "dot"), (backups + "/a\n.sqlite", "control"),
         (backups + "/" + String(repeating: "a", count: 1024) + ".sqlite", "1,024"), ("", "whole path"),
-        ("/", ".sqlite"),
+        ("/", "empty part"),
       ] {
         let error = await refusal { _ = try await store.backUp(to: file) { _ in } }
         #expect(
@@ -184,8 +184,8 @@ import Testing
   }
 
   @Test func moreThanTheDiskHasIsRefusedBeforeItBegins() throws {
-    let folder = Self.real(FileManager.default.temporaryDirectory.path)
-    let target = try BackupTarget(folder + "/baton-\(UUID().uuidString).sqlite", store: nil)
+    let path = FileManager.default.temporaryDirectory.appending(path: "baton-\(UUID().uuidString).sqlite").path
+    let target = try BackupTarget(Self.real(path), store: nil)
     try target.demandRoom(for: 1)
     let error = #expect(throws: StoreError.self) { try target.demandRoom(for: 1 << 60) }
     #expect(error?.code == .cannotWrite && error?.message.contains("make room") == true)

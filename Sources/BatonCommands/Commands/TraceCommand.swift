@@ -50,11 +50,14 @@ struct TraceCommand: AsyncParsableCommand, Sendable {
     let link = try traceUrl ?? Self.configuredLink(console.environment)
     let request = request
     let (details, trace) = try await client.connect { api in
-      let details = try await api.details(request.identifier, number: request.request, choosing: .ran)
+      if let number = request.request {
+        return (nil as RequestDetails?, try await api.trace(request.identifier, number: number))
+      }
+      let details = try await api.details(request.identifier, number: nil, choosing: .ran)
       return (details, try await api.trace(request.identifier, number: details.record.number))
     }
-    console.tellChoice(details)
-    let name = trace.name(orElse: request.identifier, number: details.record.number)
+    if let details { console.tellChoice(details) }
+    let name = trace.name(orElse: request.identifier, number: request.request ?? details?.record.number)
     let address = trace.spans.first.flatMap { link?.address(of: $0.trace) }
     switch output {
     case .table: console.lines(text(name, trace, address, console).lines)

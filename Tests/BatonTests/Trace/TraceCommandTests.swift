@@ -8,7 +8,7 @@ import Testing
 
 /// `baton trace` from its arguments to what it writes.
 @Suite struct TraceCommandTests {
-  private static let world = World { $0.trace = TraceSample.slow }
+  private static let world = World([.succeeded]) { $0.trace = TraceSample.slow }
 
   private static func json(_ run: CommandRun) throws -> [String: Any] {
     try #require(try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any])
@@ -23,13 +23,13 @@ import Testing
   }
 
   @Test func `it asks for the request that was named`() async {
-    let world = World { $0.trace = TraceSample.slow }
+    let world = World([.succeeded]) { $0.trace = TraceSample.slow }
     _ = await world.baton("trace", "com.example.report", "--request", "3")
     #expect(world.coordinator.calls == ["trace com.example.report 3"])
   }
 
   @Test func `every key is there, and null where nothing is known`() async throws {
-    let world = World { $0.trace = TraceSample.running }
+    let world = World([.succeeded]) { $0.trace = TraceSample.running }
     let object = try Self.json(await world.baton("trace", "com.example.report", "-o", "jsonl"))
     #expect(
       Set(object.keys) == [
@@ -41,7 +41,7 @@ import Testing
       Set(summary.keys) == [
         "text", "totalMilliseconds", "scheduledMilliseconds", "waitingMilliseconds", "runningMilliseconds",
         "endedMilliseconds", "causes", "obstacles", "unexplainedMilliseconds", "historyLost", "launches", "hosts",
-        "batches", "endings",
+        "batches", "skippedBatches", "endings",
       ])
     let spans = try #require(object["spans"] as? [[String: Any]])
     let keys: Set = [
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test func `OTLP has what has ended, and says what it leaves out`() async throws {
-    let world = World { $0.trace = TraceSample.running }
+    let world = World([.succeeded]) { $0.trace = TraceSample.running }
     let run = await world.baton("trace", "com.example.report", "-o", "otlp")
     #expect(run.error == "2 spans that go on left out\n")
     #expect(run.output == TraceSample.running.exportable.json + "\n")
