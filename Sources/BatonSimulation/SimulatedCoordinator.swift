@@ -102,7 +102,9 @@ final class SimulatedCoordinator {
     let now = now()
     noteGap(until: now.instant)
     let effects = dispatcher.tick(at: leaseTime(now))
-    for case .endLease(let host, let incarnation, _) in effects { try world.checkEndOfLease(host, incarnation) }
+    for case .endLease(let host, let incarnation, let countsAsLoss) in effects {
+      try world.checkEndOfLease(host, incarnation, countsAsLoss: countsAsLoss)
+    }
     try decide { _ in effects }
     raiseDispatch()
     try promoteIfDue()

@@ -49,7 +49,8 @@ extension World {
 
   /// A lease that ends because its time is over: nobody heard of the worker for a whole term, and the worker's own lease
   /// was over before.
-  func checkEndOfLease(_ host: HostName, _ incarnation: Incarnation) throws {
+  func checkEndOfLease(_ host: HostName, _ incarnation: Incarnation, countsAsLoss: Bool) throws {
+    guard countsAsLoss else { return try checkGivenBack(host, incarnation) }
     let heard = heard[host] ?? now
     try journal.expect(
       now - heard >= schedule.leaseTerm, .leaseByTime,
@@ -60,6 +61,16 @@ extension World {
     try journal.expect(
       until <= worker.now, .leaseByTime,
       "\(incarnation) lost its lease and believes to hold it for \((until - worker.now).inSeconds) s")
+  }
+
+  /// A lease that ends before its time: its worker shuts down and runs nothing, so no launch of it is cut short.
+  private func checkGivenBack(_ host: HostName, _ incarnation: Incarnation) throws {
+    guard let worker = workers.first(where: { $0.plan.name == host }), worker.isAlive,
+      worker.core.incarnation == incarnation
+    else { return }
+    try journal.expect(
+      worker.core.isDraining && worker.core.launches.values.allSatisfy(\.hasEnded), .leaseByTime,
+      "\(incarnation) lost its lease before its time, and has not shut down")
   }
 
   /// The store has committed the start of a launch.

@@ -71,6 +71,7 @@ import Testing
     "for name in hosts.keys {",
     "let ends = hosts.values.compactMap { state in",
     "for host in hosts.values {",
+    "for state in hosts.values {",
     "for requirementClass in waitWatch.histories.keys where ready[requirementClass] == nil {",
     "waitWatch.histories = waitWatch.histories.filter { ready[$0.key] != nil }",
     "for record in fleet.hosts { hosts[record.name] = restored(record) }",
