@@ -347,6 +347,7 @@ import Testing
     let fleet = Fleet(try SQLiteStore.inMemory(), ManualTime())
     @Sendable func job(_ name: String, _ strategy: Strategy) -> Definition {
       var definition = Definition(pattern: IdentifierPattern(name)!, kind: .continued)
+      definition.title = "Job"
       definition.strategy = strategy
       definition.work = Work(command: ["true"])
       definition.requirements.gpu = GPURequirement()
