@@ -54,7 +54,8 @@ import Testing
       try FileManager.default.copyItem(atPath: file, toPath: backups + "/restored/" + StoreFolder.databaseName)
       let restored = try SQLiteStore.open(folder: backups + "/restored")
       #expect(try await restored.counts().map(\.count) == [1])
-      #expect(try await restored.standing(of: store.receipt) == .ahead(of: restored.receipt))
+      let standing = try await restored.standing(of: store.receipt)
+      #expect(standing != .covered && standing != .foreign, "a worker's receipt does not notice the restore: \(standing)")
       try await restored.close()
     }
   }
@@ -72,12 +73,16 @@ import Testing
           steps.append(progress.pages)
           return steps.count
         }
-        let before = store.receipt.sequence
+        // The copy stands in its snapshot until that is committed.
+        let committed = DispatchSemaphore(value: 0)
         writing.withLock {
-          $0.append(Task { _ = try await store.submit("com.during\(number)", to: definition, id: "during \(number)") })
+          $0.append(
+            Task {
+              defer { committed.signal() }
+              _ = try await store.submit("com.during\(number)", to: definition, id: "during \(number)")
+            })
         }
-        // Until that is committed: the copy stands in its snapshot meanwhile.
-        while store.receipt.sequence == before { sched_yield() }
+        committed.wait()
       }
       for task in writing.withLock({ $0 }) { try await task.value }
       let pages = steps.withLock { $0 }
