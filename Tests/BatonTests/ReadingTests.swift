@@ -59,7 +59,9 @@ import Testing
     for arguments in [["show", details.record.identifier.rawValue], ["hosts", "beta"]] {
       let text = await world.baton(arguments).output.replacing(/\u{1B}\[[0-9]+m/, with: "")
       let facts = text.split(separator: "\n").prefix { !$0.hasPrefix("LAUNCH") && !$0.hasPrefix("CONDITION") }
-      let values = facts.map { line in line.count <= columns ? "" : (line.split(separator: "  ").last ?? "").drop { $0 == " " } }
+      let values = facts.map { line in
+        line.count <= columns ? "" : (line.split(separator: "  ").last ?? "").drop { $0 == " " }
+      }
       #expect(values.allSatisfy { !$0.contains(" ") }, "\(facts)")
       let words = facts.joined(separator: " ").split(separator: " ").joined(separator: " ")
       if arguments[0] == "show" { #expect(words.contains(reason)) }
