@@ -15,6 +15,7 @@ import Testing
   ) -> Definition {
     var definition = Definition(pattern: IdentifierPattern(pattern)!, kind: kind)
     definition.requirements.requiresIdle = false
+    if kind == .continued { definition.title = "Job" }
     change(&definition.requirements)
     return definition
   }
