@@ -19,7 +19,8 @@ extension StoreConformance {
       try expect(next.definition, new, "the definition of the next launch")
       let after = try await s.store.spans(of: launch.request).filter { $0.key.launch == 1 }
       try expect(
-        after.map(\.definition), before.filter { $0.key.launch == 1 }.map(\.definition), "what launch 1 ran under")
+        Set(after.map(\.definition)), Set(before.filter { $0.key.launch == 1 }.map(\.definition)),
+        "what launch 1 ran under")
     },
     Case("a definition with other items or another batch size is refused, with what differs") { s in
       let (old, launch) = try await s.running { $0.failing(["x"]) }

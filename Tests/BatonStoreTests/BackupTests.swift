@@ -55,7 +55,8 @@ import Testing
       let restored = try SQLiteStore.open(folder: backups + "/restored")
       #expect(try await restored.counts().map(\.count) == [1])
       let standing = try await restored.standing(of: store.receipt)
-      #expect(standing != .covered && standing != .foreign, "a worker's receipt does not notice the restore: \(standing)")
+      #expect(
+        standing != .covered && standing != .foreign, "a worker's receipt does not notice the restore: \(standing)")
       try await restored.close()
     }
   }
