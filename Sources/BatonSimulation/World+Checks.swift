@@ -63,7 +63,8 @@ extension World {
       "\(incarnation) lost its lease and believes to hold it for \((until - worker.now).inSeconds) s")
   }
 
-  /// A lease that ends before its time: its worker shuts down, or its process is about to end, and runs nothing, so no launch of it is cut short.
+  /// A lease that ends before its time: its worker shuts down, or its process is about to end, and runs nothing, so no
+  /// launch of it is cut short.
   private func checkGivenBack(_ host: HostName, _ incarnation: Incarnation) throws {
     guard let worker = workers.first(where: { $0.plan.name == host }), worker.isAlive,
       worker.core.incarnation == incarnation
