@@ -173,6 +173,10 @@ struct ServerTests {
       let moved = Running(port: squatter.port, http: 0, folder: running.folder, tokenFile: running.tokenFile)
       #expect(try await moved.ask(nil, moved.own).isEmpty)
       #expect(!squatter.hasVisitors)
+      for name in ["sock", "token"] {
+        try FileManager.default.moveItem(
+          atPath: "\(running.folder)/\(squatter.port).\(name)", toPath: "\(running.folder)/\(running.port).\(name)")
+      }
     }
   }
 
