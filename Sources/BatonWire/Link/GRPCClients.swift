@@ -26,6 +26,8 @@ package enum CoordinatorClient {
   ) async throws -> Result {
     let token = try TokenFile.read(tokenFile, port: endpoint.port, in: folders)
     let link = try await Link(to: endpoint, folders)
+    // A transport over which no call was begun leaves its channel open.
+    defer { link.channel?.close(promise: nil) }
     return try await withGRPCClient(transport: link.transport) { client in
       guard let token else { throw LinkError.noToken(endpoint, folders) }
       let authorization =
@@ -75,31 +77,39 @@ package enum CoordinatorClient {
 /// A connection to where a coordinator listens.
 private struct Link {
   let transport: CoordinatorClient.Transport
+  let channel: (any Channel)?
   /// It leads through a Unix socket that only this user or root can have made.
   let isOwn: Bool
 
   init(to endpoint: HostPort, _ folders: RuntimeFolders) async throws {
     // A coordinator that was killed leaves its socket: then there may be a tunnel on the port.
     if endpoint.hasSocket, let path = folders.file("\(endpoint.port).sock", isSocket: true),
-      let transport = try? await Self.connected(to: NIOCore.SocketAddress(unixDomainSocketPath: path))
+      let (transport, channel) = try? await Self.connected(to: NIOCore.SocketAddress(unixDomainSocketPath: path))
     {
-      (self.transport, isOwn) = (transport, true)
+      (self.transport, self.channel, isOwn) = (transport, channel, true)
       return
     }
     do {
       let host = endpoint.host == "localhost" ? "127.0.0.1" : endpoint.host
-      transport = try await Self.connected(to: NIOCore.SocketAddress(ipAddress: host, port: endpoint.port))
+      (transport, channel) = try await Self.connected(
+        to: NIOCore.SocketAddress(ipAddress: host, port: endpoint.port))
       isOwn = false
     } catch {
       throw LinkError.unreachable(endpoint)
     }
   }
 
-  private static func connected(to address: NIOCore.SocketAddress) async throws -> CoordinatorClient.Transport {
-    try await .wrapping(config: config) { configure in
-      try await ClientBootstrap(group: RPCLoop.group).connectTimeout(.seconds(5))
+  private static func connected(
+    to address: NIOCore.SocketAddress
+  ) async throws -> (CoordinatorClient.Transport, (any Channel)?) {
+    let channels = Mailbox<any Channel>(capacity: 1)
+    let transport = try await CoordinatorClient.Transport.wrapping(config: config) { configure in
+      let configured = try await ClientBootstrap(group: RPCLoop.group).connectTimeout(.seconds(5))
         .connect(to: address) { configure($0) }
+      channels.send(configured.channel)
+      return configured
     }
+    return (transport, await channels.receive()?.first)
   }
 
   private static var config: CoordinatorClient.Transport.Config {
