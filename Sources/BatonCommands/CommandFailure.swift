@@ -47,12 +47,13 @@ extension CommandFailure {
   }
 
   private init(_ error: StoreError) {
+    let message = error.message.onOneLine
     switch error.code {
-    case .notFound: self.init(.notFound, error.message)
-    case .refused: self.init(.refused, error.message)
-    case .superseded: self.init(.superseded, error.message)
-    case .locked, .cannotWrite, .overloaded, .unknown: self.init(.unavailable, error.message)
-    case .newerVersion, .corrupt: self.init(.failed, error.message)
+    case .notFound: self.init(.notFound, message)
+    case .refused: self.init(.refused, message)
+    case .superseded: self.init(.superseded, message)
+    case .locked, .cannotWrite, .overloaded, .unknown: self.init(.unavailable, message)
+    case .newerVersion, .corrupt: self.init(.failed, message)
     }
   }
 }

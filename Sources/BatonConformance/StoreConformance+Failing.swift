@@ -40,12 +40,14 @@ extension StoreConformance {
       try expect(try await s.store.events(of: waiting.request), [], "its events")
     },
     Case("strategy fail is refused while launches are spaced, until when on the wall clock", rows: [15.1]) { s in
-      let (_, launch) = try await s.running("job", .refresh)
-      try await s.end(launch)
-      let failing = try await s.define("job", .refresh) { $0.strategy = .fail }.id
+      let failing = try await s.define("job", .continued) { $0.strategy = .fail }.id
+      try await s.connect()
+      let first = try await s.answer(to: try s.offer("job", to: failing, on: s.place()) { $0.poke = .considerate })
+      guard case .accepted(_, _, let started?, _) = first else { throw Violation(description: "\(first)") }
+      try await s.end(started.launch)
       let until = s.now.date + .seconds(900)
       try await s.expectIneligible(
-        try s.offer("job", to: failing, on: s.place()),
+        try s.offer("job", to: failing, on: s.place()) { $0.poke = .considerate },
         [HostObstacle(host: nil, obstacle: .rateLimited(until: until))])
     },
     Case("a refusal has the request's own obstacles and those of every host") { s in

@@ -87,7 +87,7 @@ import Testing
     RequestRecord(
       id: RequestID(1), identifier: JobIdentifier("com.example.a")!, number: 1, definition: DefinitionID(1),
       pattern: IdentifierPattern("com.example.a")!, kind: .processing, state: state, priority: .background,
-      submittedAt: noon, principal: "ada", eligibleAt: noon, launches: 0, progress: Progress(),
+      submittedAt: noon, principal: "ada", eligibleAt: noon, isDated: true, launches: 0, progress: Progress(),
       ledger: Ledger(), trace: Desk.trace)
   }
 

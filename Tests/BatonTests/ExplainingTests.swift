@@ -29,7 +29,8 @@ import Testing
     let run = await Self.world.baton("explain", "com.example.news")
     let names: [ObstacleName] = [.batteryLow, .lowPowerMode, .evicted, .kindNotAccepted, .allowanceSpent, .rateLimited]
     for name in names { #expect(run.output.contains("\n  \(name.rawValue) ")) }
-    #expect(run.output.contains("\n3 requests of its definition and priority go before it\n"))
+    #expect(run.output.contains("\n3 requests go before it in its queue\n"))
+    #expect(run.output.contains("no recent use (last 3d ago)"))
   }
 
   @Test(.contract(13.3)) func `a date that has not come is told, with how long is left`() async {

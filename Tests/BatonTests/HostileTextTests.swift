@@ -172,7 +172,9 @@ import Testing
   @Test(arguments: errors.indices, [false, true])
   func `errors are plain`(index: Int, isTerminal: Bool) async {
     for arguments in [["list"], ["submit", "com.example.report"], ["drain", "alpha"]] {
-      let world = Self.world(isTerminal: isTerminal)
+      var world = Self.world(isTerminal: isTerminal)
+      // A submission tries again after this pause when it finds no coordinator.
+      world.elapsing = [.milliseconds(500)]
       world.coordinator.state.withLock { $0.errors = [Self.errors[index]] }
       Self.expectPlain(await world.baton(arguments))
     }

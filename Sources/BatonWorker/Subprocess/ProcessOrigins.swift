@@ -1,3 +1,6 @@
+import BatonModel
+import BatonWire
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -74,14 +77,9 @@ struct ProcessOrigins: Hashable, Sendable {
 
   /// Now, as start times of processes are counted.
   static var ticks: UInt64 {
-    #if os(Linux)
-      let clock = CLOCK_BOOTTIME
-    #else
-      let clock = CLOCK_MONOTONIC
-    #endif
-    var time = timespec()
-    clock_gettime(clock, &time)
     let perSecond = UInt64(max(1, sysconf(Int32(_SC_CLK_TCK))))
-    return UInt64(time.tv_sec) * perSecond + UInt64(time.tv_nsec) * perSecond / 1_000_000_000
+    let (seconds, rest) = UInt64(max(0, SystemClocks.instant().nanoseconds))
+      .quotientAndRemainder(dividingBy: 1_000_000_000)
+    return seconds * perSecond + rest * perSecond / 1_000_000_000
   }
 }
