@@ -26,6 +26,7 @@ let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-s
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
 let context: Target.Dependency = .product(name: "ServiceContextModule", package: "swift-service-context")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 
 let package = Package(
@@ -112,7 +113,7 @@ let package = Package(
       name: "BatonCoordinator",
       dependencies: [
         "BatonModel", "BatonSpec", "BatonStore", "BatonProtobuf", "BatonWire", "BatonTelemetry", "BatonHTTP", grpc,
-        grpcTransport, protobuf, lifecycle, logging, metrics,
+        grpcTransport, protobuf, lifecycle, logging, metrics, crypto,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ], swiftSettings: strict),

@@ -80,6 +80,32 @@ extension StoreConformance {
       try expect(coordinators != nil, true, "the coordinator")
       try expect(try await s.store.fleet().running.map(\.expiring), [.thermal], "the reason in the end")
     },
+    Case("the first secret that comes with a name is its own: no other one gets a lease, nor a worker without") { s in
+      let (mine, other) = ([UInt8](repeating: 1, count: 32), [UInt8](repeating: 2, count: 32))
+      let host = StoreScenario.host
+      try expect(try await s.store.standing(of: host, secret: mine), .unclaimed, "before the host was there")
+      try await s.connect()
+      try expect(try await s.store.standing(of: host, secret: mine), .unclaimed, "after a worker without a secret")
+      let (store, now) = (s.store, s.now)
+      func grant(_ secret: [UInt8]?) async throws {
+        try await store.grantLease(host, StoreScenario.process, secret: secret, report: nil, at: now)
+      }
+      try await grant(mine)
+      try expect(try await store.standing(of: host, secret: mine), .matches, "its own")
+      try expect(try await store.standing(of: host, secret: other), .differs, "another one")
+      try expect(try await store.standing(of: host, secret: nil), .missing, "none")
+      try expect(try await store.standing(of: HostName("beta"), secret: mine), .unclaimed, "of another host")
+      for secret in [other, nil] {
+        try await expectRefusal(.refused, saying: ["alpha", "secret"]) { try await grant(secret) }
+      }
+      try await grant(mine)
+      try await store.forgetSecret(of: host)
+      try expect(try await store.standing(of: host, secret: nil), .unclaimed, "after it was forgotten")
+      try await grant(other)
+      try expect(
+        try await store.standing(of: host, secret: mine), .differs, "the first one, after the name was released")
+      try await expectRefusal(.notFound, saying: ["nobody"]) { try await store.forgetSecret(of: HostName("nobody")) }
+    },
   ]
 }
 

@@ -33,6 +33,10 @@ package struct CoordinatorSettings: Sendable {
   package var retention: RetentionLimits
   /// Workers that may be connected at once.
   package var workers = 10_000
+  /// The key of the store's folder, by which workers' receipts are known to be of this store; nil draws one.
+  package var receiptKey: [UInt8]?
+  /// The key was not there, and was just made.
+  package var isReceiptKeyNew = false
   package var version: String
   /// Which requests are traced.
   package var sampler: Sampler

@@ -8,12 +8,32 @@ import Synchronization
 /// A worker that comes back says how far the store was when it was answered last. A store that has less went backwards:
 /// batches that were committed would run again, and launch numbers would come twice (promise P12).
 extension Coordinator {
+  /// How far the store is, as workers are told.
+  var receipt: Receipt { seal.sealed(store.receipt) }
+
+  /// A key that is not there any more, in a store that has workers, is worth a word: their receipts prove nothing now.
+  func noteReceiptKey(hosts: Int) {
+    guard settings.isReceiptKeyNew, hosts > 0 else { return }
+    logger.warning(
+      """
+      the key that signs workers' receipts was not in the data folder, and a new one was made: until each worker has heard \
+      of it, a store that went backwards is not noticed. A backup of the data folder has to have the file receipt.key; \
+      after an upgrade from a version without it there is nothing to do.
+      """)
+  }
+
   /// Looks at a worker's receipt before its hello is taken. Launches of another history are withdrawn before the worker
   /// may repeat anything that they said, and what the store believes to run there ends as lost.
   func reconcile(_ hello: Hello, _ connection: Connection) async throws {
     guard let receipt = hello.receipt else { return }
     switch try await store.standing(of: receipt) {
     case .covered: return
+    case .ahead where !seal.isGenuine(receipt):
+      // Of a worker or a coordinator of an older version, of a time with another key, or made up: one must not pause the
+      // fleet by saying so.
+      logger.warning(
+        "a receipt that this store's key did not sign does not count",
+        metadata: [Names.LogKey.host: "\(hello.host)", "sequence": "\(receipt.sequence)"])
     case .ahead(let known):
       let why = "\(hello.host) had been told of commit \(receipt.sequence), and the store had \(known.sequence)"
       try await renew(receipt.store, because: why)

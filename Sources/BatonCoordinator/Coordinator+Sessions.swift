@@ -1,4 +1,4 @@
-package import BatonModel
+import BatonModel
 import BatonStore
 import BatonTelemetry
 package import BatonWire
@@ -17,14 +17,22 @@ extension Coordinator {
     var host: HostName?
     defer { state.withLock { $0.streams.close(of: host) } }
     guard var first = await connection.up.receive(), !first.isEmpty else { return }
-    guard case .hello(let hello) = first.removeFirst() else {
-      connection.down.send(.refused("the first message of a worker is its hello", isFinal: true))
-      return
+    let hello: Hello
+    do throws(WireError) {
+      guard case .hello(let said) = try first.removeFirst().heldToLimits() else {
+        throw WireError("the first message of a worker is its hello")
+      }
+      hello = said
+    } catch {
+      return refuse(connection, from: address, .nonsense, because: error.message, isFinal: true)
     }
     guard state.withLock({ $0.streams.claim(hello.host, atMost: limit) }) else {
       return refuse(connection, from: address)
     }
     host = hello.host
+    if let objection = try await objection(to: hello) {
+      return refuse(connection, from: address, .name, of: hello.host, because: objection)
+    }
     try await reconcile(hello, connection)
     do {
       // A task of its own, whose memory goes with it: this one lives as long as the connection.
@@ -44,8 +52,21 @@ extension Coordinator {
   /// It may come back: another one may be gone by then.
   private func refuse(_ connection: Connection, from address: String) {
     let text = "\(settings.workers) workers are connected, and no more are taken; those that leave make room"
-    logger.warning("a worker was refused", metadata: ["address": "\(address)", "why": "\(text)"])
-    connection.down.send(.refused(text, isFinal: false))
+    refuse(connection, from: address, .tooMany, because: text)
+  }
+
+  /// The worker is told why, and the connection ends. The log says so once, and again each minute.
+  private func refuse(
+    _ connection: Connection, from address: String, _ kind: RefusalLog.Kind, of host: HostName? = nil,
+    because text: String, isFinal: Bool = false
+  ) {
+    let now = clocks.now().instant
+    if state.withLock({ $0.refusals.isNews(kind, of: host, at: now) }) {
+      var metadata: Logger.Metadata = ["address": "\(address)", "why": "\(text)"]
+      if let host { metadata[Names.LogKey.host] = "\(host)" }
+      logger.warning("a worker was refused", metadata: metadata)
+    }
+    connection.down.send(.refused(text, isFinal: isFinal))
   }
 
   // MARK: Hello
@@ -54,8 +75,7 @@ extension Coordinator {
     guard state.withLock({ $0.isAccepting }) else { return false }
     switch state.withLock({ $0.dispatcher.hello(hello, from: address, at: clocks.now().instant) }) {
     case .refused(let text, let isFinal):
-      logger.warning("a worker was refused", metadata: [Names.LogKey.host: "\(hello.host)", "why": "\(text)"])
-      connection.down.send(.refused(text, isFinal: isFinal))
+      refuse(connection, from: address, .lease, of: hello.host, because: text, isFinal: isFinal)
       return false
     case .after(let incarnation):
       logger.notice("a worker came back as another process", metadata: [Names.LogKey.host: "\(hello.host)"])
@@ -109,7 +129,8 @@ extension Coordinator {
   private func attached(_ hello: Hello, held: [LaunchKey], _ connection: Connection) async throws {
     let now = now().moment
     try await persistently {
-      try await self.store.grantLease(hello.host, hello.incarnation, report: hello.word, at: now)
+      try await self.store.grantLease(
+        hello.host, hello.incarnation, secret: Self.digest(hello.secret), report: hello.word, at: now)
     }
     let assignments = try await persistently { try await self.store.assignments(on: hello.host) }
     let unknown = state.withLock { state in
@@ -120,9 +141,10 @@ extension Coordinator {
       state.withLock { $0.dispatcher.learn(id, definition) }
     }
     decide { state in
+      state.refusals.forget(hello.host)
       state.connections[hello.host]?.close()
       state.connections[hello.host] = connection
-      connection.down.send(.receipt(self.store.receipt))
+      connection.down.send(.receipt(self.receipt))
       state.lastSeen[hello.host] = now.date
       state.conditionsCame[hello.host] = self.clocks.now().instant
       return state.dispatcher.attached(
@@ -143,11 +165,6 @@ extension Coordinator {
     }
   }
 
-  /// A supervisor's word: the lease ends at once, not when it runs out.
-  package func processDied(_ host: HostName, _ incarnation: Incarnation, isBlameless: Bool) {
-    decide { $0.dispatcher.processDied(host, incarnation, isBlameless: isBlameless) }
-  }
-
   // MARK: Receiving
 
   private func receive(
@@ -155,7 +172,17 @@ extension Coordinator {
     _ pending: Mailbox<WorkerMessage>
   ) async {
     var messages = first
-    while take(messages, from: process, pending), let next = await connection.up.receive() { messages = next }
+    do {
+      while take(try messages.map { try $0.heldToLimits() }, from: process, pending),
+        let next = await connection.up.receive()
+      {
+        messages = next
+      }
+    } catch let error as WireError {
+      refuse(connection, from: "", .nonsense, of: process.host, because: error.message)
+    } catch {
+      preconditionFailure("a worker's message was refused with \(error)")
+    }
     pending.close()
     connection.close()
   }
@@ -300,7 +327,7 @@ extension Coordinator {
     case .superseded: connection.down.send(.superseded(page.launch))
     case .refused(let text): connection.down.send(.refuse(page.launch, text))
     }
-    connection.down.send(.receipt(store.receipt))
+    connection.down.send(.receipt(receipt))
     state.withLock { $0.answered([page.launch], on: process.host) }
   }
 
@@ -316,7 +343,7 @@ extension Coordinator {
       case .refused(let text): .refuse(checkpoint.launch, text)
       }
     }
-    connection.down.send(contentsOf: messages + [.receipt(store.receipt)])
+    connection.down.send(contentsOf: messages + [.receipt(receipt)])
     count(checkpoints, answers)
     state.withLock { state in
       let own = checkpoints.map(\.launch).filter { state.dispatcher.places[$0] == process.host }
@@ -341,7 +368,7 @@ extension Coordinator {
   ) async throws {
     guard !endings.isEmpty else { return }
     let answers = try await store.end(endings, from: process, at: now().moment)
-    connection.down.send(contentsOf: endings.map { .endingCommitted($0.launch) } + [.receipt(store.receipt)])
+    connection.down.send(contentsOf: endings.map { .endingCommitted($0.launch) } + [.receipt(receipt)])
     count(answers)
     log(endsOf: answers)
     state.withLock { state in

@@ -25,6 +25,8 @@ package final class Coordinator: Sendable {
   private let steadyClock: Mutex<SteadyClock>
   /// For what operators say about the fleet and its hosts.
   let words = Turnstile()
+  /// Signs what workers are told of the store.
+  let seal: ReceiptSeal
   private let attachment = Signal()
   /// Why this coordinator has to end.
   private let fatalErrors = Mailbox<StoreError>(capacity: 1)
@@ -34,6 +36,7 @@ package final class Coordinator: Sendable {
     var index = DefinitionIndex()
     var connections: [HostName: Connection] = [:]
     var streams = StreamCount()
+    var refusals = RefusalLog()
     /// Texts and progress between checkpoints, of running launches.
     var updates: [LaunchKey: LaunchUpdate] = [:]
     var nextDue = NextDue()
@@ -77,6 +80,7 @@ package final class Coordinator: Sendable {
     self.metrics = metrics
     self.store = store
     self.settings = settings
+    seal = ReceiptSeal(settings.receiptKey)
     self.clocks = clocks
     self.logger = logger
     state = Mutex(State(dispatcher: Dispatcher(leaseTerm: settings.leaseTerm)))
@@ -99,6 +103,7 @@ package final class Coordinator: Sendable {
     try await setUnusableAside()
     let fleet = try await store.fleet()
     let definitions = try await store.definitions()
+    noteReceiptKey(hosts: fleet.hosts.count)
     for definition in definitions {
       guard let problem = definition.problem else { continue }
       logger.error(

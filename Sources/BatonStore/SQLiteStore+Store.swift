@@ -96,9 +96,15 @@ extension SQLiteStore: Store {
   }
 
   package func grantLease(
-    _ host: HostName, _ incarnation: Incarnation, report: HostWord?, at now: Moment
+    _ host: HostName, _ incarnation: Incarnation, secret: [UInt8]?, report: HostWord?, at now: Moment
   ) async throws {
-    try await write(.urgent) { try $0.grantLease(host, incarnation, report: report, at: now) }
+    try await write(.urgent) { try $0.grantLease(host, incarnation, secret: secret, report: report, at: now) }
+  }
+  package func standing(of host: HostName, secret: [UInt8]?) async throws -> SecretStanding {
+    try await read { try $0.standing(of: host, secret: secret) }
+  }
+  package func forgetSecret(of host: HostName) async throws {
+    try await write(.urgent) { try $0.forgetSecret(of: host) }
   }
   package func noteReports(_ reports: [HostName: HostWord], at now: Moment) async throws {
     try await write(.progress) { try $0.noteReports(reports, at: now) }

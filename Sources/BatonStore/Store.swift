@@ -104,8 +104,19 @@ package protocol Store: Sendable {
   // MARK: Hosts
 
   /// Records that `incarnation` holds the lease of `host`. Every launch of an earlier incarnation must have been ended.
-  /// - Parameter report: kept as the host's last word, if it is given.
-  func grantLease(_ host: HostName, _ incarnation: Incarnation, report: HostWord?, at now: Moment) async throws
+  ///
+  /// The first secret that comes with a name is kept; from then on a lease is refused (`.refused`) to any other one, and
+  /// to a worker without.
+  /// - Parameters:
+  ///   - secret: the SHA-256 of what the worker says; nil for a worker of an older version.
+  ///   - report: kept as the host's last word, if it is given.
+  func grantLease(
+    _ host: HostName, _ incarnation: Incarnation, secret: [UInt8]?, report: HostWord?, at now: Moment
+  ) async throws
+  /// What the store knows of the secret of a host.
+  func standing(of host: HostName, secret: [UInt8]?) async throws -> SecretStanding
+  /// Takes back what is known of a host's secret: the next worker of that name is taken.
+  func forgetSecret(of host: HostName) async throws
   /// Keeps what known hosts said of themselves last; `explain` judges a host that is gone by it.
   func noteReports(_ reports: [HostName: HostWord], at now: Moment) async throws
   /// Ends the lease, and every launch under it as `lost`. Nothing happens if another incarnation holds it.
@@ -197,6 +208,13 @@ package protocol Store: Sendable {
 }
 
 extension Store {
+  /// A lease for a worker without a secret.
+  package func grantLease(
+    _ host: HostName, _ incarnation: Incarnation, report: HostWord?, at now: Moment
+  ) async throws {
+    try await grantLease(host, incarnation, secret: nil, report: report, at: now)
+  }
+
   /// Records that the coordinator asked a launch to stop.
   package func noteExpiry(
     _ launch: LaunchKey, _ reason: ExpiryReason, at now: Moment

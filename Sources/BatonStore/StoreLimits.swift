@@ -1,6 +1,6 @@
 package import BatonModel
 
-/// What a store refuses to exceed. Each has a key in the coordinator's configuration.
+/// What a store refuses to exceed. Each but the last two has a key in the coordinator's configuration.
 package struct StoreLimits: Hashable, Sendable {
   /// Requests that may be pending (scheduled or ready) in all (`limits.pending`).
   package var pending: Int
@@ -14,15 +14,23 @@ package struct StoreLimits: Hashable, Sendable {
   /// How launches that come to nothing are answered (`losses.quarantineAfter`, `losses.backoff`).
   package var losses: LossRule
 
+  /// Items of one request, over all pages.
+  package var items: Int
+  /// Bytes of the items of one request, as they are stored.
+  package var itemBytes: Int
+
   package init(
     pending: Int = 2_000_000, pendingPerDefinition: Int = 100_000,
     checkpointBytes: Int = Checkpoint.maximumCursorBytes, waitingWrites: Int = 4096,
-    losses: LossRule = LossRule()
+    losses: LossRule = LossRule(), items: Int = ItemPage.maximumTotal,
+    itemBytes: Int = ItemPage.maximumTotalBytes
   ) {
     self.pending = pending
     self.pendingPerDefinition = pendingPerDefinition
     self.checkpointBytes = checkpointBytes
     self.waitingWrites = waitingWrites
     self.losses = losses
+    self.items = items
+    self.itemBytes = itemBytes
   }
 }

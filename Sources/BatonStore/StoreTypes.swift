@@ -56,6 +56,18 @@ package enum ReceiptStanding: Hashable, Sendable {
   case foreign
 }
 
+/// What a store knows of the secret that a worker says hello with.
+package enum SecretStanding: Hashable, Sendable {
+  /// It is the one that came first with this name.
+  case matches
+  /// No secret is known for this name.
+  case unclaimed
+  /// Another secret is known for this name.
+  case differs
+  /// A secret is known for this name, and the worker sent none.
+  case missing
+}
+
 /// When the next scheduled request may become ready: two times, because a date that somebody wrote down is compared
 /// with the wall clock, and everything else with the steady one.
 package struct NextDue: Hashable, Sendable {

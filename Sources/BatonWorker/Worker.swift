@@ -40,6 +40,8 @@ public final class Worker: Service {
     var onlyWaitsSince: Instant?
     /// What was logged last about the connection; empty while it works.
     var lastProblem = ""
+    /// How often in a row the coordinator did not take this worker.
+    var refusals = 0
   }
 
   struct Registry {

@@ -102,8 +102,8 @@ package struct WorkerSettings: Sendable {
   }
 
   private static func mistake(inName name: String) -> String? {
-    let isGood = !name.isEmpty && name.utf8.count <= 255 && !name.contains { $0.isWhitespace || $0 == "/" }
-    return isGood ? nil : "'\(name)' cannot be a host's name: no spaces, no slash, at most 255 bytes"
+    guard !HostName(name).isWellFormed else { return nil }
+    return "'\(name.escapedOnOneLine)' cannot be a host's name: it has \(HostName.rule)"
   }
 
   private static let slots = 1...100_000

@@ -24,7 +24,9 @@ import UnixSignals
 
 extension WorkerSetup {
   private func logger(_ label: String) -> Logger {
-    var logger = Logger(label: label) { StreamLogHandler.standardError(label: $0, metadataProvider: .spans) }
+    var logger = Logger(label: label) {
+      PlainLogHandler(StreamLogHandler.standardError(label: $0, metadataProvider: .spans))
+    }
     logger.logLevel = logLevel
     return logger
   }

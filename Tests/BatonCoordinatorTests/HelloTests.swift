@@ -46,8 +46,8 @@ import Testing
     #expect(
       desk.says(Desk.hello("a", "a2"))
         == .refused(
-          "another worker named 'a' is connected and alive, so the one at 127.0.0.1:9 is not taken: "
-            + "give one of them another --name", isFinal: false))
+          "another worker named 'a' is connected and alive, so this one is not taken: give one of them another --name",
+          isFinal: false))
     #expect(desk.dispatcher.hosts[a]?.incarnation == first)
   }
 

@@ -84,6 +84,25 @@ import Testing
     #expect(try await store.items(of: launch.request, start: 499_999, count: 2) == ["item 499999", "item 500000"])
   }
 
+  @Test(arguments: [StoreLimits(items: 5), StoreLimits(itemBytes: 5 * (4 + 3))])
+  func aRequestHasABoundOfItemsAndOfTheirBytes(limits: StoreLimits) async throws {
+    let store = try SQLiteStore.inMemory(limits: limits)
+    let definition = try await store.prepare()
+    try await store.submit("com.a", to: definition)
+    let launch = try await store.start(definition)
+    func append(_ start: Int, _ items: String...) async throws -> ItemsAnswer {
+      try await store.appendItems(ItemPage(launch: launch, start: start, items: items), from: someWorker)
+    }
+    #expect(try await append(0, "abc", "def", "ghi") == .committed(count: 3, isFrozen: false))
+    #expect(try await append(3, "jkl", "mno") == .committed(count: 5, isFrozen: false))
+    guard case .refused(let message) = try await append(5, "x") else {
+      Issue.record("one item too many was taken")
+      return
+    }
+    #expect(message.contains("several requests"))
+    #expect(try await store.items(of: launch.request, start: 0, count: 9).count == 5)
+  }
+
   /// Of a later version, say: the host says it anew when it connects.
   @Test func aWordThatCannotBeReadIsNone() async throws {
     let (store, _) = try await running()

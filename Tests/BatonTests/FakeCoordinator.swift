@@ -161,6 +161,7 @@ final class FakeCoordinator: OperatorAPI {
     return .example(path)
   }
 
+  func forget(_ host: HostName) async throws { try call("forgetting \(host)") }
   func setDraining(_ host: HostName, _ isDraining: Bool) async throws { try call("draining \(host) \(isDraining)") }
   func setPaused(_ isPaused: Bool) async throws { try call("paused \(isPaused)") }
 

@@ -158,8 +158,10 @@ private final class Scene: Sendable {
     let store = try SQLiteStore.open(folder: folder + "/store")
     var logger = Logger(label: "test") { [self] _ in Lines(scene: self) }
     logger.logLevel = .info
-    let coordinator = Coordinator(
-      store: store, settings: CoordinatorSettings(leaseTerm: .seconds(300)), logger: logger)
+    var settings = CoordinatorSettings(leaseTerm: .seconds(300))
+    // Beside the database: a backup that is put back does not take it away.
+    settings.receiptKey = try SecretFile.own(folder + "/store/receipt.key").secret
+    let coordinator = Coordinator(store: store, settings: settings, logger: logger)
     try await coordinator.restore()
     let name = try await store.fleet().storeIncarnation
     known.withLock { $0 = name }

@@ -52,5 +52,7 @@ extension CoordinatorMessage {
   var isRefusal: Bool { if case .refused = self { true } else { false } }
   var assignment: Assignment? { if case .launch(let assignment) = self { assignment } else { nil } }
 
+  var receipt: Receipt? { if case .receipt(let receipt) = self { receipt } else { nil } }
+
   func withdraws(_ launch: LaunchKey) -> Bool { if case .withdraw(launch, _) = self { true } else { false } }
 }

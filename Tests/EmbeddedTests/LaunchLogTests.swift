@@ -3,6 +3,7 @@ import BatonHandler
 import BatonModel
 import BatonStore
 import BatonTelemetry
+import BatonWire
 import ContractRows
 import Foundation
 import Logging
@@ -57,7 +58,9 @@ struct LaunchLogTests {
       try await begin(fleet)
       _ = try await fleet.reached("com.example.a") { $0.launches.count == 1 }
       let host = try #require(try await fleet.coordinator.store.fleet().hosts.first)
-      fleet.coordinator.processDied(host.name, try #require(host.incarnation), isBlameless: true)
+      let process = WorkerProcess(host: host.name, incarnation: try #require(host.incarnation))
+      let secret = try SecretFile.read(folder + "/one/secret")
+      try await fleet.coordinator.processDied(process, secret: secret, isBlameless: true)
       let details = try await fleet.reached("com.example.a") { $0.launches.first?.endedAt != nil }
       lost.withLock { $0 = details }
     }

@@ -6,6 +6,7 @@ import embedded
 import flips
 import frames
 import hostile
+import hostile_clients
 import kills
 import overload
 import partitions
@@ -30,6 +31,7 @@ TABLE = [
     Row("power", power.run, 20, 1000),
     Row("torn", torn.run, 100, 5000),
     Row("hostile", hostile.run, 14, 2400),
+    Row("hostile-clients", hostile_clients.run, 120, 3000),
     Row("clocks", clocks.run, 20, 400),
     Row("disk-full", disks.full, 50, 2000),
     Row("disk-failing", disks.failing, 50, 5000),

@@ -10,18 +10,35 @@ struct HostsCommand: AsyncParsableCommand, Sendable {
       With a name: every condition with where it comes from and what was read. A value that nobody knows is shown as \
       unknown.
 
+      A name belongs to the worker that said it first, which proves itself by a secret in its data folder. --forget \
+      releases the name of a host whose secret is gone.
+
       Examples:
         baton hosts
         baton hosts alpha
+        baton hosts --forget alpha    # installed again: take its next worker
         baton hosts -o json | jq -r '.[] | select(.state == "ready") | .name'
       """)
 
   @Argument(help: "One host.") var name: String?
+  @Option(help: ArgumentHelp("Release the name of a host, for a worker with another secret.", valueName: "host"))
+  var forget: String?
   @OptionGroup var client: ClientOptions
   @OptionGroup var options: OutputOptions
 
+  func validate() throws {
+    guard name == nil || forget == nil else {
+      throw ValidationError("--forget HOST shows nothing: leave the name out.")
+    }
+  }
+
   func run() async throws {
     let console = Console.current
+    if let forget {
+      let host = HostName(forget)
+      try await client.connect { try await $0.forget(host) }
+      return console.output("\(forget.onOneLine): released; the next worker of that name is taken")
+    }
     let hosts = try await client.connect { try await $0.hostReports() }
     guard let name else {
       return console.emit(options.output, list: hosts.map { JSONValue($0) }) { hostTable(hosts, console) }

@@ -1,11 +1,13 @@
 package import BatonModel
 package import BatonStore
 package import BatonTelemetry
+import BatonWire
 import Logging
 import Synchronization
 
 extension Coordinator: OperatorAPI {
   package func submit(_ orders: [SubmissionOrder], by principal: String) async throws -> [SubmissionResult] {
+    try Self.check(principal)
     let submissions = orders.map { order in
       Submission(
         id: order.id, identifier: order.identifier, payload: order.payload,
@@ -24,6 +26,11 @@ extension Coordinator: OperatorAPI {
           warning: warning(ignoredDate(of: submission), answer.waiting == nil ? nil : warnings.removeFirst()))
       }
     }
+  }
+
+  /// Who did it is the caller's word: nothing proves it. It is stored and shown, so it is a name of bounded length.
+  private static func check(_ principal: String) throws {
+    do { try WireLimits.principal.check(name: principal) } catch { throw OperatorError.invalid(error.message) }
   }
 
   /// A poke that disturbs people is recorded here, and with its request.
@@ -98,6 +105,7 @@ extension Coordinator: OperatorAPI {
   }
 
   package func cancel(_ selection: CancelSelection, by principal: String) async throws -> [Cancellation] {
+    try Self.check(principal)
     switch selection {
     case .all: return try await cancel(RequestSelection.all, by: principal)
     case .identifier(let identifier, let number?):

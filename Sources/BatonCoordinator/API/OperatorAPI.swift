@@ -35,6 +35,9 @@ package protocol OperatorAPI: Sendable {
   /// runs.
   func redefine(_ identifier: JobIdentifier, number: Int?) async throws -> RequestRecord
   func setDraining(_ host: HostName, _ isDraining: Bool) async throws
+  /// Releases the name of a host: the next worker that says it is taken, whatever its secret. For a host that was
+  /// installed again.
+  func forget(_ host: HostName) async throws
   func setPaused(_ isPaused: Bool) async throws
   func hostReports() async throws -> [HostReport]
   func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation

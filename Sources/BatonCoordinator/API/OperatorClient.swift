@@ -183,6 +183,11 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
     _ = try await call { try await operators.drain(request, metadata: metadata, options: options) }
   }
 
+  package func forget(_ host: HostName) async throws {
+    let request = Baton_V1_ForgetHostRequest.with { $0.host = host.rawValue }
+    _ = try await call { try await operators.forgetHost(request, metadata: metadata, options: options) }
+  }
+
   package func setPaused(_ isPaused: Bool) async throws {
     _ = try await call {
       try await operators.pause(.with { $0.isPaused = isPaused }, metadata: metadata, options: options)

@@ -12,12 +12,13 @@ import SwiftProtobuf
 
 extension SubmissionOrder {
   init(_ proto: Baton_V1_SubmitRequest.Item) throws {
-    guard !proto.id.isEmpty, proto.id.utf8.count <= 64 else {
-      throw WireError("a submission needs an id of 1 to 64 bytes, drawn by the client")
+    guard !proto.id.isEmpty, proto.id.utf8.count <= WireLimits.submissionID.most else {
+      throw WireError("a submission needs an id of 1 to \(WireLimits.submissionID.most) bytes, drawn by the client")
     }
-    if proto.hasPayload, proto.payload.count > Submission.maximumPayloadBytes {
+    try WireLimits.submissionID.check(name: proto.id)
+    if proto.hasPayload, proto.payload.count > WireLimits.payload.most {
       throw WireError(
-        "the payload has \(proto.payload.count) bytes and the limit is \(Submission.maximumPayloadBytes): "
+        "the payload has \(proto.payload.count) bytes and the limit is \(WireLimits.payload.most): "
           + "put it in a file and submit its name")
     }
     var earliest: EarliestBeginDate?

@@ -18,6 +18,7 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
 
   func apply(request: Baton_V1_ApplyRequest, context: ServerContext) async throws -> Baton_V1_ApplyReply {
     try await answering {
+      try WireLimits.definitions.check(request.definitions.count)
       let applied = try await api.apply(try request.definitions.enumerated().map(Self.definition))
       return .with { $0.applied = applied.map(\.proto) }
     }
@@ -41,9 +42,7 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
 
   func submit(request: Baton_V1_SubmitRequest, context: ServerContext) async throws -> Baton_V1_SubmitReply {
     try await answering {
-      guard request.items.count <= Self.maximumSubmissions else {
-        throw OperatorError.invalid("one call submits at most \(Self.maximumSubmissions) requests: send several calls")
-      }
+      try WireLimits.submissions.check(request.items.count)
       // One that cannot be read counts as none (https://www.w3.org/TR/trace-context/#traceparent-header).
       let parent =
         request.hasTraceparent ? TraceContext(traceparent: request.traceparent) : SubmitterInterceptor.span
@@ -57,18 +56,16 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
     }
   }
 
-  /// Submissions of one call, at most.
-  static let maximumSubmissions = 1000
-
   func list(request: Baton_V1_ListRequest, context: ServerContext) async throws -> Baton_V1_ListReply {
     try await answering {
+      try WireLimits.states.check(request.states.count)
       let states = try request.states.map { name in
         guard let state = RequestState(rawValue: name) else { throw OperatorError.invalid("'\(name)' is not a state") }
         return state
       }
       let filter = RequestFilter(
         states: Set(states), pattern: try request.hasPattern ? IdentifierPattern(wire: request.pattern) : nil,
-        host: request.hasHost ? HostName(request.host) : nil)
+        host: try request.hasHost ? HostName.named(request.host) : nil)
       let records = try await api.requests(
         filter, after: request.hasAfter ? RequestID(request.after) : nil, limit: min(max(1, Int(request.limit)), 1000))
       return .with { $0.requests = records.map(\.proto) }
@@ -142,7 +139,14 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
 
   func drain(request: Baton_V1_DrainRequest, context: ServerContext) async throws -> Baton_V1_Empty {
     try await answering {
-      try await api.setDraining(HostName(request.host), request.isDraining)
+      try await api.setDraining(try HostName.named(request.host), request.isDraining)
+      return Baton_V1_Empty()
+    }
+  }
+
+  func forgetHost(request: Baton_V1_ForgetHostRequest, context: ServerContext) async throws -> Baton_V1_Empty {
+    try await answering {
+      try await api.forget(try HostName.named(request.host))
       return Baton_V1_Empty()
     }
   }
@@ -210,7 +214,7 @@ extension OperatorsService {
     try await answering {
       let hosts = try await api.setEvicted(
         try IdentifierPattern(wire: request.pattern),
-        from: (request.hasHost ? [request.host] : []).map { HostName($0) } + request.hosts.map { HostName($0) },
+        from: try ((request.hasHost ? [request.host] : []) + request.hosts).map { try HostName.named($0) },
         request.isEvicted)
       return .with { $0.hosts = hosts.map(\.rawValue) }
     }
@@ -222,7 +226,7 @@ extension OperatorsService {
     try await answering {
       try await api.simulateLaunch(
         try JobIdentifier(wire: request.identifier), number: request.hasNumber ? Int(request.number) : nil,
-        on: request.hasHost ? HostName(request.host) : nil
+        on: try request.hasHost ? HostName.named(request.host) : nil
       ).proto
     }
   }
@@ -246,8 +250,8 @@ extension OperatorsService {
   ) async throws -> Baton_V1_Empty {
     try await answering {
       try await api.simulateConditions(
-        try ConditionOverrides(request.conditions.overrides), on: HostName(request.host),
-        lasting: .nanoseconds(request.conditions.lasting))
+        try ConditionOverrides(request.conditions.overrides), on: try HostName.named(request.host),
+        lasting: min(max(.nanoseconds(request.conditions.lasting), .zero), .seconds(86_400)))
       return Baton_V1_Empty()
     }
   }
@@ -268,6 +272,14 @@ extension OperatorsService {
       let written = try await summary
       try await response.write(.with { $0.summary = written.proto })
     }
+  }
+}
+
+extension HostName {
+  /// A host that an operator names: one of an earlier version may have a name that no new worker is taken under.
+  fileprivate static func named(_ text: String) throws(WireError) -> HostName {
+    try WireLimits.hostFilter.check(name: text)
+    return HostName(text)
   }
 }
 

@@ -31,14 +31,29 @@ struct WorkersService: Baton_V1_Workers.SimpleServiceProtocol {
   ) async throws {
     defer { connection.close() }
     for try await frame in request {
-      guard connection.up.send(contentsOf: try frame.messages.map(WorkerMessage.init)) else { return }
+      do {
+        guard connection.up.send(contentsOf: try Self.messages(frame)) else { return }
+      } catch let error as WireError {
+        // Not an error of the stream: this way the worker gets to know why.
+        connection.down.send(.refused(error.message, isFinal: false))
+        return
+      }
     }
+  }
+
+  static func messages(_ frame: Baton_V1_WorkerFrame) throws -> [WorkerMessage] {
+    try WireLimits.frame.check(frame.messages.count)
+    return try frame.messages.map(WorkerMessage.init)
   }
 
   func reportDeath(request: Baton_V1_DeathReport, context: ServerContext) async throws -> Baton_V1_Empty {
     try await answering {
-      coordinator.processDied(
-        HostName(request.host), Incarnation(request.incarnation), isBlameless: request.isBlameless)
+      let process = WorkerProcess(
+        host: try HostName(request.host).heldToLimits(),
+        incarnation: try Incarnation(request.incarnation).heldToLimits())
+      try WireLimits.secret.check(request.secret.count)
+      try await coordinator.processDied(
+        process, secret: request.hasSecret ? Array(request.secret) : nil, isBlameless: request.isBlameless)
       return Baton_V1_Empty()
     }
   }

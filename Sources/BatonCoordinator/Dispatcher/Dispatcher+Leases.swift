@@ -27,7 +27,7 @@ extension Dispatcher {
       #if PLANTED_BUGS
         if isPlanted(.grantsTwice) { break }
       #endif
-      if state.isConnected { return .refused(Self.twoOfOneName(hello.host, address), isFinal: false) }
+      if state.isConnected { return .refused(Self.twoOfOneName(hello.host), isFinal: false) }
       state.lease = .ending(incarnation)
       state.loseLease()
       hosts[hello.host] = state
@@ -56,9 +56,9 @@ extension Dispatcher {
     state.host.hasLease = true
   }
 
-  private static func twoOfOneName(_ host: HostName, _ address: String) -> String {
-    "another worker named '\(host)' is connected and alive, so the one at \(address) is not taken: "
-      + "give one of them another --name"
+  /// The same each time, so that a worker that tries again says it once.
+  private static func twoOfOneName(_ host: HostName) -> String {
+    "another worker named '\(host)' is connected and alive, so this one is not taken: give one of them another --name"
   }
 
   /// The store's word on what this host runs, after its hello: what the worker runs too goes on, what only the store

@@ -34,6 +34,8 @@ struct PokeRoute: Sendable {
       return PokeAnswer(result)
     } catch let answer as PokeAnswer {
       return answer
+    } catch OperatorError.invalid(let message) {
+      return PokeAnswer(.badRequest, "invalid", message)
     } catch {
       return PokeAnswer(.serviceUnavailable, "unavailable", "\(error)")
     }
@@ -50,9 +52,9 @@ struct PokeRoute: Sendable {
     return nil
   }
 
-  /// Whoever sends the poke may say who they are; the token says that they may.
+  /// The caller's own word, which nothing proves: the token says only that the caller may poke.
   private static func principal(_ request: Request) -> String {
-    HTTPField.Name("Baton-Principal").flatMap { request.headers[$0] }.map { String($0.prefix(255)) } ?? "http"
+    HTTPField.Name("Baton-Principal").flatMap { request.headers[$0] } ?? "http"
   }
 
   private func order(_ request: Request, _ name: String) async throws -> SubmissionOrder {

@@ -4,6 +4,35 @@ package struct HostName: Hashable, Sendable, Comparable, CustomStringConvertible
   package init(_ rawValue: String) { self.rawValue = rawValue }
   package var description: String { rawValue }
   package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+
+  /// Longest name of a host, in bytes.
+  package static let maximumBytes = 63
+  /// What `isWellFormed` asks, for people.
+  package static let rule =
+    "1 to 63 letters, digits, '.', '_' and '-' of ASCII, the first of them a letter or a digit"
+
+  /// A name made of what a machine calls itself, for a worker that nobody named: what cannot be part of a name is `-`.
+  package static func ofMachine(_ name: String) -> HostName {
+    let bytes = name.utf8.prefix(Self.maximumBytes).map { byte in
+      isAlphanumeric(byte) || byte == 0x2E || byte == 0x5F || byte == 0x2D ? byte : 0x2D
+    }
+    let text = String(decoding: bytes.drop { !Self.isAlphanumeric($0) }, as: UTF8.self)
+    return HostName(text.isEmpty ? "host" : text)
+  }
+
+  /// `[A-Za-z0-9][A-Za-z0-9._-]{0,62}`: no text that a terminal, a path or a log takes for something else.
+  package var isWellFormed: Bool {
+    guard (1...Self.maximumBytes).contains(rawValue.utf8.count), let first = rawValue.utf8.first else { return false }
+    return Self.isAlphanumeric(first)
+      && rawValue.utf8.allSatisfy { Self.isAlphanumeric($0) || $0 == 0x2E || $0 == 0x5F || $0 == 0x2D }
+  }
+
+  private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+    default: false
+    }
+  }
 }
 
 /// A random id that a worker draws when its process starts: two processes of one name never share it.

@@ -7,8 +7,11 @@ package struct Receipt: Hashable, Sendable {
   /// there, and soon has as many commits as were lost.
   package var tenure: Int64
   package var sequence: Int64
+  /// The coordinator's signature: without a right one a receipt counts for nothing. Empty until it is signed.
+  package var seal: [UInt8]
 
-  package init(store: String, tenure: Int64, sequence: Int64) {
+  package init(store: String, tenure: Int64, sequence: Int64, seal: [UInt8] = []) {
+    self.seal = seal
     self.store = store
     self.tenure = tenure
     self.sequence = sequence

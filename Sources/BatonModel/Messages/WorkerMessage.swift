@@ -35,12 +35,15 @@ package struct Hello: Hashable, Sendable {
   package var running: [RunningLaunch]
   /// The last one that any coordinator sent; nil if none did.
   package var receipt: Receipt?
+  /// What proves that it is the worker that had this name before; nil for a worker of an older version.
+  package var secret: [UInt8]?
 
   package init(
     host: HostName, incarnation: Incarnation, version: String, capabilities: Capabilities, conditions: Conditions,
-    running: [RunningLaunch] = [], receipt: Receipt? = nil
+    running: [RunningLaunch] = [], receipt: Receipt? = nil, secret: [UInt8]? = nil
   ) {
     self.receipt = receipt
+    self.secret = secret
     self.host = host
     self.incarnation = incarnation
     self.version = version

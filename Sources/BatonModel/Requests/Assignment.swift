@@ -119,6 +119,10 @@ package struct ItemPage: Hashable, Sendable {
 
   /// Items of one page on the way up, at most.
   package static let maximumItems = 1000
+  /// Most items that one request may have, over all pages.
+  package static let maximumTotal = 10_000_000
+  /// Most bytes that the items of one request may take, as they are stored: their UTF-8 and four bytes each.
+  package static let maximumTotalBytes = 1 << 30
   /// Bytes of one page on the way up, about.
   package static let targetBytes = 256 << 10
 

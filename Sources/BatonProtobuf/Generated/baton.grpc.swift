@@ -1213,6 +1213,19 @@ package enum Baton_V1_Operators: Sendable {
                 type: .unary
             )
         }
+        /// Namespace for "ForgetHost" metadata.
+        package enum ForgetHost: Sendable {
+            /// Request type for "ForgetHost".
+            package typealias Input = Baton_V1_ForgetHostRequest
+            /// Response type for "ForgetHost".
+            package typealias Output = Baton_V1_Empty
+            /// Descriptor for "ForgetHost".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "ForgetHost",
+                type: .unary
+            )
+        }
         /// Descriptors for all methods in the "baton.v1.Operators" service.
         package static let descriptors: [GRPCCore.MethodDescriptor] = [
             Apply.descriptor,
@@ -1236,7 +1249,8 @@ package enum Baton_V1_Operators: Sendable {
             SimulateExpiry.descriptor,
             SimulateConditions.descriptor,
             Backup.descriptor,
-            Redefine.descriptor
+            Redefine.descriptor,
+            ForgetHost.descriptor
         ]
     }
 }
@@ -1606,6 +1620,24 @@ extension Baton_V1_Operators {
             request: GRPCCore.StreamingServerRequest<Baton_V1_ShowRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ShowReply>
+
+        /// Handle the "ForgetHost" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Releases the name of a host: the next worker that says it is taken, whatever its secret.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_ForgetHostRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_Empty` messages.
+        func forgetHost(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_ForgetHostRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_Empty>
     }
 
     /// Service protocol for the "baton.v1.Operators" service.
@@ -1959,6 +1991,24 @@ extension Baton_V1_Operators {
             request: GRPCCore.ServerRequest<Baton_V1_ShowRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.ServerResponse<Baton_V1_ShowReply>
+
+        /// Handle the "ForgetHost" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Releases the name of a host: the next worker that says it is taken, whatever its secret.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ForgetHostRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_Empty` message.
+        func forgetHost(
+            request: GRPCCore.ServerRequest<Baton_V1_ForgetHostRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_Empty>
     }
 
     /// Simple service protocol for the "baton.v1.Operators" service.
@@ -2315,6 +2365,24 @@ extension Baton_V1_Operators {
             request: Baton_V1_ShowRequest,
             context: GRPCCore.ServerContext
         ) async throws -> Baton_V1_ShowReply
+
+        /// Handle the "ForgetHost" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Releases the name of a host: the next worker that says it is taken, whatever its secret.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_ForgetHostRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_Empty` to respond with.
+        func forgetHost(
+            request: Baton_V1_ForgetHostRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_Empty
     }
 }
 
@@ -2564,6 +2632,17 @@ extension Baton_V1_Operators.StreamingServiceProtocol {
                 )
             }
         )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.ForgetHost.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ForgetHostRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_Empty>(),
+            handler: { request, context in
+                try await self.forgetHost(
+                    request: request,
+                    context: context
+                )
+            }
+        )
     }
 }
 
@@ -2806,6 +2885,17 @@ extension Baton_V1_Operators.ServiceProtocol {
         context: GRPCCore.ServerContext
     ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_ShowReply> {
         let response = try await self.redefine(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func forgetHost(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_ForgetHostRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_Empty> {
+        let response = try await self.forgetHost(
             request: GRPCCore.ServerRequest(stream: request),
             context: context
         )
@@ -3115,6 +3205,19 @@ extension Baton_V1_Operators.SimpleServiceProtocol {
     ) async throws -> GRPCCore.ServerResponse<Baton_V1_ShowReply> {
         return GRPCCore.ServerResponse<Baton_V1_ShowReply>(
             message: try await self.redefine(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func forgetHost(
+        request: GRPCCore.ServerRequest<Baton_V1_ForgetHostRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_Empty> {
+        return GRPCCore.ServerResponse<Baton_V1_Empty>(
+            message: try await self.forgetHost(
                 request: request.message,
                 context: context
             ),
@@ -3584,6 +3687,29 @@ extension Baton_V1_Operators {
             deserializer: some GRPCCore.MessageDeserializer<Baton_V1_ShowReply>,
             options: GRPCCore.CallOptions,
             onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_ShowReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "ForgetHost" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Releases the name of a host: the next worker that says it is taken, whatever its secret.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ForgetHostRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_ForgetHostRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_Empty` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func forgetHost<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_ForgetHostRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_ForgetHostRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_Empty>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result
         ) async throws -> Result where Result: Sendable
     }
 
@@ -4288,6 +4414,40 @@ extension Baton_V1_Operators {
                 onResponse: handleResponse
             )
         }
+
+        /// Call the "ForgetHost" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Releases the name of a host: the next worker that says it is taken, whatever its secret.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ForgetHostRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_ForgetHostRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_Empty` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func forgetHost<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_ForgetHostRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_ForgetHostRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_Empty>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.ForgetHost.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
     }
 }
 
@@ -4861,6 +5021,35 @@ extension Baton_V1_Operators.ClientProtocol {
             request: request,
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ShowRequest>(),
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ShowReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "ForgetHost" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Releases the name of a host: the next worker that says it is taken, whatever its secret.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_ForgetHostRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func forgetHost<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_ForgetHostRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.forgetHost(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ForgetHostRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
             options: options,
             onResponse: handleResponse
         )
@@ -5524,6 +5713,39 @@ extension Baton_V1_Operators.ClientProtocol {
             metadata: metadata
         )
         return try await self.redefine(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "ForgetHost" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Releases the name of a host: the next worker that says it is taken, whatever its secret.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func forgetHost<Result>(
+        _ message: Baton_V1_ForgetHostRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_ForgetHostRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.forgetHost(
             request: request,
             options: options,
             onResponse: handleResponse

@@ -261,6 +261,9 @@ package nonisolated struct Baton_V1_Receipt: Sendable {
   /// Drawn at each start of a coordinator.
   package var tenure: Int64 = 0
 
+  /// HMAC-SHA256 of the others with the key of the store's folder. An older coordinator sets none.
+  package var mac: Data = Data()
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -538,6 +541,16 @@ package nonisolated struct Baton_V1_Hello: Sendable {
   /// Clears the value of `receipt`. Subsequent reads from it will return its default value.
   package mutating func clearReceipt() {self._receipt = nil}
 
+  /// Drawn at the worker's first start: proves that it is the one that had the name before. An older worker sends none.
+  package var secret: Data {
+    get {_secret ?? Data()}
+    set {_secret = newValue}
+  }
+  /// Returns true if `secret` has been explicitly set.
+  package var hasSecret: Bool {self._secret != nil}
+  /// Clears the value of `secret`. Subsequent reads from it will return its default value.
+  package mutating func clearSecret() {self._secret = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -545,6 +558,7 @@ package nonisolated struct Baton_V1_Hello: Sendable {
   fileprivate var _capabilities: Baton_V1_Capabilities? = nil
   fileprivate var _conditions: Baton_V1_Conditions? = nil
   fileprivate var _receipt: Baton_V1_Receipt? = nil
+  fileprivate var _secret: Data? = nil
 }
 
 package nonisolated struct Baton_V1_Capabilities: Sendable {
@@ -1344,9 +1358,21 @@ package nonisolated struct Baton_V1_DeathReport: Sendable {
   /// Its launches are not to blame: another one's overrun ended the process.
   package var isBlameless: Bool = false
 
+  /// As in the hello.
+  package var secret: Data {
+    get {_secret ?? Data()}
+    set {_secret = newValue}
+  }
+  /// Returns true if `secret` has been explicitly set.
+  package var hasSecret: Bool {self._secret != nil}
+  /// Clears the value of `secret`. Subsequent reads from it will return its default value.
+  package mutating func clearSecret() {self._secret = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
+
+  fileprivate var _secret: Data? = nil
 }
 
 package nonisolated struct Baton_V1_ProveRequest: Sendable {
@@ -2705,6 +2731,18 @@ package nonisolated struct Baton_V1_SimulateConditionsRequest: Sendable {
   fileprivate var _conditions: Baton_V1_SimulatedConditions? = nil
 }
 
+package nonisolated struct Baton_V1_ForgetHostRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var host: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
 package nonisolated struct Baton_V1_TraceReply: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -3138,7 +3176,7 @@ nonisolated extension Baton_V1_CoordinatorFrame: SwiftProtobuf.Message, SwiftPro
 
 nonisolated extension Baton_V1_Receipt: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Receipt"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}store\0\u{1}sequence\0\u{1}tenure\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}store\0\u{1}sequence\0\u{1}tenure\0\u{1}mac\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3149,6 +3187,7 @@ nonisolated extension Baton_V1_Receipt: SwiftProtobuf.Message, SwiftProtobuf._Me
       case 1: try { try decoder.decodeSingularStringField(value: &self.store) }()
       case 2: try { try decoder.decodeSingularInt64Field(value: &self.sequence) }()
       case 3: try { try decoder.decodeSingularInt64Field(value: &self.tenure) }()
+      case 4: try { try decoder.decodeSingularBytesField(value: &self.mac) }()
       default: break
       }
     }
@@ -3164,6 +3203,9 @@ nonisolated extension Baton_V1_Receipt: SwiftProtobuf.Message, SwiftProtobuf._Me
     if self.tenure != 0 {
       try visitor.visitSingularInt64Field(value: self.tenure, fieldNumber: 3)
     }
+    if !self.mac.isEmpty {
+      try visitor.visitSingularBytesField(value: self.mac, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -3171,6 +3213,7 @@ nonisolated extension Baton_V1_Receipt: SwiftProtobuf.Message, SwiftProtobuf._Me
     if lhs.store != rhs.store {return false}
     if lhs.sequence != rhs.sequence {return false}
     if lhs.tenure != rhs.tenure {return false}
+    if lhs.mac != rhs.mac {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3520,7 +3563,7 @@ nonisolated extension Baton_V1_SimulatedConditions: SwiftProtobuf.Message, Swift
 
 nonisolated extension Baton_V1_Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Hello"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0\u{1}incarnation\0\u{1}version\0\u{1}capabilities\0\u{1}conditions\0\u{1}running\0\u{1}receipt\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0\u{1}incarnation\0\u{1}version\0\u{1}capabilities\0\u{1}conditions\0\u{1}running\0\u{1}receipt\0\u{1}secret\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3535,6 +3578,7 @@ nonisolated extension Baton_V1_Hello: SwiftProtobuf.Message, SwiftProtobuf._Mess
       case 5: try { try decoder.decodeSingularMessageField(value: &self._conditions) }()
       case 6: try { try decoder.decodeRepeatedMessageField(value: &self.running) }()
       case 7: try { try decoder.decodeSingularMessageField(value: &self._receipt) }()
+      case 8: try { try decoder.decodeSingularBytesField(value: &self._secret) }()
       default: break
       }
     }
@@ -3566,6 +3610,9 @@ nonisolated extension Baton_V1_Hello: SwiftProtobuf.Message, SwiftProtobuf._Mess
     try { if let v = self._receipt {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
     } }()
+    try { if let v = self._secret {
+      try visitor.visitSingularBytesField(value: v, fieldNumber: 8)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -3577,6 +3624,7 @@ nonisolated extension Baton_V1_Hello: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if lhs._conditions != rhs._conditions {return false}
     if lhs.running != rhs.running {return false}
     if lhs._receipt != rhs._receipt {return false}
+    if lhs._secret != rhs._secret {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -4723,7 +4771,7 @@ nonisolated extension Baton_V1_Assignment: SwiftProtobuf.Message, SwiftProtobuf.
 
 nonisolated extension Baton_V1_DeathReport: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".DeathReport"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0\u{1}incarnation\0\u{3}is_blameless\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0\u{1}incarnation\0\u{3}is_blameless\0\u{1}secret\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -4734,12 +4782,17 @@ nonisolated extension Baton_V1_DeathReport: SwiftProtobuf.Message, SwiftProtobuf
       case 1: try { try decoder.decodeSingularStringField(value: &self.host) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.incarnation) }()
       case 3: try { try decoder.decodeSingularBoolField(value: &self.isBlameless) }()
+      case 4: try { try decoder.decodeSingularBytesField(value: &self._secret) }()
       default: break
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if !self.host.isEmpty {
       try visitor.visitSingularStringField(value: self.host, fieldNumber: 1)
     }
@@ -4749,6 +4802,9 @@ nonisolated extension Baton_V1_DeathReport: SwiftProtobuf.Message, SwiftProtobuf
     if self.isBlameless != false {
       try visitor.visitSingularBoolField(value: self.isBlameless, fieldNumber: 3)
     }
+    try { if let v = self._secret {
+      try visitor.visitSingularBytesField(value: v, fieldNumber: 4)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -4756,6 +4812,7 @@ nonisolated extension Baton_V1_DeathReport: SwiftProtobuf.Message, SwiftProtobuf
     if lhs.host != rhs.host {return false}
     if lhs.incarnation != rhs.incarnation {return false}
     if lhs.isBlameless != rhs.isBlameless {return false}
+    if lhs._secret != rhs._secret {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -6803,6 +6860,36 @@ nonisolated extension Baton_V1_SimulateConditionsRequest: SwiftProtobuf.Message,
   package static func ==(lhs: Baton_V1_SimulateConditionsRequest, rhs: Baton_V1_SimulateConditionsRequest) -> Bool {
     if lhs.host != rhs.host {return false}
     if lhs._conditions != rhs._conditions {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_ForgetHostRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ForgetHostRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.host) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.host.isEmpty {
+      try visitor.visitSingularStringField(value: self.host, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_ForgetHostRequest, rhs: Baton_V1_ForgetHostRequest) -> Bool {
+    if lhs.host != rhs.host {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

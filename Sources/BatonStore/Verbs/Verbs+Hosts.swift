@@ -17,8 +17,13 @@ extension Verbs {
   }
 
   package func grantLease(
-    _ host: HostName, _ incarnation: Incarnation, report: HostWord? = nil, at now: Moment
+    _ host: HostName, _ incarnation: Incarnation, secret: [UInt8]? = nil, report: HostWord? = nil, at now: Moment
   ) throws {
+    switch try standing(of: host, secret: secret) {
+    case .matches, .unclaimed: break
+    case .differs, .missing:
+      throw StoreError(.refused, "The name \(host) belongs to a worker with another secret.")
+    }
     let others = try prepare(.openElsewhere).first(host.rawValue, incarnation.rawValue) { $0.int(0) } ?? 0
     guard others == 0 else {
       throw StoreError(
@@ -29,7 +34,20 @@ extension Verbs {
         """)
     }
     try prepare(.grantLease).run(
-      host.rawValue, incarnation.rawValue, now.date, try report?.canonicalJSON())
+      host.rawValue, incarnation.rawValue, now.date, try report?.canonicalJSON(), secret)
+  }
+
+  package func standing(of host: HostName, secret: [UInt8]?) throws -> SecretStanding {
+    guard let known = try prepare(.secret).first(host.rawValue, row: { $0.optionalBlob(0) }) ?? nil else {
+      return .unclaimed
+    }
+    guard let secret else { return .missing }
+    return known == secret ? .matches : .differs
+  }
+
+  package func forgetSecret(of host: HostName) throws {
+    try requireHost(host)
+    try prepare(.forgetSecret).run(host.rawValue)
   }
 
   package func endLease(
@@ -94,10 +112,12 @@ extension Query {
     """)
   static let grantLease = Query(
     """
-    INSERT INTO host (name, incarnation, last_seen_at, word) VALUES (?, ?, ?, ?)
+    INSERT INTO host (name, incarnation, last_seen_at, word, secret) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (name) DO UPDATE SET incarnation = excluded.incarnation, last_seen_at = excluded.last_seen_at,
-      word = coalesce(excluded.word, word)
+      word = coalesce(excluded.word, word), secret = coalesce(secret, excluded.secret)
     """)
+  static let secret = Query("SELECT secret FROM host WHERE name = ?")
+  static let forgetSecret = Query("UPDATE host SET secret = NULL WHERE name = ?")
   static let openOnHost = Query(
     "SELECT request, number FROM launch WHERE host = ? AND ended_at IS NULL ORDER BY request")
   static let endLease = Query("UPDATE host SET incarnation = NULL, last_seen_at = ? WHERE id = ?")

@@ -15,26 +15,45 @@ extension Verbs {
     return try append(page, to: try collected(request, by: page))
   }
 
-  /// How many items this launch has sent so far. What an earlier launch left unfinished goes when a new one begins.
-  private func collected(_ request: Int64, by page: ItemPage) throws -> Int {
-    let last = try prepare(.lastPage).first(request) { row in (end: row.int(0) + row.int(1), launch: row.int(2)) }
-    guard let last else { return 0 }
-    if last.launch == page.launch.number { return last.end }
-    if page.start == 0 { try prepare(.deletePages).run(request) }
-    return 0
+  /// What a launch has sent so far.
+  private struct Collected {
+    var count = 0
+    var bytes = 0
   }
 
-  private func append(_ page: ItemPage, to count: Int) throws -> ItemsAnswer {
+  /// How much this launch has sent so far. What an earlier launch left unfinished goes when a new one begins.
+  private func collected(_ request: Int64, by page: ItemPage) throws -> Collected {
+    let last = try prepare(.lastPage).first(request) { row in
+      (Collected(count: row.int(0) + row.int(1), bytes: row.int(3)), launch: row.int(2))
+    }
+    guard let last else { return Collected() }
+    if last.launch == page.launch.number { return last.0 }
+    if page.start == 0 { try prepare(.deletePages).run(request) }
+    return Collected()
+  }
+
+  private func append(_ page: ItemPage, to collected: Collected) throws -> ItemsAnswer {
+    let count = collected.count
     if page.start < count { return .committed(count: count, isFrozen: false) }
     guard page.start == count else { return .refused("a page starts at item \(page.start); \(count) is the next one") }
     let request = page.launch.request.rawValue
     if !page.items.isEmpty {
-      try prepare(.insertPage).run(
-        request, page.start, page.items.count, page.launch.number, ItemBlob.encode(page.items))
+      let blob = ItemBlob.encode(page.items)
+      let bytes = collected.bytes + blob.count
+      if let message = objection(toItems: count + page.items.count, bytes: bytes) { return .refused(message) }
+      try prepare(.insertPage).run(request, page.start, page.items.count, page.launch.number, blob, bytes)
     }
     let total = count + page.items.count
     if page.isLast { try prepare(.freezeItems).run(total, request) }
     return .committed(count: total, isFrozen: page.isLast)
+  }
+
+  private func objection(toItems count: Int, bytes: Int) -> String? {
+    if count > limits.items {
+      return "the request has more than \(limits.items) items: split the work into several requests"
+    }
+    guard bytes > limits.itemBytes else { return nil }
+    return "the items of the request take more than \(limits.itemBytes) bytes: use shorter items, or several requests"
   }
 
   package func items(
@@ -59,9 +78,10 @@ extension Verbs {
 extension Query {
   static let itemStanding = Query("SELECT state, launches, frozen_items FROM request WHERE id = ?")
   static let lastPage = Query(
-    "SELECT start, count, launch FROM item_page WHERE request = ? ORDER BY start DESC LIMIT 1")
+    "SELECT start, count, launch, bytes_so_far FROM item_page WHERE request = ? ORDER BY start DESC LIMIT 1")
   static let deletePages = Query("DELETE FROM item_page WHERE request = ?")
-  static let insertPage = Query("INSERT INTO item_page (request, start, count, launch, bytes) VALUES (?, ?, ?, ?, ?)")
+  static let insertPage = Query(
+    "INSERT INTO item_page (request, start, count, launch, bytes, bytes_so_far) VALUES (?, ?, ?, ?, ?, ?)")
   static let freezeItems = Query("UPDATE request SET frozen_items = ? WHERE id = ?")
   static let pages = Query(
     """

@@ -5,7 +5,8 @@ import SwiftProtobuf
 /// A message of a peer that makes no sense: it says which field, and the connection is closed.
 package struct WireError: Error, Sendable, CustomStringConvertible {
   package var message: String
-  package init(_ message: String) { self.message = message }
+  /// - Parameter message: may quote what came: it is written on one line, and cut after 1 KiB.
+  package init(_ message: String) { self.message = message.cut(toBytes: 1024).escaped }
   package var description: String { message }
 }
 

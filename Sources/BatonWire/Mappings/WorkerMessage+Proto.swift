@@ -75,18 +75,17 @@ extension Hello {
         }
       }
       if let receipt { $0.receipt = receipt.proto }
+      if let secret { $0.secret = Data(secret) }
     }
   }
 
   init(_ proto: Baton_V1_Hello) throws {
-    guard !proto.host.isEmpty, proto.host.utf8.count <= 255, !proto.incarnation.isEmpty else {
-      throw WireError("a hello needs a host name of 1 to 255 bytes and an incarnation")
-    }
     self.init(
       host: HostName(proto.host), incarnation: Incarnation(proto.incarnation), version: proto.version,
       capabilities: try Capabilities(proto.capabilities), conditions: Conditions(proto.conditions),
       running: proto.running.map { RunningLaunch(launch: LaunchKey($0.launch), gpus: $0.gpus.map(Int.init)) },
-      receipt: proto.hasReceipt ? Receipt(proto.receipt) : nil)
+      receipt: proto.hasReceipt ? Receipt(proto.receipt) : nil,
+      secret: proto.hasSecret ? Array(proto.secret) : nil)
   }
 }
 

@@ -1,7 +1,8 @@
 package import BatonModel
 
 /// Where a worker keeps what it needs on its host, all below its `--data` folder: `processes/` names every running
-/// command (see `ProcessRegistry`), `launches/` has one folder per launch. Nothing there outlives its launch for long,
+/// command (see `ProcessRegistry`), `launches/` has one folder per launch, `secret` proves whose the worker's name is. Of
+/// the rest nothing there outlives its launch for long,
 /// and nothing there is the truth about anything: that is the store.
 package struct WorkerFolders: Hashable, Sendable {
   /// Absolute, without symbolic links, so that a process can be known by it (`ProcessMarker`).
@@ -17,6 +18,10 @@ package struct WorkerFolders: Hashable, Sendable {
 
   package var launches: String { data + "/launches" }
   package var processes: String { data + "/processes" }
+  package var secret: String { Self.secret(data: data) }
+
+  /// Where a worker with that data folder keeps what proves who it is.
+  package static func secret(data: String) -> String { data + "/secret" }
 
   package func folder(of launch: LaunchKey) -> String { "\(launches)/\(launch.request)-\(launch.number)" }
 

@@ -4,6 +4,12 @@ import BatonWire
 import GRPCCore
 import SwiftProtobuf
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// A supervisor's word to the coordinator that its worker's process died, so that its launches go on elsewhere at once
 /// and not only when the lease runs out.
 package struct DeathReport: Sendable {
@@ -25,6 +31,10 @@ package struct DeathReport: Sendable {
       $0.host = configuration.name
       $0.incarnation = incarnation.rawValue
       $0.isBlameless = isBlameless
+      // Without it the lease runs out by itself.
+      if let secret = try? SecretFile.read(WorkerFolders.secret(data: configuration.dataFolder)) {
+        $0.secret = Data(secret)
+      }
     }
     while !Task.isCancelled {
       do {

@@ -13,17 +13,24 @@ package struct Reconnection: Hashable, Sendable {
   package static let shortest = Duration.milliseconds(200)
   /// The last ceiling.
   package static let longest = Duration.milliseconds(1600)
+  /// The last ceiling of a worker that the coordinator answers and does not take, say because another one has its name:
+  /// only a person can change that.
+  package static let longestRefused = Duration.seconds(10)
   /// A connection that lasted so long was one: the ceiling begins anew. One that is refused at once was none.
   package static let success = Duration.seconds(5)
 
   /// - Parameters:
   ///   - lifetime: of the connection that has just ended, or of the attempt that failed.
+  ///   - refusals: how often in a row the coordinator has refused this worker.
   ///   - limit: no ceiling is above it.
   package mutating func next(
-    afterConnectionOf lifetime: Duration, atMost limit: Duration, using generator: inout some RandomNumberGenerator
+    afterConnectionOf lifetime: Duration, refusals: Int = 0, atMost limit: Duration,
+    using generator: inout some RandomNumberGenerator
   ) -> Duration {
     attempts = lifetime > Self.success ? 1 : min(attempts + 1, Self.mostDoublings)
-    let ceiling = min(Self.shortest * (1 << (attempts - 1)), Self.longest, limit)
+    let doublings = refusals > 0 ? min(refusals, Self.mostDoublings) : attempts
+    let most = refusals > 0 ? Self.longestRefused : Self.longest
+    let ceiling = min(Self.shortest * (1 << (doublings - 1)), most, limit)
     return .nanoseconds(Int64.random(in: 0...max(0, ceiling.nanoseconds), using: &generator))
   }
 
@@ -35,6 +42,6 @@ extension WorkerCore {
   /// How long this worker may wait before it tries to connect again: a tenth of the lease it holds, so that a
   /// coordinator that comes back within the lease finds it in time.
   package var longestPause: Duration {
-    if case .held(_, let term, _) = lease { min(term / 10, Reconnection.longest) } else { Reconnection.longest }
+    if case .held(_, let term, _) = lease { min(term / 10, Reconnection.longest) } else { Reconnection.longestRefused }
   }
 }

@@ -24,9 +24,15 @@ extension Worker {
       return registry.handlers.map(\.pattern).sorted()
     }
     state.withLock { $0.core.announce(handlers) }
+    guard HostName(configuration.name).isWellFormed else {
+      throw WorkerError(
+        "'\(configuration.name.escapedOnOneLine)' cannot be a worker's name: it has \(HostName.rule)")
+    }
     let folders = try WorkerFolders(data: configuration.dataFolder)
     let lock = try FolderLock(folder: folders.data)
     defer { extendLifetime(lock) }
+    let secret = try ownSecret(folders)
+    state.withLock { $0.core.prove(with: secret) }
     let processes = ProcessRegistry(
       folders: folders, adoptsOrphans: configuration.ownsProcess, groups: launchGroups(folders))
     state.withLock { $0.processes = processes }
@@ -64,6 +70,22 @@ extension Worker {
       return ""
     }
     if !why.isEmpty { throw WorkerError(why) }
+  }
+
+  /// What proves that the next process of this worker is the same worker. In the data folder, so that a host that is
+  /// started again has it, and another one of that name has not.
+  private func ownSecret(_ folders: WorkerFolders) throws -> [UInt8] {
+    do {
+      let (secret, isNew) = try SecretFile.own(folders.secret)
+      if isNew {
+        logger.info("this worker has a secret now, which its name belongs to", metadata: ["file": "\(folders.secret)"])
+      }
+      return secret
+    } catch {
+      throw WorkerError(
+        "the secret that this worker's name belongs to: \(error). If it is lost, remove the file, and run 'baton hosts "
+          + "--forget \(configuration.name)'")
+    }
   }
 
   /// Nil where this worker can have none: then only a sweep finds what leaves its launch.
@@ -115,9 +137,10 @@ extension Worker {
         note(error.message)
       }
       if Task.isCancelled { return nil }
-      let longest = state.withLock { $0.core.longestPause }
+      let (longest, refusals) = state.withLock { ($0.core.longestPause, $0.refusals) }
       try await clocks.sleep(
-        pause.next(afterConnectionOf: clocks.instant() - before, atMost: longest, using: &generator))
+        pause.next(afterConnectionOf: clocks.instant() - before, refusals: refusals, atMost: longest, using: &generator)
+      )
     }
     return nil
   }
@@ -127,6 +150,7 @@ extension Worker {
     defer { state.withLock { $0.connection = nil } }
     while let messages = await connection.down.receive() {
       for case .welcome in messages { welcomed() }
+      for case .refused in messages { state.withLock { $0.refusals += 1 } }
       decide { core in
         let now = clocks.instant()
         return messages.flatMap { core.received($0, at: now) }
@@ -136,7 +160,7 @@ extension Worker {
   }
 
   private func welcomed() {
-    state.withLock { $0.lastProblem = "" }
+    state.withLock { ($0.lastProblem, $0.refusals) = ("", 0) }
     // With a lease there are heartbeats to send.
     startSignal.raise()
     logger.notice("connected to the coordinator")

@@ -12,7 +12,7 @@ extension WorkerCore {
     let hello = Hello(
       host: host, incarnation: incarnation, version: version, capabilities: capabilities,
       conditions: conditions.aged(by: now - conditionsReadAt),
-      running: (running + ended).sorted { $0.launch < $1.launch }, receipt: receipt)
+      running: (running + ended).sorted { $0.launch < $1.launch }, receipt: receipt, secret: secret)
     return [.send(.hello(hello))]
   }
 

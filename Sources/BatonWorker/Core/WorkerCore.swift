@@ -53,6 +53,8 @@ package struct WorkerCore: Sendable {
   /// When the process ends because a handler ignored its deadline; nil if it goes on. Until then it takes no launch and
   /// asks nothing new, so that what runs beside the handler loses at most a batch.
   package internal(set) var endsProcessAt: Instant?
+  /// What proves to the coordinator that this is the worker of its name; nil until it was read.
+  var secret: [UInt8]?
   /// The highest launch number seen of each request: one that comes again is not run again.
   var seen = SeenLaunches()
 
@@ -84,6 +86,9 @@ package struct WorkerCore: Sendable {
 
   /// What the program has handlers for; said once, before the first connection.
   package mutating func announce(_ handlers: [IdentifierPattern]) { capabilities.handlers = handlers }
+
+  /// Said once, before the first connection.
+  package mutating func prove(with secret: [UInt8]) { self.secret = secret }
 
   /// Nothing is left to run or to report.
   package var isQuiet: Bool { launches.isEmpty }

@@ -41,7 +41,7 @@ extension OwnerSocketSearch {
 
   /// Sockets that are asked, each for at most this long: any user of the host may leave one somewhere.
   private static let mostSockets = 64
-  private static let shortPatience = Duration.seconds(1)
+  static let shortPatience = Duration.seconds(1)
 
   /// Looks in the folders that an owner's command looks in, at the sockets that the system lists with the name of a
   /// worker's, and at `setting`. Of another user's sockets a user other than root asks those below /run only.
@@ -52,8 +52,10 @@ extension OwnerSocketSearch {
     return await census(folders: folders, listed: Self.paths(inTable: listed ?? ""), setting: setting)
   }
 
-  static func census(folders: [String], listed: [String], setting: String?) async -> Census {
-    let search = OwnerSocketSearch(folders: folders, patience: shortPatience)
+  static func census(
+    folders: [String], listed: [String], setting: String?, patience: Duration = shortPatience
+  ) async -> Census {
+    let search = OwnerSocketSearch(folders: folders, patience: patience)
     let others = listed.filter { path in
       guard let file = FileIdentity(of: path) else { return false }
       return file.isSocket && (geteuid() == 0 || file.user == geteuid() || path.hasPrefix("/run/"))

@@ -38,7 +38,7 @@ struct Embedded {
     limits: StoreLimits = StoreLimits(), telemetry: ProcessTelemetry
   ) async throws {
     var settings = settings
-    let name = ProcessInfo.processInfo.hostName
+    let name = HostName.ofMachine(ProcessInfo.processInfo.hostName).rawValue
     settings.embeddedHost = HostName(name)
     var configuration = WorkerConfiguration(
       name: name, dataFolder: dataFolder + "/worker", slots: ProcessInfo.processInfo.activeProcessorCount)

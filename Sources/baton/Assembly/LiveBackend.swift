@@ -111,6 +111,21 @@ struct LiveBackend: Backend {
     }
     // It starts no other programs, which would get the limit too.
     DescriptorBudget.raise()
+    let daemon = try assembled(setup)
+    try await daemon.coordinator.restore()
+    try await Self.serve(daemon.services, setup.logLevel)
+    try await daemon.store.close()
+  }
+
+  private struct Daemon {
+    var store: SQLiteStore
+    var coordinator: Coordinator
+    var services: [any Service]
+  }
+
+  /// Not inlined into `runCoordinator`: the optimizer of Swift 6.3 crashes while it splits the larger function.
+  @inline(never)
+  private func assembled(_ setup: CoordinatorSetup) throws -> Daemon {
     let logger = Self.logger(setup.logLevel)
     let telemetry = ProcessTelemetry("baton-coordinator", environment: environment, logger: logger)
     telemetry.bootstrap()
@@ -121,9 +136,8 @@ struct LiveBackend: Backend {
       StandardError.say("baton: \(error.message)")
       _exit(CommandFailure(error).status.rawValue)
     }
-    try await coordinator.restore()
-    try await Self.serve(telemetry.services + [server, StopNotice.coordinator], setup.logLevel)
-    try await store.close()
+    return Daemon(
+      store: store, coordinator: coordinator, services: telemetry.services + [server, StopNotice.coordinator])
   }
 
   func backUpStore(
@@ -153,7 +167,9 @@ struct LiveBackend: Backend {
   }
 
   static func logger(_ level: Logger.Level) -> Logger {
-    var logger = Logger(label: "baton") { StreamLogHandler.standardError(label: $0, metadataProvider: .spans) }
+    var logger = Logger(label: "baton") {
+      PlainLogHandler(StreamLogHandler.standardError(label: $0, metadataProvider: .spans))
+    }
     logger.logLevel = level
     return logger
   }

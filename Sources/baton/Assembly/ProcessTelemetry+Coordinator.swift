@@ -2,6 +2,7 @@ import BatonCoordinator
 import BatonExporter
 import BatonStore
 import BatonTelemetry
+import BatonWire
 import Logging
 
 extension ProcessTelemetry {
@@ -15,6 +16,9 @@ extension ProcessTelemetry {
     let store = try SQLiteStore.open(folder: folder, limits: limits, queuesSpans: settings.spans != nil) {
       metrics.groupCommit($0, operations: $1)
     }
+    let key = try SecretFile.own(folder + "/receipt.key")
+    settings.receiptKey = key.secret
+    settings.isReceiptKeyNew = key.isNew
     let coordinator = Coordinator(store: store, settings: settings, metrics: metrics, logger: logger)
     registry.collect { [weak coordinator] in await coordinator?.metricFamilies() ?? [] }
     return (store, coordinator)

@@ -89,7 +89,7 @@ import Testing
     .with { $0.expiring = .with { $0.code = "" } },
   ])
   func `a worker's message that makes no sense is an error`(proto: Baton_V1_WorkerMessage) {
-    #expect(throws: WireError.self) { try WorkerMessage(proto) }
+    #expect(throws: WireError.self) { try WorkerMessage(proto).heldToLimits() }
   }
 
   @Test func `a coordinator's message that makes no sense is an error`() throws {

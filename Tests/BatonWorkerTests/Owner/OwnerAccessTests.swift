@@ -132,7 +132,7 @@ struct OwnerSocketSearchTests {
         await OwnerSocketSearch.census(
           folders: ["/no/such/folder", first.folder.path],
           listed: [first.socketPath, second.socketPath, first.folder.path + "/worker-dead.sock", "/no/worker.sock"],
-          setting: second.socketPath)
+          setting: second.socketPath, patience: .seconds(60))
       }
     }
     #expect(Set(census.workers.map(\.path)) == [first.socketPath, second.socketPath])

@@ -1,0 +1,69 @@
+package import BatonModel
+import BatonStore
+import BatonTelemetry
+import BatonWire
+import Crypto
+import Logging
+import Synchronization
+
+/// Names of hosts belong to who used them first: the store keeps the SHA-256 of the secret that a worker said with its
+/// first hello, and takes no other one for that name until an operator forgets it.
+extension Coordinator {
+  static func digest(_ secret: [UInt8]?) -> [UInt8]? { secret.map { Array(SHA256.hash(data: $0)) } }
+
+  /// Why this worker may not have the name; nil if it may.
+  func objection(to hello: Hello) async throws -> String? {
+    switch try await store.standing(of: hello.host, secret: Self.digest(hello.secret)) {
+    case .matches: return nil
+    case .differs:
+      return """
+        the name '\(hello.host)' belongs to another worker: this one has another secret. If it was installed again, or \
+        its data folder was lost, run 'baton hosts --forget \(hello.host)'; otherwise give it another --name
+        """
+    case .missing:
+      return """
+        the name '\(hello.host)' belongs to a worker that proves itself by a secret, and this one sent none: is it of an \
+        older version? Update it, or run 'baton hosts --forget \(hello.host)'
+        """
+    case .unclaimed:
+      guard hasLeaseOfAnother(hello) else { return nil }
+      return """
+        another worker named '\(hello.host)' was here, and its lease still runs: it may come back, so this one is not \
+        taken before the lease has ended
+        """
+    }
+  }
+
+  /// Whether another process of that name holds a lease. The name is nobody's by a secret, so only time can tell whether
+  /// that process is gone.
+  private func hasLeaseOfAnother(_ hello: Hello) -> Bool {
+    let now = clocks.now().instant
+    return state.withLock { state in
+      guard case .held(let incarnation, let until)? = state.dispatcher.hosts[hello.host]?.lease else { return false }
+      return incarnation != hello.incarnation && until > now
+    }
+  }
+
+  /// The next worker of that name is taken with whatever secret it has.
+  package func forget(_ host: HostName) async throws {
+    try requireKnown(host)
+    try await translating { try await self.store.forgetSecret(of: host) }
+    logger.notice(
+      "an operator released the name of a host: the next worker that says it is taken",
+      metadata: [Names.LogKey.host: "\(host)"])
+  }
+
+  /// A supervisor's word: the lease ends at once, not when it runs out. Nothing happens on the word of another process.
+  package func processDied(
+    _ process: WorkerProcess, secret: [UInt8]?, isBlameless: Bool
+  ) async throws {
+    switch try await store.standing(of: process.host, secret: Self.digest(secret)) {
+    case .matches, .unclaimed:
+      decide { $0.dispatcher.processDied(process.host, process.incarnation, isBlameless: isBlameless) }
+    case .differs, .missing:
+      logger.warning(
+        "a report that a worker died was not taken: it does not prove whose it is",
+        metadata: [Names.LogKey.host: "\(process.host)"])
+    }
+  }
+}

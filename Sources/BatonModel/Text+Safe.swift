@@ -1,0 +1,45 @@
+/// Text of another process, on its way to a log, a message or a terminal.
+extension String {
+  /// At most `limit` bytes of UTF-8 from the start, cut between Unicode scalars.
+  package func cut(toBytes limit: Int) -> String {
+    guard utf8.count > limit else { return self }
+    var end = utf8.index(startIndex, offsetBy: max(0, limit))
+    while end > startIndex, end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
+    return String(self[..<end])
+  }
+
+  /// On one line and without any character that a terminal obeys: control characters, line separators, and marks that
+  /// turn the direction of what follows are written as `\n` or `\u{1B}`. Cut after 255 bytes.
+  package var escapedOnOneLine: String { cut(toBytes: 255).escaped }
+
+  /// The same, whatever its length. A text without such characters is answered as it is.
+  package var escaped: String {
+    guard unicodeScalars.contains(where: \.isControl) else { return self }
+    var text = ""
+    for scalar in unicodeScalars {
+      switch scalar {
+      case "\n": text += "\\n"
+      case "\r": text += "\\r"
+      case "\t": text += "\\t"
+      default:
+        if scalar.isControl {
+          text += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+        } else {
+          text.unicodeScalars.append(scalar)
+        }
+      }
+    }
+    return text
+  }
+}
+
+extension Unicode.Scalar {
+  /// A terminal or a reader of lines obeys it rather than showing it: control characters, line and paragraph separators,
+  /// and the marks of bidirectional text.
+  package var isControl: Bool {
+    switch value {
+    case 0..<0x20, 0x7F...0x9F, 0x2028, 0x2029, 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true
+    default: false
+    }
+  }
+}

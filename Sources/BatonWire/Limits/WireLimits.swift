@@ -1,0 +1,110 @@
+import BatonModel
+
+/// How much one thing that comes over the wire may be, and what becomes of more.
+package struct WireLimit: Hashable, Sendable {
+  package enum Unit: String, Hashable, Sendable {
+    case bytes, characters
+    /// How many of them there are.
+    case count = ""
+  }
+
+  /// What it limits, as a table and an error message say it.
+  package let name: String
+  package let most: Int
+  package let unit: Unit
+  /// What becomes of more.
+  package let consequence: String
+
+  fileprivate init(_ name: String, _ most: Int, _ unit: Unit, _ consequence: String) {
+    (self.name, self.most, self.unit, self.consequence) = (name, most, unit, consequence)
+  }
+
+  /// Throws an error that names the limit if `count` is more.
+  package func check(_ count: Int) throws(WireError) {
+    guard count > most else { return }
+    throw WireError("\(name): \(count)\(words) came, and \(most) is the limit")
+  }
+
+  package func check(_ text: String) throws(WireError) { try check(text.utf8.count) }
+
+  /// The same for a text that is a name: it has no control characters, which a terminal or a log would obey.
+  package func check(name text: String) throws(WireError) {
+    try check(text)
+    guard !text.unicodeScalars.contains(where: \.isControl) else {
+      throw WireError("\(name): control characters are not allowed in '\(text.escapedOnOneLine)'")
+    }
+  }
+
+  private var words: String { unit == .count ? "" : " \(unit.rawValue)" }
+}
+
+/// The table of everything that is limited on the wire. Workers' messages are held to it when they arrive
+/// (`WorkerMessage.heldToLimits`), operators' requests where they are read. `Documentation/limits.md` has its rows.
+package enum WireLimits {
+  private static let refusesWorker = "the worker is refused, with the reason in its log"
+  private static let closes = "the connection is closed, with the reason on both sides"
+  private static let refusesCall = "the call is refused (`INVALID_ARGUMENT`; exit 64)"
+  private static let cuts = "cut off"
+  private static let failsLaunch = "the launch fails and names it"
+
+  // MARK: A worker's hello
+
+  /// `[A-Za-z0-9][A-Za-z0-9._-]{0,62}`: no `.`, no `..`, nothing that a terminal or a file system takes for a command.
+  package static let hostName = WireLimit("host name", HostName.maximumBytes, .bytes, refusesWorker)
+  package static let incarnation = WireLimit("incarnation of a worker", 64, .bytes, refusesWorker)
+  package static let version = WireLimit("version of a worker", 64, .bytes, refusesWorker)
+  package static let secret = WireLimit("secret of a worker", 64, .bytes, refusesWorker)
+  /// All texts of the hello together. Its launches have a limit of their own.
+  package static let hello = WireLimit("hello, without its launches", 64 << 10, .bytes, refusesWorker)
+  package static let runningLaunches = WireLimit("launches in a hello", 100_000, .count, refusesWorker)
+  package static let launchGPUs = WireLimit("GPUs of one launch", 64, .count, refusesWorker)
+  package static let slots = WireLimit("slots of a host", 100_000, .count, refusesWorker)
+
+  // MARK: Conditions
+
+  package static let labels = WireLimit("labels of a host", 64, .count, closes)
+  package static let labelName = WireLimit("name of a label", 63, .bytes, closes)
+  package static let labelValue = WireLimit("value of a label", 255, .bytes, closes)
+  package static let gpus = WireLimit("GPUs of a host", 64, .count, closes)
+  package static let gpuText = WireLimit("id or name of a GPU", 255, .bytes, closes)
+  package static let owner = WireLimit("who paused a host", 255, .bytes, closes)
+  package static let readingText = WireLimit("source or raw text of a condition", 1024, .bytes, cuts)
+
+  // MARK: Launches
+
+  package static let frame = WireLimit("messages in one frame", 2048, .count, closes)
+  package static let text = WireLimit("title or subtitle of a launch", 200, .characters, cuts)
+  /// A character of text may be many bytes, without end: this is the bound that counts then.
+  package static let textBytes = WireLimit("title or subtitle of a launch, in bytes", 1600, .bytes, cuts)
+  package static let failure = WireLimit("message of a failure", 4 << 10, .bytes, cuts)
+  package static let detail = WireLimit("detail of an expiry, type of an error", 255, .bytes, cuts)
+  package static let output = WireLimit("output of a launch in one message", 64 << 10, .bytes, "the beginning goes")
+  package static let item = WireLimit("one item", (128 << 10) - 1, .bytes, closes)
+  package static let pageItems = WireLimit("items in one page", ItemPage.maximumItems, .count, failsLaunch)
+  package static let requestItems = WireLimit("items of a request", ItemPage.maximumTotal, .count, failsLaunch)
+  package static let requestItemBytes = WireLimit(
+    "items of a request, in bytes", ItemPage.maximumTotalBytes, .bytes, failsLaunch)
+
+  // MARK: Operators
+
+  package static let principal = WireLimit("principal: who submits, pokes or cancels", 255, .bytes, refusesCall)
+  package static let submissionID = WireLimit("id of a submission", 64, .bytes, refusesCall)
+  package static let payload = WireLimit("payload", Submission.maximumPayloadBytes, .bytes, refusesCall)
+  package static let submissions = WireLimit("submissions in one call", 1000, .count, refusesCall)
+  package static let definitions = WireLimit("definitions in one call", 1000, .count, refusesCall)
+  package static let states = WireLimit("states in the filter of a list", 16, .count, refusesCall)
+  package static let hostFilter = WireLimit("name of a host in a call", 255, .bytes, refusesCall)
+
+  /// In the order of the page.
+  package static let all = [
+    hostName, incarnation, version, secret, hello, runningLaunches, launchGPUs, slots, labels, labelName, labelValue,
+    gpus,
+    gpuText, owner, readingText, frame, text, textBytes, failure, detail, output, item, pageItems, requestItems,
+    requestItemBytes, principal, submissionID, payload, submissions, definitions, states, hostFilter,
+  ]
+
+  /// Progress is counted in whole units up to here, the largest number that every reader of JSON takes exactly.
+  package static let units: ClosedRange<Int64> = 0...(1 << 53)
+  /// No duration on the wire is longer.
+  package static let longest = Duration.seconds(10 * 365 * 86_400)
+}

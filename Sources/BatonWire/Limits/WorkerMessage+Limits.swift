@@ -1,0 +1,191 @@
+package import BatonModel
+
+/// Holding a worker's messages to `WireLimits`.
+extension WorkerMessage {
+  /// The message with its texts cut and its numbers brought into range, or an error that names the limit that it breaks.
+  package func heldToLimits() throws(WireError) -> WorkerMessage {
+    switch self {
+    case .hello(let hello): .hello(try hello.heldToLimits())
+    case .conditions(let conditions): .conditions(try conditions.heldToLimits())
+    case .items(let page): .items(try page.heldToLimits())
+    case .itemsWanted(let launch, let start, let count):
+      .itemsWanted(launch, start: max(0, start), count: min(max(0, count), WireLimits.pageItems.most))
+    case .checkpoint(let checkpoint): .checkpoint(checkpoint.heldToLimits)
+    case .update(let update): .update(update.heldToLimits)
+    case .output(let chunk):
+      .output(OutputChunk(launch: chunk.launch, bytes: Array(chunk.bytes.suffix(WireLimits.output.most))))
+    case .expiring(let launch, let reason): .expiring(launch, reason.heldToLimits)
+    case .overran(let launch, let reason): .overran(launch, reason.heldToLimits)
+    case .ended(let ending): .ended(ending.heldToLimits)
+    case .heartbeat, .draining: self
+    }
+  }
+}
+
+extension HostName {
+  /// The name that a worker says hello with. Throws if it is none that a host may have.
+  package func heldToLimits() throws(WireError) -> HostName {
+    guard isWellFormed else { throw WireError("'\(rawValue.escapedOnOneLine)' cannot be a host's name: \(Self.rule)") }
+    return self
+  }
+}
+
+extension Incarnation {
+  package func heldToLimits() throws(WireError) -> Incarnation {
+    guard !rawValue.isEmpty else { throw WireError("the incarnation of a worker is empty") }
+    try WireLimits.incarnation.check(name: rawValue)
+    return self
+  }
+}
+
+extension Hello {
+  package func heldToLimits() throws(WireError) -> Hello {
+    var hello = self
+    hello.host = try host.heldToLimits()
+    hello.incarnation = try incarnation.heldToLimits()
+    try WireLimits.version.check(name: version)
+    try WireLimits.secret.check(secret?.count ?? 0)
+    if let receipt {
+      try WireLimits.incarnation.check(name: receipt.store)
+      try WireLimits.secret.check(receipt.seal.count)
+    }
+    try WireLimits.hello.check(textBytes)
+    try WireLimits.runningLaunches.check(running.count)
+    for launch in running { try WireLimits.launchGPUs.check(launch.gpus.count) }
+    try WireLimits.slots.check(capabilities.slots)
+    guard capabilities.slots >= 0 else { throw WireError("a host with \(capabilities.slots) slots") }
+    hello.capabilities.dailyAllowance = capabilities.dailyAllowance.map { min(max($0, .zero), .seconds(86_400)) }
+    hello.conditions = try conditions.heldToLimits()
+    return hello
+  }
+
+  private var textBytes: Int {
+    let patterns = capabilities.handlers + capabilities.permittedIdentifiers
+    return patterns.reduce(conditions.textBytes + version.utf8.count + (receipt?.store.utf8.count ?? 0)) {
+      $0 + $1.rawValue.utf8.count
+    }
+  }
+}
+
+extension Conditions {
+  fileprivate var textBytes: Int {
+    let labels = (labels.value ?? [:]).reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+    let gpus = (gpus.value ?? []).reduce(0) { $0 + $1.id.utf8.count + $1.name.utf8.count }
+    let readings =
+      power.textBytes + battery.textBytes + lowPowerMode.textBytes + thermal.textBytes + network.textBytes
+      + isIdle.textBytes + self.gpus.textBytes + self.labels.textBytes
+    return labels + gpus + readings
+  }
+
+  package func heldToLimits() throws(WireError) -> Conditions {
+    var conditions = self
+    try WireLimits.labels.check(labels.value?.count ?? 0)
+    for (name, value) in labels.value ?? [:] {
+      try WireLimits.labelName.check(name: name)
+      try WireLimits.labelValue.check(name: value)
+    }
+    try WireLimits.gpus.check(gpus.value?.count ?? 0)
+    conditions.gpus.value = try gpus.value.map { list throws(WireError) in
+      var held: [GPU] = []
+      for gpu in list { held.append(try gpu.heldToLimits()) }
+      return held
+    }
+    switch owner {
+    case .accepting, .outsideHours: break
+    case .paused(let by, _): try WireLimits.owner.check(name: by)
+    }
+    conditions.battery.value = battery.value.map { min(max($0, 0), 100) }
+    conditions.power.hold()
+    conditions.battery.hold()
+    conditions.lowPowerMode.hold()
+    conditions.thermal.hold()
+    conditions.network.hold()
+    conditions.isIdle.hold()
+    conditions.gpus.hold()
+    conditions.labels.hold()
+    return conditions
+  }
+}
+
+extension GPU {
+  fileprivate func heldToLimits() throws(WireError) -> GPU {
+    try WireLimits.gpuText.check(id)
+    try WireLimits.gpuText.check(name)
+    var gpu = self
+    gpu.memoryBytes = max(0, memoryBytes)
+    return gpu
+  }
+}
+
+extension Reading {
+  fileprivate var textBytes: Int { source.utf8.count + raw.utf8.count }
+
+  fileprivate mutating func hold() {
+    source = source.cut(toBytes: WireLimits.readingText.most)
+    raw = raw.cut(toBytes: WireLimits.readingText.most)
+    age = age.map { min(max($0, .zero), WireLimits.longest) }
+  }
+}
+
+extension ItemPage {
+  fileprivate func heldToLimits() throws(WireError) -> ItemPage {
+    for item in items { try WireLimits.item.check(item) }
+    return self
+  }
+}
+
+extension Checkpoint {
+  fileprivate var heldToLimits: Checkpoint {
+    var checkpoint = self
+    checkpoint.subtitle = subtitle?.cutToText
+    checkpoint.completedUnits = completedUnits.heldToUnits
+    checkpoint.totalUnits = totalUnits?.heldToUnits
+    return checkpoint
+  }
+}
+
+extension LaunchUpdate {
+  fileprivate var heldToLimits: LaunchUpdate {
+    var update = self
+    update.title = title?.cutToText
+    update.subtitle = subtitle?.cutToText
+    update.completedUnits = completedUnits?.heldToUnits
+    update.totalUnits = totalUnits?.heldToUnits
+    return update
+  }
+}
+
+extension Ending {
+  fileprivate var heldToLimits: Ending {
+    var ending = self
+    ending.errorType = errorType?.cut(toBytes: WireLimits.detail.most)
+    switch outcome {
+    case .failed(let text): ending.outcome = .failed(text.cut(toBytes: WireLimits.failure.most))
+    case .expired(let reason): ending.outcome = .expired(reason.heldToLimits)
+    case .finished, .lost: break
+    }
+    return ending
+  }
+}
+
+extension ExpiryReason {
+  /// Only who cancelled is a text of the worker's; every other detail is a code.
+  fileprivate var heldToLimits: ExpiryReason {
+    guard let detail, detail.utf8.count > WireLimits.detail.most else { return self }
+    return ExpiryReason(code: code, detail: detail.cut(toBytes: WireLimits.detail.most)) ?? self
+  }
+}
+
+extension Int64 {
+  fileprivate var heldToUnits: Int64 {
+    Swift.min(Swift.max(self, WireLimits.units.lowerBound), WireLimits.units.upperBound)
+  }
+}
+
+extension String {
+  fileprivate var cutToText: String {
+    // A character may have any number of bytes.
+    let most = WireLimits.text.most
+    return String(cut(toBytes: WireLimits.textBytes.most).prefix(most))
+  }
+}

@@ -1,0 +1,218 @@
+import BatonModel
+import Foundation
+import Testing
+
+@testable import BatonWire
+
+/// What comes over the wire is held to the table, where it arrives.
+@Suite struct WireLimitsTests {
+  private static let launch = LaunchKey(request: RequestID(1), number: 1)
+
+  private static func hello(_ change: (inout Hello) -> Void = { _ in }) -> Hello {
+    var hello = Hello(
+      host: HostName("desk"), incarnation: Incarnation("d1"), version: "1.2.3", capabilities: Capabilities(slots: 4),
+      conditions: .assumed)
+    change(&hello)
+    return hello
+  }
+
+  private static func text(_ count: Int) -> String { String(repeating: "x", count: count) }
+  private static func gpus(_ count: Int) -> [GPU] {
+    (0..<count).map { GPU(id: "\($0)", name: "gpu", memoryBytes: 1) }
+  }
+  private static func labels(_ count: Int) -> [String: String] {
+    Dictionary((0..<count).map { ("label-\($0)", "value") }) { first, _ in first }
+  }
+
+  private static let ofHello = [
+    WireLimits.hostName, WireLimits.incarnation, WireLimits.version, WireLimits.secret, WireLimits.hello,
+    WireLimits.runningLaunches, WireLimits.launchGPUs, WireLimits.slots, WireLimits.labels, WireLimits.labelName,
+    WireLimits.labelValue, WireLimits.gpus, WireLimits.gpuText, WireLimits.owner,
+  ]
+
+  /// A hello that has so much of what is limited.
+  private static func hello(_ count: Int, of limit: WireLimit) -> Hello {
+    hello { hello in
+      switch limit {
+      case WireLimits.hostName: hello.host = HostName(text(count))
+      case WireLimits.incarnation: hello.incarnation = Incarnation(text(count))
+      case WireLimits.version: hello.version = text(count)
+      case WireLimits.secret: hello.secret = [UInt8](repeating: 7, count: count)
+      case WireLimits.hello:
+        let rest = count - bare - hello.version.utf8.count
+        hello.capabilities.handlers = [IdentifierPattern(trusted: text(rest))]
+      case WireLimits.runningLaunches:
+        hello.running = Array(repeating: RunningLaunch(launch: launch), count: count)
+      case WireLimits.launchGPUs: hello.running = [RunningLaunch(launch: launch, gpus: Array(0..<count))]
+      case WireLimits.slots: hello.capabilities.slots = count
+      case WireLimits.labels: hello.conditions.labels.value = labels(count)
+      case WireLimits.labelName: hello.conditions.labels.value = [text(count): ""]
+      case WireLimits.labelValue: hello.conditions.labels.value = ["name": text(count)]
+      case WireLimits.gpus: hello.conditions.gpus.value = gpus(count)
+      case WireLimits.gpuText: hello.conditions.gpus.value = [GPU(id: "0", name: text(count), memoryBytes: 0)]
+      case WireLimits.owner: hello.conditions.owner = .paused(by: text(count), until: nil)
+      default: Issue.record("no hello has \(limit.name)")
+      }
+    }
+  }
+
+  /// Bytes of the texts of a hello that has no handlers, without its version.
+  private static let bare: Int = {
+    let conditions = Conditions.assumed
+    let texts = [
+      conditions.power.source, conditions.power.raw, conditions.battery.source, conditions.battery.raw,
+      conditions.lowPowerMode.source, conditions.lowPowerMode.raw, conditions.thermal.source, conditions.thermal.raw,
+      conditions.network.source, conditions.network.raw, conditions.isIdle.source, conditions.isIdle.raw,
+      conditions.gpus.source, conditions.gpus.raw, conditions.labels.source, conditions.labels.raw,
+    ]
+    return texts.reduce(0) { $0 + $1.utf8.count }
+  }()
+
+  @Test(arguments: ofHello) func `a hello is taken at each limit and refused over it`(limit: WireLimit) throws {
+    _ = try Self.hello(limit.most, of: limit).heldToLimits()
+    let error = #expect(throws: WireError.self) { try Self.hello(limit.most + 1, of: limit).heldToLimits() }
+    let message = try #require(error?.message)
+    #expect(message.utf8.count <= 1024)
+    if limit != WireLimits.hostName {
+      #expect(message.hasPrefix(limit.name), "\(message)")
+      #expect(message.contains("\(limit.most)") && message.contains("\(limit.most + 1)"), "\(message)")
+    }
+  }
+
+  @Test(arguments: [
+    "", ".", "..", ".hidden", "-x", "_x", "a b", "a/b", "\u{1B}[31mred", "a\nb", "naïve", "a\u{202E}b", "a:b",
+    String(repeating: "a", count: 64),
+  ]) func `a host has no such name`(name: String) {
+    #expect(!HostName(name).isWellFormed)
+    let error = #expect(throws: WireError.self) { try Self.hello { $0.host = HostName(name) }.heldToLimits() }
+    #expect(error?.message.contains("letters, digits") == true)
+    #expect(error?.message.escaped == error?.message)
+    #expect(HostName.ofMachine(name).isWellFormed)
+  }
+
+  @Test(arguments: ["a", "9", "desk", "Desk-3.example.org", "a..b", "a_b", String(repeating: "a", count: 63)])
+  func `a host may have such a name`(name: String) throws {
+    #expect(try Self.hello { $0.host = HostName(name) }.heldToLimits().host.rawValue == name)
+    #expect(HostName.ofMachine(name).rawValue == name)
+  }
+
+  @Test func `control characters are refused in names`() {
+    for version in ["1\u{1B}[2J", "1\n2", "1\u{85}", "1\u{2028}", "1\u{202E}"] {
+      #expect(throws: WireError.self) { try Self.hello { $0.version = version }.heldToLimits() }
+      #expect(throws: WireError.self) { try WireLimits.principal.check(name: version) }
+    }
+    #expect(throws: Never.self) { try WireLimits.principal.check(name: "Zoë 👩‍👩‍👧") }
+    #expect(throws: WireError.self) { try WireLimits.principal.check(name: Self.text(256)) }
+    #expect(throws: Never.self) { try WireLimits.principal.check(name: Self.text(255)) }
+  }
+
+  // MARK: What is cut
+
+  @Test func `texts of a launch are cut, also those whose one character has no end`() throws {
+    let marks = "e" + String(repeating: "\u{301}", count: 100_000)
+    for long in [Self.text(100_000), marks, String(repeating: "👩‍👩‍👧", count: 1000)] {
+      let update = LaunchUpdate(launch: Self.launch, title: long, subtitle: long)
+      guard case .update(let held) = try WorkerMessage.update(update).heldToLimits() else { return }
+      for text in [held.title, held.subtitle] {
+        let text = try #require(text)
+        #expect(text.count <= 200 && text.utf8.count <= 1600 && !text.isEmpty)
+        #expect(long.utf8.starts(with: text.utf8))
+      }
+      let checkpoint = Checkpoint(launch: Self.launch, batch: 0, completedUnits: 0, subtitle: long)
+      guard case .checkpoint(let kept) = try WorkerMessage.checkpoint(checkpoint).heldToLimits() else { return }
+      #expect(kept.subtitle == held.subtitle)
+      let ending = Ending(launch: Self.launch, outcome: .failed(long), errorType: long)
+      guard case .ended(let ended) = try WorkerMessage.ended(ending).heldToLimits(),
+        case .failed(let message) = ended.outcome
+      else { return }
+      #expect(message.utf8.count <= 4096)
+      #expect(ended.errorType?.utf8.count ?? 0 <= 255)
+    }
+    let exact = String(repeating: "ä", count: 200)
+    let update = WorkerMessage.update(LaunchUpdate(launch: Self.launch, title: exact))
+    #expect(try update.heldToLimits() == update)
+  }
+
+  @Test func `what is read on a host is cut, and numbers are brought into range`() throws {
+    var conditions = Conditions.assumed
+    conditions.power.raw = Self.text(1 << 20)
+    conditions.battery.value = .max
+    conditions.thermal.age = Duration.nanoseconds(Int64.min)
+    conditions.network.age = Duration.nanoseconds(Int64.max)
+    conditions.gpus.value = [GPU(id: "0", name: "gpu", memoryBytes: .min)]
+    guard case .conditions(let held) = try WorkerMessage.conditions(conditions).heldToLimits() else { return }
+    #expect(held.power.raw.utf8.count == 1024)
+    #expect(held.battery.value == 100)
+    #expect(held.thermal.age == .zero)
+    #expect(held.network.age == WireLimits.longest)
+    #expect(held.gpus.value?.first?.memoryBytes == 0)
+    let hello = try Self.hello { $0.capabilities.dailyAllowance = Duration.nanoseconds(Int64.min) }.heldToLimits()
+    #expect(hello.capabilities.dailyAllowance == .zero)
+  }
+
+  @Test(
+    arguments: [(Int64.min, 0), (-1, 0), (0, 0), (1 << 53, 1 << 53), (1 << 53 + 1, 1 << 53), (.max, 1 << 53)]
+      as [(Int64, Int64)])
+  func `units are counted within what every reader takes exactly`(said: Int64, held: Int64) throws {
+    let checkpoint = Checkpoint(launch: Self.launch, batch: .max, completedUnits: said, totalUnits: said)
+    guard case .checkpoint(let kept) = try WorkerMessage.checkpoint(checkpoint).heldToLimits() else { return }
+    #expect([kept.completedUnits, kept.totalUnits] == [held, held])
+    let update = LaunchUpdate(launch: Self.launch, completedUnits: said, totalUnits: said)
+    guard case .update(let shown) = try WorkerMessage.update(update).heldToLimits() else { return }
+    #expect([shown.completedUnits, shown.totalUnits] == [held, held])
+  }
+
+  @Test func `one item has a bound, and a wish for items is brought into range`() throws {
+    let most = WireLimits.item.most
+    let good = WorkerMessage.items(ItemPage(launch: Self.launch, start: 0, items: [Self.text(most)]))
+    #expect(try good.heldToLimits() == good)
+    let bad = WorkerMessage.items(ItemPage(launch: Self.launch, start: 0, items: [Self.text(most + 1)]))
+    #expect(throws: WireError.self) { try bad.heldToLimits() }
+    let wish = WorkerMessage.itemsWanted(Self.launch, start: .min, count: .max)
+    #expect(try wish.heldToLimits() == .itemsWanted(Self.launch, start: 0, count: 1000))
+    let output = OutputChunk(launch: Self.launch, bytes: [0] + Array(repeating: 1, count: 64 << 10))
+    guard case .output(let kept) = try WorkerMessage.output(output).heldToLimits() else { return }
+    #expect(kept.bytes == Array(repeating: 1, count: 64 << 10))
+  }
+
+  @Test func `an error is one short line, whatever it quotes`() {
+    let error = WireError("'\(Self.text(1 << 20))\u{1B}[2J\n' is wrong")
+    #expect(error.message.utf8.count <= 1100)
+    #expect(WireError("a\u{1B}[2J\nb").message == "a\\u{1B}[2J\\nb")
+  }
+
+  // MARK: The page
+
+  /// The rows of `Documentation/limits.md` between its heading and the next one. `BATON_RECORD=1` writes them.
+  @Test func `the page has the table`() throws {
+    let root = URL(filePath: #filePath).pathComponents.dropLast(4).joined(separator: "/").dropFirst()
+    let path = root + "/Documentation/limits.md"
+    var lines = try String(contentsOfFile: String(path), encoding: .utf8).components(separatedBy: "\n")
+    let start = try #require(lines.firstIndex(of: "## On the wire"))
+    let end = lines[(start + 1)...].firstIndex { $0.hasPrefix("## ") } ?? lines.count
+    let found = lines[start..<end].filter { $0.hasPrefix("|") }.dropFirst(2)
+    let rows = WireLimits.all.map(\.row)
+    if ProcessInfo.processInfo.environment["BATON_RECORD"] == "1" {
+      let first = try #require(lines[start..<end].firstIndex { $0.hasPrefix("|---") }) + 1
+      let last = lines[first..<end].firstIndex { !$0.hasPrefix("|") } ?? end
+      lines.replaceSubrange(first..<last, with: rows)
+      try lines.joined(separator: "\n").write(toFile: String(path), atomically: true, encoding: .utf8)
+    }
+    #expect(Array(found) == rows)
+    #expect(Set(WireLimits.all.map(\.name)).count == WireLimits.all.count)
+  }
+}
+
+extension WireLimit {
+  fileprivate var row: String {
+    let number: String
+    switch unit {
+    case .bytes where most % (1 << 30) == 0: number = "\(most >> 30) GiB"
+    case .bytes where most % 1024 == 0: number = "\(most >> 10) KiB"
+    case .bytes: number = "\(most) bytes"
+    case .characters: number = "\(most) characters"
+    case .count: number = "\(most)"
+    }
+    return "| \(name) | \(number) | \(consequence) |"
+  }
+}
