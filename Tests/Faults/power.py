@@ -51,6 +51,8 @@ def cut(bench, fleet, device, client):
     So it is stopped first, and what is under way in the kernel is cut without a thread that could hear of it."""
     before = len(client.promised)
     fleet.coordinator.send_signal(signal.SIGSTOP)
+    # On a busy machine the thread that takes the signal may have to wait for a processor, and others go on until then.
+    until(5, lambda: is_stopped(fleet.coordinator.pid), every=0)
     device.cut()
     fleet.kill_coordinator()
     device.mount()
@@ -66,6 +68,15 @@ def cut(bench, fleet, device, client):
     bench.note(f"{before} were acknowledged")
     if not fleet.start_coordinator():
         raise RuntimeError(f"after a power cut it does not start: {fleet.said()[-500:]!r}")
+
+
+def is_stopped(pid):
+    """Whether no thread of the process can run on: each is stopped, or in the kernel and stops when it leaves it."""
+    states = []
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{thread}/stat") as file:
+            states.append(file.read().rsplit(") ", 1)[1][0])
+    return "T" in states and all(state in "TD" for state in states)
 
 
 def finish(bench, fleet, client, job):
