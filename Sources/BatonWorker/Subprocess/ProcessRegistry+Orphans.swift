@@ -26,14 +26,17 @@ extension ProcessRegistry {
     let group = state.withLock { $0.groups.removeValue(forKey: folder) }
     let isEmpty = group?.remove() ?? true
     if !isEmpty { group?.kill() }
-    guard killOrphans() || !isEmpty else { return }
+    // Where there is a control group the kernel says what is left.
+    if group != nil, isEmpty, !killOrphans() { return }
     _ = try? await onOwnThread { [self] in
-      var isRemoved = isEmpty
+      var (isRemoved, emptyLooks) = (isEmpty, 0)
       for _ in 0..<2000 {
-        let found = killOrphans()
+        // The kernel's list of children may leave one out while another one ends (proc_tid_children(5)), as in a second
+        // sweep beside this: only the whole table counts as empty, and twice, for a child whose parent ended meanwhile.
+        emptyLooks = killOrphans(looksEverywhere: emptyLooks > 0) ? 0 : emptyLooks + 1
         isRemoved = isRemoved || group?.remove() ?? true
-        if isRemoved, !found { return }
-        usleep(1000)
+        if isRemoved, emptyLooks > 2 { return }
+        if emptyLooks == 0 { usleep(1000) }
       }
     }
   }
@@ -41,11 +44,13 @@ extension ProcessRegistry {
   /// Kills and reaps orphans that this process adopted and that come from no launch that still runs; false if there
   /// were none, and none that may turn out to be one in a moment. A killed one passes its own children on, so that it
   /// takes a second look to find those.
-  /// - Parameter sparesRunning: false kills what launches that still run left, too.
-  func killOrphans(sparesRunning: Bool = true) -> Bool {
+  /// - Parameters:
+  ///   - sparesRunning: false kills what launches that still run left, too.
+  ///   - looksEverywhere: at every process of the host, and not only at the kernel's list of children.
+  func killOrphans(sparesRunning: Bool = true, looksEverywhere: Bool = false) -> Bool {
     // In a program that has children of its own, nobody can tell them from orphans.
     guard adoptsOrphans else { return false }
-    let children = ProcessTable.children()
+    let children = looksEverywhere ? ProcessTable.all().filter { $0.parent == getpid() } : ProcessTable.children()
     // In this order: what is started after the look at the table is not in it.
     let (known, origins) = (ChildTable.known, sparesRunning ? ChildTable.origins : ProcessOrigins())
     var found = false
