@@ -19,7 +19,8 @@ package struct ProcessTelemetry: Sendable {
   package let registry: MetricsRegistry
   /// What `/metrics` shows, and what is sent.
   package let reader: MetricsReader
-  private let interval: Duration
+  /// nil where metrics are not sent.
+  private let export: MetricsExport?
   private let logger: Logger
 
   /// Logs what cannot be read of the settings.
@@ -33,7 +34,12 @@ package struct ProcessTelemetry: Sendable {
     registry.collect(with: ProcessCollector.collector(version: BatonVersion.current))
     if let spans = telemetry.spans { registry.collect(with: Self.drops(of: spans, in: registry)) }
     reader = MetricsReader(reuse: metrics.reuse, now: TelemetryClock.system.now) { await registry.snapshot() }
-    (self.registry, interval, self.logger) = (registry, metrics.interval, logger)
+    (self.registry, self.logger) = (registry, logger)
+    export = telemetry.metrics.map { [telemetry, reader] sender in
+      MetricsExport(
+        interval: metrics.interval, resource: telemetry.resource, reader: reader, logger: logger,
+        now: TelemetryClock.system.now, sleep: TelemetryClock.system.sleep, send: { await sender.send($0) })
+    }
     for warning in telemetry.warnings + metrics.warnings { logger.warning("\(warning)") }
   }
 
@@ -64,14 +70,13 @@ package struct ProcessTelemetry: Sendable {
 
   /// To run before, and so to be shut down after, everything that makes spans or metrics.
   package var services: [any Service] {
-    guard let sender = telemetry.metrics else { return telemetry.services }
-    return telemetry.services + [MetricsSender(export: export(to: sender))]
+    telemetry.services + (export.map { [MetricsSender(export: $0)] } ?? [])
   }
 
-  private func export(to sender: any OTLPSending) -> MetricsExport {
-    MetricsExport(
-      interval: interval, resource: telemetry.resource, reader: reader, logger: logger,
-      now: TelemetryClock.system.now, sleep: TelemetryClock.system.sleep, send: { await sender.send($0) })
+  /// Sends the spans and metrics that wait as soon as the backend takes them; does not wait for it.
+  package func flush() {
+    telemetry.spans?.flush()
+    export?.flush()
   }
 
   /// Runs the services around `body`, and lets them send what is left.

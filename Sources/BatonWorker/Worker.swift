@@ -22,6 +22,8 @@ public final class Worker: Service {
   let ends = Mailbox<String>(capacity: 16)
   /// A launch began: from here on time is looked at more often.
   let startSignal = Signal()
+  /// The last connection of a worker that ends is closed.
+  let parted = Signal()
 
   struct State {
     var core: WorkerCore
@@ -34,7 +36,7 @@ public final class Worker: Service {
     var host: WorkerHost?
     /// What commands that do not require external power are held to.
     var limit: CPULimit?
-    /// The process is about to end: there is no connection any more.
+    /// The process is about to end: no connection is opened any more.
     var isEnding = false
     /// Since when nothing but answers of the coordinator are missing to end.
     var onlyWaitsSince: Instant?

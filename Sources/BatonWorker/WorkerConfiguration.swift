@@ -1,4 +1,6 @@
 public import BatonModel
+internal import BatonTelemetry
+internal import Tracing
 
 /// How a worker runs. The defaults suit a worker beside a coordinator on one machine.
 public struct WorkerConfiguration: Sendable {
@@ -42,6 +44,10 @@ public struct WorkerConfiguration: Sendable {
   /// The process is this worker's alone: what its commands leave behind becomes its child, and every child that is not a
   /// command is killed. Not for a program that starts processes of its own.
   package var ownsProcess = false
+  /// Sends the spans and metrics that wait, without waiting for the backend: called before the process has to end.
+  package var flushTelemetry: @Sendable () -> Void = {
+    (InstrumentationSystem.tracer as? BatonTracer)?.forceFlush()
+  }
 
   public init(coordinator: String = "127.0.0.1:7420", name: String, dataFolder: String, slots: Int) {
     self.coordinator = coordinator

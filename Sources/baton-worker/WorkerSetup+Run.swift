@@ -52,6 +52,9 @@ extension WorkerSetup {
     let telemetry = ProcessTelemetry(
       "baton-worker", environment: ProcessInfo.processInfo.environment, logger: logger)
     telemetry.bootstrap()
+    DescriptorBudget.raise(to: DescriptorBudget.needed(bySlots: configuration.slots))
+    var configuration = configuration
+    configuration.flushTelemetry = telemetry.flush
     let worker = Worker(configuration, incarnation: incarnation, logger: logger, connector: nil)
     SupervisedProcess.watchSupervisor { worker.killCommands() }
     SupervisedProcess.announce(incarnation.rawValue)

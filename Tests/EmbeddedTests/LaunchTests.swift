@@ -102,6 +102,19 @@ struct LaunchTests {
     }
   }
 
+  @Test("An idle worker that is stopped gives its lease back at once, and is gone")
+  func stop() async throws {
+    let fleet = try Fleet(leaseTerm: .seconds(3600))
+    let worker = fleet.worker("one", folder: folder)
+    try await fleet.run([]) {
+      async let stopped: Void = worker.run()
+      try await fleet.attached(1)
+      worker.drain()
+      try await stopped
+      try await fleet.hosts { $0.map(\.state) == [.gone] }
+    }
+  }
+
   @Test("A failing handler is tried again and then fails with its last error", .contract(29.1))
   func failure() async throws {
     let fleet = try Fleet()

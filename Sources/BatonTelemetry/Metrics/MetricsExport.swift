@@ -17,6 +17,7 @@ package final class MetricsExport: Sendable {
   private let logger: Logger
   /// What the backend said last, nil since it took everything.
   private let complaint = Mutex<String?>(nil)
+  private let wanted = Signal()
 
   package init(
     interval: Duration = MetricSettings().interval, resource: Resource, reader: MetricsReader, logger: Logger,
@@ -27,15 +28,23 @@ package final class MetricsExport: Sendable {
     (self.now, self.sleep, self.send) = (now, sleep, send)
   }
 
-  /// Exports after each interval until the task is cancelled. An export that takes longer delays the next one; they
-  /// never overlap.
+  /// Exports after each interval, and on a flush, until the task is cancelled. An export that takes longer delays the
+  /// next one; they never overlap.
   package func run() async {
     var began = now()
-    while (try? await sleep(max(.zero, interval - (now() - began)))) != nil, !Task.isCancelled {
+    while (try? await rest(since: began)) != nil, !Task.isCancelled {
       began = now()
       await export()
     }
   }
+
+  private func rest(since began: Instant) async throws {
+    let rest = max(.zero, interval - (now() - began))
+    try await wanted.wait { [sleep] in try await sleep(rest) }
+  }
+
+  /// `run` exports as soon as it can; does not wait for it.
+  package func flush() { wanted.raise() }
 
   /// Exports now: what a process does last before it ends.
   package func export() async {

@@ -42,18 +42,27 @@ package struct DescriptorBudget: Hashable, Sendable {
     return DescriptorBudget(limit: Int(clamping: limits.rlim_cur))
   }
 
-  /// Raises the limit of this process to the most that it may have. Programs that it starts get this limit too: only
-  /// for processes that start none.
-  package static func raise() {
+  /// Raises the limit of this process to `wanted`, or to the most that it may have. Never lowers it.
+  ///
+  /// - Parameter wanted: programs that this process starts get this limit too, so a process that starts any asks for no
+  ///   more than it needs; nil stands for the most.
+  package static func raise(to wanted: Int? = nil) {
     var limits = rlimit()
-    guard getrlimit(resource, &limits) == 0, limits.rlim_cur < limits.rlim_max else { return }
+    guard getrlimit(resource, &limits) == 0 else { return }
     #if canImport(Darwin)
-      limits.rlim_cur = min(limits.rlim_max, rlim_t(OPEN_MAX))
+      let most = min(limits.rlim_max, rlim_t(OPEN_MAX))
     #else
-      limits.rlim_cur = limits.rlim_max
+      let most = limits.rlim_max
     #endif
+    let limit = min(most, wanted.map(rlim_t.init) ?? most)
+    guard limits.rlim_cur < limit else { return }
+    limits.rlim_cur = limit
     _ = setrlimit(resource, &limits)
   }
+
+  /// The descriptors that a worker needs: for each launch its pipes, folder and control group (at most 16), and 256 for
+  /// itself.
+  package static func needed(bySlots slots: Int) -> Int { 256 + 16 * slots }
 
   #if canImport(Glibc)
     private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

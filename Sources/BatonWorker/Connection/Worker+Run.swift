@@ -65,7 +65,9 @@ extension Worker {
       group.addTask { await self.waitForEnd() }
       defer { group.cancelAll() }
       while let ended = try await group.next() {
-        if let ended { return ended }
+        guard let ended else { continue }
+        await part()
+        return ended
       }
       return ""
     }
@@ -124,6 +126,20 @@ extension Worker {
     if state.withLock({ $0.core.isQuiet }) { ends.send("") }
   }
 
+  /// Ends the connection after what was said before has gone out: a coordinator that hears that this worker leaves takes
+  /// the lease back at once. It is waited for for `partingPatience` at most.
+  private func part() async {
+    let connection = state.withLock { state in
+      state.isEnding = true
+      return state.connection
+    }
+    guard let connection else { return }
+    connection.up.close()
+    try? await parted.wait { [clocks] in try await clocks.sleep(Self.partingPatience) }
+  }
+
+  private static let partingPatience = Duration.seconds(1)
+
   // MARK: Connecting
 
   private func connectionLoop(_ connector: any Connector) async throws -> String? {
@@ -147,7 +163,7 @@ extension Worker {
 
   private func serve(_ connection: Connection) async throws {
     open(connection)
-    defer { state.withLock { $0.connection = nil } }
+    defer { close() }
     while let messages = await connection.down.receive() {
       for case .welcome in messages { welcomed() }
       for case .refused in messages { state.withLock { $0.refusals += 1 } }
@@ -156,7 +172,16 @@ extension Worker {
         return messages.flatMap { core.received($0, at: now) }
       }
     }
-    if state.withLock({ $0.lastProblem.isEmpty }), !Task.isCancelled { note("the coordinator closed the connection") }
+    let isNews = state.withLock { $0.lastProblem.isEmpty && !$0.isEnding }
+    if isNews, !Task.isCancelled { note("the coordinator closed the connection") }
+  }
+
+  private func close() {
+    let isEnding = state.withLock { state in
+      state.connection = nil
+      return state.isEnding
+    }
+    if isEnding { parted.raise() }
   }
 
   private func welcomed() {

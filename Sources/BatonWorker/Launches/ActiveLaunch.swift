@@ -36,6 +36,8 @@ final class ActiveLaunch: CommandRuntime {
     var isOver = false
     /// What a refresh said that it found.
     var result: RefreshResult?
+    /// The span of the handler's run, from its start on.
+    var span: RunSpan?
   }
 
   let key: LaunchKey
@@ -94,6 +96,12 @@ final class ActiveLaunch: CommandRuntime {
   func conclude(_ result: RefreshResult) { state.withLock { $0.result = result } }
 
   var result: RefreshResult? { state.withLock { $0.result } }
+
+  /// The span of the handler's run; nil before the handler starts.
+  var span: RunSpan? {
+    get { state.withLock { $0.span } }
+    set { state.withLock { $0.span = newValue } }
+  }
 
   func update(title: String?, subtitle: String?, completedUnits: Int64?, totalUnits: Int64?) {
     worker.say(

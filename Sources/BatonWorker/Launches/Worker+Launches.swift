@@ -34,6 +34,7 @@ extension Worker {
     _ order: StartOrder, _ processes: ProcessRegistry, _ folders: WorkerFolders, _ tracing: RunTracing
   ) async {
     let span = RunSpan(order.assignment, order.definition, tracing)
+    order.launch.span = span
     let end = await withTaskGroup(of: HandlerEnd.self) { group in
       group.addTask {
         defer { order.launch.close() }
@@ -46,6 +47,8 @@ extension Worker {
       return await group.next() ?? HandlerEnd(outcome: .lost)
     }
     conclude(order, end, span, processes)
+    // The host may be going away: the spans of an expired launch do not wait for the next batch of spans.
+    if order.launch.expiry != nil { tracing.baton?.forceFlush() }
   }
 
   /// The spans end first: once the coordinator has the ending, this process may end.
@@ -114,6 +117,10 @@ extension Worker {
   func overrun(_ key: LaunchKey) {
     guard let launch = state.withLock({ $0.core.launches[key] }), launch.definition.work == nil else { return }
     logger.warning("a handler ignored its expiry", metadata: .launch(launch.assignment.subject))
-    if configuration.endsProcessOnOverrun { decide { $0.condemn(key, at: clocks.instant()) } }
+    guard configuration.endsProcessOnOverrun else { return }
+    // The process ends before the handler returns, so nothing else would end the span of its run.
+    if let expiry = launch.expiry { state.withLock { $0.active[key] }?.span?.end(.expired(expiry.reason)) }
+    configuration.flushTelemetry()
+    decide { $0.condemn(key, at: clocks.instant()) }
   }
 }

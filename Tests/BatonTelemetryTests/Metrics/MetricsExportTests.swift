@@ -102,6 +102,32 @@ import Testing
     #expect(world.state.withLock { ($0.requests.count, $0.sleeps.count) } == (1, 0))
   }
 
+  @Test("A flush sends the snapshot of that time, and does not wait for the interval to end")
+  func flush() async {
+    let requests = Mutex(0)
+    let sent = Signal()
+    let export = MetricsExport(
+      interval: .seconds(60), resource: Resource([]),
+      reader: MetricsReader(now: { Instant(nanoseconds: 0) }) { MetricsFixture.snapshot([]) },
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: { Instant(nanoseconds: 0) },
+      // Sleeps until its task is cancelled: the interval never ends.
+      sleep: { _ in
+        await Signal().wait()
+        try Task.checkCancellation()
+      },
+      send: { _ in
+        requests.withLock { $0 += 1 }
+        sent.raise()
+        return .delivered
+      })
+    let loop = Task { await export.run() }
+    export.flush()
+    await sent.wait()
+    loop.cancel()
+    await loop.value
+    #expect(requests.withLock { $0 } == 1)
+  }
+
   @Test("A cancelled task sends nothing more")
   func cancelled() async {
     let world = World([.delivered])

@@ -14,7 +14,7 @@ import Testing
   let fixture: CommandFixture
   init() throws { fixture = try CommandFixture() }
 
-  @Test(.contract(16.2)) func `the running batch may finish and is committed, no other begins`() async throws {
+  @Test(.contract(16.2, 16.5)) func `the running batch may finish and is committed, no other begins`() async throws {
     let runtime = FakeRuntime()
     let script = #"echo "begin $1"; while [ ! -e "$BATON_EXPIRY_FILE" ]; do sleep 0.01; done; echo "end $1""#
     let result = await fixture.expire(fixture.shell(script, items: .range(1...3)), on: runtime) {

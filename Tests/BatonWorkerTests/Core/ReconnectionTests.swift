@@ -27,6 +27,21 @@ struct ReconnectionTests {
     }
   }
 
+  @Test("a worker that is refused again and again waits up to ten seconds, and one that is not, never that long")
+  func refusals() {
+    let fleet = (1...1000).map { seed in
+      var (core, generator) = (Reconnection(), Seeded(state: UInt64(seed)))
+      return (1...9).map { refusals in
+        core.next(afterConnectionOf: .zero, refusals: refusals, atMost: .seconds(60), using: &generator)
+      }
+    }
+    for (attempt, ceiling) in [200, 400, 800, 1600, 3200, 6400, 10_000, 10_000, 10_000].enumerated() {
+      let drawn = fleet.map { $0[attempt].nanoseconds / 1_000_000 }
+      #expect(drawn.allSatisfy { (0...Int64(ceiling)).contains($0) })
+      #expect(drawn.contains { $0 > ceiling * 9 / 10 })
+    }
+  }
+
   @Test("nothing is above the limit that the lease sets, and the end of time is one")
   func limit() {
     #expect(Self.pauses(50, atMost: .milliseconds(100)).allSatisfy { $0 <= .milliseconds(100) })

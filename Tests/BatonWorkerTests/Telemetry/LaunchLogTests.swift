@@ -33,6 +33,7 @@ import Testing
     station.hears(.launch(Bench.assignment(3, launch: 2)))
     station.worker.overrun(key(3, 2))
     #expect(log.lines.map(\.text) == ["a launch began", "a handler ignored its expiry"])
+    #expect(log.lines.map(\.level) == [.info, .warning])
     let line = try #require(log.lines.last)
     #expect(
       line.metadata == [
@@ -43,9 +44,10 @@ import Testing
 }
 
 final class LineCollector: Sendable {
-  private let collected = Mutex<[(text: String, metadata: [String: String])]>([])
-  var lines: [(text: String, metadata: [String: String])] { collected.withLock { $0 } }
-  func add(_ text: String, _ metadata: [String: String]) { collected.withLock { $0.append((text, metadata)) } }
+  typealias Line = (level: Logger.Level, text: String, metadata: [String: String])
+  private let collected = Mutex<[Line]>([])
+  var lines: [Line] { collected.withLock { $0 } }
+  func add(_ line: Line) { collected.withLock { $0.append(line) } }
 }
 
 private struct LineHandler: LogHandler {
@@ -61,6 +63,6 @@ private struct LineHandler: LogHandler {
 
   func log(event: LogEvent) {
     let all = (metadataProvider?.get() ?? [:]).merging(event.metadata ?? [:]) { $1 }
-    log.add("\(event.message)", all.mapValues { "\($0)" })
+    log.add((event.level, "\(event.message)", all.mapValues { "\($0)" }))
   }
 }

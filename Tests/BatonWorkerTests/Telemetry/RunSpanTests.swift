@@ -1,6 +1,7 @@
 import BatonHandler
 import BatonModel
 import BatonTelemetry
+import ContractRows
 import Testing
 import Tracing
 
@@ -39,6 +40,45 @@ import Tracing
     #expect(last["baton.definition"] == "com.example.a" && last["baton.host"] == "anna")
     #expect(last["baton.identifier"] == "com.example.a" && last["baton.request"] == 1)
     #expect(last["baton.launch.number"] == 1 && last["baton.batch.repeated"] == nil)
+  }
+
+  @Test(.contract(16.3, 16.5))
+  func `a launch that expired ends when its handler returns, and its spans are sent at once`() async throws {
+    let itself = Mutable<TracingStation?>(nil)
+    let station = try TracingStation { task in
+      try await task.checkpoint("half")
+      itself.value?.hears(.expire(key(1), .paused))
+      throw CancellationError()
+    }
+    itself.change { $0 = station }
+    let ending = try await station.run()
+    #expect(ending.outcome == .expired(.paused))
+    #expect(station.time.value == .zero, "no time of the closing window has passed")
+    #expect(station.sink.flushes == [station.sink.spans.count])
+    #expect(station.sink.spans.map(\.name) == ["batch com.example.a", "run com.example.a"])
+  }
+
+  @Test func `spans of a launch that did not expire are sent with the next batch of spans`() async throws {
+    let station = try TracingStation { task in try await task.checkpoint("all") }
+    try await station.run()
+    #expect(station.sink.flushes == [])
+  }
+
+  @Test(.contract(16.3)) func `before the process of a handler that ignores its expiry ends, the run's span is sent`()
+    async throws
+  {
+    let itself = Mutable<TracingStation?>(nil)
+    let flushesBefore = Mutable<[Int]>([])
+    let station = try TracingStation(endsProcessOnOverrun: true) { _ in
+      itself.value?.hears(.expire(key(1), .paused))
+      itself.value?.worker.overrun(key(1))
+      flushesBefore.change { $0 = itself.value?.sink.flushes ?? [] }
+    }
+    itself.change { $0 = station }
+    try await station.run()
+    #expect(flushesBefore.value == [2], "while the handler still ran")
+    #expect(station.sink.spans.map(\.name) == ["batch com.example.a", "run com.example.a"], "each span ends once")
+    #expect(station.run?.text(Names.Attribute.expiryReason) == "paused")
   }
 
   @Test func `a batch says how large the checkpoint is that it committed`() async throws {

@@ -27,6 +27,7 @@ struct TracingStation {
   /// - Parameter tracer: nil for Baton's, which gives its spans to `sink`.
   init(
     tracer: (any Tracer)? = nil, sampling: BatchSampling = BatchSampling(interval: 0),
+    endsProcessOnOverrun: Bool = false,
     logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }), handler: Handler? = nil
   ) throws {
     let (time, sink) = (Mutable(Duration.zero), SpanCollector())
@@ -40,6 +41,8 @@ struct TracingStation {
     fixture = try CommandFixture()
     var configuration = WorkerConfiguration(name: "anna", dataFolder: fixture.root + "/data", slots: 4)
     configuration.batchSampling = sampling
+    configuration.endsProcessOnOverrun = endsProcessOnOverrun
+    configuration.flushTelemetry = { sink.flush() }
     worker = Worker(
       configuration, incarnation: Incarnation("a1"), logger: logger, connector: nil,
       clocks: WorkerClocks(
@@ -116,10 +119,16 @@ struct TracingStation {
 /// Keeps the spans that ended, in that order.
 final class SpanCollector: SpanSink {
   private let collected = Mutex<[SpanRecord]>([])
+  private let flushed = Mutex<[Int]>([])
 
   var spans: [SpanRecord] { collected.withLock { $0 } }
   func add(_ span: SpanRecord) { collected.withLock { $0.append(span) } }
-  func flush() {}
+  func flush() {
+    let count = spans.count
+    flushed.withLock { $0.append(count) }
+  }
+  /// How many spans had ended at each flush.
+  var flushes: [Int] { flushed.withLock { $0 } }
 }
 
 /// A value that tests and handlers share.
