@@ -23,6 +23,27 @@ extension Coordinator {
       "a launch is asked to stop", metadata: .launch(launch, [Names.LogKey.expiryReason: "\(reason.code)"]))
   }
 
+  /// A launch that has ended, or that runs on another host, tried to commit a batch on `host`.
+  func log(superseded checkpoint: Checkpoint, from host: HostName) async {
+    let metadata: Logger.Metadata = [Names.LogKey.batch: "\(checkpoint.batch)", Names.LogKey.host: "\(host)"]
+    let subject = try? await subject(of: checkpoint.launch)
+    logger.notice(
+      "a superseded launch tried to commit",
+      metadata: subject.map { .launch($0, metadata) }
+        ?? metadata.merging([Names.LogKey.launchKey: "\(checkpoint.launch)"]) { $1 })
+  }
+
+  /// nil if the store does not know the launch.
+  private func subject(of launch: LaunchKey) async throws -> LaunchSubject? {
+    guard let request = try await store.request(launch.request),
+      let record = try await store.launches(of: launch.request).first(where: { $0.launch == launch })
+    else { return nil }
+    let trace = TraceContext(
+      traceID: request.trace.traceID, spanID: record.spanID, isSampled: request.trace.isSampled)
+    return LaunchSubject(
+      identifier: request.identifier, request: request.number, launch: launch.number, trace: trace)
+  }
+
   /// An ending that was known before is not said again.
   func log(endsOf answers: [EndingAnswer]) {
     for answer in answers {

@@ -339,7 +339,7 @@ extension Coordinator {
     let messages = zip(checkpoints, answers).map { checkpoint, answer -> CoordinatorMessage in
       switch answer {
       case .committed(let batch): .committed(checkpoint.launch, batch: batch)
-      case .superseded: withdrawal(of: checkpoint, from: process)
+      case .superseded: .superseded(checkpoint.launch)
       case .refused(let text): .refuse(checkpoint.launch, text)
       }
     }
@@ -351,16 +351,9 @@ extension Coordinator {
       state.answered(own, on: process.host)
     }
     for checkpoint in checkpoints { watchers.changed(checkpoint.launch.request) }
-  }
-
-  private func withdrawal(of checkpoint: Checkpoint, from process: WorkerProcess) -> CoordinatorMessage {
-    logger.notice(
-      "a superseded launch tried to commit",
-      metadata: [
-        Names.LogKey.launchKey: "\(checkpoint.launch)", Names.LogKey.batch: "\(checkpoint.batch)",
-        Names.LogKey.host: "\(process.host)",
-      ])
-    return .superseded(checkpoint.launch)
+    for (checkpoint, answer) in zip(checkpoints, answers) where answer == .superseded {
+      await log(superseded: checkpoint, from: process.host)
+    }
   }
 
   private func end(

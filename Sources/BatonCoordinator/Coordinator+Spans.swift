@@ -94,7 +94,8 @@ extension Coordinator {
       state.size.sufficed()
       try await store.confirmSpans(keys)
     case .partial(let rejected, let message) where rejected == 0:
-      logger.warning("the tracing backend says of spans: \(message)")
+      // The exporter, which knows the address, warns of it, once a minute at most.
+      logger.debug("the tracing backend says of spans: \(message)")
       try await store.confirmSpans(keys)
     case .partial(let rejected, let message):
       // It does not say which.

@@ -79,51 +79,8 @@ import Testing
       let context = ServerContext(
         descriptor: MethodDescriptor(fullyQualifiedService: "baton.v1.Operators", method: "Fuzz"), remotePeer: "test",
         localPeer: "test", cancellation: .init())
-      for _ in 0..<150 {
-        let bytes = draw.operatorRequest()
-        switch draw.number(0...9) {
-        case 0:
-          await ask(bytes) { (request: Baton_V1_SubmitRequest) in
-            _ = try await service.submit(request: request, context: context)
-          }
-        case 1:
-          await ask(bytes) { (request: Baton_V1_ListRequest) in
-            _ = try await service.list(request: request, context: context)
-          }
-        case 2:
-          await ask(bytes) { (request: Baton_V1_ShowRequest) in
-            _ = try await service.show(request: request, context: context)
-          }
-        case 3:
-          await ask(bytes) { (request: Baton_V1_RetryRequest) in
-            _ = try await service.retry(request: request, context: context)
-          }
-        case 4:
-          await ask(bytes) { (request: Baton_V1_DrainRequest) in
-            _ = try await service.drain(request: request, context: context)
-          }
-        case 5:
-          await ask(bytes) { (request: Baton_V1_ShowRequest) in
-            _ = try await service.explain(request: request, context: context)
-          }
-        case 6:
-          await ask(bytes) { (request: Baton_V1_EvictRequest) in
-            _ = try await service.evict(request: request, context: context)
-          }
-        case 7:
-          await ask(bytes) { (request: Baton_V1_SimulateConditionsRequest) in
-            _ = try await service.simulateConditions(request: request, context: context)
-          }
-        case 8:
-          await ask(bytes) { (request: Baton_V1_ShowRequest) in
-            _ = try await service.trace(request: request, context: context)
-          }
-        default:
-          await ask(bytes) { (request: Baton_V1_ForgetHostRequest) in
-            _ = try await service.forgetHost(request: request, context: context)
-          }
-        }
-      }
+      let calls = Self.calls(service, context)
+      for round in 0..<calls.count * 16 { await calls[round % calls.count](draw.operatorRequest()) }
       #expect(try await coordinator.store.launches(of: launch.request).map(\.outcome) == [nil])
       for record in try await coordinator.store.requests(RequestFilter(), after: nil, limit: 1000) {
         #expect(record.principal.utf8.count <= WireLimits.principal.most)
@@ -132,10 +89,60 @@ import Testing
     }
   }
 
-  /// Whatever comes of it: an answer or an error.
-  private func ask<Request: SwiftProtobuf.Message>(_ bytes: [UInt8], _ body: (Request) async throws -> Void) async {
-    guard let request = try? Request(serializedBytes: bytes) else { return }
-    try? await body(request)
+  private typealias Call = (_ bytes: [UInt8]) async -> Void
+
+  /// Every call of an operator but `Apply`, which `DefinitionFuzzTests` draws, and `Watch`, which answers a request as
+  /// `Show` does and goes on until it ends. `Backup` has no store on disk to copy here.
+  private static func calls(_ service: OperatorsService, _ context: ServerContext) -> [Call] {
+    func call<Request: Message, Reply>(
+      _ body: @escaping (OperatorsService) -> (Request, ServerContext) async throws -> Reply
+    ) -> Call {
+      { bytes in
+        guard let request = try? Request(serializedBytes: bytes) else { return }
+        _ = try? await body(service)(request, context)
+      }
+    }
+    func stream<Request: Message, Reply: Sendable>(
+      _ body: @escaping (OperatorsService) -> (Request, RPCWriter<Reply>, ServerContext) async throws -> Void
+    ) -> Call {
+      { bytes in
+        guard let request = try? Request(serializedBytes: bytes) else { return }
+        try? await body(service)(request, RPCWriter(wrapping: Deaf()), context)
+      }
+    }
+    return [
+      call(OperatorsService.submit), call(OperatorsService.list), call(OperatorsService.show),
+      call(OperatorsService.retry), call(OperatorsService.drain), call(OperatorsService.explain),
+      call(OperatorsService.evict), call(OperatorsService.simulateConditions), call(OperatorsService.trace),
+      call(OperatorsService.forgetHost), call(OperatorsService.cancel), call(OperatorsService.remove),
+      call(OperatorsService.pause), call(OperatorsService.redefine), call(OperatorsService.simulateLaunch),
+      call(OperatorsService.simulateExpiry), call(OperatorsService.hosts), stream(OperatorsService.hostPages),
+      stream(OperatorsService.explainPages), stream(OperatorsService.logs), stream(OperatorsService.backup),
+    ]
+  }
+
+  @Test(arguments: 1...4 as ClosedRange<UInt64>)
+  func `no question for the proof and no report of a death traps`(seed: UInt64) async throws {
+    var draw = ByteDraw(seed: seed)
+    try await withLaunch { coordinator, launch, _ in
+      let workers = WorkersService(coordinator: coordinator)
+      let door = Door(DescriptorBudget(limit: 1024).grpc, what: "test", logger: Logger(label: "test"))
+      let identity = IdentityService(token: String(repeating: "0123456789abcdef", count: 4), door: door)
+      let context = ServerContext(
+        descriptor: MethodDescriptor(fullyQualifiedService: "baton.v1.Workers", method: "Fuzz"), remotePeer: "test",
+        localPeer: "test", cancellation: .init())
+      for _ in 0..<200 {
+        let bytes = draw.operatorRequest()
+        if let report = try? Baton_V1_DeathReport(serializedBytes: bytes) {
+          _ = try? await workers.reportDeath(request: report, context: context)
+        }
+        if let question = try? Baton_V1_ProveRequest(serializedBytes: bytes) {
+          _ = try? await identity.prove(request: question, context: context)
+        }
+      }
+      let launches = try await coordinator.store.launches(of: launch.request)
+      #expect(launches.map(\.outcome) == [nil])
+    }
   }
 
   /// A coordinator with one launch on host `a`.
@@ -165,6 +172,12 @@ import Testing
       group.cancelAll()
     }
   }
+}
+
+/// Takes every answer, and keeps none.
+private struct Deaf<Element: Sendable>: RPCWriterProtocol {
+  func write(_ element: Element) async throws {}
+  func write(contentsOf elements: some Sequence<Element>) async throws {}
 }
 
 /// Bytes of protobuf, drawn from a seed.

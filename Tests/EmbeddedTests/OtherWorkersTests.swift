@@ -1,6 +1,7 @@
 import BatonCoordinator
 import BatonModel
 import BatonStore
+import ContractRows
 import Testing
 
 /// What one worker says of another one's launch counts for nothing: each message of a worker, said by a host that has no
@@ -22,6 +23,7 @@ import Testing
     { .output(OutputChunk(launch: $0, bytes: [9])) },
     { .update(LaunchUpdate(launch: $0, title: "forged", subtitle: "forged", completedUnits: 9, totalUnits: 9)) },
     { .expiring($0, .thermal) },
+    { .overran($0, .thermal) },
     { _ in .draining },
   ]
 
@@ -47,6 +49,43 @@ import Testing
       let after = try await fleet.coordinator.details(name, number: nil)
       #expect(after.record.state == .succeeded)
       #expect(after.record.frozenItems == nil)
+      group.cancelAll()
+    }
+  }
+
+  @Test func `a hello that claims another host's launch is told that it has none`() async throws {
+    let fleet = try Fleet(leaseTerm: .seconds(1_000_000))
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      let (owner, launch) = try await start(fleet, &group)
+      let stranger = FakeWorker("b") { $0.running = [RunningLaunch(launch: launch)] }
+      stranger.connect(to: fleet.coordinator, in: &group)
+      #expect(await stranger.hears { $0.withdraws(launch) } != nil)
+      #expect(try await fleet.coordinator.details(name, number: nil).launches.map(\.host.rawValue) == ["a"])
+      owner.say(.ended(Ending(launch: launch, outcome: .finished)))
+      #expect(await owner.hears { $0 == .endingCommitted(launch) } != nil)
+      group.cancelAll()
+    }
+  }
+
+  @Test(.contract(44.2)) func `a commit for another host's launch is logged with the launch's ids`() async throws {
+    let log = LaunchLines()
+    let fleet = try Fleet(leaseTerm: .seconds(1_000_000), logger: log.logger)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      let (_, launch) = try await start(fleet, &group)
+      let stranger = FakeWorker("b") { $0.capabilities.slots = 0 }
+      stranger.connect(to: fleet.coordinator, in: &group)
+      stranger.say(.checkpoint(Checkpoint(launch: launch, batch: 0, completedUnits: 1)))
+      var line: LaunchLines.Line?
+      while line == nil {
+        await Task.yield()
+        line = log.all.first { $0.text == "a superseded launch tried to commit" }
+      }
+      let found = try #require(line)
+      let details = try await fleet.coordinator.details(name, number: nil)
+      #expect(found.metadata["baton.identifier"] == name.rawValue && found.metadata["baton.request"] == "1")
+      #expect(found.metadata["baton.launch.number"] == "1" && found.metadata["baton.host"] == "b")
+      #expect(found.metadata["trace_id"] == details.record.trace.traceID.hexadecimal)
+      #expect(found.metadata["span_id"] == details.launches.first?.spanID.hexadecimal)
       group.cancelAll()
     }
   }

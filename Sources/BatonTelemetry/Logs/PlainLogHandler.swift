@@ -1,9 +1,11 @@
 import BatonModel
 package import Logging
 
-/// Keeps every log entry on one line, whatever another process had a part in: control characters in the message and in
-/// the values of its metadata are written as `\n` or `\u{1B}`. Otherwise a principal or a host name with a line break in
-/// it could forge an entry, and one with escape sequences could write to the terminal that shows the log.
+/// Keeps every log entry on one line with the fields that Baton gave it, also where another process chose a part of the
+/// text: control characters in the message and in the values of its metadata are written as `\n` or `\u{1B}`, and a value
+/// with a space, `=`, `[`, `]` or `"` in it stands in double quotes, with `\"` for a quote in it. Otherwise a principal or
+/// a host name could forge an entry or a field, and one with escape sequences could write to the terminal that shows the
+/// log.
 ///
 /// The one place for that: both programs put it around the handler that writes their log.
 package struct PlainLogHandler: LogHandler {
@@ -44,10 +46,15 @@ package struct PlainLogHandler: LogHandler {
 
   private static func plain(_ value: Logger.Metadata.Value) -> Logger.Metadata.Value {
     switch value {
-    case .string(let text): .string(text.escaped)
-    case .stringConvertible(let value): .string(value.description.escaped)
+    case .string(let text): .string(quoted(text.escaped))
+    case .stringConvertible(let value): .string(quoted(value.description.escaped))
     case .array(let values): .array(values.map(plain))
     case .dictionary(let values): .dictionary(plain(values))
     }
+  }
+
+  private static func quoted(_ text: String) -> String {
+    guard text.contains(where: { " =[]\"".contains($0) }) else { return text }
+    return "\"" + text.replacing("\"", with: "\\\"") + "\""
   }
 }

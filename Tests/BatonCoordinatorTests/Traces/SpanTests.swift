@@ -89,6 +89,38 @@ struct SpanTests {
     #expect(killed[2].attribute(Names.Attribute.expiryGraceful) == false)
   }
 
+  @Test(
+    "the first launch names every poke that joined its request, and links to each submitter's span", .contract(41.5))
+  func joined() {
+    let submitter = TraceContext(
+      traceID: Array(repeating: 7, count: 16), spanID: Array(repeating: 8, count: 8), isSampled: true)
+    func launch(_ number: Int) -> SpanRecord {
+      var source = Self.launch("finished", number: number)
+      source.joined.pokes = ["poke-1", "poke-2"]
+      source.joined.spans = [submitter]
+      source.joined.dropped = 3
+      return spans(source)[1]
+    }
+    #expect(launch(1).attribute(Names.Attribute.pokes) == .strings(["poke-1", "poke-2"]))
+    #expect(launch(1).attribute(Names.Attribute.joinedDropped) == 3)
+    #expect(
+      launch(1).links == [
+        SpanLink(
+          trace: TraceID(of: submitter), span: SpanID(of: submitter),
+          attributes: [Attribute(Names.Attribute.joined, true)])
+      ])
+    #expect(launch(2).attribute(Names.Attribute.pokes) == nil, "only the first launch has them")
+    #expect(launch(2).links.count == 1, "to the launch before it")
+  }
+
+  @Test("of a request that ended before any launch, the completion names the pokes that joined it")
+  func joinedWithoutLaunch() {
+    var source = Self.source(.complete)
+    source.joined.pokes = ["poke-1"]
+    source.completion = SpanSource.Completion(state: .cancelled, reason: "ada", at: Self.begin + .seconds(15))
+    #expect(spans(source)[0].attribute(Names.Attribute.pokes) == .strings(["poke-1"]))
+  }
+
   @Test("a launch links to the one before it")
   func links() {
     #expect(spans(Self.launch("finished"))[1].links.isEmpty)

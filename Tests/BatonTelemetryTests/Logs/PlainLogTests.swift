@@ -36,7 +36,13 @@ import Testing
   @Test func `a line break in metadata makes no line of its own`() {
     let forged = "ada\n2026-01-01T00:00:00Z error baton: the disk failed"
     let lines = logged { $0.notice("a poke of priority 10", metadata: ["principal": "\(forged)"]) }
-    #expect(lines == [#"principal=ada\n2026-01-01T00:00:00Z error baton: the disk failed a poke of priority 10"#])
+    #expect(lines == [#"principal="ada\n2026-01-01T00:00:00Z error baton: the disk failed" a poke of priority 10"#])
+  }
+
+  @Test func `a value cannot pass for other fields or for a message`() {
+    let forged = #"eve principal=alice [BatonCoordinator] "a poke""#
+    let lines = logged { $0.notice("a poke", metadata: ["principal": "\(forged)"]) }
+    #expect(lines == [#"principal="eve principal=alice [BatonCoordinator] \"a poke\"" a poke"#])
   }
 
   @Test func `escape sequences are shown, wherever they stand`() {
@@ -55,11 +61,11 @@ import Testing
       lines.allSatisfy { line in !line.unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) } }
     )
     #expect(lines.first?.hasSuffix("why: " + plain) == true)
-    #expect(lines.first?.contains("host=" + plain) == true)
-    #expect(lines.first?.contains("named=" + plain) == true)
+    #expect(lines.first?.contains("host=\"" + plain + "\"") == true)
+    #expect(lines.first?.contains("named=\"" + plain + "\"") == true)
   }
 
   @Test func `what has nothing of that is written as it is`() {
-    #expect(logged { $0.info("Zoë 👩‍👩‍👧 日本語", metadata: ["a": "b c"]) } == ["a=b c Zoë 👩‍👩‍👧 日本語"])
+    #expect(logged { $0.info("Zoë 👩‍👩‍👧 日本語", metadata: ["a": "b c"]) } == ["a=\"b c\" Zoë 👩‍👩‍👧 日本語"])
   }
 }
