@@ -72,7 +72,8 @@ let package = Package(
     .target(
       name: "BatonSettings",
       dependencies: [
-        "BatonSpec", .product(name: "Configuration", package: "swift-configuration"),
+        "BatonModel", "BatonSpec", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "SystemPackage", package: "swift-system"), .product(name: "Yams", package: "Yams"),
       ], swiftSettings: strict),
     .target(name: "BatonHandler", dependencies: ["BatonModel"], swiftSettings: strict),
@@ -144,8 +145,8 @@ let package = Package(
     .target(
       name: "BatonCommands",
       dependencies: [
-        "BatonModel", "BatonSpec", "BatonStore", "BatonTelemetry", "BatonCoordinator", "BatonDoctor",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "BatonModel", "BatonSpec", "BatonSettings", "BatonStore", "BatonTelemetry", "BatonWire", "BatonCoordinator",
+        "BatonDoctor", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),
     .executableTarget(
       name: "baton",

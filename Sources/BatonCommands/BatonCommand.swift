@@ -1,5 +1,6 @@
 package import ArgumentParser
 import BatonModel
+import BatonSettings
 
 /// `baton`: the operator's command.
 package struct BatonCommand: AsyncParsableCommand {
@@ -55,7 +56,9 @@ package struct BatonCommand: AsyncParsableCommand {
   package static func execute(_ arguments: [String], in environment: CommandEnvironment) async -> Int32 {
     await CommandEnvironment.$injected.withValue(environment) {
       do {
-        if let unknown = UnknownCommand.found(in: arguments, of: Self.self) { throw unknown.failure }
+        if let unknown = UnknownCommand.found(in: arguments, of: Self.self) {
+          throw CommandFailure(.usage, unknown.message)
+        }
         try await run(parseAsRoot(arguments))
         return ExitStatus.done.rawValue
       } catch {

@@ -1,6 +1,7 @@
 import BatonCoordinator
 import BatonModel
 import BatonStore
+import BatonWire
 
 /// Why a command did not do what it was asked for: what happened, where, and what to do about it.
 package struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
@@ -24,8 +25,8 @@ extension CommandFailure {
     case let error as OperatorError: self.init(error)
     case let error as CoordinatorUnreachable:
       self.init(error.isNotPermitted ? .notPermitted : .unreachable, error.message.onOneLine)
-    case let error as CoordinatorServerError:
-      self.init(error.status, error.message)
+    case let error as ListenError:
+      self.init(error.status, error.description)
     case let error as StoreError: self.init(error)
     case is CancellationError: self.init(.interrupted, "interrupted")
     default: self.init(.failed, String(describing: error))
@@ -58,7 +59,7 @@ extension CommandFailure {
   }
 }
 
-extension CoordinatorServerError {
+extension ListenError {
   fileprivate var status: ExitStatus {
     switch code {
     case .addressInUse, .cannotListen: .unavailable

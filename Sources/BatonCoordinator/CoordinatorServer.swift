@@ -32,17 +32,14 @@ package struct CoordinatorServer: Service {
   /// process. What has been said is in the store or was never answered, so nothing is gained by saying goodbye.
   package var onDiskFailure: (@Sendable (StoreError) -> Void)?
 
-  /// - Throws: `CoordinatorServerError` if an address is not on loopback: without TLS nothing else is listened on.
+  /// - Throws: `ListenError` if an address is not on loopback: without TLS nothing else is listened on.
   package init(
     coordinator: Coordinator, grpc: HostPort, http: HostPort?, token: String, metrics: MetricsReader? = nil,
     folders: RuntimeFolders = RuntimeFolders(), descriptors: DescriptorBudget = .current, logger: Logger,
     onReady: @escaping @Sendable (HostPort, HostPort?) -> Void = { _, _ in }
   ) throws {
     for endpoint in [grpc, http].compactMap({ $0 }) where !endpoint.isLoopback {
-      throw CoordinatorServerError(
-        .notPermitted,
-        "\(endpoint) is not loopback, and without TLS Baton listens on loopback only: listen on 127.0.0.1:\(endpoint.port) "
-          + "and forward the port over ssh (ssh -R \(endpoint.port):127.0.0.1:\(endpoint.port) HOST)")
+      throw ListenError(notLoopback: endpoint)
     }
     self.coordinator = coordinator
     self.metrics = metrics
@@ -81,7 +78,7 @@ package struct CoordinatorServer: Service {
       }
       if let http {
         group.addTask {
-          try await Self.naming(http) { try await self.http(http, metrics: metrics?.snapshot).run() }
+          try await ListenError.naming(http) { try await self.http(http, metrics: metrics?.snapshot).run() }
           return false
         }
       }
@@ -106,7 +103,7 @@ package struct CoordinatorServer: Service {
   }
 
   private func serve(_ server: GRPCServer<HTTP2ServerTransport.Posix>) async throws -> Bool {
-    try await Self.naming(grpc) {
+    try await ListenError.naming(grpc) {
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await RPCLoop.run { try await server.serve() } }
         // If it cannot listen, `serve` says why.
@@ -229,16 +226,6 @@ package struct CoordinatorServer: Service {
       config.http2.targetWindowSize = 8 << 20
       // Frames carry many messages; what is written then waits for nothing.
       config.connection.flushCoalescing = nil
-    }
-  }
-
-  /// A failure to listen, said so that one knows what to do.
-  private static func naming(_ endpoint: HostPort, _ body: () async throws -> Void) async throws {
-    do {
-      try await body()
-    } catch {
-      guard let number = error.systemErrorNumber else { throw error }
-      throw CoordinatorServerError(listening: endpoint, number)
     }
   }
 }

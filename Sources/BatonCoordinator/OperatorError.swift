@@ -70,30 +70,3 @@ extension Refusal {
       .joined(separator: "; ") + (more > 0 ? "; and \(more) more" : "")
   }
 }
-
-/// Why a coordinator cannot listen; the message says what to do.
-package struct CoordinatorServerError: Error, Sendable, CustomStringConvertible {
-  package enum Code: Sendable { case addressInUse, notPermitted, cannotListen }
-  package var code: Code
-  package var message: String
-  package init(_ code: Code, _ message: String) {
-    self.code = code
-    self.message = message
-  }
-  package var description: String { message }
-
-  /// - Parameter number: of errno(3).
-  init(listening endpoint: HostPort, _ number: Int32) {
-    switch number {
-    case EADDRINUSE:
-      self.init(.addressInUse, "\(endpoint) is in use, by another coordinator? Stop it, or choose another port")
-    case EACCES:
-      self.init(
-        .notPermitted, "\(endpoint) may not be listened on by this user: choose a port above 1023 (--listen, --http)")
-    case EADDRNOTAVAIL:
-      self.init(.cannotListen, "\(endpoint) is no address of this machine: use 127.0.0.1 (--listen, --http)")
-    default:
-      self.init(.cannotListen, "the listener on \(endpoint) failed: \(String(cString: strerror(number)))")
-    }
-  }
-}

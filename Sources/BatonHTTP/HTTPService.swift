@@ -39,21 +39,23 @@ package struct HTTPService: Service {
   ///   - idleTimeout: a connection over which nothing comes for so long is closed: half a request would stay for ever.
   ///   - routes: adds to the others.
   ///   - onListening: is told the address, with the port that was taken.
-  /// - Throws: `HTTPServiceError` if `endpoint` is not on loopback: without TLS nothing else is listened on.
+  /// - Throws: `ListenError` if `endpoint` is not on loopback: without TLS nothing else is listened on.
   package init(
     _ endpoint: HostPort, socket: String? = nil, token: @escaping @Sendable () -> String?, door: Door? = nil,
     isReady: @escaping @Sendable () async -> Bool, metrics: Metrics?,
     idleTimeout: Duration = .seconds(60), logger: Logger, routes: @escaping @Sendable (Routes) -> Void = { _ in },
     onListening: @escaping @Sendable (HostPort) -> Void = { _ in }
   ) throws {
-    guard endpoint.isLoopback else { throw HTTPServiceError(notLoopback: endpoint) }
+    guard endpoint.isLoopback else { throw ListenError(notLoopback: endpoint) }
     (self.endpoint, self.isReady, self.metrics, self.idleTimeout) = (endpoint, isReady, metrics, idleTimeout)
     (self.socket, self.token) = (socket, token)
     self.door = door ?? Door(DescriptorBudget.current.http, what: "\(endpoint)", logger: logger)
     (self.logger, self.routes, self.onListening) = (logger, routes, onListening)
   }
 
-  /// Serves until the graceful shutdown. Throws if it cannot listen.
+  /// Serves until the graceful shutdown.
+  ///
+  /// - Throws: `ListenError` if it cannot listen.
   package func run() async throws {
     var quiet = logger
     // What goes wrong is thrown; at a shutdown it would complain of its own cancelled tasks.
@@ -69,7 +71,7 @@ package struct HTTPService: Service {
       onServerRunning: { [endpoint, onListening] channel in
         onListening(HostPort(host: endpoint.host, port: channel.localAddress?.port ?? endpoint.port))
       }, logger: quiet)
-    try await application.run()
+    try await ListenError.naming(endpoint) { try await application.run() }
   }
 
   var router: Routes {
@@ -93,16 +95,5 @@ package struct HTTPService: Service {
     _ status: HTTPResponse.Status, _ text: String, type: String = "text/plain; charset=utf-8"
   ) -> Response {
     Response(status: status, headers: [.contentType: type], body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
-  }
-}
-
-/// Why there is no HTTP.
-package struct HTTPServiceError: Error, Hashable, Sendable, CustomStringConvertible {
-  package var description: String
-
-  init(notLoopback endpoint: HostPort) {
-    description =
-      "\(endpoint) is not loopback, and without TLS Baton listens on loopback only: listen on 127.0.0.1:\(endpoint.port) "
-      + "and forward the port over ssh (ssh -R \(endpoint.port):127.0.0.1:\(endpoint.port) HOST)"
   }
 }

@@ -89,6 +89,10 @@ final class StoreFolder: Sendable {
       let failure = cannotWrite(made, "the folder cannot be made")
       if access(made, F_OK) != 0 { throw failure }
     }
+    var info = stat()
+    if stat(path, &info) == 0, info.st_mode & S_IFMT != S_IFDIR {
+      throw StoreError(.cannotWrite, "\(path) is not a folder; give Baton the path of one (--data).")
+    }
     guard access(path, W_OK | X_OK) == 0 else { throw cannotWrite(path, "the folder cannot be written") }
   }
 

@@ -17,11 +17,11 @@ struct BatonWorkerCommand: AsyncParsableCommand {
     commandName: "baton-worker",
     abstract: "Runs launches that a coordinator assigns to this host.",
     discussion: """
-      One worker runs on each host. It holds a lease of the coordinator, runs commands in batches that are
-      checkpointed one by one, and stops them when the coordinator or the host says so. SIGTERM expires what runs
+      One worker runs on each host. It holds a lease of the coordinator, runs commands in batches that are \
+      checkpointed one by one, and stops them when the coordinator or the host says so. SIGTERM expires what runs \
       with the reason 'draining' and ends when the coordinator knows.
 
-      It also stops what runs as soon as the host's power, battery, temperature, network or use forbids it, and when
+      It also stops what runs as soon as the host's power, battery, temperature, network or use forbids it, and when \
       the host's owner says so: 'baton-worker pause'.
 
       EXAMPLES
@@ -33,4 +33,12 @@ struct BatonWorkerCommand: AsyncParsableCommand {
     version: BatonVersion.current,
     subcommands: [RunCommand.self, PauseCommand.self, ResumeCommand.self, StatusCommand.self],
     defaultSubcommand: RunCommand.self)
+
+  static func main() async {
+    if let unknown = UnknownCommand.found(in: Array(CommandLine.arguments.dropFirst()), of: Self.self) {
+      StandardError.say("baton-worker: \(unknown.message)")
+      exit(withError: ExitCode(64))
+    }
+    await main(nil)
+  }
 }

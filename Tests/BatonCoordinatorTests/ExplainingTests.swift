@@ -131,8 +131,9 @@ import Testing
 
   @Test func `a fleet without GPUs and a host without them are one thing to change`() {
     let explanation = explain([
-      on(nil, .noHostHasGPU(needed: 1)), on(Self.a, .hostHasNoGPU(needed: 1, suitable: 0)),
-      on(Self.b, .hostHasNoGPU(needed: 1, suitable: 0)),
+      on(nil, .noHostHasGPU(needed: GPURequirement(count: 1))),
+      on(Self.a, .hostHasNoGPU(needed: GPURequirement(count: 1), suitable: 0)),
+      on(Self.b, .hostHasNoGPU(needed: GPURequirement(count: 1), suitable: 0)),
     ])
     #expect(explanation.advice == "one change starts it: on a: add a host with such GPUs, or ask for fewer")
     #expect(explanation.verdict == .impossible)

@@ -107,7 +107,7 @@ import Testing
       Issue.record("no warning")
       return
     }
-    #expect(warning.contains("it needs 1 GPU, and no host that is there has enough"))
+    #expect(warning.contains("it needs 1 GPU, and no connected host has enough"))
     #expect(!warning.contains("draining"))
   }
 

@@ -121,7 +121,7 @@ struct ServerTests {
   @Test("A connection that showed the token stays after that time")
   func stays() async throws {
     // Long enough for the first call on a busy machine.
-    let budget = DescriptorBudget(limit: 1024, patience: .seconds(2))
+    let budget = DescriptorBudget(limit: 1024, patience: .seconds(5))
     try await Self.serving(descriptors: budget) { running in
       try await CoordinatorClient.withClient(
         running.endpoint, tokenFile: running.tokenFile, folders: running.none

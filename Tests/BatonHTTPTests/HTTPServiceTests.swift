@@ -198,12 +198,28 @@ import Testing
     }
   }
 
+  @Test("A port that is taken is named, with what to do")
+  func taken() async throws {
+    let first = Mailbox<HostPort>(capacity: 1)
+    func service(_ endpoint: HostPort) throws -> HTTPService {
+      try HTTPService(
+        endpoint, token: { nil }, isReady: { true }, metrics: nil, logger: Logger(label: "test"),
+        onListening: { first.send($0) })
+    }
+    let running = Task { try await service(HostPort(host: "127.0.0.1", port: 0)).run() }
+    defer { running.cancel() }
+    let endpoint = try #require(await first.receive()?.first)
+    let error = await #expect(throws: ListenError.self) { try await service(endpoint).run() }
+    #expect(error?.code == .addressInUse)
+    #expect(error?.description.hasPrefix("\(endpoint) is in use by another program") == true)
+  }
+
   @Test(
     "An address that others reach is refused before anything listens",
     arguments: ["0.0.0.0", "::", "192.168.1.5", "baton.example"])
   func loopback(host: String) throws {
     let endpoint = HostPort(host: host, port: 7431)
-    let error = #expect(throws: HTTPServiceError.self) {
+    let error = #expect(throws: ListenError.self) {
       _ = try HTTPService(endpoint, token: { nil }, isReady: { true }, metrics: nil, logger: Logger(label: "test"))
     }
     #expect(error?.description.contains("\(endpoint) is not loopback") == true)

@@ -130,7 +130,7 @@ struct Weather: Sendable, CustomTestStringConvertible {
     let without = Fixture.conditions { $0.gpus = Reading([gpu], source: "") }
     #expect(Policy.expiry(of: job, under: without) == .gpuLost)
     let host = Fixture.host { $0.conditions = without }
-    #expect(Policy.obstacles(for: job, on: host) == [.hostHasNoGPU(needed: 1, suitable: 0)])
+    #expect(Policy.obstacles(for: job, on: host) == [.hostHasNoGPU(needed: GPURequirement(count: 1), suitable: 0)])
   }
 
   @Test(.contract(21.3), arguments: JobKind.allCases)

@@ -136,16 +136,22 @@ struct Placement: Sendable, CustomTestStringConvertible {
   @Test(
     .contract(20.1),
     arguments: [
-      (GPURequirement(), [GPU](), [Int](), [Obstacle.hostHasNoGPU(needed: 1, suitable: 0)]),
+      (GPURequirement(), [GPU](), [Int](), [Obstacle.hostHasNoGPU(needed: GPURequirement(count: 1), suitable: 0)]),
       (GPURequirement(), gpus.value!, [], []),
       (GPURequirement(count: 2), gpus.value!, [], []),
-      (GPURequirement(count: 3), gpus.value!, [], [.hostHasNoGPU(needed: 3, suitable: 2)]),
+      (GPURequirement(count: 3), gpus.value!, [], [.hostHasNoGPU(needed: GPURequirement(count: 3), suitable: 2)]),
       (GPURequirement(memoryBytes: 80), gpus.value!, [], []),
-      (GPURequirement(memoryBytes: 81), gpus.value!, [], [.hostHasNoGPU(needed: 1, suitable: 0)]),
-      (GPURequirement(count: 2, memoryBytes: 9), gpus.value!, [], [.hostHasNoGPU(needed: 2, suitable: 1)]),
+      (
+        GPURequirement(memoryBytes: 81), gpus.value!, [],
+        [.hostHasNoGPU(needed: GPURequirement(memoryBytes: 81), suitable: 0)]
+      ),
+      (
+        GPURequirement(count: 2, memoryBytes: 9), gpus.value!, [],
+        [.hostHasNoGPU(needed: GPURequirement(count: 2, memoryBytes: 9), suitable: 1)]
+      ),
       (GPURequirement(), gpus.value!, [0], []),
-      (GPURequirement(), gpus.value!, [0, 1], [.gpusInUse(needed: 1, free: 0)]),
-      (GPURequirement(memoryBytes: 9), gpus.value!, [1], [.gpusInUse(needed: 1, free: 0)]),
+      (GPURequirement(), gpus.value!, [0, 1], [.gpusInUse(needed: GPURequirement(), free: 0)]),
+      (GPURequirement(memoryBytes: 9), gpus.value!, [1], [.gpusInUse(needed: GPURequirement(memoryBytes: 9), free: 0)]),
       (GPURequirement(memoryBytes: 9), gpus.value!, [0], []),
     ])
   func `GPUs are counted by memory and by use`(
@@ -159,11 +165,32 @@ struct Placement: Sendable, CustomTestStringConvertible {
     #expect(Policy.obstacles(for: job, on: host) == obstacles)
   }
 
+  @Test(
+    arguments: [
+      (
+        Obstacle.hostHasNoGPU(needed: GPURequirement(memoryBytes: 8 << 30), suitable: 0),
+        "it needs 1 GPU with 8 GiB, and the host has none"
+      ),
+      (.hostHasNoGPU(needed: GPURequirement(count: 2), suitable: 1), "it needs 2 GPUs, and the host has only 1"),
+      (
+        .noHostHasGPU(needed: GPURequirement(count: 2, memoryBytes: 10_000_000_000)),
+        "it needs 2 GPUs with 10 GB each, and no connected host has enough"
+      ),
+      (.gpusInUse(needed: GPURequirement(), free: 0), "it needs 1 GPU, and none of the host's is free"),
+      (
+        .gpusInUse(needed: GPURequirement(count: 3, memoryBytes: 80_001), free: 2),
+        "it needs 3 GPUs with 80001 bytes each, and only 2 of the host's are free"
+      ),
+    ])
+  func `an obstacle of GPUs says how many and how large they have to be`(obstacle: Obstacle, text: String) {
+    #expect(obstacle.text == text)
+  }
+
   @Test func `unknown GPUs are none`() {
     let host = Fixture.host { $0.conditions.gpus = Reading(nil, source: "test") }
     #expect(
       Policy.obstacles(for: Fixture.job { $0.requirements.gpu = GPURequirement() }, on: host)
-        == [.hostHasNoGPU(needed: 1, suitable: 0)])
+        == [.hostHasNoGPU(needed: GPURequirement(count: 1), suitable: 0)])
     #expect(Policy.obstacles(for: Fixture.job(), on: host) == [])
   }
 
@@ -185,21 +212,23 @@ struct Placement: Sendable, CustomTestStringConvertible {
       Policy.obstacles(for: job, on: host) == [
         .hostDraining, .hostPausedByOwner(until: nil), .notPermittedOnHost, .kindNotAccepted(.processing), .noHandler,
         .needsExternalPower, .needsUnmeteredNetwork, .needsIdleHost, .batteryLow(percent: 19), .lowPowerMode,
-        .tooHot(.critical), .tooFewSlots(needed: 9, total: 4), .hostHasNoGPU(needed: 1, suitable: 0),
+        .tooHot(.critical), .tooFewSlots(needed: 9, total: 4),
+        .hostHasNoGPU(needed: GPURequirement(count: 1), suitable: 0),
       ])
   }
 
   @Test func `only what waiting cannot mend is permanent`() {
     let permanent: [Obstacle] = [
       .notPermittedOnHost, .kindNotAccepted(.refresh), .noHandler, .tooFewSlots(needed: 2, total: 1),
-      .hostHasNoGPU(needed: 1, suitable: 0),
+      .hostHasNoGPU(needed: GPURequirement(count: 1), suitable: 0),
     ]
     let passing: [Obstacle] = [
       .notBefore(.distantFuture), .rateLimited(until: .distantFuture), .backingOff(until: .distantFuture),
       .waitsForLiveRequest(number: 1), .maxRunningReached(limit: 1), .fleetPaused, .noHosts, .hostGone, .hostDraining,
       .hostPausedByOwner(until: nil), .slotsInUse(needed: 1, free: 0), .needsExternalPower, .needsNetwork,
       .needsUnmeteredNetwork,
-      .needsIdleHost, .batteryLow(percent: 1), .lowPowerMode, .tooHot(.fair), .gpusInUse(needed: 1, free: 0),
+      .needsIdleHost, .batteryLow(percent: 1), .lowPowerMode, .tooHot(.fair),
+      .gpusInUse(needed: GPURequirement(), free: 0),
     ]
     #expect(permanent.filter { !$0.isPermanent } == [])
     #expect(passing.filter { $0.isPermanent } == [])

@@ -115,7 +115,7 @@ import Testing
     world.answer = answer
     let run = await world.baton("cancel", "--all")
     #expect(run.status == status)
-    #expect(run.error.hasPrefix("cancel 4 requests, 1 of them running, and end 2 jobs that repeat? [y/N] "))
+    #expect(run.error.hasPrefix("cancel 4 requests (1 of them running), and end 2 jobs that repeat? [y/N] "))
     #expect(world.coordinator.calls.contains("cancel all by ana") == (status == 0))
     if status != 0 { #expect(run.error.hasSuffix("error: nothing was cancelled\n")) }
   }

@@ -24,7 +24,7 @@ extension Explanation {
   static let waiting = Explanation(
     record: .ready, verdict: .waiting,
     lines: [
-      line("alpha", .hostHasNoGPU(needed: 1, suitable: 0)), line("beta", .hostDraining),
+      line("alpha", .hostHasNoGPU(needed: GPURequirement(count: 1), suitable: 0)), line("beta", .hostDraining),
     ], advice: "one change starts it: on beta: baton undrain HOST, or start its worker again",
     order: Order(lastUsedAt: now + .seconds(-300), hasRecentUse: true))
 

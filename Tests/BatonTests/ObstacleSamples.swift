@@ -12,7 +12,7 @@ extension ObstacleName {
     case .allowanceSpent: .allowanceSpent(refillsAt: now)
     case .fleetPaused: .fleetPaused
     case .noHosts: .noHosts
-    case .noHostHasGPU: .noHostHasGPU(needed: 1)
+    case .noHostHasGPU: .noHostHasGPU(needed: GPURequirement(count: 1))
     case .storeBusy: .storeBusy
     case .hostGone: .hostGone
     case .hostAway: .hostAway
@@ -33,8 +33,8 @@ extension ObstacleName {
     case .batteryLow: .batteryLow(percent: 15)
     case .lowPowerMode: .lowPowerMode
     case .tooHot: .tooHot(.serious)
-    case .hostHasNoGPU: .hostHasNoGPU(needed: 2, suitable: 1)
-    case .gpusInUse: .gpusInUse(needed: 2, free: 1)
+    case .hostHasNoGPU: .hostHasNoGPU(needed: GPURequirement(count: 2), suitable: 1)
+    case .gpusInUse: .gpusInUse(needed: GPURequirement(count: 2), free: 1)
     case .givingWay: .givingWay
     }
   }

@@ -58,6 +58,7 @@ import Testing
     world.terminal = .init(columns: columns, rows: 24)
     for arguments in [["show", details.record.identifier.rawValue], ["hosts", "beta"]] {
       let text = await world.baton(arguments).output.replacing(/\u{1B}\[[0-9]+m/, with: "")
+      #expect(text.split(separator: "\n").drop { !$0.hasPrefix("LAUNCH") }.allSatisfy { $0.count <= columns })
       let facts = text.split(separator: "\n").prefix { !$0.hasPrefix("LAUNCH") && !$0.hasPrefix("CONDITION") }
       let values = facts.map { line in
         line.count <= columns ? "" : (line.split(separator: "  ").last ?? "").drop { $0 == " " }
@@ -66,6 +67,22 @@ import Testing
       let words = facts.joined(separator: " ").split(separator: " ").joined(separator: " ")
       if arguments[0] == "show" { #expect(words.contains(reason)) }
     }
+  }
+
+  @Test(arguments: [40, 60, 80]) func `the lines of a failure are broken between words on a narrow terminal`(
+    columns: Int
+  ) async {
+    let first =
+      "the command ended with status 3 on anna (batch 2 of com.example.album, items 4 to 6); its last output was:"
+    var details = RequestDetails.example
+    (details.record.state, details.record.reason) = (.failed, first + "\n  cannot read the file")
+    var world = World { $0.details = [details] }
+    world.terminal = .init(columns: columns, rows: 24)
+    let text = await world.baton("show", details.record.identifier.rawValue).output.replacing(
+      /\u{1B}\[[0-9]+m/, with: "")
+    let lines = text.split(separator: "\n").drop { $0 != "  Failure" }.prefix { $0.hasPrefix("  ") }
+    #expect(lines.allSatisfy { $0.count <= columns })
+    #expect(lines.dropFirst().map { $0.drop { $0 == " " } }.joined(separator: " ") == first + " cannot read the file")
   }
 
   @Test func `NO_COLOR holds on a terminal`() async {

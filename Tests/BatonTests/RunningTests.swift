@@ -216,6 +216,17 @@ import Testing
     }
   }
 
+  @Test func `a label that is missing is never there in a run, so the run ends`() async throws {
+    try await withJob { file, folder in
+      let world = Self.waitingWorld(
+        .waiting, [Explanation.line("here", .missingLabel(name: "rack", wanted: "a", found: nil))])
+      let run = await world.baton("run", file, "--data", folder)
+      #expect(run.status == 4)
+      #expect(run.error.contains("can never run on this machine: it requires the label rack=a"))
+      #expect(run.error.contains("'baton run' has no labels"))
+    }
+  }
+
   @Test func `a condition that can change is waited for, with a line that says so, once`() async throws {
     try await withJob { file, folder in
       var world = Self.waitingWorld(

@@ -41,8 +41,8 @@ import Testing
     #expect(world.coordinator.calls.isEmpty)
   }
 
-  @Test func `a store that is in use is 75, one that is not there is 3`() async {
-    for (code, status) in [(StoreError.Code.locked, 75), (.notFound, 3), (.refused, 4), (.cannotWrite, 75)] {
+  @Test func `a store that is in use is 75, one that is not there is 3, and a disk that is full is 4`() async {
+    for (code, status) in [(StoreError.Code.locked, 75), (.notFound, 3), (.refused, 4), (.cannotWrite, 4)] {
       let backend = FakeBackend(FakeCoordinator(), error: StoreError(code, "why"))
       let run = await World(backend).baton("store", "backup", "/a.sqlite", "--data", "/state")
       #expect(run.status == status)

@@ -29,6 +29,15 @@ extension EndToEnd {
       #expect(try await fleet.baton("show", "com.example.a").status == 3)
     }
 
+    @Test(
+      "A word that is no command of the worker's program is 64, with the nearest one",
+      arguments: [["stauts"], ["help", "stauts"]])
+    func unknownWorkerCommand(words: [String]) async throws {
+      let answer = try await Child(.worker, words).finished()
+      #expect(answer.status == 64 && answer.output.isEmpty, "\(answer)")
+      #expect(answer.errors.hasPrefix("baton-worker: 'baton-worker' has no command 'stauts', did you mean 'status'?"))
+    }
+
     @Test("Only the coordinator's own user gets in: another token is 77")
     func token() async throws {
       let fleet = try ProcessFleet()

@@ -54,6 +54,9 @@ NO_REQUEUE = """AFTER UPDATE OF state ON request WHEN OLD.state = 2 AND NEW.stat
     BEGIN UPDATE request SET state = 0, cause = 0, eligible_at = 9000000000000000000 WHERE id = NEW.id; END"""
 LOST_SPAN = """AFTER INSERT ON unsent_span WHEN NEW.request % 3 = 0
     BEGIN DELETE FROM unsent_span WHERE request = NEW.request; END"""
+# A name belongs to no worker: the next one that says it has it.
+FORGETS_SECRETS = """AFTER INSERT ON host WHEN NEW.secret IS NOT NULL
+    BEGIN UPDATE host SET secret = NULL WHERE name = NEW.name; END"""
 
 TABLE = [
     Plant("no-requeue", "workers", 6, "jobs are stuck", NO_REQUEUE),
@@ -74,5 +77,7 @@ TABLE = [
     Plant("traps-on-garbage", "frames", 2000, "the coordinator ended"),
     Plant("leaks-sockets", "frames", 3000, "connections are left open"),
     Plant("traps-on-alias", "yaml", 500, "trapped"),
+    Plant("leaks-sockets", "hostile-clients", 1, "connections that say nothing are open"),
+    Plant("forgets-secrets", "hostile-clients", 12, "the name of a host was taken over", FORGETS_SECRETS),
     Plant("slow-start", "overload", 4000, "after a restart took"),
 ]

@@ -95,8 +95,8 @@ private struct CancellationExtent: Sendable {
 
   var question: String {
     let ends = counted(chains.count, "job") + (chains.count == 1 ? " that repeats" : " that repeat")
-    return "cancel \(counted(requests, "request"))" + (running > 0 ? ", \(running) of them running," : "")
-      + (chains.isEmpty ? "" : " and end \(ends)") + "?"
+    return "cancel \(counted(requests, "request"))" + (running > 0 ? " (\(running) of them running)" : "")
+      + (chains.isEmpty ? "" : ", and end \(ends)") + "?"
   }
 }
 

@@ -66,8 +66,13 @@ struct StoreBackupCommand: AsyncParsableCommand, Sendable {
     _ environment: CommandEnvironment, _ report: @escaping @Sendable (BackupProgress) -> Void
   ) async throws -> BackupSummary {
     if let data {
-      return try await environment.backend.backUpStore(
-        in: StateFolder.absolute(data, in: environment), to: StateFolder.absolute(file, in: environment), report)
+      do {
+        return try await environment.backend.backUpStore(
+          in: StateFolder.absolute(data, in: environment), to: StateFolder.absolute(file, in: environment), report)
+      } catch let error as StoreError where error.code == .cannotWrite {
+        // As the coordinator says it of a disk that is full or fails.
+        throw CommandFailure(.refused, error.message.onOneLine)
+      }
     }
     guard file.hasPrefix("/") else {
       throw CommandFailure(

@@ -24,7 +24,7 @@ extension JSONValue {
       "eligibleAt": JSONValue(record.eligibleAt),
       "waitsBecause": (record.waitsBecause.map { WaitingReason($0) } ?? obstacle).map { JSONValue($0) } ?? nil,
       "launches": JSONValue(record.launches),
-      "batches": JSONValue(record.progress.batches),
+      "batches": JSONValue(record.committedBatches),
       "completedUnits": JSONValue(record.doneUnits),
       "totalUnits": JSONValue(record.totalUnits),
       "skippedBatches": .array(record.skippedBatches.map { JSONValue($0) }),

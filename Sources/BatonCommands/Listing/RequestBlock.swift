@@ -7,7 +7,7 @@ func requestBlock(_ details: RequestDetails, _ console: Console) -> [String] {
   let style = console.style(of: .output)
   var lines =
     [style.bold(details.record.name.description)] + block(facts(details, console), columns: console.outputColumns)
-  if let failure = failure(details) { lines += [""] + failure.map { "  " + $0 } }
+  if let failure = failure(details, columns: console.outputColumns) { lines += [""] + failure }
   if !details.pokes.isEmpty { lines += [""] + pokeTable(details.pokes, console) }
   if !details.launches.isEmpty { lines += [""] + launchTable(details.launches, console) }
   if !details.events.isEmpty { lines += [""] + eventTable(details.events, console) }
@@ -15,10 +15,11 @@ func requestBlock(_ details: RequestDetails, _ console: Console) -> [String] {
 }
 
 /// What the last failed launch said, with its line breaks; nil if one line says it all, which stands there already.
-private func failure(_ details: RequestDetails) -> [String]? {
+private func failure(_ details: RequestDetails, columns: Int?) -> [String]? {
   let text = details.record.reason ?? details.launches.last { $0.outcome == "failed" }?.reason
   guard let lines = text?.plainLines, lines.count > 1 else { return nil }
-  return ["Failure"] + lines.map { "  " + $0 }
+  let room = columns.map { max(20, $0 - 4) } ?? .max
+  return ["  Failure"] + lines.flatMap { $0.columns > room ? $0.wrapped(to: room) : [$0] }.map { "    " + $0 }
 }
 
 private func facts(_ details: RequestDetails, _ console: Console) -> [(name: String, value: String)] {
@@ -49,7 +50,7 @@ private func facts(_ details: RequestDetails, _ console: Console) -> [(name: Str
 
 private func progress(_ record: RequestRecord) -> String {
   "\(record.unitsText) done\(record.percent.map { " (\($0) %)" } ?? ""), "
-    + counted(record.progress.batches - record.skippedBatches.count, "batch", plural: "batches")
+    + counted(record.committedBatches, "batch", plural: "batches")
     + (record.skippedText.map { ", \($0)" } ?? "")
 }
 
@@ -72,8 +73,9 @@ private func launchTable(_ launches: [LaunchRecord], _ console: Console) -> [Str
 }
 
 private let launchColumns: [TablePrinter.Column] = [
-  .init("LAUNCH", isNumber: true), .init("HOST"), .init("STARTED", rank: 2), .init("FOR", isNumber: true),
-  .init("FIRST BATCH", isNumber: true, rank: 1), .init("BATCHES", isNumber: true), .init("OUTCOME"), .init("REASON"),
+  .init("LAUNCH", isNumber: true), .init("HOST"), .init("STARTED", rank: 2), .init("FOR", isNumber: true, rank: 3),
+  .init("FIRST BATCH", isNumber: true, rank: 1), .init("BATCHES", isNumber: true, rank: 4), .init("OUTCOME"),
+  .init("REASON"),
 ]
 
 private func row(_ launch: LaunchRecord, _ now: Timestamp) -> [Cell] {

@@ -72,7 +72,7 @@ struct RunWaiting: Sendable {
 
     mutating func look(_ explanation: Explanation) {
       self.explanation = explanation
-      impossibleLooks = explanation.verdict == .impossible ? impossibleLooks + 1 : 0
+      impossibleLooks = explanation.isImpossibleHere ? impossibleLooks + 1 : 0
       let conditions = explanation.verdict == .waiting ? explanation.conditions : ""
       news = conditions.isEmpty || conditions == told ? nil : conditions
       told = conditions
@@ -96,17 +96,27 @@ extension Explanation {
     return waits.isEmpty ? "" : "waits: " + waits.map { "\($0.text) (\($0.remedy))" }.joined(separator: "; ").onOneLine
   }
 
+  /// Whether the machine that `baton run` runs on can never take it. Its worker has no worker.yaml, and so no labels.
+  fileprivate var isImpossibleHere: Bool { verdict == .impossible || lines.contains(where: \.wantsLabel) }
+
   /// `com.example.report, request 1: it needs 8 slots and the host has 4; lower 'slots' …`
   var impossibility: String {
-    let permanent = lines.filter(\.isPermanent)
+    let permanent = lines.filter { $0.isPermanent || $0.wantsLabel }
     let reasons = permanent.map { "\($0.text); \($0.remedyInRun)" }.joined(separator: "; ")
     return "\(record.name) can never run on this machine: \(reasons)".onOneLine
   }
 }
 
 extension Explanation.Line {
-  /// `baton run` has a flag for its slots.
+  fileprivate var wantsLabel: Bool { code == ObstacleName.missingLabel.rawValue }
+
+  /// `baton run` has a flag for its slots, and none for labels.
   fileprivate var remedyInRun: String {
-    code == ObstacleName.tooFewSlots.rawValue ? "lower 'slots' of the job, or give --slots" : remedy
+    switch ObstacleName(rawValue: code) {
+    case .tooFewSlots: "lower 'slots' of the job, or give --slots"
+    case .missingLabel:
+      "'baton run' has no labels: submit it to a fleet whose host has the label, or change 'requiredLabels'"
+    default: remedy
+    }
   }
 }

@@ -14,6 +14,9 @@ struct RequestName: Hashable, Sendable, CustomStringConvertible {
 extension RequestRecord {
   var name: RequestName { RequestName(identifier: identifier, number: number) }
 
+  /// Batches that were committed, without those that a person skipped.
+  var committedBatches: Int { progress.batches - skippedBatches.count }
+
   /// What it does or why it does not, without the request's name: `running on alpha, launch 2`.
   func standing(at now: Timestamp) -> String {
     switch state {

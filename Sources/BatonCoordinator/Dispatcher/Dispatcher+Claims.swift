@@ -40,7 +40,7 @@ extension Dispatcher {
     if let spent = spentAllowance(of: definition) { found.append(spent) }
     if let gpu = definition.requirements.gpu, !hosts.isEmpty, !hosts.values.contains(where: { $0.host.couldOffer(gpu) })
     {
-      found.append(.noHostHasGPU(needed: gpu.count))
+      found.append(.noHostHasGPU(needed: gpu))
     }
     return found
   }

@@ -38,4 +38,21 @@ package struct GPURequirement: Hashable, Sendable, Codable {
     self.count = count
     self.memoryBytes = memoryBytes
   }
+
+  /// `1 GPU`, `2 GPUs with 8 GiB each`: for people.
+  package var text: String {
+    let gpus = count == 1 ? "1 GPU" : "\(count) GPUs"
+    guard let memoryBytes else { return gpus }
+    return "\(gpus) with \(Self.size(memoryBytes))" + (count == 1 ? "" : " each")
+  }
+
+  /// Exact, in the largest unit that makes a whole number of it.
+  private static func size(_ bytes: Int64) -> String {
+    let units: [(name: String, bytes: Int64)] = [
+      ("TiB", 1 << 40), ("TB", 1_000_000_000_000), ("GiB", 1 << 30), ("GB", 1_000_000_000), ("MiB", 1 << 20),
+      ("MB", 1_000_000), ("KiB", 1 << 10), ("KB", 1_000),
+    ]
+    guard let unit = units.first(where: { bytes.isMultiple(of: $0.bytes) }) else { return "\(bytes) bytes" }
+    return "\(bytes / unit.bytes) \(unit.name)"
+  }
 }

@@ -10,7 +10,7 @@ extension Obstacle {
     case .allowanceSpent: "the launch time of the day is used up"
     case .fleetPaused: "the fleet is paused"
     case .noHosts: "no host has ever connected"
-    case .noHostHasGPU(let needed): "it needs \(needed.of("GPU")), and no host that is there has enough"
+    case .noHostHasGPU(let needed): "it needs \(needed.text), and no connected host has enough"
     case .storeBusy: "the store did not take it within a second"
     case .hostGone: "the host is gone: its worker holds no lease"
     case .hostAway: "the connection of its worker is away for the moment"
@@ -31,8 +31,9 @@ extension Obstacle {
     case .lowPowerMode: "the host is in low power mode"
     case .tooHot(let state): "the host's thermal state is \(state.name)"
     case .hostHasNoGPU(let needed, let suitable):
-      "it needs \(needed.of("GPU")), and the host has \(suitable == 0 ? "none" : "\(suitable)") to suit"
-    case .gpusInUse(let needed, let free): "it needs \(needed.of("GPU")) and \(free) of those that suit are free"
+      "it needs \(needed.text), and the host has \(suitable == 0 ? "none" : "only \(suitable)")"
+    case .gpusInUse(let needed, let free):
+      "it needs \(needed.text), and \(free == 0 ? "none" : "only \(free)") of the host's \(free > 1 ? "are" : "is") free"
     case .givingWay: "launches there give way to a job of a higher priority, and the place is for that"
     case .missingLabel(let name, let wanted, let found):
       "it requires the label \(name)=\(wanted), and the host's is \(found ?? "missing")"

@@ -15,7 +15,7 @@ package enum Obstacle: Hashable, Sendable {
   case fleetPaused
   case noHosts
   /// No host that is there has the GPUs it needs.
-  case noHostHasGPU(needed: Int)
+  case noHostHasGPU(needed: GPURequirement)
   /// The store did not take the submission in time; only of requests that must start at once.
   case storeBusy
   // Of one host.
@@ -40,8 +40,8 @@ package enum Obstacle: Hashable, Sendable {
   case batteryLow(percent: Int)
   case lowPowerMode
   case tooHot(ThermalState)
-  case hostHasNoGPU(needed: Int, suitable: Int)
-  case gpusInUse(needed: Int, free: Int)
+  case hostHasNoGPU(needed: GPURequirement, suitable: Int)
+  case gpusInUse(needed: GPURequirement, free: Int)
   /// Launches there give way to a job of a higher priority, and the place is for that.
   case givingWay
   /// The host's label of this name is another one, or there is none.

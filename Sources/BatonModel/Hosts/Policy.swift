@@ -132,7 +132,7 @@ package enum Policy {
     guard let gpu = needs.gpu, let gpus = conditions.gpus.value else { return [] }
     let suitable = gpus.count { $0.suits(gpu) }
     guard suitable < gpu.count else { return [] }
-    return [(.hostHasNoGPU(needed: gpu.count, suitable: suitable), conditions.gpus.source)]
+    return [(.hostHasNoGPU(needed: gpu, suitable: suitable), conditions.gpus.source)]
   }
 
   private static func discretionary(_ conditions: Conditions) -> [Finding] {
@@ -166,9 +166,9 @@ package enum Policy {
       let suitable = host.suitableGPUs(for: gpu)
       let free = suitable.filter { !host.usedGPUs.contains($0) }
       if suitable.count < gpu.count {
-        found.append(.hostHasNoGPU(needed: gpu.count, suitable: suitable.count))
+        found.append(.hostHasNoGPU(needed: gpu, suitable: suitable.count))
       } else if free.count < gpu.count {
-        found.append(.gpusInUse(needed: gpu.count, free: free.count))
+        found.append(.gpusInUse(needed: gpu, free: free.count))
       }
     }
     return found

@@ -156,7 +156,8 @@ extension DefinitionDecoder {
       ? "it may take as long as it needs ('budget' and 'stallAfter' bound it)"
       : "a launch that \(limits.joined(separator: " or ")) ends counts as an interruption"
     report.note(
-      "'work' has no items: the command runs in one piece, and when a launch is interrupted it starts again from the beginning, "
-        + "unless it keeps a cursor (see Documentation/commands.md); \(bounds)", at: work.keyPosition)
+      "'work' has no items: the command runs in one piece, and when a launch is interrupted, also by a job of a higher "
+        + "priority that needs its slots, it starts again from the beginning, unless it keeps a cursor (see "
+        + "Documentation/commands.md); \(bounds)", at: work.keyPosition)
   }
 }

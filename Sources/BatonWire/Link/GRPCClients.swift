@@ -165,7 +165,8 @@ package struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
         + "to a copy of its token (mode 0600). Looked for \(places)\(refusals)")
   }
 
-  fileprivate init(_ error: RPCError, _ endpoint: HostPort) {
+  /// - Parameter error: what answered the question for the proof.
+  package init(_ error: RPCError, _ endpoint: HostPort) {
     switch error.code {
     case .unimplemented:
       self.init(

@@ -1,17 +1,17 @@
-import ArgumentParser
+package import ArgumentParser
 import BatonModel
 import BatonSpec
 
-/// A word where the name of a command belongs, that no command has.
-struct UnknownCommand: Hashable, Sendable {
+/// A word in the place of a command's name, when no command has that name.
+package struct UnknownCommand: Hashable, Sendable {
   var word: String
   /// The command that it would belong to, such as `baton simulate`.
   var parent: String
-  /// The names that there are.
+  /// The names of the commands below `parent`.
   var known: [String]
 
   /// The first unknown command in a call, or in a question for help (`help simulate lanch`); nil if all are there.
-  static func found(in arguments: [String], of root: any ParsableCommand.Type) -> UnknownCommand? {
+  package static func found(in arguments: [String], of root: any ParsableCommand.Type) -> UnknownCommand? {
     let isHelp = arguments.first == "help"
     var command = root
     var parent = root._commandName
@@ -29,11 +29,12 @@ struct UnknownCommand: Hashable, Sendable {
     return nil
   }
 
-  var failure: CommandFailure {
+  /// What is wrong and where the commands are listed; its exit status is 64.
+  package var message: String {
     let nearest = Values.nearest(to: word, among: known)
     let advice =
       nearest.map { ", did you mean '\($0)'? '\(parent) --help' lists all of them" }
       ?? ": '\(parent) --help' lists what there is"
-    return CommandFailure(.usage, "'\(parent)' has no command '\(word)'".onOneLine + advice)
+    return "'\(parent)' has no command '\(word)'".onOneLine + advice
   }
 }
