@@ -29,8 +29,9 @@ final class RawConnection: Sendable {
 
   func send(_ text: String) { send(Array(text.utf8)) }
 
-  /// Bytes that the peer does not want any more are lost.
-  func send(_ bytes: [UInt8]) { _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
+  /// Bytes that the peer does not want any more are lost; false once it has closed the connection.
+  @discardableResult
+  func send(_ bytes: [UInt8]) -> Bool { Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) > 0 }
 
   /// Everything that the peer sends until it closes the connection.
   func untilClosed() async -> [UInt8] {

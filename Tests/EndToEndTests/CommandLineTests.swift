@@ -296,7 +296,12 @@ extension EndToEnd {
         environment: fleet.environment)
       while try await fleet.baton("list", "--coordinator", address).status != 0, child.process.isRunning {}
       if command == "up" {
-        let status = try await Child(.worker, ["status", "-o", "json"], environment: fleet.environment).finished()
+        // The worker listens for its owner a moment after the coordinator answers.
+        func asked() async throws -> (status: Int32, output: String, errors: String) {
+          try await Child(.worker, ["status", "-o", "json"], environment: fleet.environment).finished()
+        }
+        var status = try await asked()
+        while status.status != 0, child.process.isRunning { status = try await asked() }
         #expect(status.output.contains("\"address\" : \"\(address)\""), "\(status)")
         let doctor = try await fleet.baton("doctor", "--role", "worker", "--coordinator", address)
         #expect(doctor.output.contains("\(fleet.folder)/run/baton/worker-"), "\(doctor)")
