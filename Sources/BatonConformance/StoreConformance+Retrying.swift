@@ -49,6 +49,15 @@ extension StoreConformance {
       let after = try await s.record(launch.request)
       try expect([record.skippedBatches, after.skippedBatches], [[0], [0]], "what is skipped stays so")
     },
+    Case("a first batch that is skipped has no more units than there are items") { s in
+      let (_, launch) = try await s.running { definition in
+        definition.retry.limit = 0
+        definition.work = Work(command: ["x"], items: .range(1...3), batchSize: 4)
+      }
+      try await s.end(launch, .failed("no"))
+      let record = try await s.store.retry(launch.request, skippingBatch: true, at: s.now)
+      try expect([record.progress.completedUnits, record.skippedUnits, record.doneUnits], [3, 3, 0], "the units")
+    },
     Case("a retried request is live again: the waiting one waits for it") { s in
       let (definition, launch) = try await s.running { $0.retry.limit = 0 }
       try await s.end(launch, .failed("no"))

@@ -107,9 +107,13 @@ extension StoreConformance {
       let second = try s.offer("job", to: definition, id: "second") {
         ($0.poke, $0.parentSpanID) = (.considerate, parents[1])
       }
+      // Another poke of the same span is linked once.
+      let again = try s.offer("job", to: definition, id: "again") {
+        ($0.poke, $0.parentSpanID, $0.trace) = (.considerate, parents[1], second.submission.trace)
+      }
       let third = try s.offer("job", to: definition, id: "third") { $0.poke = .considerate }
       let fourth = try s.offer("job", to: definition, id: "fourth") { $0.parentSpanID = parents[2] }
-      for offer in [first, second, second, third, fourth] { _ = try await s.answer(to: offer) }
+      for offer in [first, second, second, again, third, fourth] { _ = try await s.answer(to: offer) }
       let launch = try await s.start(definition)
       try await s.end(launch, .expired(.hostBusy))
       let source = try require(try await s.sources(of: launch.request, .launch).first, "the launch")
@@ -117,7 +121,8 @@ extension StoreConformance {
         TraceContext(
           traceID: offer.submission.trace.traceID, spanID: offer.submission.parentSpanID ?? [], isSampled: true)
       }
-      try expect(source.joined, JoinedSubmissions(pokes: ["first", "second", "third"], spans: spans), "what joined")
+      let pokes = ["first", "second", "again", "third"]
+      try expect(source.joined, JoinedSubmissions(pokes: pokes, spans: spans), "what joined")
       try await s.end(try await s.start(definition))
       let later = try await s.sources(of: launch.request, .launch).dropFirst()
       try expect(later.map(\.joined), [JoinedSubmissions()], "what the second launch says of it")

@@ -173,6 +173,38 @@ import Testing
     }
   }
 
+  @Test func `a request that waits for one whose definition was set aside is released when that one fails`()
+    async throws
+  {
+    let store = try SQLiteStore.inMemory()
+    let (process, now) = (WorkerProcess(host: HostName("a"), incarnation: Incarnation("a1")), Self.now.moment)
+    try await store.grantLease(process.host, process.incarnation, report: nil, at: now)
+    let identifier = JobIdentifier("hostile.first")!
+    let old = try await store.apply([valid(identifier.rawValue)], seeds: [Desk.trace], at: now)[0].id
+    let place = SubmissionOffer.Offer(
+      host: process.host, incarnation: process.incarnation, gpus: [], spanID: Desk.trace.spanID)
+    let first = Submission(id: "first", identifier: identifier, trace: Desk.trace)
+    let offers = [SubmissionOffer(submission: first, definition: old, host: place)]
+    guard case .accepted(_, _, let launch?, _)? = try await store.submit(offers, at: now).first else {
+      Issue.record("it did not start")
+      return
+    }
+    // It goes on later, and until then it is the live one.
+    let ending = Ending(launch: launch.launch, outcome: .expired(.draining))
+    _ = try await store.end([ending], from: process, at: now)
+    var repaired = valid(identifier.rawValue)
+    repaired.title = "Repaired"
+    let new = try await store.apply([repaired], seeds: [Desk.trace], at: now)[0].id
+    let second = Submission(id: "second", identifier: identifier, trace: Desk.trace)
+    _ = try await store.submit([SubmissionOffer(submission: second, definition: new)], at: now)
+    let hostile = try #require(HostileDefinition.all.first)
+    try await store.write(.ordinary) { try $0.overwrite(old, with: hostile.json) }
+    #expect(try await store.request(identifier, number: 2)?.state == .scheduled)
+    #expect(try await store.failUnusable(limit: 10, at: now).map(\.failedRequests) == [1])
+    #expect(try await store.request(identifier, number: 1)?.state == .failed)
+    #expect(try await store.request(identifier, number: 2)?.state == .ready)
+  }
+
   @Test func `requests are failed in steps, so that no transaction is long`() async throws {
     let store = try await storeWithHostileDefinitions()
     let all = HostileDefinition.all.count * 3

@@ -15,6 +15,15 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct MessageFuzzTests {
   private static let identifier = "com.example.a"
 
+  @Test func `a frame has a bound of messages, and one more is refused with it`() throws {
+    var frame = try #require(Framing.frames([WorkerMessage.heartbeat(number: 1)]).first)
+    frame.messages = Array(repeating: frame.messages[0], count: WireLimits.frame.most)
+    #expect(try WorkersService.messages(frame).count == WireLimits.frame.most)
+    frame.messages.append(frame.messages[0])
+    let error = #expect(throws: WireError.self) { try WorkersService.messages(frame) }
+    #expect(error?.message.contains("\(WireLimits.frame.most) is the limit") == true)
+  }
+
   @Test(arguments: 1...8 as ClosedRange<UInt64>)
   func `no message of a worker traps, or touches another host's launch`(seed: UInt64) async throws {
     var draw = ByteDraw(seed: seed)

@@ -1,9 +1,11 @@
 import BatonModel
 import BatonProtobuf
 import BatonStore
+import GRPCCore
 import Testing
 
 @testable import BatonCoordinator
+@testable import BatonWire
 
 /// What operators are answered says the same behind the wire.
 @Suite struct OperatorMappingTests {
@@ -25,6 +27,28 @@ import Testing
     #expect(try RequestDetails(details.proto) == details)
     let plain = RequestDetails(record: Self.record(2), launches: [], events: [])
     #expect(try RequestDetails(plain.proto) == plain)
+  }
+
+  @Test(arguments: [
+    OperatorError.notFound("n"), .conflict("c"), .invalid("i"), .notPermitted("p"), .unknown("u"),
+    .overloaded("o", retryAfter: .milliseconds(250)), .refused(.unavailable("a")),
+  ])
+  func `an error is the same error to the client`(error: OperatorError) throws {
+    let endpoint = try HostPort(parsing: "127.0.0.1:7420")
+    #expect(RPCError(error).meaning(at: endpoint) as? OperatorError == error)
+  }
+
+  @Test func `a coordinator that is too old for the proof is said to be that, and not to be away`() throws {
+    let endpoint = try HostPort(parsing: "127.0.0.1:7420")
+    for (code, meaning, words) in [
+      (RPCError.Code.unimplemented, LinkError.Code.notPermitted, "update the coordinator"),
+      (.deadlineExceeded, .unreachable, "does not answer as a coordinator does"),
+      (.unavailable, .unreachable, "no coordinator answers"),
+    ] {
+      let error = LinkError(RPCError(code: code, message: "x"), endpoint)
+      #expect(error.code == meaning && error.description.contains(words))
+      #expect(error.description.contains("127.0.0.1:7420"))
+    }
   }
 
   @Test(arguments: RequestChoice.allCases) func `a choice is the same choice`(choice: RequestChoice) {

@@ -40,12 +40,13 @@ import Testing
 
   /// Serves while `body` runs, which gets a client and the port.
   private static func serving(
-    _ world: World = World(), metrics: Bool = true, routes: @escaping @Sendable (HTTPService.Routes) -> Void = { _ in },
+    _ world: World = World(), token: String? = Self.token, metrics: Bool = true,
+    routes: @escaping @Sendable (HTTPService.Routes) -> Void = { _ in },
     _ body: @escaping @Sendable (TestClient, Int) async throws -> Void
   ) async throws {
     let (addresses, listening) = AsyncStream<HostPort>.makeStream()
     let service = try HTTPService(
-      HostPort(host: "127.0.0.1", port: 0), token: { Self.token }, isReady: { world.isReady.withLock { $0 } },
+      HostPort(host: "127.0.0.1", port: 0), token: { token }, isReady: { world.isReady.withLock { $0 } },
       metrics: metrics ? { @Sendable in world.snapshot() } : nil, logger: Logger(label: "test"), routes: routes,
       onListening: { listening.yield($0) })
     let group = ServiceGroup(services: [service], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
@@ -139,6 +140,16 @@ import Testing
         let health = try await Self.answer(client, path, authorization: authorization)
         #expect(health.status == 200)
       }
+    }
+  }
+
+  @Test("A daemon that has no token shows its metrics to nobody", arguments: [nil, "", "Bearer ", "Bearer \(token)"])
+  func hasNoToken(authorization: String?) async throws {
+    let world = World()
+    try await Self.serving(world, token: nil) { client, _ in
+      let answer = try await Self.answer(client, "/metrics", authorization: authorization)
+      #expect(answer.status == 401)
+      #expect(world.scrapes.withLock { $0 } == 0)
     }
   }
 

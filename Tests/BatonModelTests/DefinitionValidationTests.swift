@@ -63,6 +63,8 @@ import Testing
     time("pokeSpacing", .zero...(.seconds(7 * 86_400))) { $0.pokeSpacing = $1 },
     time("work.terminateBefore", .zero...(.seconds(30))) { $0.work?.terminateBefore = $1 },
     Bound(
+      field: "gpu.memory", taken: [1, .max].map(memory), refused: [0, -1, .min].map(memory)),
+    Bound(
       field: "work.items.range", taken: [0...999_999_999, -500_000_000...499_999_999, .max...Int64.max].map(range),
       refused: [0...1_000_000_000, .min...Int64.max, -1...Int64.max].map(range)),
     Bound(
@@ -77,6 +79,9 @@ import Testing
   ]
 
   private static func range(_ range: ClosedRange<Int64>) -> Definition { job { $0.work?.items = .range(range) } }
+  private static func memory(_ bytes: Int64) -> Definition {
+    job { $0.requirements.gpu = GPURequirement(memoryBytes: bytes) }
+  }
   private static func title(_ text: String) -> Definition { job { $0.title = text } }
 
   @Test(arguments: bounds)

@@ -99,13 +99,15 @@ import Testing
       let manager = FileManager.default
       try manager.createSymbolicLink(atPath: backups + "/link.sqlite", withDestinationPath: backups + "/victim")
       try manager.createSymbolicLink(atPath: backups + "/folder", withDestinationPath: data)
-      try manager.createDirectory(
-        atPath: backups + "/open", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o777])
-      try manager.setAttributes([.posixPermissions: 0o777], ofItemAtPath: backups + "/open")
+      for (name, mode) in [("open", 0o777), ("group", 0o770)] {
+        try manager.createDirectory(atPath: "\(backups)/\(name)", withIntermediateDirectories: true)
+        try manager.setAttributes([.posixPermissions: mode], ofItemAtPath: "\(backups)/\(name)")
+      }
       for (file, word) in [
         (backups + "/there.sqlite", "there already"), (backups + "/link.sqlite", "there already"),
         (backups + "/folder/a.sqlite", "symbolic link"), (Self.real(data) + "/a.sqlite", "store's own folder"),
-        (backups + "/open/a.sqlite", "may be written by other users"), ("a.sqlite", "whole path"),
+        (backups + "/open/a.sqlite", "may be written by other users"),
+        (backups + "/group/a.sqlite", "may be written by other users"), ("a.sqlite", "whole path"),
         (backups + "/../a.sqlite", "'..'"), (backups + "//a.sqlite", "empty part"), (backups + "/a.conf", ".sqlite"),
         (backups + "/.sqlite", ".sqlite"), (backups + "/.a.sqlite", "dot"), (backups + "/a\n.sqlite", "control"),
         (backups + "/" + String(repeating: "a", count: 1024) + ".sqlite", "1,024"), ("", "whole path"),
@@ -119,7 +121,7 @@ import Testing
       #expect(missing?.code == .cannotWrite && missing?.message.contains("make the folder first") == true)
       #expect(try String(contentsOfFile: backups + "/there.sqlite", encoding: .utf8) == "mine")
       #expect(!manager.fileExists(atPath: backups + "/victim"))
-      #expect(try names(in: backups) == ["folder", "link.sqlite", "open", "there.sqlite"])
+      #expect(try names(in: backups) == ["folder", "group", "link.sqlite", "open", "there.sqlite"])
     }
   }
 

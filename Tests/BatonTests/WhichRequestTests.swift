@@ -90,6 +90,8 @@ import Testing
     let json = await world.baton("list", "-o", "jsonl").output
     #expect(
       json.contains(#""batches":5,"completedUnits":5,"totalUnits":6,"skippedBatches":[3],"skippedUnits":1"#), "\(json)")
+    let failed = await World([Self.skipped(.failed)]).baton("list")
+    #expect(failed.output.contains(" 5/6 83% ") && failed.output.contains("batch 3 skipped"))
     let running = await World([Self.skipped(.running)]).baton("list")
     #expect(running.output.contains(" 5/6 83% ") && running.output.contains("batch 3 skipped"))
   }

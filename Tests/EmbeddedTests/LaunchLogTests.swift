@@ -35,6 +35,9 @@ struct LaunchLogTests {
       let details = try await fleet.ended("com.example.a")
       ended.withLock { $0 = details }
     }
+    // The worker says until when, as seconds from being asked; a processing job has 30 to close.
+    let deadlines = workers.all.compactMap { $0.metadata["baton.expiry.deadline"].flatMap(Double.init) }
+    #expect(deadlines.count == 1 && deadlines.allSatisfy { (0...30).contains($0) }, "\(deadlines)")
     // Workers and coordinator have come to their end: every line is written.
     let details = try #require(ended.withLock { $0 })
     let (first, second) = (try Self.ids(of: 1, details), try Self.ids(of: 2, details))

@@ -21,10 +21,10 @@ import Testing
 
   /// Runs a coordinator, with a launch with a payload on a worker that has the name `a` and the secret `mine`.
   private func withLaunch(
-    secret: [UInt8]? = mine,
+    secret: [UInt8]? = mine, logger: Logger = Fleet.quiet,
     _ body: (Coordinator, FakeWorker, LaunchKey, inout ThrowingTaskGroup<Void, any Error>) async throws -> Void
   ) async throws {
-    let coordinator = try Fleet(leaseTerm: .seconds(1_000_000)).coordinator
+    let coordinator = try Fleet(leaseTerm: .seconds(1_000_000), logger: logger).coordinator
     try await coordinator.restore()
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await coordinator.run() }
@@ -109,12 +109,57 @@ import Testing
   @Test func `a worker of an older version has its name until a worker with a secret says it`() async throws {
     try await withLaunch(secret: nil) { coordinator, owner, launch, group in
       try await gone(owner, coordinator)
-      let impostor = Self.worker("x-1", Self.other)
-      impostor.connect(to: coordinator, in: &group)
-      #expect(await impostor.welcome()?.isRefusal == true)
+      for secret in [Self.other, nil] {
+        let impostor = Self.worker("x-1", secret)
+        impostor.connect(to: coordinator, in: &group)
+        #expect(await impostor.welcome()?.isRefusal == true)
+      }
       let back = Self.worker("a-1", nil)
       back.connect(to: coordinator, in: &group)
       #expect(await back.assignment()?.launch == launch)
+    }
+  }
+
+  @Test func `a worker whose name is in use is logged once, and again if it was taken and is refused anew`()
+    async throws
+  {
+    let log = Refusals()
+    try await withLaunch(logger: log.logger) { coordinator, owner, _, group in
+      for _ in 0..<3 {
+        let second = Self.worker("a-2", Self.mine)
+        second.connect(to: coordinator, in: &group)
+        #expect(await second.welcome()?.isRefusal == true)
+        second.close()
+      }
+      #expect(log.count.withLock { $0 } == 1)
+      try await gone(owner, coordinator)
+      let second = Self.worker("a-2", Self.mine)
+      second.connect(to: coordinator, in: &group)
+      #expect(await second.welcome()?.isWelcome == true)
+      let first = Self.worker("a-1", Self.mine)
+      first.connect(to: coordinator, in: &group)
+      #expect(await first.welcome()?.isRefusal == true)
+      #expect(log.count.withLock { $0 } == 2)
+    }
+  }
+
+  /// Counts the log's lines about workers that were refused.
+  private final class Refusals: Sendable {
+    let count = Mutex(0)
+
+    var logger: Logger { Logger(label: "test") { [self] _ in Counter(refusals: self) } }
+
+    private struct Counter: LogHandler {
+      let refusals: Refusals
+      var metadata: Logger.Metadata = [:]
+      var logLevel = Logger.Level.info
+      subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+      }
+      func log(event: LogEvent) {
+        if "\(event.message)" == "a worker was refused" { refusals.count.withLock { $0 += 1 } }
+      }
     }
   }
 

@@ -44,6 +44,20 @@ import Testing
     }
   }
 
+  @Test func `of a repeating job the next request is meant once it is due`() async throws {
+    let fleet = Fleet(try SQLiteStore.inMemory(), ManualTime())
+    try await fleet.run([fleet.worker("one", folder: folder, [(Self.name.rawValue, Self.nothing)])]) {
+      _ = try await fleet.coordinator.apply([Self.feeds { $0.repeatEvery = .seconds(3600) }])
+      while try await fleet.coordinator.details(Self.name, number: 1).record.state != .succeeded { await Task.yield() }
+      try await fleet.coordinator.setDraining(HostName("one"), true)
+      try await fleet.submit(Self.name.rawValue)
+      for (choice, number) in [(RequestChoice.ran, 1), (.ranIfRepeating, 2), (.current, 2)] {
+        let record = try await fleet.coordinator.details(Self.name, number: nil, choosing: choice).record
+        #expect(record.number == number && (number == 1 || record.state == .ready), "\(choice)")
+      }
+    }
+  }
+
   @Test func `of a job that does not repeat, only logs and traces mean the one that ran`() async throws {
     let fleet = Fleet(try SQLiteStore.inMemory(), ManualTime())
     try await fleet.run([fleet.worker("one", folder: folder, [(Self.name.rawValue, Self.nothing)])]) {

@@ -89,38 +89,6 @@ struct SpanTests {
     #expect(killed[2].attribute(Names.Attribute.expiryGraceful) == false)
   }
 
-  @Test(
-    "the first launch names every poke that joined its request, and links to each submitter's span", .contract(41.5))
-  func joined() {
-    let submitter = TraceContext(
-      traceID: Array(repeating: 7, count: 16), spanID: Array(repeating: 8, count: 8), isSampled: true)
-    func launch(_ number: Int) -> SpanRecord {
-      var source = Self.launch("finished", number: number)
-      source.joined.pokes = ["poke-1", "poke-2"]
-      source.joined.spans = [submitter]
-      source.joined.dropped = 3
-      return spans(source)[1]
-    }
-    #expect(launch(1).attribute(Names.Attribute.pokes) == .strings(["poke-1", "poke-2"]))
-    #expect(launch(1).attribute(Names.Attribute.joinedDropped) == 3)
-    #expect(
-      launch(1).links == [
-        SpanLink(
-          trace: TraceID(of: submitter), span: SpanID(of: submitter),
-          attributes: [Attribute(Names.Attribute.joined, true)])
-      ])
-    #expect(launch(2).attribute(Names.Attribute.pokes) == nil, "only the first launch has them")
-    #expect(launch(2).links.count == 1, "to the launch before it")
-  }
-
-  @Test("of a request that ended before any launch, the completion names the pokes that joined it")
-  func joinedWithoutLaunch() {
-    var source = Self.source(.complete)
-    source.joined.pokes = ["poke-1"]
-    source.completion = SpanSource.Completion(state: .cancelled, reason: "ada", at: Self.begin + .seconds(15))
-    #expect(spans(source)[0].attribute(Names.Attribute.pokes) == .strings(["poke-1"]))
-  }
-
   @Test("a launch links to the one before it")
   func links() {
     #expect(spans(Self.launch("finished"))[1].links.isEmpty)
@@ -169,15 +137,50 @@ struct SpanTests {
       obstacles: WaitObstacles(
         isIncomplete: true,
         events: [
-          .init(at: Self.begin + .seconds(1), code: "needsExternalPower", came: true),
+          .init(
+            at: Self.begin + .seconds(1), code: "needsExternalPower", came: true, hosts: ["a", "b", "c"], hostCount: 7),
           .init(at: Self.begin + .seconds(3), code: "needsExternalPower", came: false),
         ]))
     source.waitEvents = [EventRecord(at: Self.begin + .seconds(2), name: "poked", detail: "ada")]
     let span = spans(source)[0]
     #expect(span.events.map(\.name) == ["baton.obstacle.came", "baton.poked", "baton.obstacle.went"])
-    #expect(span.events[0].attributes == [Attribute(Names.Attribute.obstacle, "needsExternalPower")])
+    #expect(
+      span.events[0].attributes == [
+        Attribute(Names.Attribute.obstacle, "needsExternalPower"),
+        Attribute(Names.Attribute.obstacleHosts, .strings(["a", "b", "c"])),
+        Attribute(Names.Attribute.obstacleHostCount, 7),
+      ])
+    #expect(span.events[2].attributes == [Attribute(Names.Attribute.obstacle, "needsExternalPower")])
     #expect(span.attribute(Names.Attribute.heldBy) == "notBefore")
     #expect(span.attribute(Names.Attribute.historyLost) == true)
+  }
+
+  @Test(
+    "what joined a request is on its first launch, or on its end if it never started: pokes, links, and how many more",
+    .contract(41.5))
+  func joined() {
+    let other = TraceContext(
+      traceID: Array(repeating: 9, count: 16), spanID: Array(repeating: 8, count: 8), isSampled: true)
+    let joined = JoinedSubmissions(pokes: ["one", "two"], spans: [other], dropped: 3)
+    var first = Self.launch("finished")
+    first.joined = joined
+    var ended = Self.source(.complete)
+    ended.completion = SpanSource.Completion(state: .cancelled, reason: "ada", at: Self.begin)
+    ended.joined = joined
+    for span in [spans(first)[1], spans(ended)[0]] {
+      #expect(span.attribute(Names.Attribute.pokes) == .strings(["one", "two"]))
+      #expect(span.attribute(Names.Attribute.joinedDropped) == 3)
+      let link = SpanLink(
+        trace: TraceID(of: other), span: SpanID(of: other), attributes: [Attribute(Names.Attribute.joined, true)])
+      #expect(span.links == [link])
+    }
+    var second = Self.launch("finished", number: 2)
+    second.joined = joined
+    #expect(spans(second)[1].attribute(Names.Attribute.pokes) == nil && spans(second)[1].links.count == 1)
+    first.joined = JoinedSubmissions()
+    let plain = spans(first)[1]
+    #expect(plain.attribute(Names.Attribute.pokes) == nil && plain.attribute(Names.Attribute.joinedDropped) == nil)
+    #expect(plain.links.isEmpty)
   }
 
   @Test("a step of the wall clock makes no span end before it began")

@@ -108,14 +108,17 @@ struct WaitTests {
     arguments: [(true, ["hostGone"]), (false, ["kindNotAccepted"])])
   func fartherHosts(hasGone: Bool, codes: [String]) throws {
     var desk = Desk()
-    desk.learn(1, Desk.job("com.example.a", .processing))
+    desk.learn(1, Desk.job("com.example.a", .processing) { $0.requirements.externalPower = true })
     desk.tick()
     var unfit = Desk.hello("a", "a1", slots: 1)
     unfit.capabilities.kinds = [.refresh]
     unfit.conditions.power = Reading(.battery, source: "test")
     desk.attach(unfit)
     if hasGone {
-      desk.attach(Desk.hello("f", "f1", slots: 1))
+      // What it said last, before it went, is history.
+      var gone = Desk.hello("f", "f1", slots: 1)
+      gone.conditions.power = Reading(.battery, source: "test")
+      desk.attach(gone)
       _ = desk.dispatcher.processDied(HostName("f"), Incarnation("f1"), isBlameless: true)
     }
     desk.dispatcher.noteReady(ready(1, .background))

@@ -33,4 +33,14 @@ import Testing
   func `only what other machines cannot reach is loopback`(host: String, isLoopback: Bool) {
     #expect(HostPort(host: host, port: 1).isLoopback == isLoopback)
   }
+
+  @Test(arguments: [
+    ("127.0.0.1", true), ("::1", true), ("localhost", true), ("127.0.0.2", false), ("10.0.0.1", false),
+    ("example.org", false),
+  ])
+  func `each name of this machine leads to the coordinator's socket, and no other address does`(
+    host: String, hasSocket: Bool
+  ) {
+    #expect(HostPort(host: host, port: 1).hasSocket == hasSocket)
+  }
 }

@@ -61,6 +61,19 @@ import Testing
     }
   }
 
+  @Test(.enabled(if: geteuid() == 0, "only root can make a file another user's"))
+  func `a file or a socket of another user is not taken, even in a folder that is trusted`() throws {
+    try TemporaryFolder.with { folder in
+      let folders = RuntimeFolders(paths: [folder])
+      try TemporaryFolder.write("x", to: folder + "/7.token")
+      #expect(mknod(folder + "/7.sock", S_IFSOCK | 0o600, 0) == 0)
+      #expect(folders.file("7.token") != nil && folders.file("7.sock", isSocket: true) != nil)
+      for name in ["7.token", "7.sock"] { #expect(lchown("\(folder)/\(name)", 65534, 65534) == 0) }
+      #expect(folders.file("7.token") == nil)
+      #expect(folders.file("7.sock", isSocket: true) == nil)
+    }
+  }
+
   @Test func `a coordinator makes its folder, and takes the next one where it cannot`() throws {
     try TemporaryFolder.with { folder in
       let folders = RuntimeFolders(paths: [folder + "/none/baton", folder + "/own"])

@@ -1,4 +1,8 @@
 import BatonModel
+import BatonWire
+import Foundation
+import Logging
+import Synchronization
 import Testing
 
 @testable import BatonWorker
@@ -27,26 +31,55 @@ struct ReconnectionTests {
     }
   }
 
-  @Test("a worker that is refused again and again waits up to ten seconds, and one that is not, never that long")
-  func refusals() {
+  @Test("nothing is above the limit that the lease sets, and the end of time is one")
+  func limit() {
+    #expect(Self.pauses(50, atMost: .milliseconds(100)).allSatisfy { $0 <= .milliseconds(100) })
+    #expect(Self.pauses(3, atMost: .zero) == [.zero, .zero, .zero])
+    #expect(Self.pauses(100_000).allSatisfy { $0 <= Reconnection.longest })
+  }
+
+  @Test("a worker that is refused again and again comes back more and more seldom, and at last about every ten seconds")
+  func refused() {
     let fleet = (1...1000).map { seed in
       var (core, generator) = (Reconnection(), Seeded(state: UInt64(seed)))
-      return (1...9).map { refusals in
+      return (1...8).map { refusals in
         core.next(afterConnectionOf: .zero, refusals: refusals, atMost: .seconds(60), using: &generator)
       }
     }
-    for (attempt, ceiling) in [200, 400, 800, 1600, 3200, 6400, 10_000, 10_000, 10_000].enumerated() {
+    for (attempt, ceiling) in [200, 400, 800, 1600, 3200, 6400, 10_000, 10_000].enumerated() {
       let drawn = fleet.map { $0[attempt].nanoseconds / 1_000_000 }
       #expect(drawn.allSatisfy { (0...Int64(ceiling)).contains($0) })
       #expect(drawn.contains { $0 > ceiling * 9 / 10 })
     }
   }
 
-  @Test("nothing is above the limit that the lease sets, and the end of time is one")
-  func limit() {
-    #expect(Self.pauses(50, atMost: .milliseconds(100)).allSatisfy { $0 <= .milliseconds(100) })
-    #expect(Self.pauses(3, atMost: .zero) == [.zero, .zero, .zero])
-    #expect(Self.pauses(100_000).allSatisfy { $0 <= Reconnection.longest })
+  /// Refuses twice, then takes the worker and hangs up; at the hello after that it looks how many refusals count.
+  @Test("a worker that was taken counts its refusals anew", .timeLimit(.minutes(10)))
+  func taken() async throws {
+    let folder = NSTemporaryDirectory() + "baton-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    var configuration = WorkerConfiguration(name: "desk", dataFolder: folder, slots: 1)
+    configuration.probesHost = false
+    let counted = Mutex<[Int]>([])
+    let worker = Mutex<Worker?>(nil)
+    let connector = EmbeddedConnector { connection in
+      _ = await connection.up.receive()
+      let round = counted.withLock { counted in
+        counted.append(worker.withLock { $0?.state.withLock { $0.refusals } ?? -1 })
+        return counted.count
+      }
+      switch round {
+      case 1, 2: connection.down.send(.refused("the name is in use", isFinal: false))
+      case 3: connection.down.send(.welcome(leaseTerm: .seconds(15)))
+      default: worker.withLock { $0 }?.drain()
+      }
+    }
+    let one = Worker(
+      configuration, incarnation: Incarnation("i"), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+      connector: connector)
+    worker.withLock { $0 = one }
+    try await one.run()
+    #expect(counted.withLock { $0.prefix(4) } == [0, 1, 2, 0])
   }
 
   @Test("after a connection that held the ceiling begins anew; after one that was refused at once it does not")
