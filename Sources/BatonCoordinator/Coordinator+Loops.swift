@@ -106,8 +106,9 @@ extension Coordinator {
   private func perform(_ work: StoreWork) async throws {
     switch work {
     case .endLease(let host, let incarnation, let countsAsLoss):
-      logger.warning(
-        "the lease of a host ended", metadata: [Names.LogKey.host: "\(host)", "incarnation": "\(incarnation)"])
+      // A worker that was stopped in order, or ended itself, is no reason to warn.
+      logger.log(
+        level: countsAsLoss ? .warning : .info, "the lease of a host ended", metadata: [Names.LogKey.host: "\(host)", "incarnation": "\(incarnation)"])
       try await perform(endOf: incarnation, on: host, countsAsLoss: countsAsLoss)
       dispatchSignal.raise()
     case .noteExpiry(let expiring):

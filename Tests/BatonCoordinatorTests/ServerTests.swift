@@ -287,7 +287,7 @@ struct ServerTests {
         folders: RuntimeFolders(paths: [folder]), logger: logger
       ) { _, _ in ready.withLock { $0 += 1 } }
       try await coordinator.restore()
-      await #expect(throws: CoordinatorServerError.self) { try await server.run() }
+      await #expect(throws: ListenError.self) { try await server.run() }
     }
     #expect(ready.withLock { $0 } == 0)
   }

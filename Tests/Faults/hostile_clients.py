@@ -30,6 +30,7 @@ GROWTH_BYTES = 256 << 20
 
 # Kinds of a worker's message and of a coordinator's, by their field numbers in baton.proto.
 ITEMS, WANTED, CHECKPOINT, UPDATE, OUTPUT, EXPIRING, ENDED = 4, 5, 6, 7, 8, 9, 10
+DRAINING = 11
 WELCOME, REFUSED, DEFINITION, LAUNCH, FOUND_ITEMS = 1, 2, 4, 5, 6
 
 
@@ -412,8 +413,12 @@ class Attacker:
         name, mine = self.new_name("owner"), self.random.randbytes(32)
         owner = Stranger(self.fleet, name, secret=mine, incarnation="1")
         answer = owner.hear({WELCOME, REFUSED})
+        # It gives its lease back: after that nothing but its secret keeps its name.
+        owner.say(wire.field(DRAINING, b""))
         owner.close()
         self.bench.expect(answer and answer[0] == WELCOME, f"a new name is not taken: {answer}")
+        held = "SELECT 1 FROM host WHERE name = ? AND incarnation IS NOT NULL"
+        self.bench.expect(until(5, lambda: not self.fleet.rows(held, name)), "a worker that leaves keeps its lease")
         for secret in (self.random.randbytes(32), None):
             thief = Stranger(self.fleet, name, secret=secret, incarnation="2", slots=4)
             answer = thief.hear({WELCOME, REFUSED, LAUNCH})
