@@ -8,19 +8,34 @@ import Foundation
   import Darwin
 #endif
 
-/// A TCP connection without a protocol, as a hostile client makes it.
+/// A connection without a protocol, as a hostile client makes it over TCP.
 final class RawConnection: Sendable {
   private let descriptor: Int32
 
   /// - Throws: `POSIXError` if nothing listens there.
   init(port: Int) throws {
     descriptor = Self.socket()
-    let result = Self.withAddress(port: port) { connect(descriptor, $0, $1) }
-    guard result == 0 else {
-      let number = errno
-      close(descriptor)
-      throw POSIXError(POSIXErrorCode(rawValue: number) ?? .EIO)
+    try Self.check(Self.withAddress(port: port) { connect(descriptor, $0, $1) })
+  }
+
+  /// Through a Unix socket.
+  /// - Throws: `POSIXError` if nothing listens there.
+  init(socket path: String) throws {
+    descriptor = Self.socket(AF_UNIX)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+    let result = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
     }
+    try Self.check(result)
+  }
+
+  private static func check(_ result: Int32) throws {
+    guard result != 0 else { return }
+    throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
   }
 
   fileprivate init(_ descriptor: Int32) { self.descriptor = descriptor }
@@ -43,13 +58,17 @@ final class RawConnection: Sendable {
   }
 
   /// What comes next; nil once the peer has closed the connection.
+  func next() async -> [UInt8]? { await onThread { self.read() } }
+
   fileprivate func read() -> [UInt8]? {
     var part = [UInt8](repeating: 0, count: 64 << 10)
     let count = recv(descriptor, &part, part.count, 0)
     return count > 0 ? Array(part[..<count]) : nil
   }
 
-  fileprivate static func socket() -> Int32 { Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
+  fileprivate static func socket(_ family: Int32 = AF_INET) -> Int32 {
+    Glibc.socket(family, Int32(SOCK_STREAM.rawValue), 0)
+  }
 
   fileprivate static func withAddress<Result>(
     port: Int, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result

@@ -25,6 +25,8 @@ struct ServerTests {
     var tokenFile: String
 
     var endpoint: HostPort { HostPort(host: "127.0.0.1", port: port) }
+    /// The owner's way to HTTP.
+    var httpSocket: String { "\(folder)/\(http).sock" }
     var own: RuntimeFolders { RuntimeFolders(paths: [folder]) }
     /// Those of another user: nothing is found there.
     var none: RuntimeFolders { RuntimeFolders(paths: [folder + "/none"]) }
@@ -164,6 +166,33 @@ struct ServerTests {
       // The first of them had to go.
       _ = await connections[0].untilClosed()
       _ = await connections[1].untilClosed()
+    }
+  }
+
+  @Test("A TCP flood of requests that need no token does not shut the owner's HTTP socket (T4)")
+  func floodOfRequests() async throws {
+    let health = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+    // HTTP has room for eight connections, and for another of the owner.
+    try await Self.serving(descriptors: DescriptorBudget(limit: 64, patience: .seconds(3600))) { running in
+      var strangers: [RawConnection] = []
+      for _ in 0..<16 {
+        let stranger = try RawConnection(port: running.http)
+        stranger.send(health + "\r\n")
+        #expect(await stranger.next() != nil)
+        strangers.append(stranger)
+      }
+      var owners: [RawConnection] = []
+      for _ in 0..<4 {
+        let owner = try RawConnection(socket: running.httpSocket)
+        owner.send(health + "Authorization: Bearer \(Self.token)\r\n\r\n")
+        let answer = await owner.next().map { String(decoding: $0, as: UTF8.self) }
+        #expect(answer?.hasPrefix("HTTP/1.1 200") == true, "\(String(describing: answer))")
+        owners.append(owner)
+      }
+      // Three of the four came in the place of a stranger: the oldest that the strangers had not driven out themselves.
+      for stranger in strangers[..<11] { _ = await stranger.untilClosed() }
+      strangers[11].send(health + "Connection: close\r\n\r\n")
+      #expect(String(decoding: await strangers[11].untilClosed(), as: UTF8.self).hasPrefix("HTTP/1.1 200"))
     }
   }
 

@@ -5,7 +5,7 @@ package import BatonModel
 ///
 /// A connection is open until its deadline, unless something is served over it before. At a limit a new connection takes
 /// the place of the oldest that showed no token, rather than being refused: a client shows its token within milliseconds,
-/// so a program that opens connections and is silent drives out its own.
+/// so a program that opens connections and is silent drives out its own. The owner's connections never give way.
 package struct Admission: Sendable {
   package struct Limits: Hashable, Sendable {
     /// Connections in all.
@@ -86,21 +86,23 @@ package struct Admission: Sendable {
   /// A connection was accepted.
   package mutating func opened(_ id: ID, from origin: Origin, at now: Instant) -> Verdict {
     let victim: ID?
+    let isFull: Bool
     switch origin {
     case .owner:
-      guard count < limits.connections + limits.reservedForOwner else { return turnAway() }
-      victim = nil
+      isFull = count >= limits.connections + limits.reservedForOwner
+      victim = isFull ? arrivals.oldest : nil
     case .address(let address):
+      isFull = count >= limits.connections
       victim =
         if arrivalsByAddress[address]?.living ?? 0 >= limits.unprovenPerAddress {
           arrivalsByAddress[address]?.oldest
-        } else if arrivals.living >= limits.unproven || count >= limits.connections {
+        } else if arrivals.living >= limits.unproven || isFull {
           arrivals.oldest
         } else {
           nil
         }
-      if victim == nil, count >= limits.connections { return turnAway() }
     }
+    if victim == nil, isFull { return turnAway() }
     if let victim {
       remove(victim)
       turnedAway += 1

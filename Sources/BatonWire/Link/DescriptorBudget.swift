@@ -19,11 +19,13 @@ package struct DescriptorBudget: Hashable, Sendable {
   /// For files, pipes, the exporter, and the owner's connections: 256, or a quarter where the limit is small.
   package var reserve: Int { min(256, limit / 4) }
 
-  /// HTTP: 128 connections, or an eighth. Each may be given up for a new one.
+  /// HTTP: 128 connections, or an eighth. Each may be given up for a new one. 16 further ones for the owner, or a
+  /// sixteenth of the reserve.
   package var http: Admission.Limits {
     let connections = max(1, min(128, limit / 8))
     return Admission.Limits(
-      connections: connections, unproven: connections, unprovenPerAddress: connections, patience: patience)
+      connections: connections, reservedForOwner: reserve / 16, unproven: connections,
+      unprovenPerAddress: connections, patience: patience)
   }
 
   /// gRPC: the rest. Of these at most 1,000 (500 from one address), and at most half (a quarter), have shown no token.

@@ -99,6 +99,29 @@ import Testing
     #expect(!isOverdue(8))
   }
 
+  @Test func `an owner's connection takes the place of the oldest that showed no token, where there is no room`() {
+    for id in 1...3 { #expect(open(Admission.ID(id)) == .admit) }
+    admission.proven(1)
+    for id in 4...8 { #expect(openFromOwner(Admission.ID(id)) == .admit) }
+    #expect(openFromOwner(9) == .admitInPlaceOf(2))
+    #expect(openFromOwner(10) == .admitInPlaceOf(3))
+    #expect(admission.count == 8 && admission.unprovenCount == 0)
+    // What is left is the owner's, or showed the token.
+    #expect(openFromOwner(11) == .refuse)
+    #expect(open(12) == .refuse)
+  }
+
+  @Test func `beside a flood of requests to HTTP that need no token, all of the owner's are taken`() {
+    admission = Admission(DescriptorBudget(limit: 1024).http)
+    for id in 1...140 {
+      _ = open(Admission.ID(id))
+      admission.served(Admission.ID(id))
+    }
+    let refused = (1001...1040).filter { openFromOwner(Admission.ID($0)) == .refuse }
+    #expect(refused.isEmpty)
+    #expect(admission.count == 144)
+  }
+
   @Test func `a flood of silent connections drives out its own, and a client gets in (T4)`() {
     for id in 1...100_000 { _ = open(Admission.ID(id)) }
     #expect(admission.count == 3)
@@ -124,7 +147,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (256, 64, 32, 160, 80), (1024, 256, 128, 640, 320), (65_536, 256, 128, 65_152, 1000),
+    (64, 16, 8, 40, 20), (256, 64, 32, 160, 80), (1024, 256, 128, 640, 320), (65_536, 256, 128, 65_152, 1000),
     (1_048_576, 256, 128, 1_048_192, 1000), (Int.max, 256, 128, Int.max - 384, 1000), (4, 1, 1, 4, 2),
   ])
   func `descriptors are divided so that some are left`(
@@ -137,5 +160,8 @@ import Testing
     #expect(budget.grpc.patience == .seconds(5) && budget.http.patience == .seconds(5))
     // Half of what is left is the owner's, whatever comes by TCP; the other half is for files and pipes.
     #expect(budget.grpc.reservedForOwner == reserve / 2)
+    guard limit > 4 else { return }
+    #expect(budget.http.reservedForOwner > 0 && budget.grpc.reservedForOwner > 0)
+    #expect(budget.http.reservedForOwner + budget.grpc.reservedForOwner < reserve)
   }
 }
