@@ -267,12 +267,13 @@ struct ServerTests {
     }
   }
 
-  @Test("Without a token a client says where it looked")
+  @Test("Without a token a client says where it looked, and that what listens may be a stranger")
   func noToken() async throws {
     try await Self.serving { running in
       let error = await #expect(throws: LinkError.self) { try await running.ask(nil, running.none) }
       #expect(error?.code == .notPermitted)
       #expect(error?.description.contains("\(running.folder)/none/\(running.port).token") == true)
+      #expect(error?.description.contains("ss -ltnp 'sport = :\(running.port)'") == true)
     }
   }
 

@@ -29,7 +29,7 @@ package enum CoordinatorClient {
     // A transport over which no call was begun leaves its channel open.
     defer { link.channel?.close(promise: nil) }
     return try await withGRPCClient(transport: link.transport) { client in
-      guard let token else { throw LinkError.noToken(endpoint, folders) }
+      guard let token else { throw LinkError.noToken(endpoint, folders, isStrange: !link.isOwn) }
       let authorization =
         if link.isOwn { "Bearer \(token)" } else { try await proof(of: endpoint, client, token).authorization(token) }
       return try await body(client, ["authorization": .string(authorization)])
@@ -56,6 +56,8 @@ package enum CoordinatorClient {
       reply = try await Baton_V1_Identity.Client(wrapping: client)
         .prove(.with { $0.nonce = .init(nonce) }, options: options)
     } catch let error as RPCError {
+      // Nothing is said of a coordinator that was not waited for.
+      try Task.checkCancellation()
       throw LinkError(error, endpoint)
     }
     guard let proof = TokenProof(client: nonce, coordinator: Array(reply.nonce)),
@@ -153,16 +155,25 @@ package struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
       .notPermitted,
       "what listens at \(endpoint) did not prove that it knows the token, so it was sent nothing: it is another "
         + "coordinator, or another user's program in the coordinator's place. Check BATON_TOKEN_FILE, then who listens: "
-        + "ss -ltnp 'sport = :\(endpoint.port)'")
+        + listeners(endpoint))
   }
 
-  static func noToken(_ endpoint: HostPort, _ folders: RuntimeFolders) -> LinkError {
+  /// The command that shows who listens there.
+  private static func listeners(_ endpoint: HostPort) -> String { "ss -ltnp 'sport = :\(endpoint.port)'" }
+
+  /// - Parameter isStrange: what listens there may be any user's, because it does not listen on a socket of `folders`.
+  static func noToken(_ endpoint: HostPort, _ folders: RuntimeFolders, isStrange: Bool) -> LinkError {
     let places = folders.paths.map { "\($0)/\(endpoint.port).token" }.joined(separator: ", ")
     let refusals = folders.refusals.map { "; \($0)" }.joined()
+    let stranger =
+      isStrange
+      ? "Something listens at \(endpoint), which may be another user's program: \(listeners(endpoint)). It was sent nothing. "
+      : ""
     return LinkError(
       .notPermitted,
-      "there is no token for the coordinator at \(endpoint): run this as the coordinator's user, or set BATON_TOKEN_FILE "
-        + "to a copy of its token (mode 0600). Looked for \(places)\(refusals)")
+      "there is no token for the coordinator at \(endpoint): either that coordinator does not run, and its token is "
+        + "withdrawn until it does (start it); or it is another user's (run this as that user, or set BATON_TOKEN_FILE to a "
+        + "copy of its token, mode 0600). \(stranger)Looked for \(places)\(refusals)")
   }
 
   /// - Parameter error: what answered the question for the proof.
@@ -177,7 +188,9 @@ package struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
       self.init(
         .unreachable,
         "something listens at \(endpoint), but does not answer as a coordinator does: is it another program?")
-    default: self = .unreachable(endpoint)
+    // What listened there refused the connection or hung up, as a coordinator does that stops.
+    case .unavailable: self = .unreachable(endpoint)
+    default: self = .unproven(endpoint)
     }
   }
 }
