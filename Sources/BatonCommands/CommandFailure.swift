@@ -28,6 +28,9 @@ extension CommandFailure {
     case let error as ListenError:
       self.init(error.status, error.description)
     case let error as StoreError: self.init(error)
+    // A client's is `CoordinatorUnreachable`: this is a coordinator's own.
+    case let error as TokenFileError:
+      self.init(error.code == .refused ? .needsMending : .unavailable, error.description.onOneLine)
     case is CancellationError: self.init(.interrupted, "interrupted")
     default: self.init(.failed, String(describing: error))
     }
@@ -52,7 +55,7 @@ extension CommandFailure {
     switch error.code {
     case .notFound: self.init(.notFound, message)
     case .refused: self.init(.refused, message)
-    case .superseded: self.init(.superseded, message)
+    case .superseded: self.init(.needsMending, message)
     case .locked, .cannotWrite, .overloaded, .unknown: self.init(.unavailable, message)
     case .newerVersion, .corrupt: self.init(.failed, message)
     }

@@ -18,8 +18,9 @@ package enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
   /// Draining, paused, or the store cannot be opened or written now.
   case unavailable = 75
   case notPermitted = 77
-  /// Of a coordinator: its store is another's now, or its files were taken away; a new start would not mend that.
-  case superseded = 78
+  /// Of a coordinator, where a new start would not help: its store is another's now, its files were taken away, or it
+  /// refuses its own token file.
+  case needsMending = 78
   case timedOut = 124
   case interrupted = 130
 

@@ -119,17 +119,19 @@ extension EndToEnd {
       #expect(!other.errors.contains("listens on"), "\(other.errors)")
     }
 
-    @Test("A token file that a power cut left empty is not replaced in silence")
-    func emptyToken() async throws {
+    @Test(
+      "A token file that a power cut left empty, or that others can read, is not replaced in silence, and no new start is asked for",
+      arguments: [("", 0o600, "coordinator/token is empty"), (String(repeating: "a", count: 64), 0o644, "chmod 600")])
+    func refusedToken(text: String, mode: Int, problem: String) async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
       try FileManager.default.createDirectory(atPath: fleet.folder + "/coordinator", withIntermediateDirectories: true)
       _ = FileManager.default.createFile(
-        atPath: fleet.folder + "/coordinator/token", contents: nil, attributes: [.posixPermissions: 0o600])
+        atPath: fleet.folder + "/coordinator/token", contents: Data(text.utf8), attributes: [.posixPermissions: mode])
       let answer = try await fleet.baton(
         "coordinator", "--data", fleet.folder + "/coordinator", "--listen", "127.0.0.1:0", "--http", "off")
-      #expect(answer.status != 0)
-      #expect(answer.errors.contains("coordinator/token is empty"), "\(answer.errors)")
+      #expect(answer.status == 78)
+      #expect(answer.errors.contains(problem), "\(answer.errors)")
     }
 
     @Test("Twice as many silent connections as descriptors: the coordinator lives, and answers (T4)")

@@ -125,6 +125,6 @@ package struct RuntimeFolders: Hashable, Sendable {
       case .absent: problems.append("\(path) was removed")
       }
     }
-    throw TokenFileError(problems.joined(separator: "; "))
+    throw TokenFileError(.cannotWrite, problems.joined(separator: "; "))
   }
 }

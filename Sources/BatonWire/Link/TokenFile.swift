@@ -25,7 +25,8 @@ package enum TokenFile {
   {
     if let file {
       guard let token = try contents(of: file, orElse: copyAdvice) else {
-        throw TokenFileError("the token file \(file) is not there: check BATON_TOKEN_FILE or the setting tokenFile")
+        throw TokenFileError(
+          .refused, "the token file \(file) is not there: check BATON_TOKEN_FILE or the setting tokenFile")
       }
       return token
     }
@@ -73,7 +74,7 @@ package enum TokenFile {
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
     guard file >= 0 else {
       if errno == ENOENT { return nil }
-      throw TokenFileError("the token file \(path) cannot be read: \(String(cString: strerror(errno)))")
+      throw TokenFileError(.refused, "the token file \(path) cannot be read: \(String(cString: strerror(errno)))")
     }
     defer { close(file) }
     try checkMode(of: file, path)
@@ -82,7 +83,7 @@ package enum TokenFile {
     while count < bytes.count {
       let added = bytes.withUnsafeMutableBytes { systemRead(file, $0.baseAddress! + count, $0.count - count) }
       guard added >= 0 else {
-        throw TokenFileError("the token file \(path) cannot be read: \(String(cString: strerror(errno)))")
+        throw TokenFileError(.refused, "the token file \(path) cannot be read: \(String(cString: strerror(errno)))")
       }
       if added == 0 { break }
       count += added
@@ -96,20 +97,22 @@ package enum TokenFile {
     guard mode & 0o077 != 0 else { return }
     let octal = String(mode & 0o7777, radix: 8)
     throw TokenFileError(
+      .refused,
       "the token file \(path) has mode \(octal), so other users of this machine may command the fleet with it: "
         + "chmod 600 \(path)")
   }
 
   private static func token(in bytes: ArraySlice<UInt8>, _ path: String, _ advice: String) throws -> String {
     let token = bytes.filter { $0 != 0x20 && !(0x09...0x0d).contains($0) }
-    if token.isEmpty { throw TokenFileError("the token file \(path) is empty: \(advice)") }
+    if token.isEmpty { throw TokenFileError(.refused, "the token file \(path) is empty: \(advice)") }
     guard token.count >= shortest else {
       throw TokenFileError(
+        .refused,
         "the token in \(path) has \(token.count) characters, and one of less than \(shortest) can be guessed: \(advice)"
       )
     }
     guard token.count <= longest, token.allSatisfy({ (0x21...0x7e).contains($0) }) else {
-      throw TokenFileError("the file \(path) holds no token: \(advice)")
+      throw TokenFileError(.refused, "the file \(path) holds no token: \(advice)")
     }
     return String(decoding: token, as: UTF8.self)
   }
@@ -147,7 +150,7 @@ package enum TokenFile {
   }
 
   private static func failure(_ path: String) -> TokenFileError {
-    TokenFileError("the token cannot be written to \(path): \(String(cString: strerror(errno)))")
+    TokenFileError(.cannotWrite, "the token cannot be written to \(path): \(String(cString: strerror(errno)))")
   }
 
   private static func systemRead(_ file: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int {
@@ -171,7 +174,17 @@ package enum TokenFile {
   }
 }
 
-package struct TokenFileError: Error, Sendable, CustomStringConvertible {
-  package var description: String
-  init(_ description: String) { self.description = description }
+/// Why there is no token to work with; the description says what to do.
+package struct TokenFileError: Error, Hashable, Sendable, CustomStringConvertible {
+  package enum Code: Hashable, Sendable {
+    /// The file cannot be read, or is not taken as it is: another try finds the same until the file is mended.
+    case refused
+    /// A file or folder for a token cannot be made.
+    case cannotWrite
+  }
+
+  package let code: Code
+  package let description: String
+
+  package init(_ code: Code, _ description: String) { (self.code, self.description) = (code, description) }
 }

@@ -38,6 +38,7 @@ import Testing
           return -1
         }
       }
+      #expect(error?.code == .cannotWrite)
       #expect(error?.description.contains("\(folder)/token: Input/output error") == true)
       let left = try FileManager.default.contentsOfDirectory(atPath: folder)
       #expect(left.isEmpty)
@@ -55,6 +56,7 @@ import Testing
       try TemporaryFolder.write(text, to: folder + "/token")
       let error = #expect(throws: TokenFileError.self) { try TokenFile.own(dataFolder: folder) }
       #expect(error?.description.contains(problem) == true, "\(String(describing: error))")
+      #expect(error?.code == .refused)
       #expect(error?.description.contains("remove the file") == true)
       #expect(try String(contentsOfFile: folder + "/token", encoding: .utf8) == text)
       let named = #expect(throws: TokenFileError.self) { try TokenFile.read(folder + "/token", port: 1) }
@@ -69,6 +71,7 @@ import Testing
       try TemporaryFolder.write(Self.token + "\n", to: path, mode: mode)
       for read in [{ try TokenFile.own(dataFolder: folder) }, { try TokenFile.read(path, port: 1) ?? "" }] {
         let error = #expect(throws: TokenFileError.self) { try read() }
+        #expect(error?.code == .refused)
         #expect(error?.description.contains("chmod 600 \(path)") == true)
         #expect(error?.description.contains(String(mode, radix: 8)) == true)
       }
