@@ -78,7 +78,7 @@ extension WorkerSetup {
     let reader = telemetry.reader
     return [
       try HTTPService(
-        http, token: { [configuration] in configuration.token() }, isReady: { worker.isConnected },
+        http, metricsToken: { [configuration] in configuration.metricsToken() }, isReady: { worker.isConnected },
         metrics: { await reader.snapshot() }, logger: logger,
         onListening: { StandardError.say("baton-worker: health and metrics are on http://\($0)") })
     ]
@@ -92,9 +92,9 @@ extension WorkerSetup {
 }
 
 extension WorkerConfiguration {
-  /// The token of this worker's coordinator, as it is now; nil if there is none, or it is refused.
-  fileprivate func token() -> String? {
+  /// The metrics token of this worker's fleet, from the token as it is now; nil if there is none, or it is refused.
+  fileprivate func metricsToken() -> String? {
     guard let endpoint = try? HostPort(parsing: coordinator) else { return nil }
-    return try? TokenFile.read(tokenFile, port: endpoint.port)
+    return (try? TokenFile.read(tokenFile, port: endpoint.port)).map { MetricsToken.derived(from: $0) }
   }
 }

@@ -29,6 +29,7 @@ import Testing
   }
 
   private static let token = String(repeating: "0123456789abcdef", count: 4)
+  private static let metricsToken = MetricsToken.derived(from: token)
 
   private struct Answer: Equatable {
     var status: Int
@@ -40,13 +41,13 @@ import Testing
 
   /// Serves while `body` runs, which gets a client and the port.
   private static func serving(
-    _ world: World = World(), token: String? = Self.token, metrics: Bool = true,
+    _ world: World = World(), token: String? = metricsToken, metrics: Bool = true,
     routes: @escaping @Sendable (HTTPService.Routes) -> Void = { _ in },
     _ body: @escaping @Sendable (TestClient, Int) async throws -> Void
   ) async throws {
     let (addresses, listening) = AsyncStream<HostPort>.makeStream()
     let service = try HTTPService(
-      HostPort(host: "127.0.0.1", port: 0), token: { token }, isReady: { world.isReady.withLock { $0 } },
+      HostPort(host: "127.0.0.1", port: 0), metricsToken: { token }, isReady: { world.isReady.withLock { $0 } },
       metrics: metrics ? { @Sendable in world.snapshot() } : nil, logger: Logger(label: "test"), routes: routes,
       onListening: { listening.yield($0) })
     let group = ServiceGroup(services: [service], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
@@ -74,7 +75,7 @@ import Testing
 
   private static func answer(
     _ client: TestClient, _ path: String, host: String = "127.0.0.1", method: HTTPRequest.Method = .get,
-    authorization: String? = "Bearer \(token)"
+    authorization: String? = "Bearer \(metricsToken)"
   ) async throws -> Answer {
     let headers: HTTPFields = authorization.map { [.authorization: $0] } ?? [:]
     let request = TestClient.Request(path, method: method, authority: host, headers: headers)
@@ -128,13 +129,17 @@ import Testing
   }
 
   @Test(
-    "`/metrics` names definitions, so it needs the token; health does not",
-    arguments: [nil, "", "Bearer ", token, "Bearer \(token)0", "bearer \(token)", "Basic \(token)"])
+    "`/metrics` names definitions, so it needs the metrics token, not the fleet's; health needs none",
+    arguments: [
+      nil, "", "Bearer ", metricsToken, "Bearer \(metricsToken)0", "bearer \(metricsToken)", "Basic \(metricsToken)",
+      "Bearer \(token)",
+    ])
   func needsToken(authorization: String?) async throws {
     let world = World()
     try await Self.serving(world) { client, _ in
       let answer = try await Self.answer(client, "/metrics", authorization: authorization)
       #expect(answer.status == 401 && answer.text.contains("Authorization: Bearer TOKEN"))
+      #expect(answer.text.contains("metrics-token") && answer.text.contains("Do not send the fleet's token here"))
       #expect(world.scrapes.withLock { $0 } == 0)
       for path in ["/healthz", "/readyz"] {
         let health = try await Self.answer(client, path, authorization: authorization)
@@ -143,7 +148,7 @@ import Testing
     }
   }
 
-  @Test("A daemon that has no token shows its metrics to nobody", arguments: [nil, "", "Bearer ", "Bearer \(token)"])
+  @Test("A daemon that has no token shows its metrics to nobody", arguments: [nil, "", "Bearer ", "Bearer \(metricsToken)"])
   func hasNoToken(authorization: String?) async throws {
     let world = World()
     try await Self.serving(world, token: nil) { client, _ in
@@ -214,7 +219,7 @@ import Testing
     let first = Mailbox<HostPort>(capacity: 1)
     func service(_ endpoint: HostPort) throws -> HTTPService {
       try HTTPService(
-        endpoint, token: { nil }, isReady: { true }, metrics: nil, logger: Logger(label: "test"),
+        endpoint, metricsToken: { nil }, isReady: { true }, metrics: nil, logger: Logger(label: "test"),
         onListening: { first.send($0) })
     }
     let running = Task { try await service(HostPort(host: "127.0.0.1", port: 0)).run() }
@@ -231,7 +236,8 @@ import Testing
   func loopback(host: String) throws {
     let endpoint = HostPort(host: host, port: 7431)
     let error = #expect(throws: ListenError.self) {
-      _ = try HTTPService(endpoint, token: { nil }, isReady: { true }, metrics: nil, logger: Logger(label: "test"))
+      _ = try HTTPService(
+        endpoint, metricsToken: { nil }, isReady: { true }, metrics: nil, logger: Logger(label: "test"))
     }
     #expect(error?.description.contains("\(endpoint) is not loopback") == true)
     #expect(error?.description.contains("ssh -R 7431:127.0.0.1:7431") == true)
@@ -241,7 +247,7 @@ import Testing
   func inUse() async throws {
     try await Self.serving { _, port in
       let second = try HTTPService(
-        HostPort(host: "127.0.0.1", port: port), token: { nil }, isReady: { true }, metrics: nil,
+        HostPort(host: "127.0.0.1", port: port), metricsToken: { nil }, isReady: { true }, metrics: nil,
         logger: Logger(label: "test"))
       await #expect(throws: (any Error).self) { try await second.run() }
     }

@@ -277,15 +277,42 @@ extension EndToEnd {
       #expect(try await fleet.baton("wait", "com.example.news", "--timeout", "30s").status == 0)
       #expect(try await fleet.baton("logs", "com.example.news").output == "news")
       #expect(try await fleet.baton("list", "-o", "jsonl").output.split(separator: "\n").count == 1)
-      // The same over the Unix socket, and the metrics.
+      // The same over the Unix socket.
       let socket = "\(fleet.folder)/run/baton/\(port).sock"
       let head = "Host: localhost\nAuthorization: Bearer \(key)\nConnection: close\n"
       let again = await ProcessFleet.http(socket, "POST /v1/pokes/com.example.news HTTP/1.1\n\(head)\n")
       #expect(again.contains(#""request":2"#), "\(again)")
-      let metrics = await ProcessFleet.http(socket, "GET /metrics HTTP/1.1\n\(head)\n")
-      #expect(metrics.contains("baton_build_info"), "\(metrics)")
-      let refused = try await fleet.http(port, "GET /metrics HTTP/1.1\nHost: 127.0.0.1\nConnection: close\n\n")
-      #expect(refused.hasPrefix("HTTP/1.1 401") && !refused.contains("baton_"), "\(refused)")
+    }
+
+    @Test("Coordinator and worker show their metrics for the metrics token that the coordinator left, and for no other")
+    func metrics() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      let ports = [ProcessFleet.freePort(), ProcessFleet.freePort()]
+      try await fleet.startCoordinator(http: "127.0.0.1:\(ports[0])")
+      try await fleet.startWorker("one", adding: ["BATON_HTTP": "127.0.0.1:\(ports[1])"])
+      func text(_ name: String) throws -> String { try String(contentsOfFile: fleet.folder + name, encoding: .utf8) }
+      let key = try text("/coordinator/metrics-token")
+      let published = "/run/baton/\(fleet.address.split(separator: ":")[1]).metrics-token"
+      #expect(try text(published) == key)
+      for name in ["/coordinator/metrics-token", published] {
+        let attributes = try FileManager.default.attributesOfItem(atPath: fleet.folder + name)
+        #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+      }
+      for port in ports {
+        func metrics(_ authorization: String) async throws -> String {
+          try await fleet.http(
+            port, "GET /metrics HTTP/1.1\nHost: 127.0.0.1\n\(authorization)Connection: close\n\n")
+        }
+        // Each text ends its line.
+        let shown = try await metrics("Authorization: Bearer \(key)")
+        #expect(shown.contains("baton_build_info"), "\(shown)")
+        for authorization in ["", "Authorization: Bearer \(try text("/coordinator/token"))"] {
+          let refused = try await metrics(authorization)
+          #expect(refused.hasPrefix("HTTP/1.1 401") && refused.contains("metrics-token"), "\(refused)")
+          #expect(!refused.contains("baton_"), "\(refused)")
+        }
+      }
     }
 
     @Test("Ctrl-C on a daemon says that it stops, and what becomes of running work", arguments: ["up", "coordinator"])

@@ -14,8 +14,9 @@ extension CoordinatorServer {
   func http(
     _ endpoint: HostPort, socket: String? = nil, metrics: HTTPService.Metrics? = nil
   ) throws -> some Service {
-    try HTTPService(
-      endpoint, socket: socket, token: { [token] in token }, door: httpDoor,
+    let metricsToken = MetricsToken.derived(from: token)
+    return try HTTPService(
+      endpoint, socket: socket, metricsToken: { metricsToken }, door: httpDoor,
       isReady: { [coordinator] in await coordinator.isReady() }, metrics: metrics, logger: logger,
       routes: { [coordinator, token] in PokeRoute(api: coordinator, token: token).add(to: $0) },
       onListening: { [httpAddress, httpSocketReadiness] address in

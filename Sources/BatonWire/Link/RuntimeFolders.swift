@@ -14,8 +14,8 @@ import SystemPackage
   import Darwin
 #endif
 
-/// The folders in which coordinators leave what clients of the same user need to reach them: the token (`PORT.token`)
-/// and the Unix sockets (`PORT.sock`).
+/// The folders in which coordinators leave what clients of the same user need to reach them: the token (`PORT.token`),
+/// what opens `/metrics` alone (`PORT.metrics-token`), and the Unix sockets (`PORT.sock`).
 ///
 /// A folder counts only if it belongs to this user or to root and has a mode that admits no other user. What lies in
 /// such a folder was put there by one of the two, so a client may send its token to a socket there.

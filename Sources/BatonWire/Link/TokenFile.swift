@@ -10,6 +10,7 @@ import SystemPackage
 
 /// The secret that a coordinator asks of every client, on loopback too: other users of the machine may connect there.
 /// The token lies in the coordinator's data folder and, for clients of the same user, in a folder of `RuntimeFolders`.
+/// Beside it lies the metrics token (`MetricsToken`).
 ///
 /// A token has 32 to 1,024 printable ASCII characters. A file that other users can read, or that holds anything else,
 /// is refused with a message that names the file and the remedy.
@@ -54,17 +55,36 @@ package enum TokenFile {
     return token
   }
 
-  /// Lets clients of the same user find the token of the coordinator on `port`, in a folder that `RuntimeFolders.own`
-  /// returned.
-  package static func publish(_ token: String, port: Int, in folder: String) throws {
-    try write(token, to: "\(folder)/\(port).token", sync: nil)
+  /// Sees to it that `metrics-token` of the data folder holds the metrics token of `token`, for its user alone and on the
+  /// disk. What else the file holds, or a mode that admits others, is replaced: the metrics token can always be derived
+  /// anew.
+  /// - Parameter sync: makes what a descriptor stands for durable; tests watch it.
+  package static func keepMetricsToken(
+    of token: String, dataFolder: String, syncing sync: @escaping (Int32) -> Int32 = { fsync($0) }
+  ) throws {
+    let (path, derived) = (dataFolder + "/metrics-token", MetricsToken.derived(from: token))
+    guard (try? contents(of: path, orElse: "")) != derived else { return }
+    try write(derived, to: path, sync: sync)
   }
 
-  /// Takes the published token away, unless another coordinator has published its own there since.
+  /// Lets programs of the same user find the token and the metrics token of the coordinator on `port`, in a folder that
+  /// `RuntimeFolders.own` returned.
+  package static func publish(_ token: String, port: Int, in folder: String) throws {
+    for (path, secret) in published(token, port, folder) { try write(secret, to: path, sync: nil) }
+  }
+
+  /// Takes what was published away, unless another coordinator has published its own there since.
   package static func withdraw(_ token: String, port: Int, from folder: String) {
-    let path = "\(folder)/\(port).token"
-    guard (try? contents(of: path, orElse: "")) == token else { return }
-    unlink(path)
+    for (path, secret) in published(token, port, folder) where (try? contents(of: path, orElse: "")) == secret {
+      unlink(path)
+    }
+  }
+
+  /// The token last: where it cannot be written, only what opens less is left behind.
+  private static func published(_ token: String, _ port: Int, _ folder: String) -> [(path: String, secret: String)] {
+    [
+      ("\(folder)/\(port).metrics-token", MetricsToken.derived(from: token)), ("\(folder)/\(port).token", token),
+    ]
   }
 
   // MARK: Reading

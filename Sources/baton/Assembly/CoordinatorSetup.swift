@@ -96,10 +96,12 @@ struct CoordinatorSetup {
     return retention
   }
 
+  /// To be called with the store open: then no other coordinator has the data folder, in which the tokens are kept.
   func server(for coordinator: Coordinator, metrics: MetricsReader, logger: Logger) throws -> CoordinatorServer {
-    try CoordinatorServer(
-      coordinator: coordinator, grpc: listen, http: http, token: TokenFile.own(dataFolder: dataFolder),
-      metrics: metrics, logger: logger
+    let token = try TokenFile.own(dataFolder: dataFolder)
+    try TokenFile.keepMetricsToken(of: token, dataFolder: dataFolder)
+    return try CoordinatorServer(
+      coordinator: coordinator, grpc: listen, http: http, token: token, metrics: metrics, logger: logger
     ) { grpc, http in
       StandardError.say(
         "baton: the coordinator listens on \(grpc) (gRPC)" + (http.map { " and \($0) (HTTP)" } ?? "")

@@ -17,6 +17,13 @@ import Testing
         == "Baton-HMAC 916255eb3983e2f04d528739daa9d94e5eb8eba0528e30ff04498abb2178348e")
   }
 
+  /// Python: hmac.new(token, b"baton.v1 metrics", "sha256").
+  @Test func `the metrics token is that of any other program, and of this token only`() {
+    #expect(
+      MetricsToken.derived(from: Self.token) == "fd1ce45344389a617643d811db7396bb95c6b60fa9a7523f3dc2d75c4eb82724")
+    #expect(MetricsToken.derived(from: Self.token + "0") != MetricsToken.derived(from: Self.token))
+  }
+
   @Test func `a code is of this token, these nonces and this end only`() throws {
     let code = Self.proof.coordinatorCode(Self.token)
     #expect(Self.proof.isCoordinatorCode(code, Self.token))
