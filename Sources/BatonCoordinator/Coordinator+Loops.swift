@@ -108,7 +108,8 @@ extension Coordinator {
     case .endLease(let host, let incarnation, let countsAsLoss):
       // A worker that was stopped in order, or ended itself, is no reason to warn.
       logger.log(
-        level: countsAsLoss ? .warning : .info, "the lease of a host ended", metadata: [Names.LogKey.host: "\(host)", "incarnation": "\(incarnation)"])
+        level: countsAsLoss ? .warning : .info, "the lease of a host ended",
+        metadata: [Names.LogKey.host: "\(host)", "incarnation": "\(incarnation)"])
       try await perform(endOf: incarnation, on: host, countsAsLoss: countsAsLoss)
       dispatchSignal.raise()
     case .noteExpiry(let expiring):

@@ -148,7 +148,8 @@ import Testing
     }
   }
 
-  @Test("A daemon that has no token shows its metrics to nobody", arguments: [nil, "", "Bearer ", "Bearer \(metricsToken)"])
+  @Test(
+    "A daemon that has no token shows its metrics to nobody", arguments: [nil, "", "Bearer ", "Bearer \(metricsToken)"])
   func hasNoToken(authorization: String?) async throws {
     let world = World()
     try await Self.serving(world, token: nil) { client, _ in

@@ -3,7 +3,8 @@ extension Obstacle {
   package var text: String {
     switch self {
     case .notBefore: "its earliest begin date has not come"
-    case .rateLimited: "launches of this identifier are spaced, the more so while they find nothing, and the last was not long ago"
+    case .rateLimited:
+      "launches of this identifier are spaced, the more so while they find nothing, and the last was not long ago"
     case .backingOff: "it waits before it is tried again"
     case .waitsForLiveRequest(let number): "request \(number) of the same identifier has to end first"
     case .maxRunningReached(let limit): "\(limit) instances of its definition are running, which is its maxRunning"
