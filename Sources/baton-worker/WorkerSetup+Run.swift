@@ -67,6 +67,10 @@ extension WorkerSetup {
           gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet(logger)))
       try await group.run()
       return 0
+    } catch let error as ListenError {
+      // A port that is taken may be free at the next start.
+      StandardError.say("baton-worker: \(error)")
+      return error.code == .notPermitted ? 77 : 75
     } catch {
       StandardError.say("baton-worker: \(error)")
       return 78
