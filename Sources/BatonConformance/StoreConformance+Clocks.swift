@@ -4,7 +4,8 @@ import BatonStore
 /// An hour and a day, forward and back: steps of the wall clock while no time passes.
 private let steps: [Duration] = [.seconds(3600), .seconds(-3600), .seconds(86_400), .seconds(-86_400)]
 
-/// Delays, spacing and backoff are measured on the steady clock; a step of the wall clock changes none (promise P7).
+/// Delays, spacing and backoff are measured with the steady clock: a step of the wall clock changes none of them
+/// (promise P7).
 extension StoreConformance {
   static let clocks: [Case] = [
     Case("a delay is as long as it was asked for, however the wall clock is set", rows: [13.1]) { s in

@@ -2,7 +2,7 @@ import BatonModel
 import BatonStore
 
 extension StoreConformance {
-  /// How far a store says that it is (promise P12).
+  /// A receipt says how many commits the store has made (promise P12).
   static let receipts: [Case] = [
     Case("the receipt after an answer covers it, and rises with every change") { s in
       var last = s.store.receipt

@@ -5,8 +5,8 @@ import BatonWire
 import Logging
 import Synchronization
 
-/// A worker that comes back says how far the store was when it was answered last. A store that has less went backwards:
-/// batches that were committed would run again, and launch numbers would come twice (promise P12).
+/// A worker that comes back brings the last receipt that it heard. A store that does not reach this receipt went
+/// backwards: batches that were committed would run again, and launch numbers would be used twice (promise P12).
 extension Coordinator {
   /// How far the store is, as workers are told.
   var receipt: Receipt { seal.sealed(store.receipt) }

@@ -1,8 +1,8 @@
 package import BatonModel
 package import BatonStore
 
-/// A clock that goes on over restarts and never steps (promise P7): the monotonic clock of the machine, counted on from
-/// what an earlier coordinator saved.
+/// A clock that goes on over restarts and never steps (promise P7): the monotonic clock of the machine, which continues
+/// from the reading that an earlier coordinator saved.
 package struct SteadyClock: Hashable, Sendable {
   private let steady: Timestamp
   private let instant: Instant

@@ -1,5 +1,5 @@
-/// A point of the wall clock, in nanoseconds since 1970 UTC. It says when a date in a definition is reached, and when
-/// something happened; it decides nothing else (promise P7).
+/// A point of the wall clock, in nanoseconds since 1970 UTC. It records when something happened, and decides whether a
+/// date in a definition has come; it decides nothing else (promise P7).
 public struct Timestamp: Hashable, Sendable, Comparable, Codable {
   public var nanoseconds: Int64
 
@@ -54,9 +54,9 @@ package struct Instant: Hashable, Sendable, Comparable {
 
 /// The time as the store takes it: the wall clock for dates, and a steady clock for durations.
 ///
-/// Delays, spacing, backoff and allowances are measured on the steady clock. It agrees with the wall clock when a store
-/// is made, goes on over restarts, and never steps; so a step of the wall clock starts nothing early and strands nothing
-/// (promise P7). Only a date that somebody wrote down is compared with the wall clock.
+/// Delays, spacing, backoff and allowances are measured with the steady clock. The steady clock agrees with the wall
+/// clock when a store is made, goes on over restarts, and never steps; so a step of the wall clock starts nothing early
+/// and strands nothing (promise P7). Only a date that a person wrote down is compared with the wall clock.
 package struct Moment: Hashable, Sendable {
   package var date: Timestamp
   package var steady: Timestamp

@@ -2,7 +2,8 @@ import BatonModel
 
 /// A promise that was broken.
 package struct Violation: Error, Hashable, Sendable, CustomStringConvertible {
-  /// Which: a promise of the reliability page, or a word for what is checked besides. Shrinking keeps it the same.
+  /// The promise that was broken (Documentation/promises.md), or another rule that the simulator checks. Shrinking a
+  /// schedule keeps the rule the same.
   package var rule: Rule
   package var text: String
   /// Virtual time since the beginning.

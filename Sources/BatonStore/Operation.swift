@@ -85,8 +85,8 @@ final class Withdrawal: Sendable {
   }
 }
 
-/// Who goes first when writes wait, and what is refused when too many do (promise P13). There are two lanes; of the second
-/// one what can be done without most is refused first.
+/// Which writes go first when writes wait, and which are refused when too many wait (promise P13). There are two lanes:
+/// `urgent`, and all others. In the second lane the writes that are missed least are refused first.
 package enum WriteLane: Sendable {
   /// Checkpoints, endings, leases, expiry, cancellation: accepted work keeps its promises.
   case urgent

@@ -1,7 +1,7 @@
 package import BatonModel
 
 /// The truth about every request, in verbs of the domain. Each verb is one transaction; when it returns, what it says
-/// is durable (fault model W of the reliability page). All verbs that take arrays answer in the same order, and one
+/// is durable (fault model W, Documentation/promises.md). All verbs that take arrays answer in the same order, and one
 /// element that is refused changes nothing and disturbs no other.
 ///
 /// Nothing here assumes one coordinator process: every write names what it believes (a launch number, an incarnation)

@@ -8,7 +8,8 @@ internal import Synchronization
   internal import Glibc
 #endif
 
-/// The folder of a store on disk, held for life by this process: a lock file keeps every other one out (promise P11).
+/// The folder of a store on disk. This process holds a lock file in it for life, which keeps every other process out
+/// (promise P11).
 ///
 /// The lock belongs to the database, wherever it is reached from: a symbolic link is followed to the folder that the
 /// database is in, and a database with a second name (a hard link) is refused, because SQLite keeps the log beside the

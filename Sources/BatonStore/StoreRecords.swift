@@ -181,9 +181,9 @@ package struct RetentionLimits: Hashable, Sendable {
   /// At most so many ended requests stay.
   package var endedCount: Int
   package var submissionsFor: Duration
-  /// How long after their request's end spans are kept that no backend took, and how many occasions of them at most
-  /// (telemetry.md).
+  /// How long spans that no backend took are kept after the end of their request (Documentation/limits.md).
   package var spansFor: Duration
+  /// The most occasions of such spans that are kept, each of one to three spans.
   package var spanCount: Int
   /// Rows deleted in one step.
   package var step: Int

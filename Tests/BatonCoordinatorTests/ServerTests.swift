@@ -98,7 +98,7 @@ struct ServerTests {
   private static let beginnings: [[UInt8]] = [[], Array("PRI".utf8), preface, preface + ping]
 
   @Test(
-    "A connection over which no call shows the token is closed in time (T5)",
+    "A connection over which no call shows the token is closed in time",
     arguments: beginnings)
   func silent(bytes: [UInt8]) async throws {
     try await Self.serving(descriptors: Self.quick) { running in
@@ -157,7 +157,7 @@ struct ServerTests {
     return wasServed.withLock { $0 }
   }
 
-  @Test("More silent connections than there are descriptors keep no client out, over TCP, the socket or HTTP (T4)")
+  @Test("More silent connections than there are descriptors keep no client out, over TCP, the socket or HTTP")
   func flood() async throws {
     // Ten of one address may be silent at a time.
     try await Self.serving(descriptors: DescriptorBudget(limit: 64, patience: .seconds(3600))) { running in
@@ -177,7 +177,7 @@ struct ServerTests {
     }
   }
 
-  @Test("A TCP flood of requests that need no token does not shut the owner's HTTP socket (T4)")
+  @Test("A TCP flood of requests that need no token does not shut the owner's HTTP socket")
   func floodOfRequests() async throws {
     let health = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     // HTTP has room for eight connections, and for another of the owner.
@@ -236,7 +236,7 @@ struct ServerTests {
     }
   }
 
-  @Test("A socket in a folder that others can reach into is not used, and no token is found there (T3)")
+  @Test("A socket in a folder that others can reach into is not used, and no token is found there")
   func reachableFolder() async throws {
     try await Self.serving { running in
       try FileManager.default.setAttributes([.posixPermissions: 0o711], ofItemAtPath: running.folder)
@@ -248,7 +248,7 @@ struct ServerTests {
     }
   }
 
-  @Test("What took the coordinator's port is not sent the token, and the client says what happened (T1, T2)")
+  @Test("What took the coordinator's port is not sent the token, and the client says what happened")
   func squatted() async throws {
     try await Self.serving { running in
       let squatter = Squatter()
@@ -358,7 +358,7 @@ struct ServerTests {
     #expect(ready.withLock { $0 } == 0)
   }
 
-  @Test("A body that is too long or comes without the token is not waited for (L9)")
+  @Test("A body that is too long or comes without the token is not waited for")
   func longBody() async throws {
     try await Self.serving { running in
       for (authorization, status) in [("Bearer wrong", "401"), ("Bearer \(Self.token)", "413")] {
@@ -395,7 +395,7 @@ struct ServerTests {
   }
 
   @Test(
-    "Every route wants a loopback Host (T36)",
+    "Every route wants a loopback Host",
     arguments: ["127.+1.0.1", "evil.example", "127.0.0.1.evil.example", "0.0.0.0", "127.0.0.01", ""])
   func foreignHost(host: String) async throws {
     try await Self.serving { running in

@@ -160,7 +160,7 @@ import Testing
   }
 
   @Test(
-    "A client that names this machine reads the metrics; a page in a browser, which has another name, does not (T36)",
+    "A client that names this machine reads the metrics; a page in a browser, which has another name, does not",
     arguments: [
       ("127.0.0.1", 200), ("127.0.0.1:7421", 200), ("localhost", 200), ("localhost:80", 200), ("[::1]", 200),
       ("[::1]:7421", 200), ("evil.example", 421), ("evil.example:7421", 421), ("127.0.0.1.evil.example", 421),

@@ -134,7 +134,7 @@ extension EndToEnd {
       #expect(answer.errors.contains(problem), "\(answer.errors)")
     }
 
-    @Test("Twice as many silent connections as descriptors: the coordinator lives, and answers (T4)")
+    @Test("Twice as many silent connections as descriptors: the coordinator lives, and answers")
     func flood() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
@@ -156,7 +156,7 @@ extension EndToEnd {
     }
 
     @Test(
-      "A worker does not speak to what took its coordinator's port, and comes back when the coordinator does (T1, T2)")
+      "A worker does not speak to what took its coordinator's port, and comes back when the coordinator does")
     func squattedPort() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }

@@ -22,8 +22,8 @@ SECONDS = 1.6
 
 
 def run(bench):
-    """Two hosts at a time lose their coordinator in some way; the other two go on. What a cut off host had, another
-    does within the lease and two seconds (promise P6), and nobody commits twice."""
+    """Two hosts at a time lose their coordinator in some way; the other two go on. Within the lease and
+    two seconds another host runs what a host that was cut off had (promise P6), and no batch is committed twice."""
     with namespace() as inside, SpacedFleet(bench, inside) as fleet:
         fleet.come_up()
         load, number, cut_off = Load(fleet, at_once=4), 0, []

@@ -1,4 +1,4 @@
-"""The power fails: what was acknowledged is on the disk afterwards (promise P1, model W)."""
+"""The power fails: what was acknowledged is on the disk afterwards (promise P1, fault model W)."""
 
 import contextlib
 import fcntl

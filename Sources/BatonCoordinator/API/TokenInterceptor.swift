@@ -2,8 +2,8 @@ import BatonProtobuf
 import BatonWire
 import GRPCCore
 
-/// Lets in clients that show the coordinator's token, and no others (promise P14). They send the token itself
-/// (`Bearer TOKEN`), or the code that their connection was asked for (`Baton-HMAC CODE`, see `IdentityService`).
+/// Lets in only clients that show the coordinator's token (promise P14). A client sends the token itself
+/// (`Bearer TOKEN`), or the code that its connection was asked for (`Baton-HMAC CODE`, see `IdentityService`).
 struct TokenInterceptor: ServerInterceptor {
   let token: String
   let door: Door

@@ -13,8 +13,8 @@ extension Dispatcher {
     case refused(String, isFinal: Bool)
   }
 
-  /// A worker said hello. Another incarnation under the same name means that the process before it is gone, unless that
-  /// one is still connected: then there are two, and the second is refused (design, section 5).
+  /// A worker said hello. Another incarnation under the same name means that the earlier process is gone. If the
+  /// earlier process is still connected, there are two workers of one name, and the second is refused.
   package mutating func hello(_ hello: Hello, from address: String, at now: Instant) -> Welcome {
     var state = hosts[hello.host] ?? .unknown(hello.host)
     switch state.lease {
@@ -135,7 +135,7 @@ extension Dispatcher {
 
   /// Ends every lease whose time is over. Call it well more often than every `pauseNoticed`: after a longer gap this
   /// process was stopped, and heartbeats may wait unread. Then each live lease gets one full new term, as after a
-  /// restart (promise P7); otherwise the whole fleet would be lost at once.
+  /// restart (promise P7); otherwise the launches of the whole fleet would be lost at once.
   package mutating func tick(at now: Now) -> [Effect] {
     self.now = now
     defer { lastTickAt = now.instant }

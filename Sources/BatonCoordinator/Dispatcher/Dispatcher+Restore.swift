@@ -2,8 +2,8 @@ package import BatonModel
 package import BatonStore
 
 extension Dispatcher {
-  /// Takes over what the store says at a start: every live lease gets one full new term (promise P7), and hosts are
-  /// known by their last word until they say hello.
+  /// Takes over the store's state at a start. Each live lease gets one full new term (promise P7), and until a host
+  /// says hello its last report counts.
   package mutating func restore(_ fleet: FleetRecord, at now: Now) {
     self.now = now
     lastTickAt = now.instant

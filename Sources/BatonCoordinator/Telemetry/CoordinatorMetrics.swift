@@ -6,7 +6,8 @@ internal import Synchronization
 /// What a coordinator counts: one method for each fact, to be called once where it happens, after the store has
 /// committed it. No call waits for anything.
 ///
-/// Definitions are named by their pattern in the YAML, never by an identifier; those beyond 500* are one, `other`.
+/// A definition is named by its pattern in the YAML, never by an identifier. Definitions beyond 500
+/// (Documentation/limits.md) are counted together, as `other`.
 package final class CoordinatorMetrics: Sendable {
   private let factory: any MetricsFactory
   private let definitions: Mutex<BoundedLabel>

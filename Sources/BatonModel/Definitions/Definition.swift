@@ -34,7 +34,7 @@ package struct Definition: Hashable, Sendable, Codable {
   /// Nil if a worker's Swift code must have a handler for the identifier.
   package var work: Work?
 
-  /// A definition with the defaults that follow the kind (design, section 2).
+  /// A definition with the defaults of its kind.
   package init(pattern: IdentifierPattern, kind: JobKind) {
     self.pattern = pattern
     self.kind = kind

@@ -1,4 +1,4 @@
-/// A command that the stock worker runs once per batch (design, section 2).
+/// A command that the stock worker runs once per batch (Documentation/commands.md).
 package struct Work: Hashable, Sendable, Codable {
   /// The argument vector: executed directly, no shell. Each word is a `CommandText`: `${wildcard}` is what the pattern's
   /// `*` matched, and `$${` is `${`.

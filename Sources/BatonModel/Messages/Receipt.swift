@@ -1,5 +1,6 @@
-/// How far a store is: whatever was answered before it said this is durable in it. The number rises with every commit that
-/// changes something, so a store that says less than a worker has heard went backwards (promise P12).
+/// How many commits a store has made. Every answer that the store gave before the receipt is durable in the store. The
+/// number rises with every commit that changes something, so a store whose number is lower than the last one that a
+/// worker heard went backwards (promise P12).
 package struct Receipt: Hashable, Sendable {
   /// The store's incarnation: numbers of two incarnations say nothing of each other.
   package var store: String

@@ -1,5 +1,5 @@
-/// What a request remembers of its launches, and what the end of one makes of it: the life of a request after it was
-/// launched (design, section 3) in one value.
+/// What a request remembers of its launches, and what becomes of the request when a launch ends: the life of a request
+/// after its first launch, in one value.
 package struct Ledger: Hashable, Sendable {
   /// Launches that failed since the request began or was last retried by an operator.
   package var failures: Int

@@ -47,7 +47,7 @@ extension RefusalName {
     }
   }
 
-  /// Of a command that was refused (design, section 6).
+  /// The exit status of a command that was refused (Documentation/errors.md).
   package var exitStatus: Int32 {
     switch self {
     case .tooManyPendingTaskRequests, .immediateRunIneligible: 4
@@ -56,7 +56,7 @@ extension RefusalName {
     }
   }
 
-  /// Of the HTTP answer.
+  /// The status of the HTTP answer.
   package var httpStatus: Int {
     switch self {
     case .notPermitted: 403

@@ -8,8 +8,8 @@ extension Verbs {
     return try checkpoints.map { try checkpoint($0, on: host) }
   }
 
-  /// The fence and the order of batches are checked here, inside the transaction that writes (promises 2 and 3).
-  /// - Parameter host: of the process that commits; nil if it holds no lease.
+  /// The fence and the order of batches are checked here, inside the transaction that writes (promises P2 and P3).
+  /// - Parameter host: the host of the process that commits; nil if that process holds no lease.
   private func checkpoint(_ checkpoint: Checkpoint, on host: Int64?) throws -> CheckpointAnswer {
     let request = checkpoint.launch.request.rawValue
     let standing = try prepare(.standing).first(request) { row in

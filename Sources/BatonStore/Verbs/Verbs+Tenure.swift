@@ -4,7 +4,7 @@ internal import GRDBSQLite
 
 /// The writer's turn: from when it opened the store until another process opens it.
 struct Tenure {
-  /// Raised by each start; checked in every writing transaction (promise P11).
+  /// Each start of a coordinator raises it, and each writing transaction compares it (promise P11).
   let epoch: Int64
   /// How far the store is, by the last commit.
   var receipt: Receipt

@@ -1,8 +1,8 @@
 package import BatonModel
 internal import Synchronization
 
-/// Snapshots for whoever asks: at most one is being made at a time, and one that is no older than a second* is given
-/// again. So scrapes, however many and however often, ask the store and the hosts of the coordinator once a second.
+/// Gives snapshots of the metrics. At most one snapshot is being made at a time, and a snapshot that is no older than a
+/// second is given again. So scrapes, however many and however often, read the store and the hosts once a second.
 package final class MetricsReader: Sendable {
   /// What a caller who did not make the snapshot waits for; nil if the one who did was cancelled meanwhile.
   private typealias Waiter = CheckedContinuation<MetricsSnapshot?, Never>

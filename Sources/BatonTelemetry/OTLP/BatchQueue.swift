@@ -2,10 +2,11 @@ package import BatonModel
 
 /// The bounded queue between a worker's spans and its exporter: decides when which spans are sent, and does nothing.
 ///
-/// A batch goes when 512* spans wait, 5 s* after the first of them came, or on a flush; one at a time, in the order in
-/// which they came. What does not fit is dropped and counted, so telemetry never holds a batch of work up. A batch that
-/// the backend is away for is tried again until its time or its attempts are over. The shell performs the effects, calls
-/// `tick` at `nextTick`, and answers each `export` with exactly one `exported`.
+/// A batch of spans is sent when 512 spans wait, 5 s after the first of them came, or on a flush (the numbers are in
+/// Documentation/limits.md). Batches are sent one at a time, in the order in which their spans came. Spans that do not
+/// fit are dropped and counted, so that telemetry never holds up a batch of work. While the backend is away, a batch is
+/// sent again until its time or its attempts are over. The shell performs the effects, calls `tick` at `nextTick`, and
+/// answers each `export` with exactly one `exported`.
 package struct BatchQueue: Sendable {
   package enum Effect: Hashable, Sendable {
     /// Send these now. Nothing else is to be sent before `exported` was called.

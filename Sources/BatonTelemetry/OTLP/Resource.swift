@@ -25,7 +25,7 @@ package struct Resource: OTLPMessage {
 }
 
 extension Resource {
-  /// What every process of Baton says of itself (telemetry.md); what the operator set in the environment goes first.
+  /// The attributes of a process of Baton. An attribute that the operator sets in the environment replaces Baton's own.
   ///
   /// - Parameters:
   ///   - service: `baton-coordinator`, `baton-worker`, or `baton` for both in one process.

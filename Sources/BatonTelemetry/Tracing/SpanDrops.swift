@@ -12,7 +12,8 @@ package final class SpanDrops: Sendable {
   func set(_ total: Int) { count.store(total, ordering: .relaxed) }
 }
 
-/// When drops are worth a line in the log: at once, then at most once a minute*, with how many there were since.
+/// Decides when drops get a line in the log: the first drop at once, later drops at most once a minute, with their
+/// number since the last line.
 package struct DropReport: Hashable, Sendable {
   package var pause = Duration.seconds(60)
   private var reported = 0

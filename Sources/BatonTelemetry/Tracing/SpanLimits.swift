@@ -7,8 +7,8 @@ package struct SpanLimits: Hashable, Sendable {
   package var links = 128
   package var attributesPerEvent = 128
   package var attributesPerLink = 128
-  /// Unicode scalars of a text, and of a span's or event's name. The specification has no limit; this is Baton's*: a
-  /// handler that puts a document into an attribute must not fill the queue's memory with it.
+  /// Unicode scalars of a text, and of a span's or event's name. The specification has no limit; this one is Baton's
+  /// (Documentation/limits.md): a handler that puts a document into an attribute must not fill the queue's memory.
   package var valueLength = 4096
   /// Elements of an array. The specification has no limit; this is Baton's.
   package let elements = 128

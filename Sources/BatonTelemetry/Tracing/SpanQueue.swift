@@ -86,7 +86,7 @@ package final class SpanQueue: SpanSink {
     }
   }
 
-  /// How long the end of a process waits for a backend, at most*: people wait for it.
+  /// The longest that the end of a process waits for a backend: people wait for that end.
   package static let closingWindow = Duration.seconds(5)
 
   /// Takes no more spans; `run` sends what waits and returns. It may be called more than once.

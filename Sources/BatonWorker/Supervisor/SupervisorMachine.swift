@@ -34,7 +34,8 @@ struct SupervisorMachine: Hashable, Sendable {
     case ended
   }
 
-  /// The wait before the second start*; it doubles to `longestWait`*, and begins anew after `settledAfter`* of life.
+  /// The wait before the second start (Documentation/limits.md). It doubles with each start up to `longestWait`, and is
+  /// `firstWait` again after a worker that has lived for `settledAfter`.
   static let firstWait = Duration.seconds(1)
   static let longestWait = Duration.seconds(30)
   static let settledAfter = Duration.seconds(60)

@@ -1,11 +1,12 @@
 /// Which batches have a span of their own, beside the first and the last of a launch, the failed and the repeated ones,
 /// and those that a handler gave a child: a million batches are not a million spans.
 package struct BatchSampling: Hashable, Sendable {
-  /// One in so many, by chance*; 1 is all of them, 0 none. The same batch of a request is drawn on every host.
+  /// One batch in `interval` is drawn by chance; 1 draws all batches, 0 draws no batch. The same batch of a request is
+  /// drawn on every host.
   package var interval: Int
-  /// A batch is slow that takes more than so many times as long as usual in its launch*.
+  /// A slow batch takes more than `slowFactor` times as long as usual in its launch.
   package var slowFactor: Int
-  /// And longer than this*: where batches take milliseconds, a pause of the machine is no news.
+  /// A slow batch also takes longer than this: where batches take milliseconds, a pause of the machine is no news.
   package var slowMinimum: Duration
 
   package init(interval: Int = 100, slowFactor: Int = 4, slowMinimum: Duration = .seconds(1)) {

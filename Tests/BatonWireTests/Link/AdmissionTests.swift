@@ -24,7 +24,7 @@ import Testing
 
   private func wait(_ duration: Duration) { now = now + duration }
 
-  @Test func `a connection that shows no token within its time is closed (T5)`() {
+  @Test func `a connection that shows no token within its time is closed`() {
     #expect(open(1) == .admit)
     wait(.milliseconds(4999))
     #expect(!isOverdue(1))
@@ -122,7 +122,7 @@ import Testing
     #expect(admission.count == 144)
   }
 
-  @Test func `a flood of silent connections drives out its own, and a client gets in (T4)`() {
+  @Test func `a flood of silent connections drives out its own, and a client gets in`() {
     for id in 1...100_000 { _ = open(Admission.ID(id)) }
     #expect(admission.count == 3)
     #expect(open(200_000) == .admitInPlaceOf(99_998))

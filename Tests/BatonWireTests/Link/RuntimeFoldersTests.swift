@@ -21,7 +21,7 @@ import Testing
     (8, 0o700, "belongs to user 8"), (8, 0o777, "belongs to user 8"), (7, 0o750, "chmod 700 /f"),
     (7, 0o701, "chmod 700 /f"), (7, 0o1777, "mode 1777"), (0, 0o755, "chmod 700 /f"),
   ])
-  func `only a folder of this user or root that admits no others is used (T3)`(
+  func `only a folder of this user or root that admits no others is used`(
     owner: UInt32, mode: UInt32, problem: String?
   ) {
     let standing = RuntimeFolders(paths: [], user: 7).standing(of: "/f", owner: owner, mode: mode)
