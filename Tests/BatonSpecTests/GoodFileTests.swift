@@ -228,6 +228,12 @@ struct NoteTests {
     #expect(bounded.definitions[0].definition.budget == .seconds(1200))
   }
 
+  @Test("items that cannot be read are an error, and no note says that there are none")
+  func wrongItems() {
+    let wrong = specification(head + "work: {command: [x], items: {}}\n")
+    #expect(wrong.findings.map(\.severity) == [.error])
+  }
+
   @Test("items, and Swift handlers, have the budget of their kind and no note")
   func others() {
     let items = specification(head + "work: {command: [x], items: {range: 1...3}}\n")

@@ -19,7 +19,9 @@ extension DefinitionDecoder {
   /// The lead of SIGTERM is a part of the closing window, whether that was written or follows the kind.
   /// - Parameter kind: nil if it could not be read; then nothing is known of the window.
   mutating func checkLead(of definition: Definition, _ kind: JobKind?, _ fields: Fields) {
-    guard let lead = definition.work?.terminateBefore, let entry = leadEntry(fields["work"]) else { return }
+    guard let lead = definition.work?.terminateBefore, let entry = entry("terminateBefore", of: fields["work"]) else {
+      return
+    }
     if definition.work?.onExpiry == .terminate {
       report.warning(
         "'work.terminateBefore' changes nothing: with 'onExpiry: terminate' SIGTERM comes at once; remove one of them",
@@ -41,8 +43,9 @@ extension DefinitionDecoder {
         + "not \(entry.value.summary); shorten it, or set a longer 'closingWindow'", at: entry.value.position)
   }
 
-  private func leadEntry(_ work: Field?) -> Node.Entry? {
+  /// The entry of this key in `work`, as it stands in the file; nil if there is none.
+  func entry(_ key: String, of work: Field?) -> Node.Entry? {
     guard case .mapping(let entries)? = work?.value.content else { return nil }
-    return entries.first { $0.key == "terminateBefore" }
+    return entries.first { $0.key == key }
   }
 }

@@ -149,7 +149,8 @@ extension DefinitionDecoder {
   /// it would begin again from the beginning, however long it takes.
   mutating func leaveUnbounded(_ definition: inout Definition, _ fields: Fields) {
     if fields["budget"] == nil { definition.budget = nil }
-    guard let work = fields["work"] else { return }
+    // Items that could not be read are told already.
+    guard let work = fields["work"], entry("items", of: work) == nil else { return }
     let limits = ["budget", "stallAfter"].filter { fields[$0] != nil }.map { "'\($0)'" }
     let bounds =
       limits.isEmpty
