@@ -49,21 +49,16 @@ import Testing
     }
   }
 
+  /// As another process holds it: `SecondCoordinatorTests` has two real ones.
   @Test func aStoreThatAnotherProcessHoldsIsRefused() async throws {
     try await TemporaryFolder.with { folder in
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-      let child = Process()
-      let (input, output) = (Pipe(), Pipe())
-      child.executableURL = URL(filePath: "/bin/sh")
-      child.arguments = ["-c", "exec 9>\"$0/baton.lock\"; flock 9; echo $$ >&9; echo held; read line", folder]
-      (child.standardInput, child.standardOutput) = (input, output)
-      try child.run()
-      _ = output.fileHandleForReading.availableData
+      let lock = open(folder + "/" + StoreFolder.lockName, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+      try #require(lock >= 0 && flock(lock, LOCK_EX) == 0 && write(lock, "4711\n", 5) == 5)
       let error = await refusal { _ = try SQLiteStore.open(folder: folder) }
       #expect(error?.code == .locked)
-      #expect(error?.message.contains("\(child.processIdentifier)") == true)
-      try input.fileHandleForWriting.close()
-      child.waitUntilExit()
+      #expect(error?.message.contains("process 4711") == true)
+      close(lock)
       try await SQLiteStore.open(folder: folder).close()
     }
   }

@@ -58,28 +58,23 @@ import Testing
     }
   }
 
-  /// Mounting wants root.
-  @Test(.enabled(if: geteuid() == 0 && FileManager.default.isExecutableFile(atPath: "/bin/mount")))
-  func aSecondOneThroughABindMountIsRefused() async throws {
-    try await TemporaryFolder.with { folder in
-      let store = try SQLiteStore.open(folder: folder + "/store")
-      try files.createDirectory(atPath: folder + "/mounted", withIntermediateDirectories: true)
-      try #require(try run("/bin/mount", "--bind", folder + "/store", folder + "/mounted") == 0)
-      let error = await refusal { _ = try SQLiteStore.open(folder: folder + "/mounted") }
-      #expect(try run("/bin/umount", folder + "/mounted") == 0)
-      #expect(error?.code == .locked)
-      try await store.close()
+  #if os(Linux)
+    /// Mounting wants root. No program is run for it: Foundation's `Process` crashed now and then beside the tests that have
+    /// a thousand files open.
+    @Test(.enabled(if: geteuid() == 0, "only root mounts"))
+    func aSecondOneThroughABindMountIsRefused() async throws {
+      try await TemporaryFolder.with { folder in
+        let store = try SQLiteStore.open(folder: folder + "/store")
+        let mounted = folder + "/mounted"
+        try files.createDirectory(atPath: mounted, withIntermediateDirectories: true)
+        try #require(mount(folder + "/store", mounted, nil, UInt(MS_BIND), nil) == 0)
+        let error = await refusal { _ = try SQLiteStore.open(folder: mounted) }
+        #expect(umount(mounted) == 0)
+        #expect(error?.code == .locked)
+        try await store.close()
+      }
     }
-  }
-
-  private func run(_ path: String, _ arguments: String...) throws -> Int32 {
-    let child = Process()
-    child.executableURL = URL(filePath: path)
-    child.arguments = arguments
-    try child.run()
-    child.waitUntilExit()
-    return child.terminationStatus
-  }
+  #endif
 
   /// Where a lock cannot help: the file was deleted, or replaced, or the second one does not see it.
   @Test(arguments: [true, false])
