@@ -38,19 +38,6 @@ import Testing
     #expect(RPCError(error).meaning(at: endpoint) as? OperatorError == error)
   }
 
-  @Test func `a coordinator that is too old for the proof is said to be that, and not to be away`() throws {
-    let endpoint = try HostPort(parsing: "127.0.0.1:7420")
-    for (code, meaning, words) in [
-      (RPCError.Code.unimplemented, LinkError.Code.notPermitted, "update the coordinator"),
-      (.deadlineExceeded, .unreachable, "does not answer as a coordinator does"),
-      (.unavailable, .unreachable, "no coordinator answers"),
-    ] {
-      let error = LinkError(RPCError(code: code, message: "x"), endpoint)
-      #expect(error.code == meaning && error.description.contains(words))
-      #expect(error.description.contains("127.0.0.1:7420"))
-    }
-  }
-
   @Test(arguments: RequestChoice.allCases) func `a choice is the same choice`(choice: RequestChoice) {
     #expect(RequestChoice(choice.proto) == choice)
     #expect(RequestChoice(.UNRECOGNIZED(77)) == .current)
