@@ -26,6 +26,6 @@ package enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
 
   /// The status of a refusal with one of Apple's four codes.
   init(refusalCode: String) {
-    self = RefusalName(rawValue: refusalCode).flatMap { ExitStatus(rawValue: $0.exitStatus) } ?? .refused
+    self = Refusal.Kind(rawValue: refusalCode).flatMap { ExitStatus(rawValue: $0.exitStatus) } ?? .refused
   }
 }

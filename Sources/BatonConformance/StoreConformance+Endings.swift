@@ -13,7 +13,7 @@ extension StoreConformance {
       try expect([record.outcome, record.reason], ["succeeded", nil], "outcome and reason")
       try expect(record.host, StoreScenario.host, "where it ran last")
       let history = try await s.store.launches(of: launch.request)
-      try expect(history.map(\.outcome), ["finished"], "the launch's outcome")
+      try expect(history.map(\.outcome), [.finished], "the launch's outcome")
       try expect(history.map(\.endedAt), [s.now.date], "the launch's end")
     },
     Case("an ending that comes twice, or from a superseded launch, changes nothing and says what is true") { s in
@@ -25,7 +25,7 @@ extension StoreConformance {
       try await s.end(second)
       let again = try await s.end(second, .failed("late"))
       try expect([again.wasLive, again.state == .succeeded], [false, true], "a repeated ending")
-      try expect(try await s.store.launches(of: first.request).map(\.outcome), ["lost", "finished"], "the outcomes")
+      try expect(try await s.store.launches(of: first.request).map(\.outcome), [.lost, .finished], "the outcomes")
       let unknown = try await s.end(LaunchKey(request: RequestID(999), number: 1))
       try expect(unknown.wasLive, false, "an ending of no request")
     },
@@ -69,7 +69,7 @@ extension StoreConformance {
         try await s.commit(launch, 0) { $0.reachesEnd = true }
         try expect(try await s.end(launch, outcome).state, .succeeded, "after \(outcome)")
         let kept = try await s.store.launches(of: launch.request).first?.outcome
-        try expect(kept, outcome == .lost ? "lost" : "finished", "the launch's outcome after \(outcome)")
+        try expect(kept, outcome == .lost ? .lost : .finished, "the launch's outcome after \(outcome)")
       }
     },
     Case("an error text is kept, but no more than 4096 bytes of it") { s in

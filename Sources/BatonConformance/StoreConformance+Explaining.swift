@@ -68,13 +68,14 @@ extension StoreConformance {
     },
     Case("what is noted stands in the history of its request, in order, while that is kept") { s in
       let receipt = try await s.submit("job", to: try await s.define().id)
-      try await s.store.note("warned", detail: "slow", of: receipt.request, at: s.now)
+      try await s.store.note(.suspect, detail: "slow", of: receipt.request, at: s.now)
       s.advance(.seconds(1))
-      try await s.store.note("warned", detail: nil, of: receipt.request, at: s.now)
-      try await s.store.note("warned", detail: nil, of: RequestID(99), at: s.now)
-      let earlier = EventRecord(at: s.now.date + .seconds(-1), name: "warned", detail: "slow")
+      try await s.store.note(.suspect, detail: nil, of: receipt.request, at: s.now)
+      try await s.store.note(.suspect, detail: nil, of: RequestID(99), at: s.now)
+      let earlier = EventRecord(at: s.now.date + .seconds(-1), name: "suspect", detail: "slow")
       try expect(
-        try await s.store.events(of: receipt.request), [earlier, EventRecord(at: s.now.date, name: "warned")], "events")
+        try await s.store.events(of: receipt.request), [earlier, EventRecord(at: s.now.date, name: "suspect")], "events"
+      )
       try expect(try await s.store.events(of: RequestID(99)), [], "events of no request")
     },
     Case("a handler that ignored its deadline is named with its host", rows: [36.2]) { s in

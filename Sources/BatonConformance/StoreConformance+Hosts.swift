@@ -25,7 +25,7 @@ extension StoreConformance {
         StoreScenario.host, StoreScenario.process, countsAsLoss: false, at: s.now)
       try expect(answers.map(\.state), [.ready], "what became of the request")
       try expect(try await s.record(launch.request).ledger, Ledger(), "its ledger")
-      try expect(try await s.store.launches(of: launch.request).map(\.outcome), ["lost"], "the launch's outcome")
+      try expect(try await s.store.launches(of: launch.request).map(\.outcome), [.lost], "the launch's outcome")
     },
     Case("ending a lease that another incarnation holds does nothing") { s in
       let (_, launch) = try await s.running()

@@ -67,7 +67,7 @@ extension StoreConformance {
       try expect([answer.state], [.scheduled], "the state")
       try expect(answer.nextDue, s.now.due(.seconds(30)), "when it is tried again")
       let history = try await s.store.launches(of: launch.request)
-      try expect(history.map(\.outcome), ["failed"], "the launch's outcome")
+      try expect(history.map(\.outcome), [.failed], "the launch's outcome")
       try expect(history.map(\.reason), ["the refresh reported that it failed"], "its reason")
       s.advance(.seconds(30))
       try expect(try await s.promote(), ["job"], "promoted")

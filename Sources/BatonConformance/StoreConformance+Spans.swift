@@ -65,11 +65,11 @@ extension StoreConformance {
     spanCase("what a span says never changes, whatever becomes of its request") { s in
       let (definition, first) = try await s.running()
       _ = try await s.store.noteExpiry(first, .powerLost, at: s.now)
-      try await s.store.note("suspect", detail: "slow", of: first.request, at: s.now)
+      try await s.store.note(.suspect, detail: "slow", of: first.request, at: s.now)
       try await s.end(first, .expired(.powerLost))
       let before = try await s.store.unsentSpans(limit: 10)
       s.advance(.seconds(1))
-      try await s.store.note("poked", detail: nil, of: first.request, at: s.now)
+      try await s.store.note(.poked, detail: nil, of: first.request, at: s.now)
       let second = try await s.start(definition)
       try await s.end(second, .failed("no"))
       s.advance(.seconds(30))
@@ -77,7 +77,7 @@ extension StoreConformance {
       try await s.end(try await s.start(definition), .failed("no"))
       let failed = try await s.store.unsentSpans(limit: 20)
       _ = try await s.store.retry(first.request, skippingBatch: false, at: s.now)
-      try await s.store.note("late", detail: nil, of: first.request, at: s.now)
+      try await s.store.note(.suspect, detail: nil, of: first.request, at: s.now)
       s.advance(.seconds(1))
       try await s.end(try await s.start(definition))
       let after = try await s.store.unsentSpans(limit: 40)
@@ -86,7 +86,7 @@ extension StoreConformance {
       try expect(after.compactMap(\.completion?.state), [.failed, .succeeded], "both completions")
       try expect(before.last?.launchEvents.map(\.name), ["suspect"], "the first launch's events")
       try expect(
-        after.filter { $0.key.parts == .wait }.map { $0.waitEvents.map(\.name) }, [["poked"], ["retried", "late"]],
+        after.filter { $0.key.parts == .wait }.map { $0.waitEvents.map(\.name) }, [["poked"], ["retried", "suspect"]],
         "what was noted while it waited")
     },
     spanCase("what is said of a submission does not change with one that takes its place") { s in

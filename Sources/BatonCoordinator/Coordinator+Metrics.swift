@@ -20,11 +20,9 @@ extension Coordinator {
       answers.map { state.dispatcher.definitions[$0.requirementClass.definition]?.pattern }
     }
     for (answer, pattern) in zip(answers, patterns) {
-      guard let launched = answer.launched, let pattern,
-        let outcome = LaunchOutcomeName(rawValue: launched.outcome.code)
-      else { continue }
+      guard let launched = answer.launched, let pattern else { continue }
       metrics.launchEnded(
-        definition: pattern, outcome: outcome, reason: launched.outcome.reasonName,
+        definition: pattern, outcome: launched.outcome.kind, reason: launched.outcome.reason?.kind,
         duration: launched.duration)
       // It was at a batch that nobody will commit, and that the next launch begins with.
       if !answer.state.isEnded, !launched.isGraceful || launched.outcome.isBroken { metrics.batchRepeated() }
@@ -44,10 +42,6 @@ extension Coordinator {
 }
 
 extension LaunchOutcome {
-  fileprivate var reasonName: ExpiryReasonName? {
-    if case .expired(let reason) = self { ExpiryReasonName(rawValue: reason.code) } else { nil }
-  }
-
   fileprivate var isBroken: Bool {
     switch self {
     case .failed, .lost: true

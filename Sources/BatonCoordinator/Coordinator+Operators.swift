@@ -363,7 +363,7 @@ extension Coordinator.State {
   /// What the person can do something about: what the whole fleet lacks; else what one host that is there can never do,
   /// the host with the fewest such obstacles; else that the hosts are gone.
   private static func reason(_ fleet: [Obstacle], _ hosts: [(HostName, [Obstacle])]) -> String? {
-    if let lack = fleet.first(where: { $0.code == ObstacleName.noHostHasGPU.rawValue }) { return lack.text }
+    if let lack = fleet.first(where: { $0.code == Obstacle.Kind.noHostHasGPU.rawValue }) { return lack.text }
     let present = hosts.filter { !$0.1.contains(.hostGone) }.map { ($0.0, $0.1.filter(\.isPermanent)) }
     if let (host, obstacles) = present.min(by: { $0.1.count < $1.1.count }), let first = obstacles.first {
       return "\(host): \(first.text)"

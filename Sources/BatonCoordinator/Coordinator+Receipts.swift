@@ -67,7 +67,7 @@ extension Coordinator {
     connection.down.send(contentsOf: hello.running.map { .withdraw($0.launch, text) })
     let open = try await store.assignments(on: hello.host).map(\.launch)
     for request in Set((open + launches).map(\.request)).sorted() {
-      try await note("storeWentBackwards", detail: why, of: request)
+      try await note(.storeWentBackwards, detail: why, of: request)
     }
     guard let holder = holder(of: hello) else { return }
     decide { state in
@@ -76,7 +76,7 @@ extension Coordinator {
     try await perform(endOf: holder, on: hello.host, countsAsLoss: false)
   }
 
-  private func note(_ event: String, detail: String, of request: RequestID) async throws {
+  private func note(_ event: RequestEvent, detail: String, of request: RequestID) async throws {
     try await persistently { try await self.store.note(event, detail: detail, of: request, at: self.now().moment) }
     watchers.changed(request)
   }

@@ -59,7 +59,7 @@ extension Coordinator {
 
   /// Asks the running launch to stop, as if for `reason`; it counts towards nothing, and the request goes on elsewhere.
   package func simulateExpiry(
-    _ identifier: JobIdentifier, number: Int?, as reason: ExpiryReason?
+    _ identifier: JobIdentifier, number: Int?, as reason: ExpiryReason.Kind?
   ) async throws -> SimulatedLaunch {
     let record = try await request(identifier, number: number)
     let launch = LaunchKey(request: record.id, number: record.launches)

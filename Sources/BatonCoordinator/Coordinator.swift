@@ -57,7 +57,7 @@ package final class Coordinator: Sendable {
   enum StoreWork: Sendable {
     case endLease(HostName, Incarnation, countsAsLoss: Bool)
     case noteExpiry(Expiring)
-    case note(RequestID, event: String, detail: String)
+    case note(RequestID, event: RequestEvent, detail: String)
     /// What `State.reports` has by then.
     case reports
     /// What `State.uses` has by then.

@@ -87,8 +87,7 @@ package struct Explaining {
 
   /// The fleet's lack of GPUs is the host's lack of them.
   private func isCovered(_ obstacle: Obstacle, by others: [Obstacle]) -> Bool {
-    guard case .noHostHasGPU = obstacle else { return false }
-    return others.contains { if case .hostHasNoGPU = $0 { true } else { false } }
+    obstacle.kind == .noHostHasGPU && others.contains { $0.kind == .hostHasNoGPU }
   }
 
   private func change(_ obstacle: Obstacle, on host: Host?) -> String {

@@ -218,7 +218,7 @@ extension Journal {
     for (launch, log) in launches where launch.request == id {
       let isSent = sentSpans.contains { key, source in
         key.request == id && key.launch == launch.number && key.parts.contains(.launch)
-          && source.launch?.record.outcome == log.outcome?.code
+          && source.launch?.record.outcome == log.outcome?.kind
       }
       try expect(isSent, .span, "\(launch) was deleted, and its span was not sent")
     }

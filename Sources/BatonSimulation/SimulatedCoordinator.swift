@@ -27,7 +27,7 @@ final class SimulatedCoordinator {
   private enum StoreWork {
     case endLease(HostName, Incarnation, countsAsLoss: Bool)
     case noteExpiry(LaunchKey, ExpiryReason, from: WorkerProcess?)
-    case note(RequestID, event: String, detail: String)
+    case note(RequestID, event: RequestEvent, detail: String)
     case noteUse(IdentifierPattern, at: Timestamp)
     case reports
   }

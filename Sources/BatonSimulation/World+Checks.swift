@@ -126,8 +126,8 @@ extension World {
     for launch in launches {
       let seen = journal.launches[launch.launch]
       try journal.expect(
-        launch.outcome == seen?.outcome?.code, .outcome,
-        "launch \(launch.launch) is \(launch.outcome ?? "open"), and ended \(seen?.outcome?.code ?? "never")")
+        launch.outcome == seen?.outcome?.kind, .outcome,
+        "launch \(launch.launch) is \(launch.outcome?.rawValue ?? "open"), and ended \(seen?.outcome?.code ?? "never")")
       try journal.expect(launch.spanID == seen?.spanID, .span, "launch \(launch.launch) has another span id")
       if let asked = seen?.asked?.reason {
         try journal.expect(
@@ -135,7 +135,7 @@ extension World {
           "launch \(launch.launch) was asked to stop for \(asked.code) first, and says \(launch.expiringReason?.code ?? "nothing")"
         )
       }
-      if launch.outcome == "finished" {
+      if launch.outcome == .finished {
         let isTrue = seen?.said == .finished || log?.reachedEnd == true
         try journal.expect(
           isTrue, .outcome, "launch \(launch.launch) is finished, and its handler said \(seen?.said?.code ?? "nothing")"

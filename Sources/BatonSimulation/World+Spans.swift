@@ -28,14 +28,14 @@ extension World {
   func auditSpans(_ launches: [LaunchRecord], _ records: [RequestRecord]) throws {
     while try sendSomeSpans(losingAnswers: false) {}
     let sampled = Set(records.filter(\.trace.isSampled).map(\.id))
-    var outcomes: [LaunchKey: [String?]] = [:]
+    var outcomes: [LaunchKey: [LaunchOutcome.Kind?]] = [:]
     for (key, source) in journal.sentSpans where key.parts.contains(.launch) {
       outcomes[LaunchKey(request: key.request, number: key.launch), default: []].append(source.launch?.record.outcome)
     }
     for launch in launches where sampled.contains(launch.launch.request) {
       try journal.expect(
         outcomes[launch.launch] == [launch.outcome], .span,
-        "launch \(launch.launch) ended \(launch.outcome ?? "never"), and its span says \(outcomes[launch.launch] ?? [])"
+        "launch \(launch.launch) ended \(launch.outcome?.rawValue ?? "never"), and its span says \(outcomes[launch.launch] ?? [])"
       )
     }
   }

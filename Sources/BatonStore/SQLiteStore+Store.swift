@@ -66,7 +66,7 @@ extension SQLiteStore: Store {
   ) async throws -> [EndingAnswer] {
     try await write(.urgent) { try $0.end(endings, from: process, at: now) }
   }
-  package func note(_ event: String, detail: String?, of request: RequestID, at now: Moment) async throws {
+  package func note(_ event: RequestEvent, detail: String?, of request: RequestID, at now: Moment) async throws {
     try await write(.urgent) { try $0.note(event, detail: detail, of: request, at: now) }
   }
   package func notePace(_ usualBatches: [IdentifierPattern: Duration]) async throws {

@@ -81,7 +81,7 @@ package protocol Store: Sendable {
   ) async throws -> [CheckpointAnswer]
   func end(_ endings: [Ending], from process: WorkerProcess, at now: Moment) async throws -> [EndingAnswer]
   /// Adds to the history that `events(of:)` answers; nothing happens if the request is not kept any more.
-  func note(_ event: String, detail: String?, of request: RequestID, at now: Moment) async throws
+  func note(_ event: RequestEvent, detail: String?, of request: RequestID, at now: Moment) async throws
   /// Keeps how long the batches of definitions usually take.
   func notePace(_ usualBatches: [IdentifierPattern: Duration]) async throws
   /// Keeps when a person used definitions last, on the steady clock. A pattern that is not known is left out.

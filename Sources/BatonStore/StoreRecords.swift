@@ -25,8 +25,10 @@ package struct RequestRecord: Hashable, Sendable {
   package var host: HostName?
   package var startedAt: Timestamp?
   package var endedAt: Timestamp?
-  /// Of the request once it ended; before that of the last launch, and nil while one runs.
-  package var outcome: String?
+  /// How the last launch ended; nil before the first launch, while a launch runs, and once the request has ended.
+  package var lastOutcome: LaunchOutcome.Kind?
+  /// Why the request or, before it has ended, its last launch ended as it did: the text of the failure, the code of the
+  /// expiry, or the principal who cancelled the request.
   package var reason: String?
   package var trace: TraceContext
   package var payload: [UInt8]?
@@ -46,7 +48,7 @@ package struct RequestRecord: Hashable, Sendable {
     submittedAt: Timestamp, principal: String, eligibleAt: Timestamp, isDated: Bool = false,
     waitsBecause: Obstacle? = nil, launches: Int,
     progress: Progress, ledger: Ledger, host: HostName? = nil, startedAt: Timestamp? = nil,
-    endedAt: Timestamp? = nil, outcome: String? = nil, reason: String? = nil, trace: TraceContext,
+    endedAt: Timestamp? = nil, lastOutcome: LaunchOutcome.Kind? = nil, reason: String? = nil, trace: TraceContext,
     payload: [UInt8]? = nil, frozenItems: Int? = nil, poke: PokePriority? = nil, skippedBatches: [Int] = [],
     skippedUnits: Int64 = 0
   ) {
@@ -71,7 +73,7 @@ package struct RequestRecord: Hashable, Sendable {
     self.host = host
     self.startedAt = startedAt
     self.endedAt = endedAt
-    self.outcome = outcome
+    self.lastOutcome = state.isEnded ? nil : lastOutcome
     self.reason = reason
     self.trace = trace
     self.payload = payload
@@ -80,6 +82,9 @@ package struct RequestRecord: Hashable, Sendable {
     self.skippedBatches = skippedBatches
     self.skippedUnits = skippedUnits
   }
+
+  /// The code of how the request ended or, before that, of how its last launch ended; nil if there is neither.
+  package var outcome: String? { state.isEnded ? state.rawValue : lastOutcome?.rawValue }
 
   /// Units that were done, without those of batches that were passed over.
   package var doneUnits: Int64 { max(0, progress.completedUnits - skippedUnits) }
@@ -101,8 +106,9 @@ package struct LaunchRecord: Hashable, Sendable {
   package var host: HostName
   package var startedAt: Timestamp
   package var endedAt: Timestamp?
-  /// Code of the outcome; nil while it runs.
-  package var outcome: String?
+  /// How the launch ended; nil while it runs.
+  package var outcome: LaunchOutcome.Kind?
+  /// The text of a failure, or the code of an expiry.
   package var reason: String?
   package var isGraceful: Bool
   package var firstBatch: Int
@@ -114,8 +120,9 @@ package struct LaunchRecord: Hashable, Sendable {
   package var isSimulated: Bool
 
   package init(
-    launch: LaunchKey, host: HostName, startedAt: Timestamp, endedAt: Timestamp? = nil, outcome: String? = nil,
-    reason: String? = nil, isGraceful: Bool, firstBatch: Int, batches: Int, spanID: [UInt8],
+    launch: LaunchKey, host: HostName, startedAt: Timestamp, endedAt: Timestamp? = nil,
+    outcome: LaunchOutcome.Kind? = nil, reason: String? = nil, isGraceful: Bool, firstBatch: Int, batches: Int,
+    spanID: [UInt8],
     expiringReason: ExpiryReason? = nil, expiringSince: Timestamp? = nil, isSimulated: Bool = false
   ) {
     self.launch = launch
@@ -152,7 +159,7 @@ package struct PokeRecord: Hashable, Sendable {
 
 package struct EventRecord: Hashable, Sendable {
   package var at: Timestamp
-  /// `replaced`, `retried`, `skippedBatch` …
+  /// The code of a `RequestEvent`. It is a string, because another version of the coordinator may know other events.
   package var name: String
   package var detail: String?
 

@@ -27,7 +27,7 @@ import Testing
   }
 
   static func suspect(_ seconds: Int) -> Dispatcher.Effect {
-    .note(RequestID(1), event: "suspect", detail: "no progress for \(seconds) s on a")
+    .note(RequestID(1), event: .suspect, detail: "no progress for \(seconds) s on a")
   }
   static let stalled: [Dispatcher.Effect] = [
     .noteExpiry(key(1), .stalled), .send(.expire(key(1), .stalled)),

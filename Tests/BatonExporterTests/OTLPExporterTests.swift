@@ -163,6 +163,8 @@ import Tracing
     let drops = try await backend.serve { url in
       var settings = TelemetrySettings(environment: [
         "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": url, "OTEL_EXPORTER_OTLP_COMPRESSION": "none",
+        // A busy machine must not end the export before the backend has answered.
+        "OTEL_EXPORTER_OTLP_TIMEOUT": "3600000",
       ])
       settings.batch = BatchLimits(queue: 10, batch: 1)
       let telemetry = Telemetry(settings, resource: ExporterFixture.resource, logger: Self.silent)

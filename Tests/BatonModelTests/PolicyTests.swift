@@ -176,10 +176,10 @@ struct Placement: Sendable, CustomTestStringConvertible {
         .noHostHasGPU(needed: GPURequirement(count: 2, memoryBytes: 10_000_000_000)),
         "it needs 2 GPUs with 10 GB each, and no connected host has enough"
       ),
-      (.gpusInUse(needed: GPURequirement(), free: 0), "it needs 1 GPU, and none of the host's is free"),
+      (.gpusInUse(needed: GPURequirement(), free: 0), "it needs 1 GPU, and the host has none free"),
       (
         .gpusInUse(needed: GPURequirement(count: 3, memoryBytes: 80_001), free: 2),
-        "it needs 3 GPUs with 80001 bytes each, and only 2 of the host's are free"
+        "it needs 3 GPUs with 80001 bytes each, and the host has only 2 free"
       ),
     ])
   func `an obstacle of GPUs says how many and how large they have to be`(obstacle: Obstacle, text: String) {

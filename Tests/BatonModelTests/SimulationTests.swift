@@ -20,11 +20,12 @@ import Testing
   }
 
   @Test(arguments: [
-    (ConditionOverrides(power: .battery), ExpiryReason.powerLost), (ConditionOverrides(thermal: .serious), .thermal),
+    (ConditionOverrides(power: .battery), ExpiryReason.Kind.powerLost),
+    (ConditionOverrides(thermal: .serious), .thermal),
     (ConditionOverrides(network: .unavailable), .networkLost), (ConditionOverrides(lowPowerMode: true), .lowPowerMode),
     (ConditionOverrides(isIdle: false), .hostBusy), (ConditionOverrides(power: .battery, battery: 3), .powerLost),
   ])
-  func `what simulated conditions stop expires as simulated`(overrides: ConditionOverrides, reason: ExpiryReason) {
+  func `what simulated conditions stop expires as simulated`(overrides: ConditionOverrides, reason: ExpiryReason.Kind) {
     let job = Fixture.job(.processing) { definition in
       definition.requirements = Requirements(externalPower: true, network: .any, requiresIdle: true)
     }

@@ -27,7 +27,9 @@ import Testing
   /// Battery, power mode, priority and recent use, an operator's eviction, the host's switch, budgets, spacing.
   @Test(.contract(25.1)) func `the seven factors appear by name`() async {
     let run = await Self.world.baton("explain", "com.example.news")
-    let names: [ObstacleName] = [.batteryLow, .lowPowerMode, .evicted, .kindNotAccepted, .allowanceSpent, .rateLimited]
+    let names: [Obstacle.Kind] = [
+      .batteryLow, .lowPowerMode, .evicted, .kindNotAccepted, .allowanceSpent, .rateLimited,
+    ]
     for name in names { #expect(run.output.contains("\n  \(name.rawValue) ")) }
     #expect(run.output.contains("\n3 requests go before it in its queue\n"))
     #expect(run.output.contains("no recent use (last 3d ago)"))

@@ -197,9 +197,9 @@ final class FakeCoordinator: OperatorAPI {
   }
 
   func simulateExpiry(
-    _ identifier: JobIdentifier, number: Int?, as reason: ExpiryReason?
+    _ identifier: JobIdentifier, number: Int?, as reason: ExpiryReason.Kind?
   ) async throws -> SimulatedLaunch {
-    try call("simulate expiry \(identifier) \(number ?? 0) \(reason?.code ?? "-")")
+    try call("simulate expiry \(identifier) \(number ?? 0) \(reason?.rawValue ?? "-")")
     return SimulatedLaunch(identifier: identifier, number: number ?? 3, launch: 2, host: HostName("alpha"))
   }
 

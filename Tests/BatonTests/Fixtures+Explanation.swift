@@ -66,13 +66,13 @@ extension RequestDetails {
     record: .example(8, "com.example.news", number: 2, .ready) {
       $0.kind = .refresh
       $0.launches = 2
-      $0.outcome = "expired"
+      $0.lastOutcome = .expired
       $0.reason = "simulated (batteryLow)"
       $0.principal = "bo"
       $0.poke = .immediate
     },
     launches: [
-      launch(1, "lost", nil, isSimulated: false), launch(2, "expired", "simulated (batteryLow)", isSimulated: true),
+      launch(1, .lost, nil, isSimulated: false), launch(2, .expired, "simulated (batteryLow)", isSimulated: true),
     ],
     events: [
       EventRecord(at: now + .seconds(-600), name: "pokedAtOnce", detail: "bo"),
@@ -84,7 +84,7 @@ extension RequestDetails {
     ], position: 0)
 
   private static func launch(
-    _ number: Int, _ outcome: String, _ reason: String?, isSimulated: Bool
+    _ number: Int, _ outcome: LaunchOutcome.Kind, _ reason: String?, isSimulated: Bool
   ) -> LaunchRecord {
     LaunchRecord(
       launch: LaunchKey(request: RequestID(8), number: number), host: HostName("alpha"),

@@ -35,7 +35,7 @@ extension RequestRecord {
 
   static let ready = example(3, "com.example.gpu", .ready) {
     $0.launches = 1
-    $0.outcome = "expired"
+    $0.lastOutcome = .expired
     $0.reason = "draining"
     $0.progress = Progress(batches: 3, completedUnits: 30, totalUnits: 90)
   }
@@ -58,7 +58,6 @@ extension RequestRecord {
     $0.host = HostName("beta")
     $0.startedAt = now + .seconds(-3000)
     $0.endedAt = now + .seconds(-60)
-    $0.outcome = "succeeded"
     $0.progress = Progress(batches: 10, completedUnits: 100, totalUnits: 100)
   }
 
@@ -67,14 +66,12 @@ extension RequestRecord {
     $0.host = HostName("beta")
     $0.startedAt = now + .seconds(-3000)
     $0.endedAt = now + .seconds(-61)
-    $0.outcome = "failed"
     $0.reason = "./resize.sh: exit status 2\nno such album"
     $0.progress = Progress(batches: 7, completedUnits: 70)
   }
 
   static let cancelled = example(7, "com.example.stopped", .cancelled) {
     $0.endedAt = now + .seconds(-90_000)
-    $0.outcome = "cancelled"
     $0.reason = "ana"
   }
 
@@ -86,8 +83,8 @@ extension RequestDetails {
   static let example = RequestDetails(
     record: .running,
     launches: [
-      launch(1, "beta", -3000, until: -2000, "expired", "draining", first: 0, batches: 8),
-      launch(2, "beta", -1900, until: -400, "lost", nil, first: 8, batches: 3, isGraceful: false),
+      launch(1, "beta", -3000, until: -2000, .expired, "draining", first: 0, batches: 8),
+      launch(2, "beta", -1900, until: -400, .lost, nil, first: 8, batches: 3, isGraceful: false),
       launch(3, "alpha", -192, until: nil, nil, nil, first: 11, batches: 1),
     ],
     events: [
@@ -96,7 +93,8 @@ extension RequestDetails {
     ])
 
   private static func launch(
-    _ number: Int, _ host: String, _ start: Int, until end: Int?, _ outcome: String?, _ reason: String?, first: Int,
+    _ number: Int, _ host: String, _ start: Int, until end: Int?, _ outcome: LaunchOutcome.Kind?, _ reason: String?,
+    first: Int,
     batches: Int, isGraceful: Bool = true
   ) -> LaunchRecord {
     LaunchRecord(

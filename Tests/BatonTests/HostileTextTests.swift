@@ -24,7 +24,6 @@ import Testing
       $0.title = hostile
       $0.subtitle = hostile
       $0.reason = hostile
-      $0.outcome = state == .succeeded ? "finished" : hostile
       $0.principal = hostile
       $0.host = HostName(hostile)
       $0.payload = Array("\"\(hostile)\"".utf8)
@@ -46,7 +45,8 @@ import Testing
       launches: [1, 2].map { number in
         LaunchRecord(
           launch: LaunchKey(request: record.id, number: number), host: HostName(hostile), startedAt: now,
-          endedAt: number == 1 ? now : nil, outcome: hostile, reason: hostile, isGraceful: false, firstBatch: 0,
+          endedAt: number == 1 ? now : nil, outcome: number == 1 ? .failed : nil, reason: hostile, isGraceful: false,
+          firstBatch: 0,
           batches: 1, spanID: [UInt8](repeating: 1, count: 8), isSimulated: true)
       },
       events: [EventRecord(at: now, name: hostile, detail: hostile)],

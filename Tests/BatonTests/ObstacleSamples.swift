@@ -1,6 +1,6 @@
 import BatonModel
 
-extension ObstacleName {
+extension Obstacle.Kind {
   /// An obstacle of this name.
   var sample: Obstacle {
     switch self {
@@ -40,7 +40,7 @@ extension ObstacleName {
   }
 }
 
-extension ExpiryReasonName {
+extension ExpiryReason.Kind {
   /// A reason of this name.
   var sample: ExpiryReason {
     switch self {
@@ -69,7 +69,7 @@ extension ExpiryReasonName {
   }
 }
 
-extension RefusalName {
+extension Refusal.Kind {
   /// A refusal of this name.
   var sample: Refusal {
     switch self {
@@ -81,7 +81,7 @@ extension RefusalName {
   }
 }
 
-extension LaunchOutcomeName {
+extension LaunchOutcome.Kind {
   /// An outcome of this name.
   var sample: LaunchOutcome {
     switch self {

@@ -40,8 +40,8 @@ import Testing
     try Golden.expect(run.transcript, is: name)
   }
 
-  @Test(.contract(5.1), arguments: RefusalName.allCases)
-  func `a refused poke has the status of a refused submission`(refusal: RefusalName) async {
+  @Test(.contract(5.1), arguments: Refusal.Kind.allCases)
+  func `a refused poke has the status of a refused submission`(refusal: Refusal.Kind) async {
     func run(_ command: String) async -> CommandRun {
       let world = World { $0.submissions = [.refused(code: refusal.rawValue, message: "no; do this")] }
       return await world.baton(command, "com.example.news")

@@ -31,22 +31,22 @@ enum ReasonsPage {
     go before.
 
 
-    """ + ObstacleName.Subject.allCases.map(obstacles).joined(separator: "\n")
+    """ + Obstacle.Subject.allCases.map(obstacles).joined(separator: "\n")
   }
 
-  private static func obstacles(of subject: ObstacleName.Subject) -> String {
-    let names = ObstacleName.allCases.filter { $0.subject == subject }
+  private static func obstacles(of subject: Obstacle.Subject) -> String {
+    let names = Obstacle.Kind.allCases.filter { $0.row.subject == subject }
     let rows = names.map { name in
       let obstacle = name.sample
       return [
-        anchor("obstacle", name.rawValue), name.meaning + (obstacle.isPermanent ? " *Permanent.*" : ""),
-        code(obstacle.remedy), name.expiry.map { link("expiry", $0.rawValue) } ?? "",
+        anchor("obstacle", name.rawValue), name.row.meaning + (obstacle.isPermanent ? " *Permanent.*" : ""),
+        code(obstacle.remedy), name.row.expiry.map { link("expiry", $0.rawValue) } ?? "",
       ]
     }
     return "### \(heading(subject))\n\n" + table(["obstacle", "means", "what to do", "a running launch"], rows)
   }
 
-  private static func heading(_ subject: ObstacleName.Subject) -> String {
+  private static func heading(_ subject: Obstacle.Subject) -> String {
     switch subject {
     case .request: "Of the request itself"
     case .fleet: "Of the fleet"
@@ -55,10 +55,10 @@ enum ReasonsPage {
   }
 
   private static var expiries: String {
-    let rows = ExpiryReasonName.allCases.map { name in
-      let causes = ObstacleName.allCases.filter { $0.expiry == name }
+    let rows = ExpiryReason.Kind.allCases.map { name in
+      let causes = Obstacle.Kind.allCases.filter { $0.row.expiry == name }
       return [
-        anchor("expiry", name.rawValue), name.meaning, code(name.remedy),
+        anchor("expiry", name.rawValue), name.row.meaning, code(name.row.remedy),
         causes.map { link("obstacle", $0.rawValue) }.joined(separator: ", "),
       ]
     }
@@ -80,11 +80,11 @@ enum ReasonsPage {
     """
       + table(
         ["outcome", "means", "then"],
-        LaunchOutcomeName.allCases.map { [anchor("outcome", $0.rawValue), $0.meaning, $0.consequence] })
+        LaunchOutcome.Kind.allCases.map { [anchor("outcome", $0.rawValue), $0.meaning, $0.consequence] })
   }
 
   private static var refusals: String {
-    let rows = RefusalName.allCases.map { name in
+    let rows = Refusal.Kind.allCases.map { name in
       [
         anchor("refusal", name.rawValue), name.meaning, code(name.remedy), String(name.exitStatus),
         String(name.httpStatus),
@@ -110,7 +110,7 @@ enum ReasonsPage {
     """
       + table(
         ["event", "means", "`detail`"],
-        RequestEventName.allCases.map { [anchor("event", $0.rawValue), $0.meaning, $0.detail] })
+        RequestEvent.allCases.map { [anchor("event", $0.rawValue), $0.meaning, $0.detail] })
   }
 
   // MARK: Markdown

@@ -54,8 +54,8 @@ import Testing
     try Golden.expect(run.transcript, is: (["simulate", "conditions"] + options).golden)
   }
 
-  @Test(arguments: ExpiryReasonName.allCases)
-  func `every reason but 'simulated' itself can be simulated`(reason: ExpiryReasonName) async {
+  @Test(arguments: ExpiryReason.Kind.allCases)
+  func `every reason but 'simulated' itself can be simulated`(reason: ExpiryReason.Kind) async {
     let world = World()
     let run = await world.baton("simulate", "expire", "com.example.report", "--reason", reason.rawValue)
     #expect(run.status == (reason == .simulated ? 64 : 0))

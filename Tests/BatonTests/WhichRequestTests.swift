@@ -74,7 +74,7 @@ import Testing
       (record.startedAt, record.host) = (now + .seconds(-60), HostName("alpha"))
       record.progress = Progress(batches: 6, completedUnits: 6, totalUnits: 6)
       (record.skippedBatches, record.skippedUnits) = ([3], 1)
-      if state.isEnded { (record.endedAt, record.outcome) = (now, state.rawValue) }
+      if state.isEnded { record.endedAt = now }
     }
   }
 
@@ -119,7 +119,7 @@ import Testing
           launches: [
             LaunchRecord(
               launch: LaunchKey(request: RequestID(1), number: 1), host: HostName("alpha"), startedAt: now,
-              endedAt: now, outcome: "failed", reason: reason, isGraceful: true, firstBatch: 0, batches: 3,
+              endedAt: now, outcome: .failed, reason: reason, isGraceful: true, firstBatch: 0, batches: 3,
               spanID: [UInt8](repeating: 1, count: 8))
           ], events: [])
       ]

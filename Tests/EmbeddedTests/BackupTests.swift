@@ -80,7 +80,7 @@ import Testing
   private func expectStopped(_ coordinator: Coordinator) async throws {
     let details = try await coordinator.details(name, number: nil)
     #expect(details.record.state == .ready)
-    #expect(details.launches.map(\.outcome) == ["lost"])
+    #expect(details.launches.map(\.outcome) == [.lost])
     #expect(details.events.map(\.name) == ["storeWentBackwards"])
     #expect(details.events.first?.detail?.hasPrefix("desk had been told of commit") == true)
     let explained = try await coordinator.explain(name, number: nil)
@@ -105,7 +105,7 @@ import Testing
           try await scene.letGo(7..<Scene.batches)
           while try await coordinator.details(name, number: nil).record.state != .succeeded { await Task.yield() }
           let details = try await coordinator.details(name, number: nil)
-          #expect(details.launches.map(\.outcome) == ["finished"])
+          #expect(details.launches.map(\.outcome) == [.finished])
           #expect(details.events == [])
         }
       }

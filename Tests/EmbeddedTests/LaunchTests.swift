@@ -35,7 +35,7 @@ struct LaunchTests {
       #expect(details.record.state == .succeeded)
       #expect(details.record.progress.batches == 3)
       #expect(details.record.progress.completedUnits == 25)
-      #expect(details.launches.map(\.outcome) == ["finished"])
+      #expect(details.launches.map(\.outcome) == [.finished])
       #expect(seen.withLock { $0 } == [Array(0..<10), Array(10..<20), Array(20..<25)])
     }
   }
@@ -94,7 +94,7 @@ struct LaunchTests {
       try await fleet.coordinator.setDraining(first, true)
       let details = try await fleet.ended("com.example.long")
       #expect(details.record.state == .succeeded, "\(details.record)")
-      #expect(details.launches.map(\.outcome) == ["expired", "finished"])
+      #expect(details.launches.map(\.outcome) == [.expired, .finished])
       #expect(details.launches.map(\.reason) == ["draining", nil])
       #expect(details.launches[0].host == first)
       #expect(details.launches[1].host != first)

@@ -51,7 +51,7 @@ extension Explanation {
 
   /// The obstacle that says most in one line: of the request or the fleet, else of a host that is there.
   var foremost: Line? {
-    let gone = Set(lines.filter { $0.code == ObstacleName.hostGone.rawValue }.compactMap(\.host))
+    let gone = Set(lines.filter { $0.code == Obstacle.Kind.hostGone.rawValue }.compactMap(\.host))
     return lines.first { line in line.host.map { !gone.contains($0) } ?? true } ?? lines.first
   }
 }

@@ -63,7 +63,7 @@ extension JSONValue {
       "host": JSONValue(launch.host.rawValue),
       "startedAt": JSONValue(launch.startedAt),
       "endedAt": JSONValue(launch.endedAt),
-      "outcome": JSONValue(launch.outcome),
+      "outcome": JSONValue(launch.outcome?.rawValue),
       "reason": JSONValue(launch.reason),
       "graceful": launch.endedAt == nil ? .null : .bool(launch.isGraceful),
       "batches": JSONValue(launch.batches),

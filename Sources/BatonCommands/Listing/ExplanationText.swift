@@ -69,9 +69,9 @@ struct ExplanationText {
     return item.named(explanation.advice, host).onOneLine.wrapped(to: width)
   }
 
-  private func own(_ subject: ObstacleName.Subject) -> [Explanation.Line] {
+  private func own(_ subject: Obstacle.Subject) -> [Explanation.Line] {
     (obstacles[nil] ?? []).filter { line in
-      (ObstacleName(rawValue: line.code)?.subject == .fleet) == (subject == .fleet)
+      (Obstacle.Kind(rawValue: line.code)?.row.subject == .fleet) == (subject == .fleet)
     }
   }
 

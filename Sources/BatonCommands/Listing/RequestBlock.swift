@@ -16,7 +16,7 @@ func requestBlock(_ details: RequestDetails, _ console: Console) -> [String] {
 
 /// What the last failed launch said, with its line breaks; nil if one line says it all, which stands there already.
 private func failure(_ details: RequestDetails, columns: Int?) -> [String]? {
-  let text = details.record.reason ?? details.launches.last { $0.outcome == "failed" }?.reason
+  let text = details.record.reason ?? details.launches.last { $0.outcome == .failed }?.reason
   guard let lines = text?.plainLines, lines.count > 1 else { return nil }
   let room = columns.map { max(20, $0 - 4) } ?? .max
   return ["  Failure"] + lines.flatMap { $0.columns > room ? $0.wrapped(to: room) : [$0] }.map { "    " + $0 }
@@ -82,7 +82,8 @@ private func row(_ launch: LaunchRecord, _ now: Timestamp) -> [Cell] {
   [
     Cell(String(launch.launch.number)), Cell(launch.host.rawValue), Cell(launch.startedAt.wholeSeconds),
     Cell(((launch.endedAt ?? now) - launch.startedAt).magnitude.inWords), Cell(String(launch.firstBatch)),
-    Cell(String(launch.batches)), Cell(launch.outcome ?? "running", launch.colour), Cell(launch.detail),
+    Cell(String(launch.batches)),
+    Cell(launch.outcome?.rawValue ?? (launch.endedAt == nil ? "running" : "ended"), launch.colour), Cell(launch.detail),
   ]
 }
 
@@ -97,22 +98,22 @@ extension LaunchRecord {
   fileprivate var colour: Style.Colour? {
     switch outcome {
     case nil: .cyan
-    case "finished": .green
-    case "failed", "lost": .red
-    default: .yellow
+    case .finished: .green
+    case .failed, .lost: .red
+    case .expired: .yellow
     }
   }
 
   /// Why it ended, or is asked to.
   fileprivate var detail: String {
     if endedAt == nil { return expiringReason.map { "expiring: \($0.words)" } ?? "" }
-    return (reason?.lastLine ?? "") + (isGraceful || outcome == "lost" ? "" : " (killed at its deadline)")
+    return (reason?.lastLine ?? "") + (isGraceful || outcome == .lost ? "" : " (killed at its deadline)")
   }
 }
 
 extension ExpiryReason {
   /// The code; with what was simulated, as in the reason of a launch that has ended.
   fileprivate var words: String {
-    if case .simulated(let reason?) = self { "\(code) (\(reason.code))" } else { code }
+    kind == .simulated ? detail.map { "\(code) (\($0))" } ?? code : code
   }
 }

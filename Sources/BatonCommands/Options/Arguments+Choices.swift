@@ -31,10 +31,10 @@ extension Arguments {
   }
 
   /// Every reason that a launch may be asked to stop for, except that it was simulated.
-  static let simulatedReasons = ExpiryReasonName.allCases.filter { $0 != .simulated }.map(\.rawValue)
+  static let simulatedReasons = ExpiryReason.Kind.allCases.filter { $0 != .simulated }.map(\.rawValue)
 
-  static func simulatedReason(_ text: String) throws -> ExpiryReason {
-    if simulatedReasons.contains(text), let reason = ExpiryReason(code: text) { return reason }
+  static func simulatedReason(_ text: String) throws -> ExpiryReason.Kind {
+    if simulatedReasons.contains(text), let reason = ExpiryReason.Kind(rawValue: text) { return reason }
     throw ValidationError(
       Values.nearest(to: text, among: simulatedReasons).map { "There is no such reason, did you mean '\($0)'?" }
         ?? "It must be one of \(simulatedReasons.joined(separator: ", ")).")

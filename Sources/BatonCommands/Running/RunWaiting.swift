@@ -85,11 +85,11 @@ extension Explanation {
   /// launches that run, or for a time, which its progress line says.
   fileprivate var conditions: String {
     let waits = lines.filter { line in
-      switch ObstacleName(rawValue: line.code) {
+      switch Obstacle.Kind(rawValue: line.code) {
       case .notBefore, .rateLimited, .backingOff, .waitsForLiveRequest, .maxRunningReached, .slotsInUse, .gpusInUse,
         .givingWay:
         false
-      case .noHostHasGPU: !lines.contains { $0.code == ObstacleName.hostHasNoGPU.rawValue }
+      case .noHostHasGPU: !lines.contains { $0.code == Obstacle.Kind.hostHasNoGPU.rawValue }
       default: true
       }
     }
@@ -108,11 +108,11 @@ extension Explanation {
 }
 
 extension Explanation.Line {
-  fileprivate var wantsLabel: Bool { code == ObstacleName.missingLabel.rawValue }
+  fileprivate var wantsLabel: Bool { code == Obstacle.Kind.missingLabel.rawValue }
 
   /// `baton run` has a flag for its slots, and none for labels.
   fileprivate var remedyInRun: String {
-    switch ObstacleName(rawValue: code) {
+    switch Obstacle.Kind(rawValue: code) {
     case .tooFewSlots: "lower 'slots' of the job, or give --slots"
     case .missingLabel:
       "'baton run' has no labels: submit it to a fleet whose host has the label, or change 'requiredLabels'"

@@ -24,7 +24,7 @@ extension SpanRecord {
   }
 
   /// How a launch ended; nil while it runs.
-  var outcome: LaunchOutcomeName? { text(Names.Attribute.launchOutcome).flatMap(LaunchOutcomeName.init) }
+  var outcome: LaunchOutcome.Kind? { text(Names.Attribute.launchOutcome).flatMap(LaunchOutcome.Kind.init) }
 
   /// What its error says; nil if it has none.
   var error: String? { if case .error(let message) = status { message } else { nil } }

@@ -50,7 +50,7 @@ extension TraceSummary {
   }
 
   private var endingWords: [String] {
-    [LaunchOutcomeName.expired, .lost, .failed].compactMap { outcome in
+    [LaunchOutcome.Kind.expired, .lost, .failed].compactMap { outcome in
       let own = endings.filter { $0.outcome == outcome }
       let count = own.reduce(0) { $0 + $1.count }
       guard count > 0 else { return nil }
@@ -68,7 +68,7 @@ extension TraceSummary {
   }
 }
 
-extension LaunchOutcomeName {
+extension LaunchOutcome.Kind {
   fileprivate func counted(_ count: Int) -> String {
     switch self {
     case .expired: BatonCommands.counted(count, "expiry", plural: "expiries")

@@ -16,7 +16,7 @@ struct TraceSummary: Hashable, Sendable {
 
   /// Launches that ended in the same way, `finished` ones left out.
   struct Ending: Hashable, Sendable {
-    var outcome: LaunchOutcomeName
+    var outcome: LaunchOutcome.Kind
     /// The code of an `ExpiryReason`, for expired ones.
     var reason: String?
     var count: Int
@@ -151,7 +151,7 @@ extension TraceTimeline {
 
 extension SpanRecord {
   fileprivate var skippedBatches: [Int] {
-    events.filter { $0.name == Names.Event.history(RequestEventName.skippedBatch.rawValue) }.compactMap { event in
+    events.filter { $0.name == Names.Event.history(RequestEvent.skippedBatch.rawValue) }.compactMap { event in
       guard case .string(let batch) = event.attributes[Names.Attribute.detail] else { return nil }
       return Int(batch)
     }

@@ -51,7 +51,7 @@ package protocol OperatorAPI: Sendable {
   func simulateLaunch(_ identifier: JobIdentifier, number: Int?, on host: HostName?) async throws -> SimulatedLaunch
   /// Expires the running launch as if for `reason`, or for no reason.
   func simulateExpiry(
-    _ identifier: JobIdentifier, number: Int?, as reason: ExpiryReason?
+    _ identifier: JobIdentifier, number: Int?, as reason: ExpiryReason.Kind?
   ) async throws -> SimulatedLaunch
   /// Puts conditions in the place of a host's real ones for a while; none at all takes them back.
   func simulateConditions(_ overrides: ConditionOverrides, on host: HostName, lasting: Duration) async throws

@@ -263,12 +263,12 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
   }
 
   package func simulateExpiry(
-    _ identifier: JobIdentifier, number: Int?, as reason: ExpiryReason?
+    _ identifier: JobIdentifier, number: Int?, as reason: ExpiryReason.Kind?
   ) async throws -> SimulatedLaunch {
     let request = Baton_V1_SimulateExpiryRequest.with {
       $0.identifier = identifier.rawValue
       if let number { $0.number = Int64(number) }
-      if let reason { $0.reason = reason.code }
+      if let reason { $0.reason = reason.rawValue }
     }
     return try SimulatedLaunch(
       try await call { try await operators.simulateExpiry(request, metadata: metadata, options: options) })

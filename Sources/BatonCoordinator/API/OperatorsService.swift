@@ -235,12 +235,12 @@ extension OperatorsService {
     request: Baton_V1_SimulateExpiryRequest, context: ServerContext
   ) async throws -> Baton_V1_SimulatedLaunch {
     try await answering {
-      if request.hasReason, ExpiryReason(code: request.reason) == nil {
+      if request.hasReason, ExpiryReason.Kind(rawValue: request.reason) == nil {
         throw OperatorError.invalid("'\(request.reason)' is not a reason to expire")
       }
       return try await api.simulateExpiry(
         try JobIdentifier(wire: request.identifier), number: request.hasNumber ? Int(request.number) : nil,
-        as: request.hasReason ? ExpiryReason(code: request.reason) : nil
+        as: request.hasReason ? ExpiryReason.Kind(rawValue: request.reason) : nil
       ).proto
     }
   }

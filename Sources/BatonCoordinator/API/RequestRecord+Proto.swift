@@ -71,7 +71,8 @@ extension RequestRecord {
       host: proto.hasHost ? HostName(proto.host) : nil,
       startedAt: proto.hasStartedAt ? Timestamp(nanoseconds: proto.startedAt) : nil,
       endedAt: proto.hasEndedAt ? Timestamp(nanoseconds: proto.endedAt) : nil,
-      outcome: proto.hasOutcome ? proto.outcome : nil, reason: proto.hasReason ? proto.reason : nil, trace: trace,
+      lastOutcome: LaunchOutcome.Kind(rawValue: proto.outcome), reason: proto.hasReason ? proto.reason : nil,
+      trace: trace,
       payload: proto.hasPayload ? Array(proto.payload) : nil,
       frozenItems: proto.hasFrozenItems ? Int(proto.frozenItems) : nil,
       poke: proto.hasPoke ? PokePriority(rawValue: Int(proto.poke)) : nil,
@@ -85,24 +86,15 @@ extension Obstacle {
   var proto: Baton_V1_RequestObstacle {
     .with {
       $0.code = code
-      switch self {
-      case .notBefore(let date), .rateLimited(let date), .backingOff(let date): $0.until = date.nanoseconds
-      case .waitsForLiveRequest(let number): $0.number = Int64(number)
-      default: break
-      }
+      if let clearsAt { $0.until = clearsAt.nanoseconds }
+      if case .number(let number) = detail { $0.number = Int64(number) }
     }
   }
 
   /// Nil for an obstacle that this version does not know.
   init?(_ proto: Baton_V1_RequestObstacle) {
-    let until = Timestamp(nanoseconds: proto.until)
-    switch proto.code {
-    case "notBefore": self = .notBefore(until)
-    case "rateLimited": self = .rateLimited(until: until)
-    case "backingOff": self = .backingOff(until: until)
-    case "waitsForLiveRequest": self = .waitsForLiveRequest(number: Int(proto.number))
-    default: return nil
-    }
+    guard let kind = Kind(rawValue: proto.code) else { return nil }
+    self.init(scheduling: kind, until: Timestamp(nanoseconds: proto.until), number: Int(proto.number))
   }
 }
 
@@ -161,7 +153,7 @@ extension LaunchRecord {
       $0.host = host.rawValue
       $0.startedAt = startedAt.nanoseconds
       if let endedAt { $0.endedAt = endedAt.nanoseconds }
-      if let outcome { $0.outcome = outcome }
+      if let outcome { $0.outcome = outcome.rawValue }
       if let reason { $0.reason = reason }
       $0.isGraceful = isGraceful
       $0.firstBatch = Int64(firstBatch)
@@ -179,7 +171,7 @@ extension LaunchRecord {
       launch: LaunchKey(request: request, number: Int(proto.number)), host: HostName(proto.host),
       startedAt: Timestamp(nanoseconds: proto.startedAt),
       endedAt: proto.hasEndedAt ? Timestamp(nanoseconds: proto.endedAt) : nil,
-      outcome: proto.hasOutcome ? proto.outcome : nil, reason: proto.hasReason ? proto.reason : nil,
+      outcome: LaunchOutcome.Kind(rawValue: proto.outcome), reason: proto.hasReason ? proto.reason : nil,
       isGraceful: proto.isGraceful, firstBatch: Int(proto.firstBatch), batches: Int(proto.batches),
       spanID: [UInt8](hexadecimal: proto.spanID) ?? [],
       expiringReason: proto.hasExpiringReason

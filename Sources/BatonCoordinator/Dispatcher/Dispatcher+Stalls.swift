@@ -68,7 +68,7 @@ extension Dispatcher {
     if now.instant - running.progressAt >= limit * 2 { return expire(launch, .stalled) }
     guard !running.isSuspect else { return [] }
     hosts[host]?.launches[launch]?.isSuspect = true
-    return [.note(launch.request, event: "suspect", detail: "no progress for \(Int(limit.inSeconds)) s on \(host)")]
+    return [.note(launch.request, event: .suspect, detail: "no progress for \(Int(limit.inSeconds)) s on \(host)")]
   }
 
   /// This process was stopped: what happened meanwhile is unknown.

@@ -57,8 +57,8 @@ extension Dispatcher {
       found.add(state.host.name, obstacles)
     }
     // The fleet's lack of GPUs is the hosts' lack of them.
-    let lacksGPUs = fleet.contains { $0.code == ObstacleName.noHostHasGPU.rawValue }
-    return fleet + found.reasons.filter { !lacksGPUs || $0.code != ObstacleName.hostHasNoGPU.rawValue }
+    let lacksGPUs = fleet.contains { $0.code == Obstacle.Kind.noHostHasGPU.rawValue }
+    return fleet + found.reasons.filter { !lacksGPUs || $0.code != Obstacle.Kind.hostHasNoGPU.rawValue }
   }
 
   /// Nothing keeps a class waiting of which nothing waits.

@@ -14,7 +14,7 @@ package struct Dispatcher: Sendable {
     /// `from` is the worker that decided it; nil if it was decided here.
     case noteExpiry(LaunchKey, ExpiryReason, from: WorkerProcess? = nil)
     /// The store adds to the history of the request.
-    case note(RequestID, event: String, detail: String)
+    case note(RequestID, event: RequestEvent, detail: String)
     /// The store remembers that a person used the definition then, on the steady clock.
     case noteUse(IdentifierPattern, at: Timestamp)
   }

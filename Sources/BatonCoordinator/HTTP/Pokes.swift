@@ -126,7 +126,7 @@ private struct PokeAnswer: Error {
   }
 
   private static func status(of code: String) -> HTTPResponse.Status {
-    HTTPResponse.Status(code: (RefusalName(rawValue: code) ?? .unavailable).httpStatus)
+    HTTPResponse.Status(code: (Refusal.Kind(rawValue: code) ?? .unavailable).httpStatus)
   }
 
   var response: Response {

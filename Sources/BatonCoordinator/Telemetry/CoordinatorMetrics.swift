@@ -23,7 +23,7 @@ package final class CoordinatorMetrics: Sendable {
 
   private struct LaunchSeries: Hashable {
     var definition: String
-    var outcome: LaunchOutcomeName
+    var outcome: LaunchOutcome.Kind
     var reason: String
   }
 
@@ -50,7 +50,7 @@ package final class CoordinatorMetrics: Sendable {
   ///   - reason: why it was asked to stop; nil for a launch that did not expire.
   ///   - duration: from assignment to outcome.
   package func launchEnded(
-    definition: IdentifierPattern, outcome: LaunchOutcomeName, reason: ExpiryReasonName?, duration: Duration
+    definition: IdentifierPattern, outcome: LaunchOutcome.Kind, reason: ExpiryReason.Kind?, duration: Duration
   ) {
     let reason = outcome == .expired ? reason?.rawValue : nil
     launches(label(for: definition), outcome, reason ?? Names.Label.none).increment()
@@ -93,13 +93,13 @@ package final class CoordinatorMetrics: Sendable {
   private func label(for definition: IdentifierPattern) -> String {
     let (label, isNew) = definitions.withLock { $0.value(definition.rawValue) }
     guard isNew else { return label }
-    for outcome in LaunchOutcomeName.allCases where outcome != .expired {
+    for outcome in LaunchOutcome.Kind.allCases where outcome != .expired {
       launches(label, outcome, Names.Label.none).increment(by: 0)
     }
     return label
   }
 
-  private func launches(_ definition: String, _ outcome: LaunchOutcomeName, _ reason: String) -> Counter {
+  private func launches(_ definition: String, _ outcome: LaunchOutcome.Kind, _ reason: String) -> Counter {
     let series = LaunchSeries(definition: definition, outcome: outcome, reason: reason)
     return launches.withLock { known in
       if let counter = known[series] { return counter }

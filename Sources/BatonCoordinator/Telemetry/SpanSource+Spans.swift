@@ -79,7 +79,7 @@ extension SpanSource {
       ])
     if key.launch == 0 { tellJoined(&span) }
     guard completion.state == .failed else { return span }
-    let isQuarantined = launch?.record.outcome != LaunchOutcome.failed("").code
+    let isQuarantined = launch?.record.outcome != .failed
     span.fail(isQuarantined ? "quarantined" : launch?.errorType, completion.reason)
     return span
   }
@@ -115,9 +115,9 @@ extension SpanSource {
     }
     if key.launch == 1 { tellJoined(&span) }
     switch record.outcome {
-    case LaunchOutcome.failed("").code: span.fail(launch.errorType, record.reason)
-    case LaunchOutcome.lost.code: span.fail(launch.errorType, "its worker is gone")
-    default: break  // Expiry is an outcome, never an error.
+    case .failed: span.fail(launch.errorType, record.reason)
+    case .lost: span.fail(launch.errorType, "its worker is gone")
+    case .finished, .expired, nil: break  // An expiry is an outcome, never an error.
     }
     guard let reason = record.expiringReason, let since = record.expiringSince else { return [span] }
     return [span, expireSpan(record, reason, since: since, asOf: now)]
@@ -131,8 +131,10 @@ extension SpanSource {
       Attribute(Names.Attribute.firstBatch, .int(Int64(record.firstBatch))),
       Attribute(Names.Attribute.batches, .int(Int64(record.batches))),
     ]
-    if let outcome = record.outcome { attributes.append(Attribute(Names.Attribute.launchOutcome, .string(outcome))) }
-    if record.outcome == LaunchOutcome.expired(.draining).code, let reason = record.expiringReason {
+    if let outcome = record.outcome {
+      attributes.append(Attribute(Names.Attribute.launchOutcome, .string(outcome.rawValue)))
+    }
+    if record.outcome == .expired, let reason = record.expiringReason {
       attributes.append(Attribute(Names.Attribute.expiryReason, .string(reason.code)))
     }
     if record.isSimulated { attributes.append(Attribute(Names.Attribute.simulated, true)) }
@@ -152,7 +154,7 @@ extension SpanSource {
     ]
     if let detail = reason.detail { attributes.append(Attribute(Names.Attribute.expiryDetail, .string(detail))) }
     // Of a launch that was lost nobody knows how it ended.
-    if let outcome = record.outcome, outcome != LaunchOutcome.lost.code {
+    if let outcome = record.outcome, outcome != .lost {
       attributes.append(Attribute(Names.Attribute.expiryGraceful, .bool(record.isGraceful)))
     }
     return span(.expire, id: launch.derived(2), parent: launch, from: since, to: record.endedAt ?? now, attributes)

@@ -30,7 +30,7 @@ package enum Nearness: Int, Hashable, Sendable, Comparable, CaseIterable {
 
 extension Obstacle {
   /// The host cannot take the job until its configuration, its labels or its hardware changes.
-  package var saysUnfit: Bool { if case .missingLabel = self { true } else { isPermanent } }
+  package var saysUnfit: Bool { kind == .missingLabel || isPermanent }
 }
 
 /// One obstacle of a wait: its code, and the hosts that it kept the request from.

@@ -1,137 +1,144 @@
-/// One reason why a request may not start now, or not on this host. The dispatcher decides with these, and `explain`
-/// prints the same ones.
-package enum Obstacle: Hashable, Sendable {
-  // Of the request itself.
-  case notBefore(Timestamp)
-  /// First launches of a refresh job are spaced.
-  case rateLimited(until: Timestamp)
-  case backingOff(until: Timestamp)
-  /// The live request of the same identifier has to end first.
-  case waitsForLiveRequest(number: Int)
-  case maxRunningReached(limit: Int)
-  /// The launch time of the day is used up: the definition's, or, said of a host, the host's.
-  case allowanceSpent(refillsAt: Timestamp)
-  // Of the fleet.
-  case fleetPaused
-  case noHosts
-  /// No host that is there has the GPUs it needs.
-  case noHostHasGPU(needed: GPURequirement)
-  /// The store did not take the submission in time; only of requests that must start at once.
-  case storeBusy
-  // Of one host.
-  case hostGone
-  /// Its worker holds a lease, and its connection is away for the moment.
-  case hostAway
-  case hostDraining
-  case hostPausedByOwner(until: Timestamp?)
-  /// Its owner lends the host at other hours of the day.
-  case outsideHours(until: Timestamp)
-  case notPermittedOnHost
-  /// An operator moved the job away from this host.
-  case evicted
-  case kindNotAccepted(JobKind)
-  case noHandler
-  case tooFewSlots(needed: Int, total: Int)
-  case slotsInUse(needed: Int, free: Int)
-  case needsExternalPower
-  case needsNetwork
-  case needsUnmeteredNetwork
-  case needsIdleHost
-  case batteryLow(percent: Int)
-  case lowPowerMode
-  case tooHot(ThermalState)
-  case hostHasNoGPU(needed: GPURequirement, suitable: Int)
-  case gpusInUse(needed: GPURequirement, free: Int)
-  /// Launches there give way to a job of a higher priority, and the place is for that.
-  case givingWay
-  /// The host's label of this name is another one, or there is none.
-  case missingLabel(name: String, wanted: String, found: String?)
+/// One reason why a request does not start now, or does not start on one host. The dispatcher decides with obstacles, and
+/// `baton explain` prints the same obstacles.
+///
+/// A new obstacle is a case of ``Kind``, its row in `Obstacle+Rows.swift` and the static member that makes it.
+package struct Obstacle: Hashable, Sendable {
+  package let kind: Kind
+  package let detail: Detail
 
-  /// The stable name in JSON and spans.
-  package var code: String {
-    switch self {
-    case .notBefore: "notBefore"
-    case .rateLimited: "rateLimited"
-    case .backingOff: "backingOff"
-    case .waitsForLiveRequest: "waitsForLiveRequest"
-    case .maxRunningReached: "maxRunningReached"
-    case .allowanceSpent: "allowanceSpent"
-    case .fleetPaused: "fleetPaused"
-    case .noHosts: "noHosts"
-    case .noHostHasGPU: "noHostHasGPU"
-    case .storeBusy: "storeBusy"
-    case .hostGone: "hostGone"
-    case .hostAway: "hostAway"
-    case .hostDraining: "hostDraining"
-    case .hostPausedByOwner: "hostPausedByOwner"
-    case .outsideHours: "outsideHours"
-    case .notPermittedOnHost: "notPermittedOnHost"
-    case .evicted: "evicted"
-    case .kindNotAccepted: "kindNotAccepted"
-    case .noHandler: "noHandler"
-    case .tooFewSlots: "tooFewSlots"
-    case .slotsInUse: "slotsInUse"
-    case .needsExternalPower: "needsExternalPower"
-    case .needsNetwork: "needsNetwork"
-    case .needsUnmeteredNetwork: "needsUnmeteredNetwork"
-    case .needsIdleHost: "needsIdleHost"
-    case .batteryLow: "batteryLow"
-    case .lowPowerMode: "lowPowerMode"
-    case .tooHot: "tooHot"
-    case .hostHasNoGPU: "hostHasNoGPU"
-    case .gpusInUse: "gpusInUse"
-    case .givingWay: "givingWay"
-    case .missingLabel: "missingLabel"
-    }
+  /// The raw value is the stable code in JSON and spans.
+  package enum Kind: String, Hashable, Sendable, CaseIterable {
+    // Of the request itself.
+    case notBefore, rateLimited, backingOff, waitsForLiveRequest, maxRunningReached, allowanceSpent
+    // Of the fleet.
+    case fleetPaused, noHosts, noHostHasGPU, storeBusy
+    // Of one host.
+    case hostGone, hostAway, hostDraining, hostPausedByOwner, outsideHours, notPermittedOnHost, evicted, kindNotAccepted
+    case noHandler, tooFewSlots, slotsInUse, needsExternalPower, needsNetwork, needsUnmeteredNetwork, needsIdleHost
+    case batteryLow, lowPowerMode, tooHot, hostHasNoGPU, gpusInUse, givingWay, missingLabel
   }
 
-  /// True if waiting can help only once somebody changes the fleet or the definition: this host will never take it as
-  /// it is configured.
-  package var isPermanent: Bool {
-    switch self {
-    case .notPermittedOnHost, .kindNotAccepted, .noHandler, .tooFewSlots, .hostHasNoGPU: true
-    case .notBefore, .rateLimited, .backingOff, .waitsForLiveRequest, .maxRunningReached, .allowanceSpent,
-      .fleetPaused, .noHosts, .noHostHasGPU, .storeBusy, .evicted, .hostGone, .hostAway, .hostDraining,
-      .hostPausedByOwner,
-      .outsideHours, .missingLabel, .slotsInUse, .needsExternalPower, .needsNetwork,
-      .needsUnmeteredNetwork, .needsIdleHost, .batteryLow, .lowPowerMode, .tooHot, .gpusInUse, .givingWay:
-      false
-    }
+  /// What an obstacle says beyond its kind.
+  package enum Detail: Hashable, Sendable {
+    case none
+    /// When the obstacle ends by itself; nil if that is not known.
+    case until(Timestamp?)
+    /// The number of a request, a limit, or a percentage.
+    case number(Int)
+    case slots(needed: Int, available: Int)
+    case gpus(needed: GPURequirement, available: Int)
+    case job(JobKind)
+    case thermal(ThermalState)
+    case label(name: String, wanted: String, found: String?)
   }
 
-  /// When it clears by itself, if that can be known.
-  package var clearsAt: Timestamp? {
-    switch self {
-    case .notBefore(let date), .rateLimited(let date), .backingOff(let date), .allowanceSpent(let date),
-      .outsideHours(let date):
-      date
-    case .hostPausedByOwner(let date): date
-    case .waitsForLiveRequest, .maxRunningReached, .fleetPaused, .noHosts, .noHostHasGPU, .storeBusy, .hostGone,
-      .hostAway,
-      .hostDraining,
-      .missingLabel, .notPermittedOnHost, .evicted, .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse,
-      .needsExternalPower, .needsNetwork, .needsUnmeteredNetwork, .needsIdleHost, .batteryLow, .lowPowerMode, .tooHot,
-      .hostHasNoGPU, .gpusInUse, .givingWay:
-      nil
-    }
+  fileprivate init(_ kind: Kind, _ detail: Detail = .none) { (self.kind, self.detail) = (kind, detail) }
+}
+
+extension Obstacle {
+  package static func notBefore(_ date: Timestamp) -> Self { Self(.notBefore, .until(date)) }
+  package static func rateLimited(until date: Timestamp) -> Self { Self(.rateLimited, .until(date)) }
+  package static func backingOff(until date: Timestamp) -> Self { Self(.backingOff, .until(date)) }
+  package static func waitsForLiveRequest(number: Int) -> Self { Self(.waitsForLiveRequest, .number(number)) }
+  package static func maxRunningReached(limit: Int) -> Self { Self(.maxRunningReached, .number(limit)) }
+  package static func allowanceSpent(refillsAt date: Timestamp) -> Self { Self(.allowanceSpent, .until(date)) }
+
+  package static let fleetPaused = Self(.fleetPaused)
+  package static let noHosts = Self(.noHosts)
+  package static func noHostHasGPU(needed: GPURequirement) -> Self {
+    Self(.noHostHasGPU, .gpus(needed: needed, available: 0))
+  }
+  package static let storeBusy = Self(.storeBusy)
+
+  package static let hostGone = Self(.hostGone)
+  package static let hostAway = Self(.hostAway)
+  package static let hostDraining = Self(.hostDraining)
+  package static func hostPausedByOwner(until date: Timestamp?) -> Self { Self(.hostPausedByOwner, .until(date)) }
+  package static func outsideHours(until date: Timestamp) -> Self { Self(.outsideHours, .until(date)) }
+  package static let notPermittedOnHost = Self(.notPermittedOnHost)
+  package static let evicted = Self(.evicted)
+  package static func kindNotAccepted(_ kind: JobKind) -> Self { Self(.kindNotAccepted, .job(kind)) }
+  package static let noHandler = Self(.noHandler)
+  package static func tooFewSlots(needed: Int, total: Int) -> Self {
+    Self(.tooFewSlots, .slots(needed: needed, available: total))
+  }
+  package static func slotsInUse(needed: Int, free: Int) -> Self {
+    Self(.slotsInUse, .slots(needed: needed, available: free))
+  }
+  package static let needsExternalPower = Self(.needsExternalPower)
+  package static let needsNetwork = Self(.needsNetwork)
+  package static let needsUnmeteredNetwork = Self(.needsUnmeteredNetwork)
+  package static let needsIdleHost = Self(.needsIdleHost)
+  package static func batteryLow(percent: Int) -> Self { Self(.batteryLow, .number(percent)) }
+  package static let lowPowerMode = Self(.lowPowerMode)
+  package static func tooHot(_ state: ThermalState) -> Self { Self(.tooHot, .thermal(state)) }
+  package static func hostHasNoGPU(needed: GPURequirement, suitable: Int) -> Self {
+    Self(.hostHasNoGPU, .gpus(needed: needed, available: suitable))
+  }
+  package static func gpusInUse(needed: GPURequirement, free: Int) -> Self {
+    Self(.gpusInUse, .gpus(needed: needed, available: free))
+  }
+  package static let givingWay = Self(.givingWay)
+  package static func missingLabel(name: String, wanted: String, found: String?) -> Self {
+    Self(.missingLabel, .label(name: name, wanted: wanted, found: found))
+  }
+}
+
+extension Obstacle {
+  /// An obstacle that makes a request `scheduled`; nil for a kind that does not.
+  /// - Parameters:
+  ///   - until: when the obstacle ends by itself.
+  ///   - number: the number of the live request that the request waits for.
+  package init?(scheduling kind: Kind, until: Timestamp, number: Int) {
+    let all: [Obstacle] = [
+      .notBefore(until), .rateLimited(until: until), .backingOff(until: until), .waitsForLiveRequest(number: number),
+    ]
+    guard let match = all.first(where: { $0.kind == kind }) else { return nil }
+    self = match
   }
 
-  /// The same obstacle with its time shifted, from one clock to another.
+  /// The stable name of the kind in JSON and spans.
+  package var code: String { kind.rawValue }
+
+  /// The obstacle in words, for people.
+  package var text: String { detail.filling(kind.row.text) }
+
+  /// The change that would take the obstacle away.
+  package var remedy: String { detail.filling(kind.row.remedy) }
+
+  /// True if this host cannot take the request until a person changes the fleet or the definition.
+  package var isPermanent: Bool { kind.row.isPermanent }
+
+  /// When the obstacle ends by itself; nil if that is not known.
+  package var clearsAt: Timestamp? { if case .until(let date) = detail { date } else { nil } }
+
+  /// The same obstacle with its time moved by `offset`, from one clock to another. A time on the host's own wall clock
+  /// is not moved.
   package func shifted(by offset: Duration) -> Obstacle {
+    guard let date = clearsAt, !kind.row.isOnHostClock else { return self }
+    return Obstacle(kind, .until(date + offset))
+  }
+}
+
+extension Obstacle.Detail {
+  /// `template` with each `{word}` replaced by the word of that name.
+  fileprivate func filling(_ template: String) -> String {
+    let words = words
+    guard !words.isEmpty else { return template }
+    return template.replacing(/\{(\w+)\}/) { words[String($0.output.1)] ?? String($0.output.0) }
+  }
+
+  private var words: [String: String] {
     switch self {
-    case .notBefore(let date): .notBefore(date + offset)
-    case .rateLimited(let date): .rateLimited(until: date + offset)
-    case .backingOff(let date): .backingOff(until: date + offset)
-    case .allowanceSpent(let date): .allowanceSpent(refillsAt: date + offset)
-    case .waitsForLiveRequest, .maxRunningReached, .fleetPaused, .noHosts, .noHostHasGPU, .storeBusy, .hostGone,
-      .hostAway,
-      .hostDraining,
-      .missingLabel, .notPermittedOnHost, .evicted, .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse,
-      .needsExternalPower, .needsNetwork, .needsUnmeteredNetwork, .needsIdleHost, .batteryLow, .lowPowerMode, .tooHot,
-      .hostHasNoGPU, .gpusInUse, .givingWay:
-      self
-    // The host's own wall clock, which no clock of the coordinator shifts.
-    case .hostPausedByOwner, .outsideHours: self
+    case .none, .until: [:]
+    case .number(let number): ["number": "\(number)"]
+    case .slots(let needed, let available):
+      ["needed": "\(needed) slot\(needed == 1 ? "" : "s")", "available": "\(available)"]
+    case .gpus(let needed, let available):
+      ["needed": needed.text, "available": available == 0 ? "none" : "only \(available)"]
+    case .job(let kind): ["kind": kind.rawValue]
+    case .thermal(let state): ["state": state.name]
+    case .label(let name, let wanted, let found): ["name": name, "wanted": wanted, "found": found ?? "missing"]
     }
   }
 }

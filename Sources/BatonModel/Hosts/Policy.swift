@@ -35,33 +35,15 @@ package enum Policy {
     }
     if isSimulated { return nil }
     return self.conditions(definition, conditions, running: true).lazy.compactMap { found in
-      found.obstacle.expiryReason.map { found.source == ConditionOverrides.source ? .simulated(as: $0) : $0 }
+      found.obstacle.kind.row.expiry.map { reason in
+        found.source == ConditionOverrides.source ? .simulated(as: reason) : ExpiryReason(reason)
+      }
     }.first
   }
 
-  /// Who says so, for an obstacle that comes from a host's conditions.
+  /// The reading that an obstacle comes from; nil if it comes from no condition of the host.
   package static func evidence(of obstacle: Obstacle, in conditions: Conditions) -> Evidence? {
-    func named<Value>(_ reading: Reading<Value>, unless other: Reading<PowerSource>? = nil) -> Evidence {
-      other.map { Evidence($0) } ?? Evidence(reading)
-    }
-    return switch obstacle {
-    case .needsExternalPower: named(conditions.power)
-    case .needsNetwork, .needsUnmeteredNetwork: named(conditions.network)
-    case .needsIdleHost: named(conditions.isIdle)
-    // It is low only because the host runs on battery: if that is simulated, so is this.
-    case .batteryLow:
-      named(conditions.battery, unless: conditions.power.source == ConditionOverrides.source ? conditions.power : nil)
-    case .lowPowerMode: named(conditions.lowPowerMode)
-    case .tooHot: named(conditions.thermal)
-    case .hostHasNoGPU, .gpusInUse: named(conditions.gpus)
-    case .missingLabel: named(conditions.labels)
-    case .notBefore, .rateLimited, .backingOff, .waitsForLiveRequest, .maxRunningReached, .allowanceSpent,
-      .fleetPaused, .noHosts, .noHostHasGPU, .storeBusy, .hostGone, .hostAway, .hostDraining, .hostPausedByOwner,
-      .outsideHours,
-      .notPermittedOnHost,
-      .evicted, .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse, .givingWay:
-      nil
-    }
+    obstacle.kind.row.condition?(conditions)
   }
 
   private static func standing(
@@ -208,28 +190,5 @@ extension GPU {
   /// It is there, and has the memory.
   fileprivate func suits(_ requirement: GPURequirement) -> Bool {
     isPresent && memoryBytes >= requirement.memoryBytes ?? 0
-  }
-}
-
-extension Obstacle {
-  /// The reason with which a running launch expires when this obstacle appears.
-  fileprivate var expiryReason: ExpiryReason? {
-    switch self {
-    case .needsExternalPower: .powerLost
-    case .needsNetwork, .needsUnmeteredNetwork: .networkLost
-    case .needsIdleHost: .hostBusy
-    case .batteryLow: .batteryLow
-    case .lowPowerMode: .lowPowerMode
-    case .tooHot: .thermal
-    case .hostPausedByOwner: .pausedByOwner
-    case .outsideHours: .outsideHours
-    case .missingLabel: .labelLost
-    case .hostHasNoGPU: .gpuLost
-    case .notBefore, .rateLimited, .backingOff, .waitsForLiveRequest, .maxRunningReached, .allowanceSpent,
-      .fleetPaused, .noHosts, .noHostHasGPU, .storeBusy, .hostGone, .hostAway, .hostDraining, .notPermittedOnHost,
-      .evicted,
-      .kindNotAccepted, .noHandler, .tooFewSlots, .slotsInUse, .gpusInUse, .givingWay:
-      nil
-    }
   }
 }

@@ -57,36 +57,30 @@ package struct Ledger: Hashable, Sendable {
   private mutating func afterLoss(committedBatches: Int, _ rule: LossRule) -> Verdict {
     losses += 1
     if let cancelledBy { return .cancelled(by: cancelledBy) }
-    if let quarantine = strike(committedBatches: committedBatches, because: "lost", rule) { return quarantine }
+    if let quarantine = strike(committedBatches: committedBatches, because: nil, rule) { return quarantine }
     return .resumes(after: losses == 1 ? .zero : rule.backoff.doubled(losses - 2))
   }
 
   private mutating func afterExpiry(
     _ reason: ExpiryReason, committedBatches: Int, _ rule: LossRule
   ) -> Verdict {
-    if case .cancelled(let by) = reason { return .cancelled(by: by) }
+    if reason.kind == .cancelled { return .cancelled(by: reason.detail ?? "unknown") }
     if let cancelledBy { return .cancelled(by: cancelledBy) }
-    if reason.isStrike, let quarantine = strike(committedBatches: committedBatches, because: reason.code, rule) {
+    if reason.isStrike, let quarantine = strike(committedBatches: committedBatches, because: reason.kind, rule) {
       return quarantine
     }
     return .resumes(after: .zero)
   }
 
-  private mutating func strike(committedBatches: Int, because code: String, _ rule: LossRule) -> Verdict? {
+  /// - Parameter reason: why the launch expired; nil if it was lost.
+  private mutating func strike(committedBatches: Int, because reason: ExpiryReason.Kind?, _ rule: LossRule) -> Verdict?
+  {
     guard committedBatches == 0 else { return nil }
     strikes += 1
     guard strikes >= rule.quarantineAfter else { return nil }
     return .failed(
-      "quarantined: \(strikes) launches in a row committed no batch; the last one ended \(code)\(Self.advice(on: code))"
-    )
-  }
-
-  private static func advice(on code: String) -> String {
-    switch code {
-    case ExpiryReason.budgetSpent.code: "; raise 'budget' of the definition, or commit smaller batches or a cursor"
-    case ExpiryReason.stalled.code: "; raise 'stallAfter' of the definition, or commit smaller batches or a cursor"
-    default: ""
-    }
+      "quarantined: \(strikes) launches in a row committed no batch; the last one ended \(reason?.rawValue ?? "lost")"
+        + (reason?.row.strikeAdvice.map { "; \($0)" } ?? ""))
   }
 }
 

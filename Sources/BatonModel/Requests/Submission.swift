@@ -55,14 +55,7 @@ package enum Refusal: Hashable, Sendable {
   /// Every obstacle, by host; the fleet's own have no host.
   case immediateRunIneligible([HostObstacle])
 
-  package var code: String {
-    switch self {
-    case .notPermitted, .unusable: "notPermitted"
-    case .tooManyPending: "tooManyPendingTaskRequests"
-    case .unavailable: "unavailable"
-    case .immediateRunIneligible: "immediateRunIneligible"
-    }
-  }
+  package var code: String { kind.rawValue }
 }
 
 package struct HostObstacle: Hashable, Sendable {

@@ -58,7 +58,8 @@ extension LaunchOutcome {
     switch self {
     case .finished, .lost: nil
     case .failed(let message): message.bounded(toBytes: Self.maximumErrorBytes)
-    case .expired(.simulated(as: .some(let reason))): "simulated (\(reason.code))"
+    case .expired(let reason) where reason.kind == .simulated:
+      reason.detail.map { "\(reason.code) (\($0))" } ?? reason.code
     case .expired(let reason): reason.code
     }
   }

@@ -30,6 +30,8 @@ struct Columns {
   func duration(_ index: Int32) -> Duration { .nanoseconds(int64(index)) }
   func poke(_ index: Int32) -> PokePriority? { isNull(index) ? nil : PokePriority(rawValue: int(index)) }
 
+  func outcome(_ index: Int32) -> LaunchOutcome.Kind? { optionalText(index).flatMap(LaunchOutcome.Kind.init) }
+
   /// Three columns: trace id, span id, sampled.
   func trace(_ index: Int32) -> TraceContext {
     TraceContext(traceID: blob(index), spanID: blob(index + 1), isSampled: bool(index + 2))

@@ -53,7 +53,9 @@ extension LaunchedRequest {
     _ outcome: LaunchOutcome, retry: RetryRule, losses: LossRule, countsAsLoss: Bool
   ) -> Ledger.Verdict {
     var judged = outcome
-    if isSimulated, case .expired(let reason) = outcome, reason.isStrike { judged = .expired(.simulated(as: reason)) }
+    if isSimulated, case .expired(let reason) = outcome, reason.isStrike {
+      judged = .expired(.simulated(as: reason.kind))
+    }
     #if PLANTED_BUGS
       let reachesEnd = self.reachesEnd && !isPlanted(.forgetsThatAllIsDone)
     #endif

@@ -30,14 +30,14 @@ extension Verbs {
   private func closeLaunch(_ ending: Ending, of request: LaunchedRequest, at now: Moment) throws {
     let kept = ending.outcomeKept(reachedEnd: request.reachesEnd)
     // The ending may come before the word that the launch was asked to stop.
-    let reason = if case .expired(let reason) = ending.outcome { reason as ExpiryReason? } else { nil as ExpiryReason? }
+    let reason = ending.outcome.reason
     try prepare(.closeLaunch).run(
       now.date, kept.code, kept.storedReason, ending.isGraceful, request.committedBatches, reason?.code, reason?.detail,
       reason.map { _ in now.date }, ending.launch.request.rawValue, ending.launch.number, ending.storedErrorType(kept))
     // A lost launch had no handler left that could have ignored anything.
     if request.isExpiring || reason != nil, !ending.isGraceful, ending.outcome != .lost {
       let host = try prepare(.hostName).first(request.host) { $0.text(0) }
-      try note("ignoredExpiry", detail: host, of: request.id.rawValue, at: now)
+      try note(.ignoredExpiry, detail: host, of: request.id.rawValue, at: now)
     }
   }
 

@@ -81,7 +81,7 @@ extension Verbs {
 
   private func noteReplacement(_ new: NewRequest, of request: Int64, at now: Moment) throws {
     if new.poke != nil { return try notePoke(new, of: request, at: now) }
-    try note("replaced", detail: new.principal.isEmpty ? nil : new.principal, of: request, at: now)
+    try note(.replaced, detail: new.principal.isEmpty ? nil : new.principal, of: request, at: now)
   }
 }
 

@@ -2,11 +2,11 @@ package import BatonModel
 
 extension Verbs {
   /// Adds to the history that `events(of:)` answers.
-  func note(_ name: String, detail: String?, of request: Int64, at now: Moment) throws {
-    try prepare(.insertEvent).run(request, now.date, name, detail)
+  func note(_ event: RequestEvent, detail: String?, of request: Int64, at now: Moment) throws {
+    try prepare(.insertEvent).run(request, now.date, event.rawValue, detail)
   }
 
-  package func note(_ event: String, detail: String?, of request: RequestID, at now: Moment) throws {
+  package func note(_ event: RequestEvent, detail: String?, of request: RequestID, at now: Moment) throws {
     guard try prepare(.requestExists).first(request.rawValue, row: { _ in true }) == true else { return }
     try note(event, detail: detail?.bounded(toBytes: Self.maximumDetailBytes), of: request.rawValue, at: now)
   }

@@ -14,7 +14,7 @@ extension Verbs {
   /// An immediate poke is audited: whoever sent it is named in the request's history.
   func notePoke(_ new: NewRequest, of request: Int64, at now: Moment) throws {
     try note(
-      new.poke == .immediate ? "pokedAtOnce" : "poked", detail: new.principal.isEmpty ? nil : new.principal,
+      new.poke == .immediate ? .pokedAtOnce : .poked, detail: new.principal.isEmpty ? nil : new.principal,
       of: request, at: now)
   }
 

@@ -34,7 +34,7 @@ extension Verbs {
     try prepare(.launches).all(request.rawValue) { row in
       LaunchRecord(
         launch: LaunchKey(request: request, number: row.int(0)), host: HostName(row.text(1)), startedAt: row.time(2),
-        endedAt: row.optionalTime(3), outcome: row.optionalText(4), reason: row.optionalText(5),
+        endedAt: row.optionalTime(3), outcome: row.outcome(4), reason: row.optionalText(5),
         isGraceful: row.bool(6), firstBatch: row.int(7), batches: row.int(8), spanID: row.blob(9),
         expiringReason: row.optionalText(10).flatMap { ExpiryReason(code: $0, detail: row.optionalText(11)) },
         expiringSince: row.optionalTime(12), isSimulated: row.bool(13))
@@ -83,7 +83,7 @@ extension Verbs {
       ledger: Ledger(
         failures: row.int(17), losses: row.int(18), strikes: row.int(19), cancelledBy: row.optionalText(20)),
       host: row.optionalText(21).map(HostName.init), startedAt: row.optionalTime(22), endedAt: row.optionalTime(23),
-      outcome: row.optionalText(24), reason: row.optionalText(25), trace: row.trace(26),
+      lastOutcome: row.outcome(24), reason: row.optionalText(25), trace: row.trace(26),
       payload: row.optionalBlob(29), frozenItems: row.optionalInt64(30).map(Int.init),
       poke: row.poke(33), skippedBatches: batches(row.optionalText(34)), skippedUnits: row.int64(35))
   }

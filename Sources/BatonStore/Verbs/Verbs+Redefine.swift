@@ -47,7 +47,7 @@ extension Verbs {
     if !differences.isEmpty { try forgetItems(of: request) }
     try prepare(.keepLaunchDefinitions).run(old.id.rawValue, request.id.rawValue)
     try prepare(.setDefinition).run(new.id.rawValue, request.id.rawValue)
-    try note("redefined", detail: nil, of: request.id.rawValue, at: now)
+    try note(.redefined, detail: nil, of: request.id.rawValue, at: now)
     try count(pattern: old.pattern, from: request.state, to: nil)
     try count(pattern: new.pattern, from: nil, to: request.state)
   }

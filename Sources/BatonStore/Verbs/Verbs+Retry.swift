@@ -35,7 +35,7 @@ extension Verbs {
   private func reopen(_ request: LaunchedRequest, at now: Moment) throws {
     try prepare(.keepCompletion).run(request.id.rawValue)
     try prepare(.reopenRequest).run(now.steady, request.id.rawValue, now.date)
-    try note("retried", detail: nil, of: request.id.rawValue, at: now)
+    try note(.retried, detail: nil, of: request.id.rawValue, at: now)
   }
 
   /// The identifier has a live request again, which the waiting one now waits for.
@@ -59,7 +59,7 @@ extension Verbs {
     let size = definition.work?.items == nil ? 0 : Int64(definition.work?.batchSize ?? 1)
     let computed = definition.work?.items?.computedCount.map(Int64.init)
     try prepare(.skipBatch).run(request.id.rawValue, size, computed)
-    try note("skippedBatch", detail: String(request.batches), of: request.id.rawValue, at: now)
+    try note(.skippedBatch, detail: String(request.batches), of: request.id.rawValue, at: now)
   }
 
   /// What `progress.skipped` has.

@@ -11,7 +11,7 @@ extension Verbs {
     }
     let request = try launchable(id)
     if request.state == .scheduled { try makeReady(request, at: now) }
-    try note("simulatedLaunch", detail: offer.host.rawValue, of: id.rawValue, at: now)
+    try note(.simulatedLaunch, detail: offer.host.rawValue, of: id.rawValue, at: now)
     return try start(
       readyCandidate(id), on: host, offer.incarnation, offer.place, isSimulated: true, at: now)
   }
@@ -23,7 +23,9 @@ extension Verbs {
     guard request.state.isPending else {
       throw StoreError(.refused, "\(name) is \(request.state.rawValue); only a pending request can be launched.")
     }
-    if case .waitsForLiveRequest(let number) = request.waitsBecause {
+    if let obstacle = request.waitsBecause, obstacle.kind == .waitsForLiveRequest,
+      case .number(let number) = obstacle.detail
+    {
       throw StoreError(.refused, "\(name) waits for request \(number), which is live; end or cancel that one first.")
     }
     return request

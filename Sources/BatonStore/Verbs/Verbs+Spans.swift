@@ -157,7 +157,7 @@ extension Verbs {
   private static func launch(_ row: Columns, _ key: SpanKey) -> SpanSource.Launch {
     let record = LaunchRecord(
       launch: LaunchKey(request: key.request, number: key.launch), host: HostName(row.text(15)),
-      startedAt: row.time(16), endedAt: row.optionalTime(17), outcome: row.optionalText(18),
+      startedAt: row.time(16), endedAt: row.optionalTime(17), outcome: row.outcome(18),
       reason: row.optionalText(19), isGraceful: row.bool(20), firstBatch: row.int(21), batches: row.int(22),
       spanID: row.blob(23),
       expiringReason: row.optionalText(24).flatMap { ExpiryReason(code: $0, detail: row.optionalText(25)) },

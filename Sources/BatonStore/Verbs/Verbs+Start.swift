@@ -37,7 +37,7 @@ extension Verbs {
   func lastEnd(before candidate: Candidate) throws -> LaunchEnd? {
     guard candidate.launches > 0 else { return nil }
     return try prepare(.launchEnd).first(candidate.request.rawValue, candidate.launches) { row in
-      LaunchEnd(outcome: row.text(0), isGraceful: row.bool(1))
+      LaunchEnd(outcome: row.outcome(0), isGraceful: row.bool(1))
     }
   }
 
@@ -79,11 +79,11 @@ final class WaitTexts {
 
 /// What the next launch has to know of the one before.
 struct LaunchEnd {
-  var outcome: String
+  var outcome: LaunchOutcome.Kind?
   var isGraceful: Bool
 
-  var isBroken: Bool { [LaunchOutcome.failed("").code, LaunchOutcome.lost.code].contains(outcome) }
-  var wasInterrupted: Bool { outcome == LaunchOutcome.expired(.draining).code || outcome == LaunchOutcome.lost.code }
+  var isBroken: Bool { outcome == .failed || outcome == .lost }
+  var wasInterrupted: Bool { outcome == .expired || outcome == .lost }
 }
 
 extension Assignment {

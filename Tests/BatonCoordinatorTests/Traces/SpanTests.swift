@@ -21,7 +21,7 @@ struct SpanTests {
 
   /// A launch of ten seconds on host `a`.
   static func launch(
-    _ outcome: String?, reason: String? = nil, errorType: String? = nil, expiring: ExpiryReason? = nil,
+    _ outcome: LaunchOutcome.Kind?, reason: String? = nil, errorType: String? = nil, expiring: ExpiryReason? = nil,
     isGraceful: Bool = true, number: Int = 1
   ) -> SpanSource {
     source([.wait, .launch], launch: number) {
@@ -50,7 +50,7 @@ struct SpanTests {
 
   @Test("wait and launch are the submission's children, the expiry its launch's", .contract(44.1))
   func parents() {
-    let found = spans(Self.launch("expired", reason: "powerLost", expiring: .powerLost))
+    let found = spans(Self.launch(.expired, reason: "powerLost", expiring: .powerLost))
     #expect(found.map(\.name) == ["wait com.a.*", "launch com.a.*", "expire com.a.*"])
     #expect(found.map(\.kind) == [.internal, .consumer, .internal])
     #expect(found.map(\.parent) == [SpanID(of: Desk.trace), SpanID(of: Desk.trace), found[1].id])
@@ -61,7 +61,7 @@ struct SpanTests {
   @Test(
     "expiry never shows as an error", arguments: ExpiryReason.plain + [.cancelled(by: "ada"), .simulated(as: .thermal)])
   func expiry(reason: ExpiryReason) {
-    for outcome in ["expired", "finished"] {
+    for outcome in [LaunchOutcome.Kind.expired, .finished] {
       let found = spans(Self.launch(outcome, reason: reason.code, expiring: reason))
       #expect(found.allSatisfy { $0.status == .unset && $0.attribute(Names.Attribute.errorType) == nil })
       #expect(found[2].attribute(Names.Attribute.expiryReason) == .string(reason.code))
@@ -72,27 +72,27 @@ struct SpanTests {
 
   @Test("failure always shows as an error, with its type")
   func failure() {
-    let failed = spans(Self.launch("failed", reason: "it broke", errorType: "exit 3"))[1]
+    let failed = spans(Self.launch(.failed, reason: "it broke", errorType: "exit 3"))[1]
     #expect(failed.status == .error("it broke") && failed.attribute(Names.Attribute.errorType) == "exit 3")
-    let lost = spans(Self.launch("lost", errorType: "lost"))[1]
+    let lost = spans(Self.launch(.lost, errorType: "lost"))[1]
     #expect(lost.status == .error("its worker is gone") && lost.attribute(Names.Attribute.errorType) == "lost")
     // While it expired: it is a failure all the same.
-    let both = spans(Self.launch("failed", reason: "it broke", expiring: .powerLost))
+    let both = spans(Self.launch(.failed, reason: "it broke", expiring: .powerLost))
     #expect(both[1].attribute(Names.Attribute.errorType) == "_OTHER" && both[2].status == .unset)
   }
 
   @Test("of a launch that was lost while it expired nobody says that it was graceful")
   func lostWhileExpiring() {
-    let found = spans(Self.launch("lost", expiring: .powerLost, isGraceful: false))
+    let found = spans(Self.launch(.lost, expiring: .powerLost, isGraceful: false))
     #expect(found[2].attribute(Names.Attribute.expiryGraceful) == nil)
-    let killed = spans(Self.launch("expired", reason: "powerLost", expiring: .powerLost, isGraceful: false))
+    let killed = spans(Self.launch(.expired, reason: "powerLost", expiring: .powerLost, isGraceful: false))
     #expect(killed[2].attribute(Names.Attribute.expiryGraceful) == false)
   }
 
   @Test("a launch links to the one before it")
   func links() {
-    #expect(spans(Self.launch("finished"))[1].links.isEmpty)
-    let second = spans(Self.launch("finished", number: 2))[1]
+    #expect(spans(Self.launch(.finished))[1].links.isEmpty)
+    let second = spans(Self.launch(.finished, number: 2))[1]
     #expect(second.links == [SpanLink(trace: TraceID(of: Desk.trace), span: SpanID(of: Desk.trace))])
     #expect(second.attribute(Names.Attribute.launch) == 2)
   }
@@ -100,7 +100,7 @@ struct SpanTests {
   @Test(
     "a completion is an error exactly if the request failed", arguments: [RequestState.succeeded, .failed, .cancelled])
   func completion(state: RequestState) {
-    var source = Self.launch("failed", reason: "it broke", errorType: "exit 3")
+    var source = Self.launch(.failed, reason: "it broke", errorType: "exit 3")
     source.key.parts = .complete
     source.completion = SpanSource.Completion(state: state, reason: "it broke", at: Self.begin + .seconds(15))
     let span = spans(source)[0]
@@ -111,7 +111,7 @@ struct SpanTests {
 
   @Test("a quarantined request is said to be that")
   func quarantine() {
-    var source = Self.launch("expired", reason: "stalled", expiring: .stalled)
+    var source = Self.launch(.expired, reason: "stalled", expiring: .stalled)
     source.key.parts = .complete
     source.completion = SpanSource.Completion(state: .failed, reason: "quarantined: …", at: Self.begin)
     #expect(spans(source)[0].attribute(Names.Attribute.errorType) == "quarantined")
@@ -131,7 +131,7 @@ struct SpanTests {
 
   @Test("a wait says what came and went, what it waited for before, and where its history was lost")
   func wait() throws {
-    var source = Self.launch("finished")
+    var source = Self.launch(.finished)
     source.launch?.wait = SpanSource.Wait(
       readyAt: Self.begin, heldBy: "notBefore",
       obstacles: WaitObstacles(
@@ -162,7 +162,7 @@ struct SpanTests {
     let other = TraceContext(
       traceID: Array(repeating: 9, count: 16), spanID: Array(repeating: 8, count: 8), isSampled: true)
     let joined = JoinedSubmissions(pokes: ["one", "two"], spans: [other], dropped: 3)
-    var first = Self.launch("finished")
+    var first = Self.launch(.finished)
     first.joined = joined
     var ended = Self.source(.complete)
     ended.completion = SpanSource.Completion(state: .cancelled, reason: "ada", at: Self.begin)
@@ -174,7 +174,7 @@ struct SpanTests {
         trace: TraceID(of: other), span: SpanID(of: other), attributes: [Attribute(Names.Attribute.joined, true)])
       #expect(span.links == [link])
     }
-    var second = Self.launch("finished", number: 2)
+    var second = Self.launch(.finished, number: 2)
     second.joined = joined
     #expect(spans(second)[1].attribute(Names.Attribute.pokes) == nil && spans(second)[1].links.count == 1)
     first.joined = JoinedSubmissions()
@@ -185,7 +185,7 @@ struct SpanTests {
 
   @Test("a step of the wall clock makes no span end before it began")
   func clock() {
-    var source = Self.launch("finished")
+    var source = Self.launch(.finished)
     source.launch?.record.endedAt = Self.begin
     #expect(spans(source).allSatisfy { $0.end >= $0.start })
   }
@@ -198,7 +198,7 @@ struct SpanTests {
     #expect(running.openSpans == [found[1].id, found[2].id])
     let waiting = Self.source(.vainWait) { $0.wait = SpanSource.Wait(readyAt: Self.begin) }
     #expect(waiting.openSpans == spans(waiting).map(\.id))
-    #expect(Self.launch("finished").openSpans.isEmpty)
+    #expect(Self.launch(.finished).openSpans.isEmpty)
   }
 }
 

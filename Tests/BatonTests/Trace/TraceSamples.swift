@@ -62,7 +62,7 @@ struct TraceSample {
 
   @discardableResult
   mutating func launch(
-    _ start: Double, _ end: Double?, on host: String, _ outcome: LaunchOutcomeName?, _ reason: String? = nil,
+    _ start: Double, _ end: Double?, on host: String, _ outcome: LaunchOutcome.Kind?, _ reason: String? = nil,
     batches: Int64 = 4, error: String? = nil
   ) -> SpanID {
     launches += 1

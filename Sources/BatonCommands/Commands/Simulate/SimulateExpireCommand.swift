@@ -21,7 +21,7 @@ struct SimulateExpireCommand: AsyncParsableCommand, Sendable {
     help: ArgumentHelp(
       "As if for this reason: \(Arguments.simulatedReasons.joined(separator: ", ")).", valueName: "code"),
     completion: .list(Arguments.simulatedReasons), transform: Arguments.simulatedReason)
-  var reason: ExpiryReason?
+  var reason: ExpiryReason.Kind?
 
   @OptionGroup var client: ClientOptions
   @OptionGroup var options: OutputOptions
@@ -31,11 +31,11 @@ struct SimulateExpireCommand: AsyncParsableCommand, Sendable {
     let launch = try await client.connect { api in
       try await api.simulateExpiry(request.identifier, number: request.request, as: reason)
     }
-    let json = JSONValue(launch).adding(["reason": JSONValue(reason?.code)])
+    let json = JSONValue(launch).adding(["reason": JSONValue(reason?.rawValue)])
     Console.current.emit(options.output, json) {
       [
         "\(launch.name): launch \(launch.launch) on \(launch.host.rawValue.onOneLine) is asked to stop, simulated"
-          + (reason.map { " (\($0.code))" } ?? "")
+          + (reason.map { " (\($0.rawValue))" } ?? "")
       ]
     }
   }

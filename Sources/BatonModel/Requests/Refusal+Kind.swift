@@ -1,11 +1,11 @@
-/// The refusals by their codes, which are Apple's. The page `Documentation/reasons.md` is made of these; a new case of
-/// `Refusal` does not compile without a name and its texts.
-package enum RefusalName: String, Hashable, Sendable, CaseIterable {
-  case notPermitted, tooManyPendingTaskRequests, unavailable, immediateRunIneligible
-}
-
 extension Refusal {
-  package var name: RefusalName {
+  /// The kinds of refusal. The raw value is Apple's code, which JSON and gRPC use. `Documentation/reasons.md` is generated
+  /// from their texts.
+  package enum Kind: String, Hashable, Sendable, CaseIterable {
+    case notPermitted, tooManyPendingTaskRequests, unavailable, immediateRunIneligible
+  }
+
+  package var kind: Kind {
     switch self {
     case .notPermitted, .unusable: .notPermitted
     case .tooManyPending: .tooManyPendingTaskRequests
@@ -15,7 +15,7 @@ extension Refusal {
   }
 }
 
-extension RefusalName {
+extension Refusal.Kind {
   /// What it means, in a sentence or two of Markdown.
   package var meaning: String {
     switch self {

@@ -1,6 +1,6 @@
-/// What `baton show` lists of a request beside its launches, by name. The page `Documentation/reasons.md` is made of
-/// these; a test finds names that the store or the coordinator notes and this list lacks.
-package enum RequestEventName: String, Hashable, Sendable, CaseIterable {
+/// What else can happen to a request beside its launches; `baton show` lists these events. The raw value is the stable
+/// code in the store and in JSON. `Documentation/reasons.md` is generated from their texts.
+package enum RequestEvent: String, Hashable, Sendable, CaseIterable {
   case replaced, poked, pokedAtOnce, retried, redefined, skippedBatch, suspect, ignoredExpiry, simulatedLaunch,
     storeWentBackwards
 

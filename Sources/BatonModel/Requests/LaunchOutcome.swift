@@ -1,11 +1,18 @@
-/// The outcomes of a launch by name, without what they carry. The page `Documentation/reasons.md` is made of these; a
-/// new case of `LaunchOutcome` does not compile without a name and its texts.
-package enum LaunchOutcomeName: String, Hashable, Sendable, CaseIterable {
-  case finished, failed, expired, lost
-}
+/// How a launch ended.
+package enum LaunchOutcome: Hashable, Sendable {
+  case finished
+  /// What the handler threw, or what was wrong with the command; at most `maximumErrorBytes` bytes of it are kept.
+  case failed(String)
+  case expired(ExpiryReason)
+  /// The lease of its worker ran out, or its worker's process died.
+  case lost
 
-extension LaunchOutcome {
-  package var name: LaunchOutcomeName {
+  package static let maximumErrorBytes = 4096
+
+  /// The outcomes without what they carry. The raw value is the stable code in the store, in JSON and in spans.
+  package enum Kind: String, Hashable, Sendable, CaseIterable { case finished, failed, expired, lost }
+
+  package var kind: Kind {
     switch self {
     case .finished: .finished
     case .failed: .failed
@@ -13,9 +20,14 @@ extension LaunchOutcome {
     case .lost: .lost
     }
   }
+
+  package var code: String { kind.rawValue }
+
+  /// Why the launch expired; nil for every other outcome.
+  package var reason: ExpiryReason? { if case .expired(let reason) = self { reason } else { nil } }
 }
 
-extension LaunchOutcomeName {
+extension LaunchOutcome.Kind {
   /// What it means, in a sentence or two of Markdown.
   package var meaning: String {
     switch self {
@@ -38,4 +50,14 @@ extension LaunchOutcomeName {
         + "quarantined. Launches that ended `stalled` or `budgetSpent` count with them."
     }
   }
+}
+
+/// What a launch of a refresh found (contract, row 42).
+public enum RefreshResult: String, Hashable, Sendable, CaseIterable {
+  case newData
+  /// The launch found nothing new. After several such launches in a row the refresh starts less often, at up to four
+  /// times its interval.
+  case noData
+  /// The refresh failed. The launch ends as if the handler had thrown an error.
+  case failed
 }

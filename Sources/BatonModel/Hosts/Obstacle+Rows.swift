@@ -1,0 +1,232 @@
+extension Obstacle {
+  /// What an obstacle is about.
+  package enum Subject: Hashable, Sendable, CaseIterable { case request, fleet, host }
+}
+
+extension Obstacle.Kind {
+  /// What Baton decides and says about a kind of obstacle. `Documentation/reasons.md` is generated from these rows.
+  package struct Row: Sendable {
+    package let subject: Obstacle.Subject
+    /// True if the host cannot take the request until a person changes the fleet or the definition.
+    package var isPermanent = false
+    /// The kind of reason with which a running launch expires for the same cause; nil if no launch expires for it.
+    package var expiry: ExpiryReason.Kind?
+    /// The condition of the host that the obstacle comes from; nil if it comes from no condition.
+    package var condition: (@Sendable (Conditions) -> Evidence)?
+    /// True if the time of the obstacle is on the host's own wall clock.
+    package var isOnHostClock = false
+    /// What the obstacle means, in a sentence or two of Markdown.
+    package let meaning: String
+    /// The obstacle in words; `{word}` stands for a word of the detail.
+    package let text: String
+    /// The change that would take the obstacle away; `{word}` stands for a word of the detail.
+    package let remedy: String
+  }
+
+  package var row: Row {
+    switch self {
+    // Of the request itself.
+    case .notBefore:
+      Row(
+        subject: .request,
+        meaning: "Its `earliestBeginDate` has not come. That is a lower bound: nothing starts before it.",
+        text: "its earliest begin date has not come", remedy: "wait")
+    case .rateLimited:
+      Row(
+        subject: .request,
+        meaning: "First launches of one identifier are spaced: those of a `refresh` by 15 minutes unless it may be "
+          + "frequent, and by more if the last ones found no new data; those that pokes asked for by `pokeSpacing`. It is "
+          + "no error.",
+        text:
+          "launches of this identifier are spaced, the more so while they find nothing, and the last was not long ago",
+        remedy: "wait, or declare 'allowFrequent: true'; for pokes, a shorter 'pokeSpacing'")
+    case .backingOff:
+      Row(
+        subject: .request,
+        meaning:
+          "Its last launch failed, and it waits for `retry.backoff`; or several in a row were lost, and it waits "
+          + "for 1 s, 2 s, 4 s … Both double each time.",
+        text: "it waits before it is tried again", remedy: "wait")
+    case .waitsForLiveRequest:
+      Row(
+        subject: .request,
+        meaning: "An earlier request of the identifier runs, or waits to be resumed: of one identifier one request is "
+          + "live.",
+        text: "request {number} of the same identifier has to end first", remedy: "wait for it, or cancel it")
+    case .maxRunningReached:
+      Row(
+        subject: .request, meaning: "As many instances of its definition run as `maxRunning` allows.",
+        text: "{number} instances of its definition are running, which is its maxRunning",
+        remedy: "wait, or raise 'maxRunning'")
+    case .allowanceSpent:
+      Row(
+        subject: .request, expiry: .allowanceSpent,
+        meaning:
+          "The launch time of the day is used up: the definition's `dailyAllowance`, or, said of a host, the one "
+          + "in the host's worker.yaml. A new day begins at midnight UTC.",
+        text: "the launch time of the day is used up", remedy: "wait until it refills, or raise 'dailyAllowance'")
+
+    // Of the fleet.
+    case .fleetPaused:
+      Row(
+        subject: .fleet, expiry: .paused,
+        meaning:
+          "An operator paused the whole fleet, or the coordinator did, because its store went backwards; its log "
+          + "says so then.",
+        text: "the fleet is paused", remedy: "baton resume")
+    case .noHosts:
+      Row(
+        subject: .fleet, meaning: "No worker has ever connected to this coordinator.",
+        text: "no host has ever connected", remedy: "start a worker: baton-worker --name NAME")
+    case .noHostHasGPU:
+      Row(
+        subject: .fleet,
+        meaning: "No connected host has enough GPUs with enough memory, even counting those in use.",
+        text: "it needs {needed}, and no connected host has enough",
+        remedy: "connect a host with such GPUs, or ask for fewer")
+    case .storeBusy:
+      Row(
+        subject: .fleet,
+        meaning:
+          "The request has to start at once or not at all (`strategy: fail`), and the store had not begun to take "
+          + "it after a second. Nothing was left behind.",
+        text: "the store did not take it within a second",
+        remedy: "submit it again in a moment; look at the disk of the coordinator if that goes on")
+
+    // Of one host.
+    case .hostGone:
+      Row(
+        subject: .host, expiry: .leaseLost,
+        meaning:
+          "The host's worker holds no lease: it was stopped, it crashed, or nothing was heard of it for a lease's "
+          + "term. What else `explain` says of the host is by its last report.",
+        text: "the host is gone: its worker holds no lease", remedy: "start its worker again")
+    case .hostAway:
+      Row(
+        subject: .host,
+        meaning:
+          "The worker's connection is away for the moment. What runs there goes on within its lease; nothing new "
+          + "starts.",
+        text: "the connection of its worker is away for the moment",
+        remedy: "wait until it is back, or look after the network between")
+    case .hostDraining:
+      Row(
+        subject: .host, expiry: .draining,
+        meaning: "An operator drains the host, or its worker is shutting down: what runs may finish its batch.",
+        text: "the host is draining", remedy: "baton undrain HOST, or start its worker again")
+    case .hostPausedByOwner:
+      Row(
+        subject: .host, expiry: .pausedByOwner, isOnHostClock: true,
+        meaning: "The host's owner has paused it with `baton-worker pause`.", text: "the host's owner has paused it",
+        remedy: "ask its owner to run 'baton-worker resume'")
+    case .outsideHours:
+      Row(
+        subject: .host, expiry: .outsideHours, isOnHostClock: true,
+        meaning: "The host's owner lends it at certain `hours` of the day only, and this is none of them.",
+        text: "the host's owner lends it at other hours",
+        remedy: "wait, or ask its owner for more 'hours' in the host's worker.yaml")
+    case .notPermittedOnHost:
+      Row(
+        subject: .host, isPermanent: true,
+        meaning: "The host's owner permits other identifiers only, by `permittedIdentifiers`.",
+        text: "the host's owner does not permit this identifier",
+        remedy: "add the identifier to 'permittedIdentifiers' in the host's worker.yaml")
+    case .evicted:
+      Row(
+        subject: .host, expiry: .evicted,
+        meaning: "An operator moved the job away from this host with `baton evict`, until it is allowed again.",
+        text: "an operator evicted it from the host", remedy: "baton evict IDENTIFIER --host HOST --allow")
+    case .kindNotAccepted:
+      Row(
+        subject: .host, isPermanent: true, meaning: "The host's `accepts` leaves this kind of job out.",
+        text: "the host does not accept jobs of kind {kind}",
+        remedy: "add the kind to 'accepts' in the host's worker.yaml")
+    case .noHandler:
+      Row(
+        subject: .host, isPermanent: true,
+        meaning: "The definition has no `work`, and the host's worker has no Swift handler for the identifier.",
+        text: "the worker has no handler for it",
+        remedy: "deploy a worker that registers a handler for it, or give the definition a 'work'")
+    case .tooFewSlots:
+      Row(
+        subject: .host, isPermanent: true,
+        meaning: "The job asks for more `slots` than the host has, in use or not.",
+        text: "it needs {needed} and the host has {available}",
+        remedy: "lower 'slots' of the job, or raise 'slots' in the host's worker.yaml")
+    case .slotsInUse:
+      Row(
+        subject: .host,
+        meaning:
+          "Other launches hold the host's slots. For a job that a person waits for, launches of a lower priority "
+          + "give way.",
+        text: "it needs {needed} and {available} are free", remedy: "wait until a launch there ends")
+    case .needsExternalPower:
+      Row(
+        subject: .host, expiry: .powerLost, condition: { Evidence($0.power) },
+        meaning: "The job has `requiresExternalPower`, and the host runs on its battery.",
+        text: "it requires external power and the host runs on battery", remedy: "plug the host in")
+    case .needsNetwork:
+      Row(
+        subject: .host, expiry: .networkLost, condition: { Evidence($0.network) },
+        meaning: "The job has `requiresNetworkConnectivity`, and the host has no network.",
+        text: "it requires a network connection and the host has none", remedy: "connect the host")
+    case .needsUnmeteredNetwork:
+      Row(
+        subject: .host, expiry: .networkLost, condition: { Evidence($0.network) },
+        meaning: "The job has `network: unmetered`, and the host's network is metered.",
+        text: "it requires an unmetered network and the host's is metered",
+        remedy: "connect the host to an unmetered network")
+    case .needsIdleHost:
+      Row(
+        subject: .host, expiry: .hostBusy, condition: { Evidence($0.isIdle) },
+        meaning: "The job has `requiresIdle`, the default of `processing`, and a person or a program uses the host.",
+        text: "it requires an idle host and the host is in use",
+        remedy: "wait until the host is idle, or declare 'requiresIdle: false'")
+    case .batteryLow:
+      Row(
+        subject: .host, expiry: .batteryLow,
+        // The battery is low only because the host runs on it: if the power is simulated, so is this obstacle.
+        condition: { $0.power.source == ConditionOverrides.source ? Evidence($0.power) : Evidence($0.battery) },
+        meaning: "The host runs on its battery, which is below \(Policy.lowBatteryPercent) %: no `refresh` and no "
+          + "`processing` starts.",
+        text: "the host's battery is at {number} %", remedy: "charge the host")
+    case .lowPowerMode:
+      Row(
+        subject: .host, expiry: .lowPowerMode, condition: { Evidence($0.lowPowerMode) },
+        meaning: "The host is in low power mode: no `refresh` and no `processing` starts.",
+        text: "the host is in low power mode", remedy: "switch low power mode off")
+    case .tooHot:
+      Row(
+        subject: .host, expiry: .thermal, condition: { Evidence($0.thermal) },
+        meaning: "The host's thermal state is `fair` or worse for `processing`, `serious` or worse for `refresh`, "
+          + "`critical` for `continued`.",
+        text: "the host's thermal state is {state}", remedy: "let the host cool")
+    case .hostHasNoGPU:
+      Row(
+        subject: .host, isPermanent: true, expiry: .gpuLost, condition: { Evidence($0.gpus) },
+        meaning: "The host has fewer GPUs with enough memory than the job asks for, in use or not.",
+        text: "it needs {needed}, and the host has {available}", remedy: "add a host with such GPUs, or ask for fewer")
+    case .gpusInUse:
+      Row(
+        subject: .host, condition: { Evidence($0.gpus) }, meaning: "Other launches hold the GPUs that would suit.",
+        text: "it needs {needed}, and the host has {available} free", remedy: "wait until a launch there ends")
+    case .givingWay:
+      Row(
+        subject: .host,
+        meaning:
+          "Launches of a lower priority there were asked to give way to a job that a person waits for. Until that "
+          + "has its place, nothing of a lower priority starts on the host.",
+        text: "launches there give way to a job of a higher priority, and the place is for that",
+        remedy: "wait until that job has its place, or submit with a higher '--priority'")
+    case .missingLabel:
+      Row(
+        subject: .host, expiry: .labelLost, condition: { Evidence($0.labels) },
+        meaning:
+          "The job has `requiredLabels`, and the host's labels, from `labels` and `facts` in its worker.yaml, do "
+          + "not match them.",
+        text: "it requires the label {name}={wanted}, and the host's is {found}",
+        remedy:
+          "set the label on a host ('{name}: {wanted}' under 'labels' in its worker.yaml), or change 'requiredLabels'")
+    }
+  }
+}
