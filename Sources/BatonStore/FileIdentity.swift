@@ -6,15 +6,16 @@
   internal import Glibc
 #endif
 
-/// Which file a path leads to now.
+/// Identifies the file that a path leads to at the moment of the call, by its device and inode. `StoreFolder` uses it
+/// to notice that a file was removed or replaced.
 struct FileIdentity: Sendable {
   private let device: UInt64
   private let inode: UInt64
-  /// Names (hard links) that it has.
+  /// The number of hard links (names) of the file.
   let names: Int
   let bytes: Int
 
-  /// Nil if nothing is there, or it cannot be looked at.
+  /// `nil` if there is no such file, or if the file's facts cannot be read.
   init?(of path: String) {
     var facts = stat()
     guard stat(path, &facts) == 0 else { return nil }

@@ -2,28 +2,31 @@ internal import BatonModel
 internal import GRDB
 internal import Synchronization
 
-/// Told of every group that was written: how long it took, from being taken to being on disk, and how many operations it
-/// had. It must not wait.
+/// Called after every group of writes, with the time that the group took from leaving the queue until it was on the
+/// disk, and with the number of operations in it. The function must not block.
 package typealias GroupReport = @Sendable (Duration, Int) -> Void
 
-/// The one writer of a database: takes whatever waits, runs it in one transaction, and answers each caller after the
-/// commit. While the disk is busy with one group, the next one fills; that is what pays for `synchronous=FULL`.
+/// The only writer of a database. It takes all writes that wait, runs them in one transaction, and answers each caller
+/// after the commit (group commit). While one group is synced to the disk, the next group gathers in the queue, so many
+/// writes share the cost of one sync with `synchronous=FULL`.
 ///
-/// A caller that is cancelled still waits for its answer, because the change may be there, unless its write may be
-/// withdrawn and was not begun.
+/// A caller whose task is cancelled still waits for its answer, because its change may already be in the store. Only a
+/// withdrawable write that the writer has not begun is answered with `CancellationError` at once.
 final class GroupCommitWriter: Sendable {
   private let database: any DatabaseWriter
   private let connection: WriterConnection
   private let queue: Mutex<WriteQueue>
   private let limit: Int
-  /// Tells once that the disk failed and every later write is refused: the process should end, recover and go on.
+  /// Yields once, when the disk has failed and every later write is refused. The process should then end, so that it
+  /// recovers when it is started again.
   let failures: AsyncStream<StoreError>
   private let reportFailure: AsyncStream<StoreError>.Continuation
   private let onGroup: GroupReport?
 
-  /// How far the store is, by the last commit; said after it, so that everything answered until then is in it.
+  /// How many commits the store has made. The value is set after each commit and before its callers are answered, so
+  /// every change that was acknowledged is counted in it.
   private let committed: Mutex<Receipt>
-  /// Of this process's turn.
+  /// The epoch that this process raised when it opened the store.
   let epoch: Int64
 
   init(
@@ -51,7 +54,11 @@ final class GroupCommitWriter: Sendable {
     }
   }
 
-  /// Runs `body` in a transaction that may hold others' writes too, perhaps more than once; returns after the commit.
+  /// Runs `body` in a transaction that may contain the writes of other callers too, and returns after the commit.
+  /// `body` may run more than once, because the group is rolled back and repeated if another write in it throws.
+  /// - Parameter isWithdrawable: whether a cancelled task withdraws the write, as long as the writer has not begun it.
+  /// - Throws: what `body` throws; `.overloaded` if too many writes wait; `.unknown` if the disk failed;
+  ///   `CancellationError` if the write was withdrawn.
   func perform<Value: Sendable>(
     _ lane: WriteLane, isWithdrawable: Bool = false, _ body: @escaping @Sendable (Verbs) throws -> Value
   ) async throws -> Value {
@@ -81,7 +88,7 @@ final class GroupCommitWriter: Sendable {
     }
   }
 
-  /// Runs `body` in a transaction of its own and blocks until it is committed: for the simulation, which has no
+  /// Runs `body` in a transaction of its own and blocks until it is committed. Used by the simulation, which has no
   /// concurrency.
   func performNow<Value>(_ body: (Verbs) throws -> Value) throws -> Value {
     try database.writeWithoutTransaction { db in
@@ -92,18 +99,19 @@ final class GroupCommitWriter: Sendable {
     }
   }
 
-  /// Runs `body` on the writer's connection, outside of any transaction, and blocks until it is through.
+  /// Runs `body` on the writer's connection outside of any transaction, and blocks until `body` returns.
   func exclusively<Value>(_ body: (Verbs) throws -> Value) throws -> Value {
     try database.writeWithoutTransaction { try body(connection.verbs(of: $0)) }
   }
 
-  /// Waits for what is being written, then lets go of the connection.
+  /// Waits for the group that is being written, then closes the connection. Later writes are answered with `.unknown`.
   func close() async throws {
     try await database.writeWithoutTransaction { [connection] _ in connection.close() }
     reportFailure.finish()
     try database.close()
   }
 
+  /// Writes the next group, answers its callers, and continues until the queue is empty.
   private func writeNextGroup() {
     database.asyncWriteWithoutTransaction { [self] db in
       guard let group = queue.withLock({ $0.takeGroup() }) else { return }

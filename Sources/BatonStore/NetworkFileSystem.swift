@@ -6,10 +6,12 @@
   internal import Glibc
 #endif
 
-/// File systems on which several machines, or a host and its virtual machine, see one file: memory shared between
-/// processes, and so SQLite's write-ahead log, does not work there, and `flock` may not.
+/// Recognizes file systems on which several machines, or a host and its virtual machine, see the same file. SQLite's
+/// write-ahead log needs memory that processes share, which such a file system does not provide, and `flock` may not
+/// work there.
 enum NetworkFileSystem {
-  /// What the folder at `path` is on, nil for a local file system.
+  /// The kind of the network file system that `path` is on, such as `nfs4`; `nil` for a local file system, or if the
+  /// system does not say.
   static func kind(of path: String) -> String? {
     #if canImport(Darwin)
       var facts = statfs()
@@ -26,6 +28,8 @@ enum NetworkFileSystem {
     MountedFileSystem(of: path, mounts: mounts).flatMap { $0.isShared ? $0.kind : nil }
   }
 
+  /// Whether a file system of this kind may be shared by several machines. Every FUSE file system counts as shared
+  /// except `fuse-overlayfs`, which is local.
   static func isShared(_ kind: String) -> Bool {
     if kind.hasPrefix("fuse.") { return kind != "fuse.fuse-overlayfs" }
     return [
@@ -45,15 +49,15 @@ enum NetworkFileSystem {
   }
 }
 
-/// What is mounted where a path is.
+/// The file system that is mounted where a path is. `baton doctor` shows it.
 package struct MountedFileSystem: Hashable, Sendable {
-  /// Such as `ext4`.
+  /// The type of the file system, for example `ext4`.
   package let kind: String
-  /// Such as `/dev/sda1`; whatever the kernel calls it.
+  /// The mounted device as the kernel names it, for example `/dev/sda1`.
   package let device: String
-  /// Of the mount and of the file system.
+  /// The options of the mount, followed by those of the file system.
   package let options: [String]
-  /// Other machines may see the same files: no place for a store.
+  /// Whether other machines may see the same files. A store cannot be kept on such a file system.
   package var isShared: Bool { NetworkFileSystem.isShared(kind) }
 
   package init(kind: String, device: String, options: [String] = []) {
@@ -62,14 +66,15 @@ package struct MountedFileSystem: Hashable, Sendable {
     self.options = options
   }
 
-  /// Nil where the system does not say (macOS), or nothing is there.
+  /// `nil` if the path does not exist, or if the system does not say what is mounted there (macOS).
   package init?(of path: String) {
     guard let resolved = realpath(path, nil) else { return nil }
     defer { free(resolved) }
     self.init(of: String(cString: resolved), mounts: NetworkFileSystem.contents(of: "/proc/self/mountinfo"))
   }
 
-  /// - Parameter mounts: as `proc_pid_mountinfo(5)` has it; of two mounts at one place the later one counts.
+  /// - Parameter mounts: the text of `/proc/PID/mountinfo` (`proc_pid_mountinfo(5)`). If two file systems are mounted
+  ///   at one place, the later line counts.
   init?(of path: String, mounts: String) {
     var best: (place: Substring, found: MountedFileSystem)?
     for line in mounts.split(separator: "\n") {

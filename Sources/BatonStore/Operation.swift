@@ -1,16 +1,17 @@
 internal import Synchronization
 
-/// One write that waits for a group: run inside its transaction, maybe more than once, and answered once, after the
-/// commit or when it is certain that there will be none.
+/// A write that waits for the writer. It runs in the transaction of its group, and runs again if the group is repeated.
+/// Its caller is answered exactly once: after the commit, or when it is certain that there will be no commit.
 protocol Operation: AnyObject, Sendable {
-  /// Runs the verb and keeps what it answered; throws what it threw.
+  /// Runs the verb and keeps its result as the answer. Throws what the verb throws.
   func run(_ verbs: Verbs) throws
-  /// Keeps an error as the answer.
+  /// Keeps `error` as the answer.
   func fail(_ error: StoreError)
-  /// Gives the caller what was kept.
+  /// Gives the kept answer to the caller.
   func answer()
 }
 
+/// The operation of one caller, who waits in a continuation. It can be withdrawn until the writer begins it.
 final class Write<Value: Sendable>: Operation {
   private let body: @Sendable (Verbs) throws -> Value
   private let caller: CheckedContinuation<Value, any Error>
@@ -19,9 +20,9 @@ final class Write<Value: Sendable>: Operation {
 
   private enum Phase {
     case waiting
-    /// The writer has come to it: only its answer says what became of it.
+    /// The writer has begun the write. From now on only the writer's answer says whether the change was made.
     case begun
-    /// The caller was answered, and nothing happens any more.
+    /// The caller was answered with `CancellationError`, and the write does nothing any more.
     case withdrawn
   }
 
@@ -36,7 +37,7 @@ final class Write<Value: Sendable>: Operation {
     result.withLock { $0 = .success(value) }
   }
 
-  /// False if it was withdrawn.
+  /// Marks the write as begun. Returns false if it was withdrawn before.
   private func begin() -> Bool {
     phase.withLock { phase in
       if phase == .waiting { phase = .begun }
@@ -44,7 +45,8 @@ final class Write<Value: Sendable>: Operation {
     }
   }
 
-  /// The caller gets a `CancellationError`, unless the writer has come to it.
+  /// Answers the caller with `CancellationError` and makes the write do nothing. Has no effect if the writer has begun
+  /// the write.
   func withdraw() {
     let isWithdrawn = phase.withLock { phase in
       guard phase == .waiting else { return false }
@@ -63,11 +65,13 @@ final class Write<Value: Sendable>: Operation {
   }
 }
 
-/// Lets a caller that is cancelled withdraw its write, in whatever order both come to be known.
+/// Withdraws the write of a cancelled caller. The cancellation can come before or after the write exists; both orders
+/// work.
 final class Withdrawal: Sendable {
   private let state = Mutex<(isWithdrawn: Bool, withdraw: (@Sendable () -> Void)?)>((false, nil))
 
-  /// - Parameter withdraw: called once, at once if it was withdrawn before.
+  /// Registers how to withdraw the write.
+  /// - Parameter withdraw: called at once if `withdraw()` was called before, and otherwise when it is called.
   func watch(_ withdraw: @escaping @Sendable () -> Void) {
     let isWithdrawn = state.withLock { state in
       state.withdraw = withdraw
@@ -88,19 +92,22 @@ final class Withdrawal: Sendable {
 /// Which writes go first when writes wait, and which are refused when too many wait (promise P13). There are two lanes:
 /// `urgent`, and all others. In the second lane the writes that are missed least are refused first.
 package enum WriteLane: Sendable {
-  /// Checkpoints, endings, leases, expiry, cancellation: accepted work keeps its promises.
+  /// Checkpoints, endings, leases, expiry, cancellation and operators' orders about hosts. Refused only when 16 times
+  /// the queue's limit wait, so that accepted work keeps its promises.
   case urgent
-  /// What people ask for: refused when three quarters of the queue are full.
+  /// Submissions and applied definitions: refused when three quarters of the queue are full.
   case submission
-  /// Claims, promotions, pruning: refused at seven eighths.
+  /// Claims, promotions, retries, confirmed spans and pruning: refused when seven eighths of the queue are full.
   case ordinary
-  /// What launches say on their way: refused when the queue is full.
+  /// Output, reports of hosts and other progress: refused when the queue is full.
   case progress
 
-  /// How many writes may wait before this one is refused.
+  /// How many writes may wait before a write of this lane is refused.
+  /// - Parameter limit: the size of the queue, `StoreLimits.waitingWrites`.
   func room(of limit: Int) -> Int {
     switch self {
-    // Workers bound what is urgent by themselves; this bound is there so that there is one.
+    // Workers themselves limit how many urgent writes they send. This bound exists because every queue must have a
+    // bound.
     case .urgent: limit * 16
     case .submission: max(1, limit - limit / 4)
     case .ordinary: max(1, limit - limit / 8)
@@ -109,16 +116,16 @@ package enum WriteLane: Sendable {
   }
 }
 
-/// How busy the writer is: `operations / groups` is how many writes shared a commit.
+/// How busy the writer is. `operations / groups` is the average number of writes that shared a commit.
 package struct WriteStatistics: Hashable, Sendable {
   package var waiting: Int
   package var groups: Int
   package var operations: Int
 }
 
-/// The writes that wait, as a value.
+/// The queue of writes that wait, as a value. `GroupCommitWriter` acts on what it answers.
 struct WriteQueue {
-  /// What `add` asks for.
+  /// What the caller of `add` has to do.
   enum Effect: Equatable {
     case start
     case wait
@@ -129,7 +136,7 @@ struct WriteQueue {
   private var ordinary: [any Operation] = []
   private var isWriting = false
   private let limit: Int
-  /// Groups that were handed to the writer, and the operations in them, since the start.
+  /// How many groups were handed to the writer since the start, and how many operations they contained.
   private(set) var taken = (groups: 0, operations: 0)
 
   static let largestGroup = 1000
@@ -137,7 +144,9 @@ struct WriteQueue {
 
   var count: Int { urgent.count + ordinary.count }
 
-  /// `.start` if the writer is idle: the caller sets it going.
+  /// Adds a write to the queue.
+  /// - Returns: `.start` if the writer is idle, and the caller has to start it; `.wait` if the writer is busy;
+  ///   `.refuse` if too many writes wait, and the write was not added.
   mutating func add(_ operation: any Operation, _ lane: WriteLane) -> Effect {
     guard count < lane.room(of: limit) else { return .refuse(.overloaded) }
     switch lane {
@@ -149,8 +158,9 @@ struct WriteQueue {
     return .start
   }
 
-  /// The next group, urgent writes first but never without a share for the others; nil if none waits, and the writer
-  /// is idle then.
+  /// Takes the next group, at most `largestGroup` writes. Urgent writes come first, but up to a quarter of the group is
+  /// kept for the other lane, so that it always advances.
+  /// - Returns: `nil` if no write waits; the writer is idle from then on.
   mutating func takeGroup() -> [any Operation]? {
     guard count > 0 else {
       isWriting = false

@@ -1,7 +1,10 @@
 package import BatonModel
 
+/// The verbs of `Store`, each as one transaction in its write lane or as one read of a snapshot. `Verbs` implements
+/// them.
 extension SQLiteStore: Store {
-  /// Lists are what goes first: they read a lot, and nobody loses anything by asking again.
+  /// Refuses a list while half of the write queue is full (promise P13). Lists are refused before everything else,
+  /// because they read many rows, and a client loses nothing by asking again.
   private func shedLists() throws {
     let waiting = writeStatistics.waiting
     guard waiting >= max(1, limits.waitingWrites / 2) else { return }
@@ -37,7 +40,7 @@ extension SQLiteStore: Store {
   package func definition(_ id: DefinitionID) async throws -> Definition? { try await read { try $0.definition(id) } }
 
   package func submit(_ submissions: [SubmissionOffer], at now: Moment) async throws -> [SubmissionAnswer] {
-    // What is refused in any case changes nothing: it does not wait for the writer.
+    // A submission that is refused in any case changes nothing, so it does not have to wait for the writer.
     if !submissions.isEmpty, submissions.allSatisfy(\.isRefusedAtOnce) {
       return try await read { try $0.submit(submissions, at: now) }
     }
@@ -125,7 +128,8 @@ extension SQLiteStore: Store {
   }
   package func setPaused(_ isPaused: Bool) async throws { try await write(.urgent) { try $0.setPaused(isPaused) } }
 
-  /// `.all` goes in steps of a thousand requests, each a transaction, so that checkpoints are not kept waiting.
+  /// `.all` is cancelled in steps of at most 1,000 requests, each in its own transaction, so that checkpoints do not
+  /// have to wait for the whole.
   package func cancel(
     _ selection: RequestSelection, by principal: String, histories: [RequirementClass: WaitHistory], at now: Moment
   ) async throws -> [Cancellation] {
@@ -206,13 +210,15 @@ extension SQLiteStore: Store {
   }
 
   package func prune(_ limits: RetentionLimits, at now: Moment) async throws -> Bool {
-    // Looking for what may go can take long while much waits for a tracing backend: beside the writer.
+    // Finding the requests that may be deleted can take long while many spans wait for a tracing backend, so it is done
+    // by a reader and not by the writer.
     let found = try await read { [queuesSpans] in try $0.prunable(limits, keepingUnsent: queuesSpans, at: now) }
     return try await write(.ordinary) { try $0.prune(found, limits, at: now) }
   }
 }
 
 extension SubmissionOffer {
-  /// The answer is this refusal or the one that its id got before; neither changes anything.
+  /// Whether the answer is certain to be this refusal, or the answer that was given to the same id before. Neither
+  /// changes the store.
   fileprivate var isRefusedAtOnce: Bool { if case .immediateRunIneligible = refusal { true } else { false } }
 }

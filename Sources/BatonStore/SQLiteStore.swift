@@ -3,25 +3,29 @@ internal import CBatonSQLite
 internal import GRDB
 internal import Synchronization
 
-/// The store on SQLite: one file in a folder that one process holds, or a database in memory with the same schema and
-/// the same SQL.
+/// The store on SQLite: a database file in a folder that this process has locked, or a database in memory with the same
+/// schema and the same SQL.
 ///
-/// Writes go through one connection in groups, each committed with `synchronous=FULL`; reads go beside them on
-/// connections of their own and see the last commit.
+/// Writes go through one connection and are committed in groups with `synchronous=FULL`. Reads use connections of their
+/// own, run at the same time as writes, and see the last commit.
 package final class SQLiteStore: Sendable {
   private let database: any DatabaseWriter
   private let writer: GroupCommitWriter
   let limits: StoreLimits
   private let cache: DefinitionCache
   let queuesSpans: Bool
-  /// Locked until this store is gone; nil in memory.
+  /// The folder, which stays locked until the store is closed; `nil` for a store in memory.
   private let folder: StoreFolder?
-  /// The backup that is being written.
+  /// The backup that is being written; `nil` if there is none.
   private let backup = Mutex<BackupControl?>(nil)
 
-  /// Opens or makes the store in `folder`. Throws `.locked` if a process holds it, `.newerVersion`, `.corrupt`,
-  /// `.cannotWrite`, or `.refused` on a network file system.
-  /// - Parameter queuesSpans: true if spans are sent from here: those that a backend has to confirm are then kept.
+  /// Opens the store in `folder`, or makes a new store there. This raises the epoch, so another process that has the
+  /// same store open can write nothing more.
+  /// - Parameters:
+  ///   - queuesSpans: true if this process sends spans. Spans are then kept until a backend has confirmed them.
+  ///   - onGroup: called after each group of writes, for metrics.
+  /// - Throws: `.locked` if another process has the store open, `.refused` on a network file system or if the database
+  ///   has several names, `.newerVersion`, `.corrupt`, or `.cannotWrite`.
   package static func open(
     folder: String, limits: StoreLimits = StoreLimits(), queuesSpans: Bool = false, onGroup: GroupReport? = nil
   ) throws -> SQLiteStore {
@@ -36,7 +40,8 @@ package final class SQLiteStore: Sendable {
     }
   }
 
-  /// A store that is gone with this value. `incarnation` is what it calls itself; drawn if nil.
+  /// Makes a new store in memory. Its contents are gone when this value is released.
+  /// - Parameter incarnation: the store's incarnation; a random one if it is `nil`.
   package static func inMemory(
     limits: StoreLimits = StoreLimits(), incarnation: String? = nil, queuesSpans: Bool = false
   ) throws -> SQLiteStore {
@@ -58,7 +63,7 @@ package final class SQLiteStore: Sendable {
       database, limits: limits, cache: cache, queuesSpans: queuesSpans, folder: folder, onGroup: onGroup)
   }
 
-  /// Once in a process, before its first connection.
+  /// Configures SQLite. It runs once in a process, before the process opens its first connection.
   private static let sqliteStatus = baton_sqlite_configure()
 
   static var configuration: Configuration {
@@ -66,16 +71,17 @@ package final class SQLiteStore: Sendable {
     var configuration = Configuration()
     configuration.label = "baton.store"
     configuration.prepareDatabase { db in
-      // Debian's SQLite overwrites what it deletes unless told not to.
+      // SQLite of Debian overwrites deleted data with zeros unless `secure_delete` is off.
       try db.execute(sql: "PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = OFF")
     }
     return configuration
   }
 
-  /// A larger database is looked through when it is in use already (`verify`): a start takes less than a second.
+  /// The largest database, in bytes, that `open` checks for damage. A larger database is checked later, while it is in
+  /// use (`verify`), so that a start takes less than a second.
   private static let largestLookedThrough = 64 << 20
 
-  /// Looks through the whole database for damage, while it is in use. Throws `.corrupt` if there is some.
+  /// Checks the whole database for damage while it is in use. Throws `.corrupt` if it is damaged.
   package func verify() async throws {
     do {
       try await database.read { try Self.lookThrough($0, "quick_check") }
@@ -84,8 +90,9 @@ package final class SQLiteStore: Sendable {
     }
   }
 
-  /// - Parameter check: `quick_check` looks at the structure of every page, `integrity_check` at the indexes too, which
-  ///   takes longer (https://www.sqlite.org/pragma.html#pragma_integrity_check). What the rows say is nobody's matter.
+  /// - Parameter check: `quick_check` checks the structure of every page; `integrity_check` checks the indexes too,
+  ///   which takes longer (https://www.sqlite.org/pragma.html#pragma_integrity_check). Neither compares the contents of
+  ///   rows with Baton's own rules.
   private static func lookThrough(_ db: Database, _ check: String) throws {
     let found = try String.fetchOne(db, sql: "PRAGMA \(check)(1)") ?? "no answer"
     guard found == "ok" else {
@@ -93,14 +100,15 @@ package final class SQLiteStore: Sendable {
     }
   }
 
-  /// Tells once that the disk failed: every write since is answered `.unknown`, so the process should end and recover.
+  /// Yields once, when the disk has failed. Every later write is answered with `.unknown`, so the process should end
+  /// and recover when it is started again.
   package var failures: AsyncStream<StoreError> { writer.failures }
 
-  /// How far the store is: whatever was answered before is in it for good.
+  /// How many commits this store has made. Every change that was acknowledged before is durable and counted.
   package var receipt: Receipt { writer.receipt }
 
-  /// Throws `.superseded` if another process has opened the store since this one did, or its files were taken away. A
-  /// write finds that out by itself; this is for a coordinator that has nothing to write.
+  /// Throws `.superseded` if another process has opened the store since this process did, or if the store's files were
+  /// removed or replaced. A write notices this by itself; this function is for a coordinator that has nothing to write.
   package func demandTenure() async throws {
     if let loss = folder?.loss { throw loss }
     let epoch = writer.epoch
@@ -110,12 +118,13 @@ package final class SQLiteStore: Sendable {
 
   package var writeStatistics: WriteStatistics { writer.statistics }
 
-  /// Waits for the writes that were accepted, moves what is in the log into the database file, closes the database and
-  /// gives the folder free. After that the database file alone is the whole store.
-  /// - Parameter checkpointLimit: a checkpoint that takes longer is left to the next start, as after a kill.
+  /// Waits for the writes that were accepted, moves the contents of the write-ahead log into the database file, closes
+  /// the database, and releases the lock of the folder. Afterwards the database file alone is the whole store.
+  /// - Parameter checkpointLimit: the longest time for moving the log. If it takes longer, the log stays, and the next
+  ///   start reads it, as after a kill.
   package func close(checkpointLimit: Duration = .seconds(5)) async throws {
     backup.withLock { $0?.stop() }
-    // Once the disk has failed nothing is waited for, and the database is closed all the same.
+    // After the disk has failed, there is nothing to wait for; the database is closed nevertheless.
     do {
       try await writer.perform(.urgent) { _ in }
       if folder != nil { await emptyLog(within: checkpointLimit) }
@@ -124,21 +133,23 @@ package final class SQLiteStore: Sendable {
     folder?.release()
   }
 
-  /// What cannot be moved stays in the log, from where the next start reads it: nothing is lost.
+  /// Moves the contents of the write-ahead log into the database file. Contents that cannot be moved within `limit`
+  /// stay in the log. The next start reads them from there, so nothing is lost.
   private func emptyLog(within limit: Duration) async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { [database] in
         if (try? await Task.sleep(for: limit)) != nil { database.interrupt() }
       }
-      // After the readers: a snapshot that is still read keeps the log from being emptied.
+      // The barrier waits for all readers first: SQLite cannot empty the log while a snapshot is being read.
       _ = try? await database.barrierWriteWithoutTransaction { try $0.checkpoint(.truncate) }
       group.cancelAll()
     }
   }
 
-  /// Where the store is; nil in memory.
+  /// The path of the store's folder; `nil` for a store in memory.
   var folderPath: String? { folder?.path }
 
+  /// Registers the running backup. Throws `.refused` if another backup is being written.
   func claimBackup(_ control: BackupControl) throws {
     try backup.withLock { backup in
       guard backup == nil else { throw StoreError(.refused, "A backup is being written already; wait for its end.") }
@@ -148,17 +159,17 @@ package final class SQLiteStore: Sendable {
 
   func releaseBackup() { backup.withLock { $0 = nil } }
 
-  /// One snapshot for as long as `body` runs.
+  /// Runs `body` on a reading connection, with one snapshot for as long as `body` runs.
   func readAll<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
     try await database.read(body)
   }
 
-  /// Runs `body` in a transaction and blocks until it is committed. For the simulation, which calls the verbs one by
-  /// one; a daemon calls the `Store` verbs.
+  /// Runs `body` in a transaction and blocks until it is committed. The simulation uses it, because it calls the verbs
+  /// one by one. Daemons use the `Store` verbs.
   package func transaction<Value>(_ body: (Verbs) throws -> Value) throws -> Value { try writer.performNow(body) }
 
-  /// Keeps the writer's connection for as long as `body` runs, which opens its transactions with `Verbs.transaction`.
-  /// For the simulation, where handing the connection over each time would be a tenth of its work.
+  /// Keeps the writer's connection for as long as `body` runs; `body` starts its transactions with `Verbs.transaction`.
+  /// The simulation uses it, where handing over the connection for each transaction would be a tenth of the work.
   package func exclusively<Value>(_ body: (Verbs) throws -> Value) throws -> Value {
     try writer.exclusively(body)
   }
@@ -169,7 +180,7 @@ package final class SQLiteStore: Sendable {
     try await writer.perform(lane, body)
   }
 
-  /// The same for a write that is withdrawn if its task is cancelled before the writer comes to it: it then throws
+  /// Like `write`, but the write is withdrawn if its task is cancelled before the writer begins it. It then throws
   /// `CancellationError`, and nothing was changed.
   func withdrawableWrite<Value: Sendable>(
     _ lane: WriteLane, _ body: @escaping @Sendable (Verbs) throws -> Value
@@ -190,10 +201,11 @@ package final class SQLiteStore: Sendable {
   }
 }
 
-/// What makes an answered commit survive a power cut.
+/// The settings that make a commit that was answered survive a power loss.
 enum Durability {
-  /// GRDB sets `synchronous = NORMAL` when it opens a pool, after every hook it offers: FULL has to be set again
-  /// afterwards, on the writer, and is checked at every start. With NORMAL a power cut loses acknowledged commits.
+  /// Sets `synchronous = FULL` on the writer's connection, and throws `.cannotWrite` unless SQLite reports it. GRDB
+  /// sets `synchronous = NORMAL` when it opens a pool, after all hooks that it offers, so FULL has to be set again
+  /// afterwards and is checked at every start. With NORMAL a power loss could lose acknowledged commits.
   static func demand(_ db: Database) throws {
     try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = \(64 << 20)")
     let synchronous = try Int.fetchOne(db, sql: "PRAGMA synchronous")

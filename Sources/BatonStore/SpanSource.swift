@@ -1,26 +1,27 @@
 package import BatonModel
 
-/// Which spans of a request ended at one occasion. The numbers stand in the database: never change one.
+/// Which spans of a request ended together. The store keeps such a group of spans as one row, called an occasion. The
+/// numbers are part of the schema: never change one.
 package struct SpanParts: OptionSet, Hashable, Sendable {
   package var rawValue: Int
   package init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// It was accepted.
+  /// The request was accepted.
   package static let submit = SpanParts(rawValue: 1)
-  /// A launch started, and its wait was over.
+  /// A launch started, which ended the wait before it.
   package static let wait = SpanParts(rawValue: 2)
-  /// A launch ended, with its expiry if it was asked to stop.
+  /// A launch ended. If it was asked to stop, its expiry span ended too.
   package static let launch = SpanParts(rawValue: 4)
   /// The request ended.
   package static let complete = SpanParts(rawValue: 8)
-  /// It was cancelled while it waited for a host.
+  /// The request was cancelled while it was ready and waited for a host.
   package static let vainWait = SpanParts(rawValue: 16)
 }
 
-/// Names the spans of one occasion: the same for ever, so that a span that is sent twice is one span.
+/// Identifies the spans of one occasion. The key never changes, so a backend that gets a span twice can recognize it.
 package struct SpanKey: Hashable, Sendable {
   package var request: RequestID
-  /// How many launches the request had by then, this one included.
+  /// The number of launches that the request had at that time, including the one that the occasion is about.
   package var launch: Int
   package var parts: SpanParts
 
@@ -29,39 +30,42 @@ package struct SpanKey: Hashable, Sendable {
   }
 }
 
-/// What the store has of the spans of one occasion. Once they have ended, it never changes.
+/// What the store knows about the spans of one occasion. The values do not change after the spans have ended, so a span
+/// has the same content however often it is sent (promise P9).
 package struct SpanSource: Hashable, Sendable {
   package var key: SpanKey
   package var identifier: JobIdentifier
-  /// The request's number within its identifier.
+  /// The number of the request within its identifier.
   package var number: Int
   package var definition: Definition
-  /// The ids of its `submit` span.
+  /// The trace id of the request and the id of its `submit` span.
   package var trace: TraceContext
-  /// The submitter's span.
+  /// The id of the span in which the client submitted the request; `nil` if there was none.
   package var parentSpanID: [UInt8]?
   package var submittedAt: Timestamp
-  /// Launch `key.launch`; nil if there is none.
+  /// Launch number `key.launch`; `nil` if there is no such launch.
   package var launch: Launch?
-  /// If `key.parts` has `complete`.
+  /// How the request ended; set if `key.parts` contains `complete`.
   package var completion: Completion?
-  /// The wait that it is in, or was in when it was cancelled.
+  /// The wait that has not been ended by a launch: the request is still in it, or was cancelled in it.
   package var wait: Wait?
-  /// What joined the request before its first launch; set where a span says it.
+  /// The pokes and submissions that joined the request before its first launch; filled only if `tellsJoined` is true.
   package var joined = JoinedSubmissions()
-  /// What was noted while the launch was open.
+  /// Events that were noted while the launch was open.
   package var launchEvents: [EventRecord] = []
-  /// What was noted while the launch was waited for, or in the wait that no launch ended.
+  /// Events that were noted during the wait before the launch, or during the wait that no launch ended.
   package var waitEvents: [EventRecord] = []
 
-  /// True for the spans that say what joined the request: its first launch, or its end if there was no launch.
+  /// Whether this occasion's spans report what joined the request. This is the case for the request's first launch, or
+  /// for its end if it was never launched.
   package var tellsJoined: Bool {
     key.parts.contains(.launch) ? key.launch == 1 : key.parts.contains(.complete) && key.launch == 0
   }
 
+  /// A wait for a host: from when the request became ready until a launch started or the request was cancelled.
   package struct Wait: Hashable, Sendable {
     package var readyAt: Timestamp
-    /// Code of the obstacle that it waited for before.
+    /// The code of the obstacle that kept the request from being ready before; `nil` if there was none.
     package var heldBy: String?
     package var obstacles: WaitObstacles
 
@@ -70,12 +74,13 @@ package struct SpanSource: Hashable, Sendable {
     }
   }
 
+  /// One launch, as its span needs it.
   package struct Launch: Hashable, Sendable {
     package var record: LaunchRecord
-    /// Nil if it was started as soon as it was submitted.
+    /// The wait that the launch ended; `nil` if the launch started as soon as the request was submitted.
     package var wait: Wait?
     package var errorType: String?
-    /// Of the launch before.
+    /// The span id of the launch before this one.
     package var previousSpanID: [UInt8]?
 
     package init(record: LaunchRecord, wait: Wait? = nil, errorType: String? = nil, previousSpanID: [UInt8]? = nil) {
@@ -83,6 +88,7 @@ package struct SpanSource: Hashable, Sendable {
     }
   }
 
+  /// How and when a request ended.
   package struct Completion: Hashable, Sendable {
     package var state: RequestState
     package var reason: String?
@@ -102,12 +108,12 @@ package struct SpanSource: Hashable, Sendable {
   }
 }
 
-/// How many spans wait to be sent, and how many a backend refused.
+/// How many spans wait to be sent, and how many a backend rejected.
 package struct SpanQueueRecord: Hashable, Sendable {
-  /// Occasions, each with one to three spans.
+  /// Occasions that are not confirmed yet. Each has one to three spans.
   package var unsent: Int
   package var rejected: Int
-  /// What the backend said of the last one that it refused.
+  /// What the backend answered to the last spans that it rejected.
   package var lastRejection: String?
 
   package init(unsent: Int = 0, rejected: Int = 0, lastRejection: String? = nil) {
@@ -115,20 +121,21 @@ package struct SpanQueueRecord: Hashable, Sendable {
   }
 }
 
-/// The pokes that a request stands for, and the submissions that joined or replaced it: the last ones of each request.
+/// The pokes that a request stands for, and the submissions that joined or replaced it. Only the last ones of each
+/// request are kept (`limit`).
 package struct JoinedSubmissions: Hashable, Sendable {
-  /// The clients' ids of the pokes, in the order in which they came.
+  /// The ids that clients gave to the pokes, in the order of their arrival.
   package var pokes: [String] = []
-  /// The submitters' spans, each once.
+  /// The spans of the clients that submitted or poked, each once.
   package var spans: [TraceContext] = []
-  /// How many were before those that are kept.
+  /// How many earlier pokes and submissions were dropped.
   package var dropped = 0
 
   package init(pokes: [String] = [], spans: [TraceContext] = [], dropped: Int = 0) {
     (self.pokes, self.spans, self.dropped) = (pokes, spans, dropped)
   }
 
-  /// So many are kept of each request, as OpenTelemetry keeps links of a span
-  /// (https://opentelemetry.io/docs/specs/otel/trace/sdk/#span-limits).
+  /// The number of pokes and submissions that are kept of each request. OpenTelemetry has the same default limit for
+  /// the links of a span (https://opentelemetry.io/docs/specs/otel/trace/sdk/#span-limits).
   package static let limit = 128
 }

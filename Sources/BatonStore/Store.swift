@@ -1,214 +1,274 @@
 package import BatonModel
 
-/// The truth about every request, in verbs of the domain. Each verb is one transaction; when it returns, what it says
-/// is durable (fault model W, Documentation/promises.md). All verbs that take arrays answer in the same order, and one
-/// element that is refused changes nothing and disturbs no other.
+/// The durable state of every request, in verbs of the domain. Each verb is one transaction unless its comment says
+/// otherwise; when it returns, its effects are durable (fault model W, Documentation/promises.md). A verb that takes an
+/// array answers in the order of the array. An element that is refused changes nothing and does not affect the other
+/// elements.
 ///
-/// Nothing here assumes one coordinator process: every write names what it believes (a launch number, an incarnation)
-/// and is refused if the store knows better. `StoreConformance` holds an implementation to all of it.
+/// The verbs do not rely on there being only one coordinator process. Every write names what its caller believes to be
+/// true (a launch number, an incarnation), and is refused if the store's rows say otherwise. The cases of
+/// `StoreConformance` test an implementation for all of this.
 package protocol Store: Sendable {
-  /// Tells once that the disk failed: every write since is answered `.unknown`, so the process should end and recover.
+  /// Yields once, when the disk has failed. Every later write is answered with `.unknown`, so the process should end
+  /// and recover when it is started again.
   var failures: AsyncStream<StoreError> { get }
 
   // MARK: Starting up
 
-  /// What a coordinator has to know when it starts: small, however many requests wait.
+  /// What a coordinator needs to know when it starts. The answer is small, however many requests wait.
   func fleet() async throws -> FleetRecord
-  /// Of the same only what is ready, and when something may be: costs the same however many hosts there are.
+  /// The part of `fleet()` that says which requests are ready, and when others may become ready. Its cost does not
+  /// depend on the number of hosts.
   func ready() async throws -> ReadyRecord
-  /// How far the store is: whatever was answered before is in it for good. Rises with each change.
+  /// How many commits this store has made. Every change that was acknowledged before is durable and counted. The number
+  /// rises with each commit that changes something.
   var receipt: Receipt { get }
-  /// Throws `.superseded` if this coordinator is no longer the one that may write, where a store allows only one.
+  /// Throws `.superseded` if this coordinator may not write any more because another process has opened the store. A
+  /// store that allows several coordinators never throws it.
   func demandTenure() async throws
-  /// What a worker's last receipt says of this store.
+  /// Compares a worker's last receipt with this store.
   func standing(of receipt: Receipt) async throws -> ReceiptStanding
-  /// The store of that name went backwards: from now on it has another name, and the fleet is paused, so that nothing
-  /// that has run already runs again unseen. Receipts from before that it still covers stay good. Nothing happens if it
-  /// has another name already.
-  /// - Parameter name: that no store has had before.
+  /// Gives a store that went backwards another name, and pauses the fleet, so that work that has already run does not
+  /// run again without a person noticing (promise P12). Receipts of the old name stay valid as far as the store reaches
+  /// them. Nothing happens if the store's incarnation is no longer `incarnation`.
+  /// - Parameters:
+  ///   - incarnation: the present name of the store, as the caller knows it.
+  ///   - name: a name that no store has used before.
   func renewIncarnation(of incarnation: String, as name: String) async throws
-  /// Keeps how far the steady clock is, so that the next coordinator can go on with it.
+  /// Keeps a reading of the clocks, so that the next coordinator can continue the steady clock.
   func saveClock(_ reading: ClockReading) async throws
 
   // MARK: Definitions
 
-  /// Stores definitions, all or none, and submits the first request of one with `repeat` that has none live or waiting.
-  /// Refuses wildcards that overlap a stored one that is not in `definitions`.
+  /// Stores definitions, either all of them or none. Submits the first request of each definition with `repeat` whose
+  /// identifier has no live and no waiting request.
+  /// - Parameter seeds: for each definition the trace of the first request that may be submitted.
+  /// - Throws: `.refused` if a wildcard overlaps another wildcard, stored or in `definitions`.
   func apply(_ definitions: [Definition], seeds: [TraceContext], at now: Moment) async throws -> [AppliedDefinition]
-  /// Takes a definition away; refused (`.refused`) while requests of it are unfinished.
+  /// Removes a definition. Throws `.refused` while requests of the definition are unfinished, and `.notFound` if it is
+  /// not applied.
   func remove(_ pattern: IdentifierPattern) async throws
-  /// Fails unfinished requests whose stored definition breaks a rule of `Definition.validate()`, at most `limit`: an
-  /// older version stored it without looking. Call it at a start, until it fails fewer than `limit`.
+  /// Fails unfinished requests whose stored definition breaks a rule of `Definition.validate()`: an older version
+  /// stored it without checking. Fails at most `limit` requests. Call it when a coordinator starts, and repeat it until
+  /// it fails fewer than `limit` requests.
   func failUnusable(limit: Int, at now: Moment) async throws -> [UnusableDefinition]
+  /// The definitions that are applied now, in the order of their patterns.
   func definitions() async throws -> [StoredDefinition]
+  /// The definition with this number, also if it is no longer applied; `nil` if there never was one.
   func definition(_ id: DefinitionID) async throws -> Definition?
 
   // MARK: Submitting
 
-  /// Accepts requests. A submission whose id is known gets the answer it got then. One with an offer of a host, and
-  /// with no obstacle of its own, is claimed for that host in the same transaction. One of strategy `fail` that has an
-  /// obstacle of its own is refused with it, and nothing is changed.
+  /// Accepts requests. A submission whose id is known gets the answer that was given to this id before. A submission
+  /// that offers a host, and that nothing in the store keeps from starting, is started on that host in the same
+  /// transaction. A submission of a definition with strategy `fail` that has to wait is refused with its obstacles, and
+  /// nothing is changed.
   ///
-  /// A poke joins the request that waits, if there is one, and brings its payload; the last one wins. It is spaced from
-  /// the last first launch of a poked (or refresh) request of the identifier, unless it is immediate.
+  /// A poke joins the request that waits, if there is one, and replaces its payload: the last payload wins. Unless a
+  /// poke is immediate, it is spaced from the last first launch of the identifier's refreshes and poked requests.
   ///
-  /// If the task is cancelled before the store has begun to take them, it throws `CancellationError` and nothing was
+  /// If the task is cancelled before the store has begun the write, this throws `CancellationError` and nothing was
   /// changed.
   func submit(_ submissions: [SubmissionOffer], at now: Moment) async throws -> [SubmissionAnswer]
 
   // MARK: Dispatching
 
-  /// Makes requests ready whose time has come, at most `limit`; says which classes got any, and when to come again.
-  /// A date is compared with the wall clock, everything else with the steady one.
+  /// Makes scheduled requests ready whose time has come, at most `limit`. Dates are compared with the wall clock, all
+  /// other times with the steady clock.
+  /// - Returns: how many requests of each class became ready, and when to call it again.
   func promote(at now: Moment, limit: Int) async throws -> Promotion
-  /// Starts launches of ready requests, the oldest first, one per place. One that was evicted from the host by its own
-  /// identifier is passed over; one whose date has not come, because the wall clock was set back, is scheduled again.
+  /// Starts launches of ready requests, the oldest first, one for each place. A request whose own identifier is evicted
+  /// from the host is passed over. A request whose date has not come, because the wall clock was set back, is scheduled
+  /// again.
   func claim(_ claims: [Claim], at now: Moment) async throws -> [ClaimAnswer]
-  /// Starts one pending request there and now, whatever its times say, marked as simulated.
-  /// Refuses (`.refused`) a request that is not pending or waits for a live one, and a host whose lease is not held.
+  /// Starts one pending request on the offered host at once, whatever its times say, and marks the launch as simulated.
+  /// - Throws: `.refused` if the request is not pending, if it waits for a live request, or if the offered process does
+  ///   not hold the host's lease; `.notFound` if there is no such request.
   func launchNow(
     _ request: RequestID, on offer: SubmissionOffer.Offer, at now: Moment
   ) async throws -> Assignment
 
   // MARK: Launches
 
-  // Each of these verbs that a worker can reach names the process that asks (`from`). A launch that does not run there
-  // is answered as a superseded one, and nothing is written: a worker changes and reads its own launches only. The
-  // process is compared with the launch's host and with the holder of the lease in the transaction that writes.
+  // Each of these verbs that a worker can reach names the worker process that asks (`process`). If the launch does not
+  // run on that process, the answer is that of a superseded launch, and nothing is written: a worker can change and
+  // read only its own launches. The transaction that writes compares the process with the launch's host and with the
+  // holder of the host's lease (promise P3).
 
+  /// Commits checkpoints. Only the next batch index of a request is taken. A batch that the same launch has committed
+  /// before is answered as committed, and every other index is refused (promise P2).
   func checkpoint(
     _ checkpoints: [Checkpoint], from process: WorkerProcess, at now: Moment
   ) async throws -> [CheckpointAnswer]
+  /// Ends launches and decides what becomes of their requests: they have ended, or they are resumed. An ending of a
+  /// launch that is not live changes nothing.
   func end(_ endings: [Ending], from process: WorkerProcess, at now: Moment) async throws -> [EndingAnswer]
-  /// Adds to the history that `events(of:)` answers; nothing happens if the request is not kept any more.
+  /// Adds an event to the history that `events(of:)` returns. Nothing happens if the request is not kept any more.
   func note(_ event: RequestEvent, detail: String?, of request: RequestID, at now: Moment) async throws
-  /// Keeps how long the batches of definitions usually take.
+  /// Keeps how long the batches of definitions usually take. A pattern that is not known is ignored.
   func notePace(_ usualBatches: [IdentifierPattern: Duration]) async throws
-  /// Keeps when a person used definitions last, on the steady clock. A pattern that is not known is left out.
+  /// Keeps when a person used definitions last, on the steady clock. A pattern that is not known is ignored.
   func noteUses(_ uses: [IdentifierPattern: Timestamp]) async throws
-  /// Records that a launch was asked to stop; the first reason stays.
-  /// - Parameter process: the worker that says so; nil if the coordinator decided it.
-  /// - Returns: what names the launch; nil if it does not run there, or has ended, unless it ended by this very expiry.
+  /// Records that a launch was asked to stop. The first reason stays.
+  /// - Parameter process: the worker that reports the expiry; `nil` if the coordinator decided it.
+  /// - Returns: the names of the launch for logs; `nil` if the launch has ended or does not run on `process`. If
+  ///   `process` is `nil`, a launch that has ended by the same reason is answered too.
   func noteExpiry(
     _ launch: LaunchKey, _ reason: ExpiryReason, from process: WorkerProcess?, at now: Moment
   ) async throws -> LaunchSubject?
-  /// Pages must come in order, each starting where the last one ended; a page that is there already is answered again.
+  /// Adds a page of items to a request. Pages must come in order, each starting where the one before ended; a page that
+  /// is already stored is answered again. The last page freezes the items.
   func appendItems(_ page: ItemPage, from process: WorkerProcess) async throws -> ItemsAnswer
-  /// Frozen items for the launch that asks; nil if it does not run on that process.
+  /// Frozen items for a launch.
+  /// - Parameters:
+  ///   - start: the index of the first item, from 0.
+  ///   - count: the largest number of items to return.
+  /// - Returns: `nil` if the launch does not run on `process`.
   func items(
     of launch: LaunchKey, for process: WorkerProcess, start: Int, count: Int
   ) async throws -> [String]?
-  /// Output of launches that do not run on that process is dropped.
+  /// Adds output to launches. Output of launches that do not run on `process` is dropped.
   func appendOutput(_ chunks: [OutputChunk], from process: WorkerProcess) async throws
 
   // MARK: Hosts
 
-  /// Records that `incarnation` holds the lease of `host`. Every launch of an earlier incarnation must have been ended.
+  /// Records that `incarnation` holds the lease of `host`. All launches of an earlier incarnation must have ended.
   ///
-  /// The first secret that comes with a name is kept; from then on a lease is refused (`.refused`) to any other one, and
-  /// to a worker without.
+  /// The first secret that comes with a host's name is kept. From then on a lease is refused to a worker with another
+  /// secret or without a secret.
   /// - Parameters:
-  ///   - secret: the SHA-256 of what the worker says; nil for a worker of an older version.
-  ///   - report: kept as the host's last word, if it is given.
+  ///   - secret: the SHA-256 of the worker's secret; `nil` for a worker of an older version.
+  ///   - report: the host's conditions, which are kept as its last report; `nil` keeps the report before.
+  /// - Throws: `.refused` if the secret does not match, or if launches of an earlier incarnation are open.
   func grantLease(
     _ host: HostName, _ incarnation: Incarnation, secret: [UInt8]?, report: HostWord?, at now: Moment
   ) async throws
-  /// What the store knows of the secret of a host.
+  /// Compares a worker's secret with the secret that is kept for the host's name.
   func standing(of host: HostName, secret: [UInt8]?) async throws -> SecretStanding
-  /// Takes back what is known of a host's secret: the next worker of that name is taken.
+  /// Forgets the secret of a host. The next worker with that name is accepted with any secret. Throws `.notFound` if
+  /// the host is unknown.
   func forgetSecret(of host: HostName) async throws
-  /// Keeps what known hosts said of themselves last; `explain` judges a host that is gone by it.
+  /// Keeps the last reports of hosts. `explain` uses the report of a host that is not connected. A host that is not
+  /// known is ignored.
   func noteReports(_ reports: [HostName: HostWord], at now: Moment) async throws
-  /// Ends the lease, and every launch under it as `lost`. Nothing happens if another incarnation holds it.
-  /// - Parameter countsAsLoss: false if the launches are blameless (the end of a `run` or `up` process): passed on to
-  ///   `Ledger.end`, so that they resume at once and come no nearer to quarantine.
+  /// Ends a lease, and all launches under it as `lost`. Nothing happens if another incarnation holds the lease.
+  /// - Parameter countsAsLoss: false if the launches are blameless, as at the end of a `run` or `up` process. The value
+  ///   is passed on to `Ledger.end`: blameless launches resume at once and do not count towards quarantine.
   func endLease(
     _ host: HostName, _ incarnation: Incarnation, countsAsLoss: Bool, at now: Moment
   ) async throws -> [EndingAnswer]
-  /// The launches that the store believes to run there, as they would be assigned now.
+  /// The launches that run on the host according to the store, as they would be assigned now.
   func assignments(on host: HostName) async throws -> [Assignment]
+  /// Sets whether a host drains. Throws `.notFound` if the host is unknown.
   func setDraining(_ host: HostName, _ isDraining: Bool, at now: Moment) async throws
-  /// Keeps launches of a definition, or of one instance of a wildcard, off a host until that is taken back.
+  /// Sets whether launches of a definition, or of one identifier of a wildcard, are kept off a host. An eviction stays
+  /// until it is taken back. Throws `.notFound` if the host is unknown.
   func setEvicted(_ pattern: IdentifierPattern, from host: HostName, _ isEvicted: Bool) async throws
+  /// Sets whether the fleet is paused.
   func setPaused(_ isPaused: Bool) async throws
 
   // MARK: Operators
 
-  /// Cancels what waits at once; what runs is noted as to be cancelled and answered with the launch to stop.
-  /// - Parameter histories: what kept each class waiting, for the waits that end here.
+  /// Cancels requests. A request that does not run ends at once. A request that runs is marked as cancelled, and the
+  /// answer names the launch that has to be stopped. `.all` may take several transactions.
+  /// - Parameters:
+  ///   - principal: who cancels, in the caller's own words.
+  ///   - histories: the obstacles of each class, for the spans of the waits that end here.
   func cancel(
     _ selection: RequestSelection, by principal: String, histories: [RequirementClass: WaitHistory], at now: Moment
   ) async throws -> [Cancellation]
-  /// Lets a failed request go on from its checkpoint; `skippingBatch` records one batch as skipped.
-  /// - Parameter definition: what it goes on under; nil for the one that it has. Refused (`.refused`) as in `redefine`.
+  /// Makes a failed request ready again; it continues from its checkpoint.
+  /// - Parameters:
+  ///   - skippingBatch: whether the next batch is recorded as skipped, and the request continues after it.
+  ///   - definition: the definition that the request continues under; `nil` keeps its present one.
+  /// - Throws: `.refused` if the request has not failed, if its identifier has a live request, if the definition cannot
+  ///   be run, or for the reasons of `redefine`; `.notFound` if there is no such request.
   func retry(
     _ request: RequestID, skippingBatch: Bool, as definition: DefinitionID?, at now: Moment
   ) async throws -> RequestRecord
-  /// Gives a pending request another definition; it keeps its checkpoint. Refuses (`.refused`) a request that is not
-  /// pending, a definition that is not applied now or that the request has already, and one whose items or batch size
-  /// differ, unless nothing was committed yet.
+  /// Gives a pending request another definition; the request keeps its checkpoint.
+  /// - Throws: `.refused` if the request is not pending, if the definition is not applied or is the one that the
+  ///   request has already, or if its items or batch size differ after a batch was committed; `.notFound` if there is
+  ///   no such request.
   func redefine(_ request: RequestID, as definition: DefinitionID, at now: Moment) async throws -> RequestRecord
 
   // MARK: Reading
 
+  /// The request with this number. Without a number: the identifier's live request, else its waiting one, else the one
+  /// that ended last.
   func request(_ identifier: JobIdentifier, number: Int?) async throws -> RequestRecord?
   func request(_ id: RequestID) async throws -> RequestRecord?
-  /// The last request of the identifier that was launched; nil if none was.
+  /// The live request of the identifier, else the one with the highest number that was launched; `nil` if none was ever
+  /// launched.
   func lastLaunched(_ identifier: JobIdentifier) async throws -> RequestRecord?
-  /// The request of the identifier that waits for its first launch; nil if there is none.
+  /// The request of the identifier that waits for its first launch; `nil` if there is none.
   func waiting(_ identifier: JobIdentifier) async throws -> RequestRecord?
-  /// The number of the last request of the identifier that has output, among those with a lower number than `number`.
+  /// The highest number below `number` of a request of the identifier that has output; `nil` if there is none.
   func lastOutput(of identifier: JobIdentifier, before number: Int) async throws -> Int?
-  /// In order of `after` and then the request's id; at most `limit`.
+  /// The requests that match the filter, in the order of their ids, at most `limit`. The records contain no cursor and
+  /// no payload.
+  /// - Parameter after: lists only requests with a higher id; `nil` begins with the first one.
+  /// - Throws: `.overloaded` while half of the write queue is full.
   func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord]
+  /// The launches of a request, in order; empty if there are none.
   func launches(of request: RequestID) async throws -> [LaunchRecord]
+  /// The history of a request, in order; empty if there is none.
   func events(of request: RequestID) async throws -> [EventRecord]
   /// The pokes that a request stands for, in the order in which they came.
   func pokes(of request: RequestID) async throws -> [PokeRecord]
-  /// How many requests of its class go before a pending one; nil if it is not pending.
+  /// How many pending requests of the same class are expected to start before this one; `nil` if the request is not
+  /// pending.
   func position(of request: RequestID) async throws -> Int?
+  /// The last 64 KiB of a launch's output.
   func output(of launch: LaunchKey) async throws -> [UInt8]
-  /// Items that a launch found, whether or not it still runs.
+  /// Items that the launches of a request have found, whether or not a launch still runs.
   func items(of request: RequestID, start: Int, count: Int) async throws -> [String]
+  /// How many requests each pattern has in each state. A state without requests is left out.
   func counts() async throws -> [DefinitionCount]
-  /// Looks through everything that is stored for damage, which may take seconds. Throws `.corrupt` if there is some.
+  /// Checks the whole store for damage, which may take seconds. Throws `.corrupt` if the store is damaged.
   func verify() async throws
-  /// Since when the first request of these classes has been ready; nil if none is.
+  /// Since when the longest waiting ready request of these classes has been ready, on the wall clock; `nil` if none is
+  /// ready.
   func oldestReady(of classes: [RequirementClass]) async throws -> Timestamp?
 
   // MARK: Spans
 
-  /// What was not confirmed yet, the oldest requests first, at most `limit` occasions. Only a store that was opened to
-  /// queue spans has any, and only of requests that are sampled.
+  /// The spans that are not confirmed yet, those of the oldest requests first, at most `limit` occasions. Only a store
+  /// that was opened with `queuesSpans` has any, and only for requests that are sampled.
   func unsentSpans(limit: Int) async throws -> [SpanSource]
-  /// A backend has them: they are not answered again.
+  /// Removes spans from the queue, because a backend has confirmed them.
   func confirmSpans(_ keys: [SpanKey]) async throws
-  /// A backend will not have them: they are not answered again, and counted as long as their request is kept.
+  /// Removes spans from the queue, because a backend will never accept them. They are counted as rejected for as long
+  /// as their request is kept.
   func rejectSpans(_ keys: [SpanKey], because message: String, at now: Moment) async throws
-  /// Forgets those of requests that ended before `date`, and the oldest beyond `count`, in one small step; answers how
-  /// many, at most `limit`.
+  /// Removes the spans of requests that ended before `date`, and the oldest ones beyond `count`, from the queue in one
+  /// small step.
+  /// - Returns: how many occasions were removed, at most `limit`.
   func dropUnsentSpans(endedBefore date: Timestamp, beyond count: Int, limit: Int) async throws -> Int
+  /// How many spans wait to be sent, and how many were rejected.
   func spanQueue() async throws -> SpanQueueRecord
-  /// Everything that there is to say of a request, in order of time; empty if it is not kept.
+  /// All spans of a request, confirmed or not, in the order of time; empty if the request is not kept.
   func spans(of request: RequestID) async throws -> [SpanSource]
 
   // MARK: Keeping house
 
-  /// Writes a copy of everything that was answered so far to a new file on the store's machine, while it is in use.
+  /// Writes a copy of everything that was acknowledged so far to a new file on the store's machine, while the store is
+  /// in use.
   /// - Parameters:
-  ///   - path: absolute; there must be no such file yet.
-  ///   - report: called now and then; it must not wait.
-  /// - Throws: `.refused` if the path is not permitted or another backup is being written, `.cannotWrite`, `.corrupt`, or
-  ///   `CancellationError`. No file of this name is there then.
+  ///   - path: an absolute path. No file of this name may exist.
+  ///   - report: called from time to time. It must not block.
+  /// - Throws: `.refused` if the path is not permitted or another backup is being written, `.cannotWrite`, `.corrupt`,
+  ///   or `CancellationError`. In all of these cases no file of this name exists afterwards.
   func backUp(to path: String, _ report: @escaping @Sendable (BackupProgress) -> Void) async throws -> BackupSummary
 
-  /// Deletes ended requests beyond what is kept, and old submission ids, in one small step; true if more is left. A
-  /// request whose spans were not sent yet stays.
+  /// Deletes ended requests and submission ids beyond what `limits` keeps, in one small step. A request whose spans
+  /// were not sent yet stays.
+  /// - Returns: true if there may be more to delete.
   func prune(_ limits: RetentionLimits, at now: Moment) async throws -> Bool
 }
 
 extension Store {
-  /// A lease for a worker without a secret.
+  /// Grants a lease to a worker without a secret.
   package func grantLease(
     _ host: HostName, _ incarnation: Incarnation, report: HostWord?, at now: Moment
   ) async throws {
@@ -222,10 +282,12 @@ extension Store {
     try await noteExpiry(launch, reason, from: nil, at: now)
   }
 
+  /// Retries a failed request under the definition that it has.
   package func retry(_ request: RequestID, skippingBatch: Bool, at now: Moment) async throws -> RequestRecord {
     try await retry(request, skippingBatch: skippingBatch, as: nil, at: now)
   }
 
+  /// Cancels requests without a history of what kept them waiting.
   package func cancel(
     _ selection: RequestSelection, by principal: String, at now: Moment
   ) async throws -> [Cancellation] {

@@ -1,24 +1,25 @@
-/// What a store could not do, and why.
+/// An error of a store. The code says what a caller can do about it, and the message is for people.
 package struct StoreError: Error, Sendable, CustomStringConvertible {
   package enum Code: Hashable, Sendable {
-    /// No such definition, request, launch or host.
+    /// There is no such definition, request, launch or host.
     case notFound
-    /// `remove` while requests are unfinished, `retry` of a request that did not fail, a lease that would overlap …
+    /// The store's state does not permit the operation: for example `remove` while requests are unfinished, `retry` of
+    /// a request that did not fail, or a lease that would overlap another.
     case refused
     /// The database was written by a newer version.
     case newerVersion
     /// Another process has the store open.
     case locked
-    /// The folder cannot be written, or the disk is full: nothing was changed.
+    /// The folder cannot be written, or the disk is full. Nothing was changed.
     case cannotWrite
-    /// The disk failed in the middle: whether the change is there is unknown until the store is opened again.
+    /// The disk failed during the write. Whether the change was made is unknown until the store is opened again.
     case unknown
     /// The file is not a Baton database, or it is damaged.
     case corrupt
-    /// Another process has opened the store meanwhile, or its files were taken away: nothing was changed, and nothing can
-    /// be any more.
+    /// Another process has opened the store in the meantime, or the store's files were removed or replaced. Nothing was
+    /// changed, and this process can write nothing more.
     case superseded
-    /// Too many writes wait already: nothing was changed, and the message says when to try again.
+    /// Too many writes wait already. Nothing was changed; the message says when to try again.
     case overloaded
   }
 

@@ -8,18 +8,18 @@ internal import Synchronization
   internal import Glibc
 #endif
 
-/// The folder of a store on disk. This process holds a lock file in it for life, which keeps every other process out
-/// (promise P11).
+/// The folder of a store on disk. This process holds a lock file in the folder until the store is closed, which keeps
+/// every other process out (promise P11).
 ///
-/// The lock belongs to the database, wherever it is reached from: a symbolic link is followed to the folder that the
-/// database is in, and a database with a second name (a hard link) is refused, because SQLite keeps the log beside the
-/// name that it was opened by.
+/// The lock protects the database by whatever path it is reached. A symbolic link is followed to the folder that really
+/// contains the database. A database with a second name (a hard link) is refused, because SQLite keeps its log beside
+/// the name under which the database was opened.
 final class StoreFolder: Sendable {
-  /// Of the database itself, behind every symbolic link.
+  /// The folder that really contains the database, after all symbolic links were followed.
   let path: String
-  /// Nil once it was given free.
+  /// The descriptor of the locked file; `nil` after the lock has been released.
   private let lock: Mutex<Int32?>
-  /// The files that were there when it was locked.
+  /// The files as they were when the folder was locked, to notice a later replacement.
   private let lockFile: FileIdentity
   private let databaseFile: FileIdentity
 
@@ -28,7 +28,9 @@ final class StoreFolder: Sendable {
   static let databaseName = "baton.sqlite"
   static let lockName = "baton.lock"
 
-  /// Makes the folder (mode 0700) and an empty database (mode 0600) if they are not there, and locks them.
+  /// Creates the folder (mode 0700) and an empty database (mode 0600) if they do not exist, and locks the folder.
+  /// - Throws: `.locked` if another process holds the lock; `.refused` on a network file system, or if the database has
+  ///   another name or several names; `.cannotWrite` if a file or folder cannot be created or written.
   init(_ given: String) throws {
     try Self.makeFolder(given)
     try Self.refuseNetwork(given)
@@ -47,8 +49,8 @@ final class StoreFolder: Sendable {
     lock = Mutex(file)
   }
 
-  /// Why this process may not write any more: a file that it holds is not the one of that name now, so that another
-  /// process may have the store. Nil as long as everything is where it was.
+  /// The error that ends this process's right to write: the lock file or the database was removed or replaced, so
+  /// another process may have the store open. `nil` as long as both files are in place.
   var loss: StoreError? {
     for (path, file) in [(lockPath, lockFile), (databasePath, databaseFile)]
     where FileIdentity(of: path)?.isSameFile(as: file) != true {
@@ -64,17 +66,19 @@ final class StoreFolder: Sendable {
 
   deinit { release() }
 
-  /// Of the database and its log.
+  /// The size of the database and its write-ahead log, in bytes.
   var databaseBytes: Int {
-    // Not by opening them: closing a file gives free every lock that SQLite has on it in this process (fcntl_locking(2)).
+    // The files are not opened for this: when a process closes a file, it loses all locks that SQLite holds on the file
+    // in this process (fcntl_locking(2)).
     [databasePath, databasePath + "-wal"].reduce(0) { $0 + (FileIdentity(of: $1)?.bytes ?? 0) }
   }
 
-  /// Gives the folder free. The database must be closed before.
+  /// Releases the lock. The database must be closed before.
   func release() {
     lock.withLock { file in
       if let open = file {
-        // Closing is not enough: a child that is just being started has a copy until it runs its program.
+        // Closing is not enough: a child process that is just being started has a copy of the descriptor until it
+        // executes its program.
         flock(open, LOCK_UN)
         close(open)
       }
@@ -82,6 +86,8 @@ final class StoreFolder: Sendable {
     }
   }
 
+  /// Creates the folder and its parents with mode 0700. Throws `.cannotWrite` if this process cannot write to the
+  /// folder.
   private static func makeFolder(_ path: String) throws {
     var made = ""
     for part in path.split(separator: "/", omittingEmptySubsequences: true) {
@@ -97,8 +103,9 @@ final class StoreFolder: Sendable {
     guard access(path, W_OK | X_OK) == 0 else { throw cannotWrite(path, "the folder cannot be written") }
   }
 
+  /// Creates an empty file with mode 0600, unless the file exists.
   private static func makeFile(_ path: String) throws {
-    // One that is there is not opened: closing it would give free what SQLite has locked of it in this process.
+    // A file that exists is not opened: closing it would release the locks that SQLite holds on it in this process.
     let file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     if file >= 0 {
       close(file)
@@ -107,7 +114,8 @@ final class StoreFolder: Sendable {
     }
   }
 
-  /// The folder that the file is in, without any symbolic link on the way, the file's own included.
+  /// The folder that contains the file, without any symbolic link in its path; a link at the file itself is followed
+  /// too.
   private static func realFolder(of file: String) throws -> String {
     guard let resolved = realpath(file, nil) else { throw cannotWrite(file, "the database cannot be found") }
     defer { free(resolved) }
@@ -126,6 +134,7 @@ final class StoreFolder: Sendable {
     return found
   }
 
+  /// Throws `.refused` if the database has several hard links.
   private static func refuseSecondName(_ file: FileIdentity, _ path: String) throws {
     guard file.names > 1 else { return }
     throw StoreError(
@@ -136,7 +145,7 @@ final class StoreFolder: Sendable {
       """)
   }
 
-  /// SQLite's log in shared memory and `flock` are not to be trusted there.
+  /// Throws `.refused` on a network file system, where SQLite's shared-memory log and `flock` do not work reliably.
   private static func refuseNetwork(_ path: String) throws {
     guard let kind = NetworkFileSystem.kind(of: path) else { return }
     throw StoreError(
@@ -145,6 +154,7 @@ final class StoreFolder: Sendable {
     )
   }
 
+  /// Locks the lock file of the folder and writes this process's id into it.
   private static func lock(_ path: String) throws -> Int32 {
     let file = open(path + "/" + lockName, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw cannotWrite(path + "/" + lockName, "the lock file cannot be opened") }
@@ -165,6 +175,7 @@ final class StoreFolder: Sendable {
     return file
   }
 
+  /// The process id that is written in the lock file.
   private static func holder(of file: Int32) -> String {
     var bytes = [UInt8](repeating: 0, count: 32)
     let count = pread(file, &bytes, bytes.count, 0)

@@ -2,26 +2,31 @@ internal import CBatonSQLite
 internal import GRDB
 internal import GRDBSQLite
 
-/// A look at a store's database from outside: it takes no lock, changes nothing, and disturbs nobody who has it open.
+/// Examines a store's database from another process: it takes no lock, changes nothing, and does not disturb a process
+/// that has the store open. `baton doctor` uses it.
 ///
-/// Only the database file itself is read (`immutable`, https://www.sqlite.org/uri.html): what its owner has not moved
-/// there from the log yet is not seen, so it says which version wrote the database, and nothing about requests.
+/// Only the database file is read (`immutable`, https://www.sqlite.org/uri.html). Changes that are still in the
+/// write-ahead log are not seen. For that reason the inspection says which version wrote the database, and nothing
+/// about requests.
 package struct StoreInspection: Hashable, Sendable {
   package enum State: Hashable, Sendable {
-    /// There is no file, or an empty one.
+    /// There is no database file, or it is empty.
     case missing
-    /// All of it is in the log yet.
+    /// The database file has no tables yet: everything is still in the write-ahead log.
     case inLog
+    /// The schema is that of this version.
     case current
-    /// So many migrations are to come.
+    /// The schema is older than this version; this many migrations are missing.
     case older(Int)
+    /// A newer version of Baton wrote the database.
     case newer
-    /// Somebody else's database.
+    /// It is the database of another program.
     case foreign
+    /// The file cannot be read as a database, with SQLite's message.
     case unreadable(String)
   }
 
-  /// Of the database.
+  /// The path of the database file.
   package let path: String
   package let state: State
 
@@ -30,7 +35,7 @@ package struct StoreInspection: Hashable, Sendable {
     self.state = state
   }
 
-  /// - Parameter folder: of the store.
+  /// - Parameter folder: the folder of the store.
   package init(folder: String) {
     path = folder + "/" + StoreFolder.databaseName
     state = Self.state(of: path)
@@ -39,7 +44,7 @@ package struct StoreInspection: Hashable, Sendable {
   /// The version of SQLite that this process runs with.
   package static var engine: String { String(cString: sqlite3_libversion()) }
 
-  /// The file that whoever has the store open holds a lock on, and has its process id in.
+  /// The path of the file that a process locks while it has the store open. The file contains that process's id.
   package static func lockFile(of folder: String) -> String { folder + "/" + StoreFolder.lockName }
 
   private static func state(of path: String) -> State {
@@ -71,7 +76,8 @@ package struct StoreInspection: Hashable, Sendable {
     .unreadable(connection.map { String(cString: sqlite3_errmsg($0)) } ?? "no memory")
   }
 
-  /// `%`, `?` and `#` mean something in a URI.
+  /// The URI under which SQLite opens `path` without taking locks. The characters `%`, `?` and `#` have a meaning in a
+  /// URI and are escaped.
   static func uri(_ path: String) -> String {
     let escaped = path.utf8.map { byte -> String? in
       switch byte {
@@ -85,10 +91,12 @@ package struct StoreInspection: Hashable, Sendable {
     return "file:" + String(decoding: bytes, as: UTF8.self) + "?immutable=1"
   }
 
+  /// The first column of every row as a number; `nil` if the statement fails.
   private static func numbers(_ connection: OpaquePointer, _ sql: String) -> [Int64]? {
     rows(connection, sql) { sqlite3_column_int64($0, 0) }
   }
 
+  /// The first column of every row as text; `nil` if the statement fails.
   static func texts(_ connection: OpaquePointer, _ sql: String) -> [String]? {
     rows(connection, sql) { sqlite3_column_text($0, 0).map { String(cString: $0) } ?? "" }
   }

@@ -1,22 +1,24 @@
 package import BatonModel
 
-/// What a store refuses to exceed. Each but the last two has a key in the coordinator's configuration.
+/// The limits that a store enforces. Each of them except the last two has a key in the coordinator's configuration.
 package struct StoreLimits: Hashable, Sendable {
-  /// Requests that may be pending (scheduled or ready) in all (`limits.pending`).
+  /// The largest number of pending requests (scheduled or ready) in the store (`limits.pending`).
   package var pending: Int
-  /// Requests that may be pending per definition that sets no `pendingLimit` (`limits.pendingPerDefinition`).
+  /// The largest number of pending requests of a definition that sets no `pendingLimit`
+  /// (`limits.pendingPerDefinition`).
   package var pendingPerDefinition: Int
-  /// Largest cursor of a checkpoint, in bytes (`limits.checkpointBytes`).
+  /// The largest cursor of a checkpoint, in bytes (`limits.checkpointBytes`).
   package var checkpointBytes: Int
-  /// Writes that may wait (`limits.waitingWrites`). With half of them lists are refused with `.overloaded`, with three
-  /// quarters submissions, with seven eighths claims, with all of them progress; checkpoints, expiry and endings never.
+  /// The number of writes that may wait (`limits.waitingWrites`). When half of this number waits, lists are refused
+  /// with `.overloaded`; at three quarters submissions are refused, at seven eighths claims, and at the full number
+  /// progress. Checkpoints, expiries and endings are refused only at 16 times this number.
   package var waitingWrites: Int
-  /// How launches that come to nothing are answered (`losses.quarantineAfter`, `losses.backoff`).
+  /// What follows a lost launch and a launch that commits nothing (`losses.quarantineAfter`, `losses.backoff`).
   package var losses: LossRule
 
-  /// Items of one request, over all pages.
+  /// The largest number of items of one request, over all pages.
   package var items: Int
-  /// Bytes of the items of one request, as they are stored.
+  /// The largest size of all items of one request as they are stored, in bytes.
   package var itemBytes: Int
 
   package init(

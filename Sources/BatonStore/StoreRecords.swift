@@ -1,8 +1,10 @@
 package import BatonModel
 
+/// A request as it is read from the store, with its progress and the parts of its definition that lists show.
 package struct RequestRecord: Hashable, Sendable {
   package var id: RequestID
   package var identifier: JobIdentifier
+  /// The number of the request within its identifier, from 1.
   package var number: Int
   package var definition: DefinitionID
   package var pattern: IdentifierPattern
@@ -13,15 +15,17 @@ package struct RequestRecord: Hashable, Sendable {
   package var priority: Priority
   package var submittedAt: Timestamp
   package var principal: String
-  /// On the wall clock if `isDated`, otherwise on the steady one; so are the times of `waitsBecause`.
+  /// The earliest time of the next launch. It is on the wall clock if `isDated` is true, and otherwise on the steady
+  /// clock; the times in `waitsBecause` are on the same clock. `distantFuture` while the request waits for the live
+  /// one.
   package var eligibleAt: Timestamp
   package var isDated: Bool
-  /// Why it is scheduled rather than ready; nil otherwise.
+  /// Why the request is scheduled rather than ready; `nil` if it is not scheduled.
   package var waitsBecause: Obstacle?
   package var launches: Int
   package var progress: Progress
   package var ledger: Ledger
-  /// Where it runs now, or ran last.
+  /// The host on which the request runs now or ran last; `nil` before its first launch.
   package var host: HostName?
   package var startedAt: Timestamp?
   package var endedAt: Timestamp?
@@ -33,13 +37,13 @@ package struct RequestRecord: Hashable, Sendable {
   package var trace: TraceContext
   package var payload: [UInt8]?
   package var frozenItems: Int?
-  /// Set if a poke asked for it.
+  /// The priority of the poke that the request stands for; `nil` if no poke asked for it.
   package var poke: PokePriority?
-  /// Its definition repeats: another request follows when this one has ended.
+  /// Whether the request's definition repeats, so that another request follows this one.
   package var repeats = false
-  /// Indexes of the batches that an operator passed over, in order.
+  /// The indexes of the batches that an operator skipped, in order.
   package var skippedBatches: [Int]
-  /// How many of `progress.completedUnits` were passed over rather than done.
+  /// How many of `progress.completedUnits` were skipped and not done.
   package var skippedUnits: Int64
 
   package init(
@@ -86,12 +90,13 @@ package struct RequestRecord: Hashable, Sendable {
   /// The code of how the request ended or, before that, of how its last launch ended; nil if there is neither.
   package var outcome: String? { state.isEnded ? state.rawValue : lastOutcome?.rawValue }
 
-  /// Units that were done, without those of batches that were passed over.
+  /// The units that were done, without those of skipped batches.
   package var doneUnits: Int64 { max(0, progress.completedUnits - skippedUnits) }
 
-  /// The same record with every time on the wall clock.
+  /// The record with the times of a pending request converted to the wall clock, for people.
   package func onWallClock(at now: Moment) -> RequestRecord {
-    // Of others it is history, or nobody's business.
+    // Only a pending request has times that are still to come. For all other requests the times are history and are not
+    // shown.
     guard !isDated, state.isPending else { return self }
     var record = self
     record.isDated = true
@@ -101,6 +106,7 @@ package struct RequestRecord: Hashable, Sendable {
   }
 }
 
+/// One launch of a request, as it is read and shown.
 package struct LaunchRecord: Hashable, Sendable {
   package var launch: LaunchKey
   package var host: HostName
@@ -111,12 +117,14 @@ package struct LaunchRecord: Hashable, Sendable {
   /// The text of a failure, or the code of an expiry.
   package var reason: String?
   package var isGraceful: Bool
+  /// The index of the first batch that this launch may commit.
   package var firstBatch: Int
+  /// How many batches this launch has committed.
   package var batches: Int
   package var spanID: [UInt8]
   package var expiringReason: ExpiryReason?
   package var expiringSince: Timestamp?
-  /// Started by `baton simulate launch`.
+  /// Whether `baton simulate launch` started it.
   package var isSimulated: Bool
 
   package init(
@@ -143,7 +151,7 @@ package struct LaunchRecord: Hashable, Sendable {
 
 /// One poke that a request stands for.
 package struct PokeRecord: Hashable, Sendable {
-  /// The client's id of it.
+  /// The id that the client gave to the poke.
   package var id: String
   package var at: Timestamp
   package var priority: PokePriority
@@ -157,9 +165,10 @@ package struct PokeRecord: Hashable, Sendable {
   }
 }
 
+/// An event in the history of a request.
 package struct EventRecord: Hashable, Sendable {
   package var at: Timestamp
-  /// The code of a `RequestEvent`. It is a string, because another version of the coordinator may know other events.
+  /// The name of the event, for example `replaced`, `retried` or `skippedBatch`.
   package var name: String
   package var detail: String?
 
@@ -170,6 +179,7 @@ package struct EventRecord: Hashable, Sendable {
   }
 }
 
+/// How many requests of a pattern are in a state.
 package struct DefinitionCount: Hashable, Sendable {
   package var pattern: IdentifierPattern
   package var state: RequestState
@@ -182,17 +192,19 @@ package struct DefinitionCount: Hashable, Sendable {
   }
 }
 
+/// How long, and how many of, ended requests, submission ids and unsent spans are kept.
 package struct RetentionLimits: Hashable, Sendable {
-  /// Ended requests older than this go.
+  /// The time for which an ended request is kept, on the wall clock.
   package var endedFor: Duration
-  /// At most so many ended requests stay.
+  /// The largest number of ended requests that are kept.
   package var endedCount: Int
+  /// The time for which the id of a submission is kept, on the steady clock.
   package var submissionsFor: Duration
-  /// How long spans that no backend took are kept after the end of their request (Documentation/limits.md).
+  /// How long spans that no backend accepted are kept after the end of their request (Documentation/limits.md).
   package var spansFor: Duration
-  /// The most occasions of such spans that are kept, each of one to three spans.
+  /// The largest number of unsent occasions that are kept, each of one to three spans.
   package var spanCount: Int
-  /// Rows deleted in one step.
+  /// The largest number of rows that one step deletes.
   package var step: Int
 
   package init(

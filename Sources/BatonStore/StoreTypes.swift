@@ -1,29 +1,31 @@
 package import BatonModel
 
-/// What may start: classes with at least one ready request, and when there may be more.
+/// Which classes have at least one ready request, and when other requests may become ready.
 package struct ReadyRecord: Hashable, Sendable {
   package var classes: [RequirementClass]
   package var nextDue: NextDue
 }
 
+/// What a coordinator reads from the store when it starts. It restores the dispatcher with this record.
 package struct FleetRecord: Hashable, Sendable {
-  /// Drawn when the store was made or restored.
+  /// The random name of the store, which is drawn when the store is made and changes when it went backwards.
   package var storeIncarnation: String
   package var isPaused: Bool
   package var hosts: [HostRecord]
-  /// Launches that run, by host; for re-attachment and for counting `maxRunning`.
+  /// The launches that run, for workers that connect again and for counting `maxRunning`.
   package var running: [RunningRecord]
-  /// Classes with at least one ready request, and their definitions and those of `running`.
+  /// The classes with at least one ready request.
   package var readyClasses: [RequirementClass]
+  /// The definitions of `readyClasses` and of `running`.
   package var definitions: [DefinitionID: Definition]
   package var nextDue: NextDue
-  /// What is used of daily allowances, by the pattern of the definition.
+  /// The launch time that is used of daily allowances, by the pattern of the definition.
   package var use: [IdentifierPattern: DailyUse]
-  /// How long the batches of a definition usually take.
+  /// How long the batches of a definition usually take (95th percentile).
   package var usualBatches: [IdentifierPattern: Duration]
-  /// When a person used a definition last, on the steady clock and exact to some minutes.
+  /// When a person used a definition last, on the steady clock, with a precision of some minutes.
   package var lastUses: [IdentifierPattern: Timestamp]
-  /// Nil in a store that no coordinator has run on.
+  /// The last reading of the clocks that was stored; `nil` if no coordinator has stored one.
   package var clock: ClockReading?
 
   package init(
@@ -46,30 +48,31 @@ package struct FleetRecord: Hashable, Sendable {
   }
 }
 
-/// What a worker's receipt says of the store that it comes back to.
+/// What a worker's last receipt says about the store that the worker connects to.
 package enum ReceiptStanding: Hashable, Sendable {
-  /// Everything that the worker was told is there.
+  /// The store has everything that the worker was told.
   case covered
-  /// The store lacks something that it had told: it went backwards, now or before it got its present name.
+  /// The store lacks something that it has acknowledged: it went backwards, under its present name or under the name
+  /// before. The associated receipt says how far the store reaches.
   case ahead(of: Receipt)
   /// The receipt is of another store.
   case foreign
 }
 
-/// What a store knows of the secret that a worker says hello with.
+/// How the secret in a worker's hello compares with the secret that the store keeps for the host's name.
 package enum SecretStanding: Hashable, Sendable {
-  /// It is the one that came first with this name.
+  /// The worker sent the secret that is kept for this name.
   case matches
-  /// No secret is known for this name.
+  /// No secret is kept for this name.
   case unclaimed
-  /// Another secret is known for this name.
+  /// Another secret is kept for this name.
   case differs
-  /// A secret is known for this name, and the worker sent none.
+  /// A secret is kept for this name, and the worker sent none.
   case missing
 }
 
-/// When the next scheduled request may become ready: two times, because a date that somebody wrote down is compared
-/// with the wall clock, and everything else with the steady one.
+/// When the next scheduled request may become ready. There are two times, because a date that a person wrote down is
+/// compared with the wall clock, and everything else with the steady clock. A time is `nil` if nothing waits for it.
 package struct NextDue: Hashable, Sendable {
   package var steady: Timestamp?
   package var date: Timestamp?
@@ -79,21 +82,22 @@ package struct NextDue: Hashable, Sendable {
     self.date = date
   }
 
+  /// Whether one of the times has come.
   package func hasCome(at now: Moment) -> Bool {
     steady.map { $0 <= now.steady } ?? false || date.map { $0 <= now.date } ?? false
   }
 
-  /// The earlier of both, clock by clock.
+  /// Keeps the earlier time of both, for each clock.
   package mutating func join(_ other: NextDue) {
     steady = [steady, other.steady].compactMap { $0 }.min()
     date = [date, other.date].compactMap { $0 }.min()
   }
 }
 
-/// How far the steady clock was at a moment, and how to go on from there after a restart.
+/// A reading of the clocks, with which the next coordinator continues the steady clock.
 package struct ClockReading: Hashable, Sendable {
   package var moment: Moment
-  /// Which boot of the machine `instant` belongs to; instants of two boots say nothing of each other.
+  /// The boot of the machine that `instant` belongs to. Instants of two boots cannot be compared.
   package var boot: String
   package var instant: Instant
 
@@ -104,7 +108,8 @@ package struct ClockReading: Hashable, Sendable {
   }
 }
 
-/// What a host said of itself last.
+/// What a host reported about itself last, as the store keeps it. `explain` judges a host that is not connected by this
+/// report.
 package struct HostWord: Hashable, Sendable, Codable {
   package var version: String
   package var capabilities: Capabilities
@@ -117,15 +122,18 @@ package struct HostWord: Hashable, Sendable, Codable {
   }
 }
 
+/// A host as the store knows it.
 package struct HostRecord: Hashable, Sendable {
   package var name: HostName
   package var isDraining: Bool
-  /// The incarnation that holds the lease, nil if none does.
+  /// The incarnation that holds the lease; `nil` if no incarnation does.
   package var incarnation: Incarnation?
+  /// When the host connected, sent a stored report or lost its lease last, on the wall clock.
   package var lastSeenAt: Timestamp
   package var evictions: Set<IdentifierPattern>
-  /// What is used of the host's own daily allowance.
+  /// The launch time that is used of the host's own daily allowance.
   package var use: DailyUse
+  /// The last report; `nil` if the host has never sent one that this version can read.
   package var word: HostWord?
 
   package init(
@@ -142,14 +150,16 @@ package struct HostRecord: Hashable, Sendable {
   }
 }
 
+/// A launch that runs, as a coordinator restores it when it starts.
 package struct RunningRecord: Hashable, Sendable {
   package var launch: LaunchKey
   package var host: HostName
   package var incarnation: Incarnation
   package var requirementClass: RequirementClass
   package var identifier: JobIdentifier
+  /// Why the launch was asked to stop; `nil` if it was not.
   package var expiring: ExpiryReason?
-  /// On the steady clock.
+  /// When the launch started, on the steady clock.
   package var startedSteady: Timestamp
 
   package init(
@@ -166,13 +176,14 @@ package struct RunningRecord: Hashable, Sendable {
   }
 }
 
+/// A definition that is applied now.
 package struct StoredDefinition: Hashable, Sendable {
   package var id: DefinitionID
-  /// A stand-in of the same pattern, without work, if there is a `problem`.
+  /// The definition. If there is a `problem`, it is a stand-in with the same pattern and without work.
   package var definition: Definition
   package var appliedAt: Timestamp
-  /// Why the stored definition is set aside: nothing of it is run or submitted. nil for every definition that keeps the
-  /// rules.
+  /// Why the stored definition was replaced by a stand-in: it breaks a rule of this version, so it is not run and takes
+  /// no submissions. `nil` for a valid definition.
   package var problem: DefinitionProblem?
 
   package init(
@@ -185,20 +196,21 @@ package struct StoredDefinition: Hashable, Sendable {
   }
 }
 
-/// A stored definition that breaks a rule, and how many of its requests were failed for that.
+/// A stored definition that breaks a rule of this version, and how many of its requests were failed for this reason.
 package struct UnusableDefinition: Hashable, Sendable {
   package var pattern: IdentifierPattern
   package var problem: DefinitionProblem
-  /// Requests that were unfinished until now.
+  /// The number of unfinished requests that were failed.
   package var failedRequests: Int
 }
 
+/// The answer to one applied definition.
 package struct AppliedDefinition: Hashable, Sendable {
   package enum Change: String, Hashable, Sendable { case created, updated, unchanged }
   package var id: DefinitionID
   package var pattern: IdentifierPattern
   package var change: Change
-  /// The first request of a repeating definition, if this application submitted one.
+  /// The first request of a repeating definition; `nil` if this application submitted none.
   package var submitted: SubmissionReceipt?
 
   package init(id: DefinitionID, pattern: IdentifierPattern, change: Change, submitted: SubmissionReceipt? = nil) {
@@ -209,21 +221,25 @@ package struct AppliedDefinition: Hashable, Sendable {
   }
 }
 
-/// A submission with the definition it was resolved to and, if one is free, the host it may start on at once.
+/// A submission with the definition that applies to its identifier and, if one is free, a host on which it may start at
+/// once.
 package struct SubmissionOffer: Hashable, Sendable {
   package var submission: Submission
   package var definition: DefinitionID
   package var host: Offer?
-  /// Set for strategy `fail` when no host is free: why; the store then answers the refusal unless the id is known.
+  /// Why the submission is refused unless its id is known already, for example because of strategy `fail` and no free
+  /// host; `nil` if the coordinator found no reason.
   package var refusal: Refusal?
-  /// Of its class: for a request that waited before this submission took its place.
+  /// What kept the requests of the class waiting. It is needed if the submission replaces a request that was waiting
+  /// and starts at once.
   package var history: WaitHistory?
 
+  /// The place that the dispatcher reserved for the submission's first launch.
   package struct Offer: Hashable, Sendable {
     package var host: HostName
     package var incarnation: Incarnation
     package var gpus: [Int]
-    /// Span id of the launch, if there is one.
+    /// The span id of the launch, if the submission starts one.
     package var spanID: [UInt8]
     package init(host: HostName, incarnation: Incarnation, gpus: [Int], spanID: [UInt8]) {
       self.host = host
@@ -245,20 +261,22 @@ package struct SubmissionOffer: Hashable, Sendable {
   }
 }
 
+/// The request that a submission made, replaced or joined.
 package struct SubmissionReceipt: Hashable, Sendable {
   package var request: RequestID
   package var identifier: JobIdentifier
   package var number: Int
   package var state: RequestState
-  /// On the wall clock, as far as it could be foreseen when the submission was accepted.
+  /// The earliest time of the first launch on the wall clock, as far as it could be foreseen when the submission was
+  /// accepted.
   package var eligibleAt: Timestamp
-  /// True if a waiting request was replaced: it kept its number, its trace got an event `replaced`. Pokes that join one
-  /// say so too.
+  /// True if a waiting request was replaced. The request kept its number, and an event `replaced` was added to its
+  /// trace. Also true for a poke that joined a waiting request.
   package var replaced: Bool
-  /// When to promote it; empty in an answer that was given before.
+  /// When to promote the request; empty in an answer that is repeated.
   package var due: NextDue
-  /// Of the request, whichever submission made it: 16 bytes. Nil in the answer to a repeated id whose request is not kept
-  /// any more.
+  /// The trace id of the request (16 bytes), whichever submission made the request. `nil` in the answer to a repeated
+  /// id if the request is not kept any more.
   package var traceID: [UInt8]?
 
   package init(
@@ -276,12 +294,15 @@ package struct SubmissionReceipt: Hashable, Sendable {
   }
 }
 
+/// The answer to a submission.
 package enum SubmissionAnswer: Hashable, Sendable {
-  /// `launch` is set if the request was claimed for the offered host; `isRepeat` if the id was known already.
+  /// `launch` is set if the request was started on the offered host. `isRepeat` is true if the id of the submission was
+  /// known already.
   case accepted(SubmissionReceipt, class: RequirementClass, launch: Assignment?, isRepeat: Bool)
   case refused(Refusal)
 }
 
+/// The answer to `Store.promote`: how many requests of each class became ready, and when to promote again.
 package struct Promotion: Hashable, Sendable {
   package var classes: [RequirementClass: Int]
   package var nextDue: NextDue
@@ -292,13 +313,14 @@ package struct Promotion: Hashable, Sendable {
   }
 }
 
+/// A request for launches of one class on one host.
 package struct Claim: Hashable, Sendable {
   package var requirementClass: RequirementClass
   package var host: HostName
   package var incarnation: Incarnation
-  /// One entry per launch wanted: the GPUs and the span id it gets.
+  /// The places for the launches that are wanted: for each the GPUs and the span id that the launch gets.
   package var places: [Place]
-  /// What kept the class waiting.
+  /// The obstacles that kept the class waiting, for the spans of its waits.
   package var history: WaitHistory?
 
   package struct Place: Hashable, Sendable {
@@ -322,14 +344,16 @@ package struct Claim: Hashable, Sendable {
   }
 }
 
+/// The answer to a claim.
 package struct ClaimAnswer: Hashable, Sendable {
   package var assignments: [Assignment]
-  /// False if the class has no ready request left.
+  /// Whether the class has ready requests left.
   package var hasMore: Bool
-  /// One that is left may run on this host: instances that are evicted from it may not.
+  /// Whether one of the requests that are left may run on this host. Requests whose identifier is evicted from the host
+  /// may not.
   package var hasFitting: Bool
-  /// When to promote what this claim scheduled: the next requests of repeating definitions, and requests whose date has
-  /// not come after all.
+  /// When to promote what this claim scheduled: the next requests of repeating definitions, and requests whose date
+  /// turned out not to have come.
   package var nextDue: NextDue
 
   package init(
@@ -342,35 +366,39 @@ package struct ClaimAnswer: Hashable, Sendable {
   }
 }
 
+/// The answer to a checkpoint.
 package enum CheckpointAnswer: Hashable, Sendable {
-  /// Durable, now or already before.
+  /// The batch is durable, through this checkpoint or through an earlier one.
   case committed(batch: Int)
-  /// The launch is not the live one of its request.
+  /// The launch is not the live launch of its request.
   case superseded
-  /// It was not the next batch, or the cursor is over its limit; the message says which.
+  /// The batch is not the next one, or the cursor is larger than its limit. The message says which.
   case refused(String)
 }
 
+/// The answer to an ending, with what became of the request.
 package struct EndingAnswer: Hashable, Sendable {
   package var launch: LaunchKey
-  /// False if the launch had ended before, or was superseded; everything below then says what the store has now.
+  /// False if the launch had ended before or was superseded. The request's state is then the one that the store has
+  /// now.
   package var wasLive: Bool
   package var request: RequestID
   package var identifier: JobIdentifier
   package var state: RequestState
   package var requirementClass: RequirementClass
-  /// The class of the waiting request of the same identifier, if this ending made it ready or scheduled.
+  /// The class of the waiting request of the same identifier, if this ending made it ready or scheduled it for a time;
+  /// otherwise `nil`.
   package var released: RequirementClass?
   /// When to promote what this ending scheduled.
   package var nextDue: NextDue
-  /// What the launch came to, in the store's words; nil if it was not live.
+  /// The outcome of the launch as the store recorded it; `nil` if the launch was not live.
   package var launched: Launched?
-  /// What names the launch; nil if it was not live.
+  /// The names of the launch for logs; `nil` if the launch was not live.
   package var subject: LaunchSubject?
 
   package struct Launched: Hashable, Sendable {
     package var outcome: LaunchOutcome
-    /// From its start, on the steady clock.
+    /// The time from the start of the launch, on the steady clock.
     package var duration: Duration
     package var isGraceful: Bool
 
@@ -394,24 +422,33 @@ package struct EndingAnswer: Hashable, Sendable {
   }
 }
 
+/// The answer to a page of items.
 package enum ItemsAnswer: Hashable, Sendable {
+  /// The page is stored. `count` is the number of items so far; after `isFrozen` no more items are taken.
   case committed(count: Int, isFrozen: Bool)
+  /// The launch is not the live launch of its request.
   case superseded
+  /// The page is out of order or breaks a limit. The message says which.
   case refused(String)
 }
 
+/// Which requests to cancel.
 package enum RequestSelection: Hashable, Sendable {
   case request(RequestID)
-  /// The live and the waiting request of an identifier.
+  /// The live request and the waiting request of an identifier.
   case identifier(JobIdentifier)
   case all
 }
 
+/// What became of a request that was cancelled.
 package enum Cancellation: Hashable, Sendable {
+  /// The request has ended.
   case ended(RequestID, JobIdentifier, number: Int)
+  /// The request runs. It ends when this launch has been stopped.
   case stopping(LaunchKey, JobIdentifier, number: Int, host: HostName)
 }
 
+/// Which requests a list contains. An empty set of states means all states.
 package struct RequestFilter: Hashable, Sendable {
   package var states: Set<RequestState>
   package var pattern: IdentifierPattern?

@@ -1,19 +1,21 @@
 internal import BatonModel
 internal import GRDB
 
-/// The verbs of the writer's connection, and the rules of writing a group with them.
+/// The verbs of the writer's connection, and the rules by which a group of operations is written.
 ///
-/// Unchecked: only GRDB's serial writer queue calls it, one block at a time.
+/// `@unchecked Sendable`: GRDB's writer queue is serial, and only its blocks call this class, one at a time.
 final class WriterConnection: @unchecked Sendable {
   private let limits: StoreLimits
   private let cache: DefinitionCache
   private let queuesSpans: Bool
   private var opened: Verbs?
   private let folder: StoreFolder?
-  /// Set when the disk failed: the answer to every later write.
+  /// The error that every later write is answered with; set when the disk failed, another process took the store, or
+  /// the store was closed.
   private var failure: StoreError?
 
-  /// - Parameter folder: that has to be this process's own as long as it writes; nil in memory.
+  /// - Parameter folder: the folder of the store, which must belong to this process whenever it writes; `nil` for a
+  ///   store in memory.
   init(limits: StoreLimits, cache: DefinitionCache, queuesSpans: Bool, folder: StoreFolder?) {
     self.folder = folder
     self.limits = limits
@@ -28,9 +30,9 @@ final class WriterConnection: @unchecked Sendable {
     return verbs
   }
 
-  /// Raises the store's epoch: every write from now on is refused to whoever had it before, and to this connection once
-  /// another one does the same. Call it once, before the first write.
-  /// - Parameter name: drawn, and never the same twice.
+  /// Raises the store's epoch. From now on writes of a process that opened the store before are refused; writes of this
+  /// connection are refused when another process raises the epoch. Call it once, before the first write.
+  /// - Parameter name: a random number that no tenure had before.
   func beginTenure(_ name: Int64, on db: Database) throws -> Tenure {
     let verbs = verbs(of: db)
     try verbs.transaction { try $0.beginTenure(name) }
@@ -38,7 +40,7 @@ final class WriterConnection: @unchecked Sendable {
     return tenure
   }
 
-  /// How far the store is, by the last commit of this connection.
+  /// The receipt of the last commit of this connection.
   var receipt: Receipt? { opened?.tenure?.receipt }
 
   func close() {
@@ -46,7 +48,8 @@ final class WriterConnection: @unchecked Sendable {
     failure = StoreError(.unknown, "The store is closed.")
   }
 
-  /// Gives every operation of the group what it is to answer. Returns the error that ended this store, if one did.
+  /// Writes a group and gives every operation its answer.
+  /// - Returns: the error after which this store can write nothing more; `nil` if there was none.
   func write(_ group: [any Operation], to db: Database) -> StoreError? {
     if let failure {
       for operation in group { operation.fail(failure) }
@@ -59,7 +62,7 @@ final class WriterConnection: @unchecked Sendable {
       switch verbs.attempt(rest) {
       case .committed: rest = []
       case .disturbed(let index):
-        // What threw halfway is run alone, so that it disturbs no other.
+        // An operation that threw after it had changed something is run alone, so that it does not affect the others.
         let culprit = rest.remove(at: index)
         switch verbs.attemptAlone(culprit) {
         case .committed, .disturbed: break
@@ -75,6 +78,7 @@ final class WriterConnection: @unchecked Sendable {
     return nil
   }
 
+  /// Answers the operations, and all later writes, with `error`.
   private func end(with error: StoreError, _ operations: [any Operation]) -> StoreError {
     failure = error
     for operation in operations { operation.fail(error) }

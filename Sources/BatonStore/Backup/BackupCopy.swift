@@ -3,13 +3,15 @@ internal import GRDB
 internal import GRDBSQLite
 internal import Synchronization
 
-/// Ends a backup from outside: the copy stops within a step, the check within some thousand instructions of SQLite.
+/// Stops a running backup from another task. The copy stops before its next step of 256 pages, and the integrity check
+/// stops within 10,000 instructions of SQLite's virtual machine.
 final class BackupControl: Sendable {
   private let stopped = Atomic(false)
 
   var isStopped: Bool { stopped.load(ordering: .relaxed) }
   func stop() { stopped.store(true, ordering: .relaxed) }
 
+  /// Throws `CancellationError` after `stop()` was called.
   func demandGoingOn() throws {
     if isStopped { throw CancellationError() }
   }
@@ -17,22 +19,27 @@ final class BackupControl: Sendable {
 
 /// Copies the database that a connection reads into a file, page by page, and checks the copy.
 ///
-/// The source stays in one read transaction from the first page to the last: without it SQLite would begin again with
-/// every commit of the writer (https://www.sqlite.org/backup.html). Writers go on meanwhile; what they write stays in
-/// the log until the copy is through.
+/// The source stays in one read transaction from the first page to the last. Without this transaction SQLite would
+/// restart the copy after every commit of the writer (https://www.sqlite.org/backup.html). Writers continue during the
+/// copy; their changes stay in the write-ahead log until the copy ends.
 struct BackupCopy {
   let target: BackupTarget
   let control: BackupControl
+  /// Called after each step of the copy. The callback must not block.
   let report: @Sendable (BackupProgress) -> Void
 
-  /// A mebibyte of pages of 4 KiB: between two steps the copy can be stopped.
+  /// Pages that are copied in one step: 1 MiB at 4 KiB per page. The copy can be stopped between two steps.
   private static let pagesPerStep: Int32 = 256
-  /// Steps between two syncs.
+  /// Steps between two syncs of the file.
   private static let stepsPerSync = 16
 
-  /// - Parameter source: in a read transaction, or without any other user.
+  /// Copies the database to `target`, checks the copy, and gives the file its final name.
+  /// - Parameter source: a connection that is in a read transaction, or that nothing else uses.
+  /// - Returns: the path and size of the backup, and the receipt that the copy contains.
+  /// - Throws: `.cannotWrite` if the disk is full or fails, `.corrupt` if the copy is damaged, `CancellationError`
+  ///   after a stop.
   func run(from source: Database) throws -> BackupSummary {
-    // A transaction that has read nothing yet has no snapshot.
+    // SQLite takes the snapshot of a transaction at its first read, so something has to be read before the copy starts.
     _ = try Int.fetchOne(source, sql: "SELECT count(*) FROM sqlite_master")
     let pageBytes = try Int.fetchOne(source, sql: "PRAGMA page_size") ?? 4096
     let pageCount = try Int.fetchOne(source, sql: "PRAGMA page_count") ?? 0
@@ -53,7 +60,7 @@ struct BackupCopy {
     guard sqlite3_open_v2(target.partPath, &opened, flags, nil) == SQLITE_OK, let copy = opened else {
       throw failure(sqlite3_extended_errcode(opened), opened)
     }
-    // A file that has not got its name needs no journal, and is synced as a whole.
+    // The copy needs no journal: it has no final name yet, and the file is synced as a whole at the end.
     let settings = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE"
     guard sqlite3_exec(copy, settings, nil, nil, nil) == SQLITE_OK,
       let backup = sqlite3_backup_init(copy, "main", source, "main")
@@ -68,6 +75,7 @@ struct BackupCopy {
     guard code == SQLITE_OK else { throw failure(code, copy) }
   }
 
+  /// Copies all pages. Syncs the file and checks the free room once in every `stepsPerSync` steps.
   private func step(_ backup: OpaquePointer, pageBytes: Int, _ copy: OpaquePointer) throws {
     var steps = 0
     while true {
@@ -84,7 +92,8 @@ struct BackupCopy {
     }
   }
 
-  /// Never `.unknown`, which would end the coordinator: the store itself is as it was.
+  /// Translates an error of SQLite. The result is never `.unknown`, because that code ends the coordinator, and a
+  /// failed backup leaves the store itself unharmed.
   private func failure(_ code: Int32, _ connection: OpaquePointer?) -> StoreError {
     let detail = String(cString: sqlite3_errstr(code))
     switch code & 0xFF {
@@ -100,17 +109,18 @@ struct BackupCopy {
   }
 }
 
-/// Reads a copy through before it gets its name.
+/// Checks the integrity of a copy before the copy gets its final name.
 struct BackupCheck {
   let path: String
   let control: BackupControl
 
-  /// - Returns: how far the copy is.
-  /// - Throws: `.corrupt` if the copy is damaged or is no store.
+  /// Runs SQLite's integrity check, and reads which store the copy is of and how many commits it contains.
+  /// - Returns: the receipt of the copy, with `tenure` 0.
+  /// - Throws: `.corrupt` if the copy is damaged or is not a Baton store, `CancellationError` after a stop.
   func run() throws -> Receipt {
     var opened: OpaquePointer?
     defer { sqlite3_close_v2(opened) }
-    // Immutable: no log or index is made beside the file (https://www.sqlite.org/uri.html).
+    // `immutable`: SQLite creates no log or index file beside the copy (https://www.sqlite.org/uri.html).
     let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
     let uri = StoreInspection.uri(path)
     guard sqlite3_open_v2(uri, &opened, flags, nil) == SQLITE_OK, let copy = opened else { throw damaged("unreadable") }
@@ -126,12 +136,13 @@ struct BackupCheck {
     return Receipt(store: String(row[..<gap]), tenure: 0, sequence: sequence)
   }
 
-  /// Stores of older versions count no commits.
+  /// The SQL expression for the number of commits: `0` for stores of older versions, which do not count their commits.
   private func sequence(_ copy: OpaquePointer) throws -> String {
     let hasSequence = try texts(copy, "SELECT name FROM pragma_table_info('store') WHERE name = 'sequence'")
     return hasSequence.isEmpty ? "0" : "sequence"
   }
 
+  /// The first column of every row that `sql` answers, as text.
   private func texts(_ copy: OpaquePointer, _ sql: String) throws -> [String] {
     if let found = StoreInspection.texts(copy, sql) { return found }
     try control.demandGoingOn()

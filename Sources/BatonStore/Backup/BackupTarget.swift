@@ -8,31 +8,34 @@ internal import Synchronization
   internal import Glibc
 #endif
 
-/// The file that a backup is written to. It is written under another name (`FILE.part`) and gets its own name when it is
-/// whole and synced, so that a process that is killed never leaves half a file under the final name.
+/// The file that a backup is written to. The file is written under a temporary name (`FILE.part`) and gets its final
+/// name after it is complete and synced, so a process that is killed never leaves an incomplete file under the final
+/// name.
 ///
-/// The caller of a coordinator names the file, and the coordinator writes it with its own user's rights. So a target
-/// replaces nothing, follows no symbolic link, ends in `.sqlite` (no other program takes such a file for its settings),
-/// lies outside of the store's own folder, and only in folders in which no other user can exchange it.
+/// A client of the coordinator chooses the path, and the coordinator writes the file with its own user's rights. For
+/// that reason a target replaces no file, follows no symbolic link, has a name that ends in `.sqlite` (so that no other
+/// program reads the file as its settings), lies outside of the store's own folder, and lies only in folders in which
+/// no other user can replace the file.
 final class BackupTarget: Sendable {
   static let suffix = ".sqlite"
   static let partSuffix = ".part"
-  /// Room that stays free on the disk of the store itself, in bytes.
+  /// Bytes that must stay free if the target is on the disk of the store.
   static let reserve = 64 << 20
 
   let path: String
   var partPath: String { path + Self.partSuffix }
   private let name: String
-  /// Of the folder that the file is in, open for as long as this value lives.
+  /// The descriptor of the folder that contains the file. It stays open for the lifetime of this value.
   private let folder: Int32
-  /// The file that is being written, locked against a second backup of the same name.
+  /// The descriptor of `FILE.part`. The file is locked, so that a second backup cannot use the same name.
   private let part: Int32
   private let isOnStoresDisk: Bool
   private let isFinished = Mutex(false)
 
-  /// Makes the empty file `FILE.part`, mode 0600. What a backup left there that was killed is removed first.
-  /// - Parameter store: the folder of the store; nil in memory.
-  /// - Throws: `.refused` with what is wrong with the path, `.cannotWrite` if the folder cannot be written.
+  /// Creates the empty file `FILE.part` with mode 0600. A `FILE.part` that a killed backup left is removed first.
+  /// - Parameter store: the folder of the store; `nil` for a store in memory.
+  /// - Throws: `.refused` if the path is not permitted, with what is wrong with the path; `.cannotWrite` if the folder
+  ///   cannot be opened or written.
   init(_ path: String, store: String?) throws {
     (self.path, name) = (path, try Self.checkedName(path))
     folder = try Self.openFolder(of: path)
@@ -47,14 +50,15 @@ final class BackupTarget: Sendable {
     }
   }
 
-  /// What was not finished is removed.
+  /// Closes the descriptors, and removes `FILE.part` if the backup was not finished.
   deinit {
     if !isFinished.withLock({ $0 }) { unlinkat(folder, name + Self.partSuffix, 0) }
     close(part)
     close(folder)
   }
 
-  /// Throws `.cannotWrite` unless so many bytes fit, with the reserve where the store is on the same disk.
+  /// Throws `.cannotWrite` unless `bytes` bytes are free on the target's disk. If the store is on the same disk,
+  /// `reserve` must stay free in addition.
   func demandRoom(for bytes: Int) throws {
     var facts = statvfs()
     guard fstatvfs(folder, &facts) == 0 else { return }
@@ -71,19 +75,21 @@ final class BackupTarget: Sendable {
       """)
   }
 
-  /// Writes what was copied so far to the disk, so that the last sync is short and the store's own syncs do not wait
-  /// for it.
+  /// Syncs what was copied so far to the disk. Regular syncs keep the last sync short, and the store's own syncs do not
+  /// have to wait for a large one.
   func sync() throws {
     guard fsync(part) == 0 else { throw Self.failure(path, "the backup cannot be written") }
   }
 
-  /// The size of what was written, in bytes.
+  /// The size of what was written so far, in bytes.
   var bytes: Int {
     var facts = stat()
     return fstat(part, &facts) == 0 ? Int(facts.st_size) : 0
   }
 
-  /// Syncs the file, gives it its name, and syncs that.
+  /// Syncs the file, gives it its final name, and syncs the folder so that the name is durable.
+  /// - Throws: `.refused` if `FILE.part` was removed or replaced in the meantime, or if a file with the final name
+  ///   exists by now; `.cannotWrite` if the disk fails.
   func finish() throws {
     try sync()
     var own = stat()
@@ -97,7 +103,8 @@ final class BackupTarget: Sendable {
     guard fsync(folder) == 0 else { throw Self.failure(path, "the folder of the backup cannot be synced") }
   }
 
-  /// A link replaces nothing, where a rename would. File systems without links (vfat) get a rename.
+  /// Uses a hard link, which fails if the name exists, where a rename would replace the file. File systems without hard
+  /// links (vfat) get a rename.
   private func giveName() throws {
     if linkat(folder, name + Self.partSuffix, folder, name, 0) == 0 {
       unlinkat(folder, name + Self.partSuffix, 0)
@@ -111,7 +118,8 @@ final class BackupTarget: Sendable {
 }
 
 extension BackupTarget {
-  /// The last part of the path, which has to be absolute and without `.` and `..`.
+  /// The last component of `path`. Throws `.refused` unless the path is absolute, has no empty component, no `.` or
+  /// `..` and no control character, and ends in a permitted name.
   private static func checkedName(_ path: String) throws -> String {
     func refused(_ why: String) -> StoreError {
       StoreError(.refused, "'\(path.debugDescription.dropFirst().dropLast())' cannot be a backup: \(why).")
@@ -129,7 +137,8 @@ extension BackupTarget {
     return String(name)
   }
 
-  /// Goes down from `/` without following a symbolic link, and looks at each folder on the way.
+  /// Opens each folder from `/` down to the target's folder without following a symbolic link, and checks that other
+  /// users cannot replace files in it.
   private static func openFolder(of path: String) throws -> Int32 {
     var folder = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     var reached = ""
@@ -154,7 +163,8 @@ extension BackupTarget {
     return folder
   }
 
-  /// In a folder of another user, or one that others may write, the file could be exchanged for a link.
+  /// Throws `.refused` if the folder belongs to another user, or if other users may write to it and it has no sticky
+  /// bit: they could replace the file by a link.
   private static func demandTrust(in folder: Int32, _ path: String) throws {
     var facts = stat()
     guard fstat(folder, &facts) == 0 else { throw failure(path, "the folder of the backup cannot be looked at") }
@@ -170,6 +180,7 @@ extension BackupTarget {
       """)
   }
 
+  /// Whether the target's folder is on the disk of the store. Throws `.refused` if it is the store's own folder.
   private static func isOnDisk(of store: String?, _ folder: Int32, _ path: String) throws -> Bool {
     guard let store else { return false }
     var (own, its) = (stat(), stat())
@@ -181,12 +192,14 @@ extension BackupTarget {
     return true
   }
 
-  /// Of what has this name, a symbolic link itself if it is one; nil if there is nothing.
+  /// The facts of the file of this name; `nil` if there is no such file. A symbolic link is not followed.
   private static func facts(_ name: String, in folder: Int32) -> stat? {
     var facts = stat()
     return fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 ? facts : nil
   }
 
+  /// Removes a `FILE.part` that an earlier backup left. Throws `.refused` if it is not a plain file of this user, or if
+  /// another backup is writing it.
   private static func removeLeftover(_ name: String, in folder: Int32, _ path: String) throws {
     guard let facts = facts(name, in: folder) else { return }
     guard facts.st_mode & S_IFMT == S_IFREG, facts.st_uid == geteuid(), facts.st_nlink == 1 else {

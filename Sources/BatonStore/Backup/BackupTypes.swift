@@ -1,20 +1,21 @@
 package import BatonModel
 
-/// How far a backup is.
+/// How far a running backup has come.
 package struct BackupProgress: Hashable, Sendable {
-  /// Pages of the database that were copied, from 0 to `totalPages`. Both stay the same while the copy is checked.
+  /// Pages of the database that were copied so far, from 0 to `totalPages`. Both numbers stay the same while the copy
+  /// is checked.
   package var pages: Int
   package var totalPages: Int
 
   package init(pages: Int, totalPages: Int) { (self.pages, self.totalPages) = (pages, totalPages) }
 }
 
-/// A backup that is on its disk under its final name, and was found whole.
+/// A finished backup: the file is on the disk under its final name, and its integrity was checked.
 package struct BackupSummary: Hashable, Sendable {
-  /// Absolute, on the machine that the store is on.
+  /// The absolute path on the store's machine.
   package var path: String
   package var bytes: Int
-  /// How far the copy is: everything that was answered up to this receipt is in it.
+  /// The receipt that the copy contains: every change that was acknowledged up to this receipt is in the copy.
   package var receipt: Receipt
 
   package init(path: String, bytes: Int, receipt: Receipt) {

@@ -1,14 +1,15 @@
 internal import GRDB
 
 extension SQLiteStore {
-  /// Writes a copy of everything that was answered so far to a new file, on a connection of its own: writers go on.
+  /// Writes a copy of everything that was acknowledged so far to a new file. The copy uses its own connection and does
+  /// not block writers.
   /// - Parameters:
-  ///   - path: absolute, without symbolic links, ending in `.sqlite`, outside of the store's folder. There must be no
-  ///     such file yet.
-  ///   - report: called after each mebibyte; it must not wait.
-  /// - Throws: `.refused` if the path is not permitted or another backup is being written, `.cannotWrite` if the disk is
-  ///   full or fails, `.corrupt` if the copy is not whole, `CancellationError` if the task is cancelled or the store is
-  ///   closed. In all of these cases no file of this name is there.
+  ///   - path: an absolute path without symbolic links, ending in `.sqlite`, outside of the store's folder. No file of
+  ///     this name may exist.
+  ///   - report: called after each step of the copy (1 MiB). It must not block.
+  /// - Throws: `.refused` if the path is not permitted or another backup is being written; `.cannotWrite` if the disk
+  ///   is full or fails; `.corrupt` if the copy is damaged; `CancellationError` if the task is cancelled or the store
+  ///   is closed. In all of these cases no file of this name exists afterwards.
   package func backUp(
     to path: String, _ report: @escaping @Sendable (BackupProgress) -> Void
   ) async throws -> BackupSummary {
@@ -30,8 +31,10 @@ extension SQLiteStore {
     }
   }
 
-  /// The same for a store that no process has open, whatever version wrote it: its schema is left as it is.
-  /// - Throws: also `.notFound` if there is no store in `folder`, and `.locked` if a process holds it.
+  /// Backs up a store that no process has open. The store may have been written by any version: its schema is not
+  /// migrated.
+  /// - Throws: the errors of `backUp(to:_:)`, and `.notFound` if there is no store in `folder`, `.locked` if a process
+  ///   has the store open.
   package static func backUp(
     folder: String, to path: String, _ report: @escaping @Sendable (BackupProgress) -> Void
   ) async throws -> BackupSummary {

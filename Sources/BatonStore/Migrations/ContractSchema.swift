@@ -1,14 +1,14 @@
 internal import GRDB
 
-/// The second schema: two clocks, pokes, refresh results, allowances, evictions, simulated launches.
+/// The second schema: two clocks, pokes, results of refreshes, daily allowances, evictions, and simulated launches.
 ///
-/// Times that say when something happened are dates of the wall clock, nanoseconds since 1970 UTC. Times that decide
-/// are on the steady clock: `request.eligible_at`, `identifier.last_first_launch_at`, `launch.started_steady` and
-/// `submission.at`, and also `request.earliest_at` and `identifier.anchor_at` unless they are dated. A request that
-/// waits for a date has the date in `earliest_at`, and 2^63 - 1 in `eligible_at`: no time of the steady clock makes it
-/// ready.
+/// Times that record when something happened are dates of the wall clock, in nanoseconds since 1970 UTC. Times that
+/// decide are on the steady clock: `request.eligible_at`, `identifier.last_first_launch_at`, `launch.started_steady`
+/// and `submission.at`. `request.earliest_at` and `identifier.anchor_at` are on the wall clock if they are marked as
+/// dated, and otherwise on the steady clock. A request that waits for a date has the date in `earliest_at` and 2^63 - 1
+/// in `eligible_at`, so no time of the steady clock makes it ready.
 ///
-/// In a store that was made before, both clocks agreed.
+/// In a store of the first schema both clocks agree, so its times need no conversion.
 enum ContractSchema {
   static func extend(_ db: Database) throws {
     try db.execute(sql: fleet + definitions + requests + launches + pokes)
@@ -61,7 +61,7 @@ enum ContractSchema {
 
     """
 
-  /// Beside `submission`, so that one that is no poke costs nothing more.
+  /// A table beside `submission`, so that a submission that is not a poke needs no extra columns.
   private static let pokes = """
     CREATE TABLE poke (  -- goes with its submission's id
       submission INTEGER PRIMARY KEY REFERENCES submission (id) ON DELETE CASCADE,

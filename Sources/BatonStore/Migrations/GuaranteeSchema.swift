@@ -1,6 +1,7 @@
 internal import GRDB
 
-/// The fourth schema: whose turn it is to write, and how far the store is.
+/// The fourth schema: the epoch that decides which coordinator may write (promise P11), and the number of commits that
+/// a receipt contains (promise P12).
 enum GuaranteeSchema {
   static func extend(_ db: Database) throws { try db.execute(sql: columns) }
 

@@ -1,10 +1,10 @@
 internal import GRDB
 
-/// The first schema. Invariants stand here and not only in code: a second waiting or live request of an identifier, a
-/// second open launch of a request, or a state without the facts it needs cannot be inserted by anyone.
+/// The first schema. Invariants are enforced here and not only in code. SQLite refuses a second waiting or live request
+/// of an identifier, a second open launch of a request, and a state without the columns that it needs.
 ///
-/// Times are nanoseconds since 1970 UTC. States of a request: 0 scheduled, 1 ready, 2 running, 3 succeeded, 4 failed,
-/// 5 cancelled. Causes of waiting: 0 notBefore, 1 rateLimited, 2 backingOff, 3 waitsForLiveRequest.
+/// Times are nanoseconds since 1970 UTC. The states of a request are 0 scheduled, 1 ready, 2 running, 3 succeeded, 4
+/// failed, 5 cancelled. The causes of waiting are 0 notBefore, 1 rateLimited, 2 backingOff, 3 waitsForLiveRequest.
 enum InitialSchema {
   static func create(_ db: Database, incarnation: String?) throws {
     try db.execute(sql: "PRAGMA application_id = \(Migrations.applicationID)")
@@ -31,8 +31,8 @@ enum InitialSchema {
 
     """
 
-  /// The counts of a pattern's requests stand in its row, changed by the transaction that changes the requests:
-  /// limits and overviews never count rows.
+  /// The row of a pattern contains the number of its requests in each state. The transaction that changes a request
+  /// also changes these numbers, so limits and overviews never have to count rows.
   private static let definitions = """
     CREATE TABLE pattern (
       id INTEGER PRIMARY KEY,
@@ -140,8 +140,8 @@ enum InitialSchema {
 
     """
 
-  /// What hangs on a request and is large or rare stands in tables of its own, so that starting and ending a launch
-  /// does not rewrite it.
+  /// Data of a request that is large or rare is kept in tables of its own, so that the start and the end of a launch do
+  /// not rewrite it.
   private static let belongings = """
     CREATE TABLE progress (
       request INTEGER PRIMARY KEY REFERENCES request (id) ON DELETE CASCADE,

@@ -1,12 +1,13 @@
 internal import GRDB
 
-/// Every change of the schema since the first version, in order. Append only: a published migration is never edited,
-/// because stores that have run it do not run it again.
+/// All changes of the schema since the first version, in order. Migrations may only be appended: a published migration
+/// is never edited, because a store that has run it does not run it again.
 enum Migrations {
-  /// Marks the file as ours, so that a stray database is not filled with our tables ("Batn").
+  /// Identifies the file as a Baton database ("Batn"), so that Baton does not create its tables in the database of
+  /// another program.
   static let applicationID: Int32 = 0x4261_746E
 
-  /// - Parameter incarnation: what a new store is called; nil draws a name.
+  /// - Parameter incarnation: the name of a new store; `nil` draws a random name.
   static func migrator(incarnation: String?) -> DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("1 initial schema") { try InitialSchema.create($0, incarnation: incarnation) }
@@ -19,7 +20,8 @@ enum Migrations {
     return migrator
   }
 
-  /// Brings the schema up to date, or throws `.newerVersion` or `.corrupt` without changing anything.
+  /// Migrates the schema to this version. Throws `.newerVersion` if a newer version wrote the database, and `.corrupt`
+  /// if it is the database of another program; in both cases nothing is changed.
   static func run(on writer: any DatabaseWriter, incarnation: String?) throws {
     let migrator = migrator(incarnation: incarnation)
     try writer.read { db in
@@ -32,6 +34,7 @@ enum Migrations {
     try migrator.migrate(writer)
   }
 
+  /// Throws `.corrupt` unless the database is empty or belongs to Baton.
   static func expectOurs(_ db: Database) throws {
     let found = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
     let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0

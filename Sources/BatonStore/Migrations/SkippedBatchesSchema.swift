@@ -1,7 +1,7 @@
 internal import GRDB
 
-/// The fifth schema: which batches an operator passed over, so that they are not taken for done, and which definition a
-/// launch ran under, where its request has another one by now.
+/// The fifth schema: which batches an operator skipped, so that they are not counted as done, and which definition a
+/// launch ran under if its request has been given another definition since.
 enum SkippedBatchesSchema {
   static func extend(_ db: Database) throws { try db.execute(sql: columns) }
 

@@ -1,19 +1,19 @@
 internal import GRDB
 
-/// The third schema: what spans are made of, and which of them a backend still has to confirm.
+/// The third schema: the columns that spans are made of, and the list of spans that a backend has not confirmed yet.
 ///
-/// A span has no row of its own: it is made of the rows of its request and launch, whose columns do not change any more
-/// when it has ended. `unsent_span` names those that were not confirmed yet.
+/// A span has no row of its own. It is made of the rows of its request and launch, and those columns do not change
+/// after the span has ended. `unsent_span` lists the spans that are not confirmed yet.
 enum TraceSchema {
   static func extend(_ db: Database) throws { try db.execute(sql: columns + queue + waits) }
 
-  /// What is ready already waits since now, as far as anybody can tell.
+  /// The store does not know since when a request has been ready. The time of the migration is used.
   private static let waits = """
 
     UPDATE request SET ready_at = CAST(strftime('%s', 'now') AS INTEGER) * 1000000000 WHERE state = 1;
     """
 
-  /// Dates of the wall clock, as all times that say when something happened.
+  /// Times that record when something happened, as dates of the wall clock.
   private static let columns = """
     ALTER TABLE request ADD COLUMN ready_at INTEGER;  -- since when it waits for a host
     ALTER TABLE request ADD COLUMN held_by INTEGER CHECK (held_by BETWEEN 0 AND 3);  -- the cause that ended then
@@ -36,7 +36,8 @@ enum TraceSchema {
 
     """
 
-  /// No foreign key: it would cost every launch a search, and a request is not deleted before its spans were sent.
+  /// `unsent_span` has no foreign key: the key would cost a lookup at every launch, and `prune` does not delete a
+  /// request before its spans were sent.
   private static let queue = """
     CREATE TABLE unsent_span (
       request INTEGER NOT NULL,

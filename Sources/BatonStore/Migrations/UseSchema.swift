@@ -1,18 +1,19 @@
 internal import GRDB
 
-/// The sixth schema: whose turn it is, and what a request stands for: when a person used a definition last, at which interval refreshes
-/// come by themselves, and which submissions and pokes joined a request.
+/// The sixth schema: when a person used a definition last, which decides whose requests go first; the interval at which
+/// the refreshes of an identifier come; and which submissions and pokes joined a request.
 enum UseSchema {
   static func extend(_ db: Database) throws { try db.execute(sql: columns + joining) }
 
-  /// `used_at` is on the steady clock, exact to some minutes.
+  /// `used_at` is on the steady clock, with a precision of some minutes.
   private static let columns = """
     ALTER TABLE pattern ADD COLUMN used_at INTEGER;  -- null: no person has used it
     ALTER TABLE identifier ADD COLUMN usual_interval INTEGER CHECK (usual_interval >= 0);  -- nanoseconds
 
     """
 
-  /// Only what its request does not say itself: a request that one submission made has no row here.
+  /// A row is kept only for what the request's own row does not say: a request of a single submission that is not a
+  /// poke has no row here.
   private static let joining = """
     CREATE TABLE joining (
       request INTEGER NOT NULL REFERENCES request (id) ON DELETE CASCADE,

@@ -1,12 +1,12 @@
 internal import BatonModel
 internal import GRDBSQLite
 
-/// A value that can stand for a `?`.
+/// A value that can be bound to a parameter (`?`) of an SQL statement.
 protocol Bindable {
   func bind(to statement: OpaquePointer, at index: Int32) -> Int32
 }
 
-/// Tells SQLite to copy what it is given.
+/// Tells SQLite to copy the bytes that it is given, because they are valid only during the call (`SQLITE_TRANSIENT`).
 private let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
 extension Int64: Bindable {

@@ -1,6 +1,6 @@
 internal import BatonModel
 
-/// How the values of the model stand in columns. The numbers are part of the schema: never change one.
+/// The numbers that stand for request states in the database. The numbers are part of the schema: never change one.
 extension RequestState {
   var code: Int {
     switch self {
@@ -35,13 +35,14 @@ extension Priority {
   }
 }
 
-/// Why a request is scheduled rather than ready.
+/// Why a request is scheduled rather than ready. The raw values are part of the schema: never change one.
 enum Cause: Int {
   case notBefore = 0
   case rateLimited = 1
   case backingOff = 2
   case waitsForLiveRequest = 3
 
+  /// The obstacle that `baton explain` shows for this cause.
   func obstacle(until: Timestamp, liveNumber: Int) -> Obstacle {
     switch self {
     case .notBefore: .notBefore(until)
@@ -53,7 +54,8 @@ enum Cause: Int {
 }
 
 extension LaunchOutcome {
-  /// What is kept beside the code: the bounded error text, or the reason of an expiry.
+  /// What is stored beside the outcome's code: the error text of a failure, cut to its maximum length, or the reason of
+  /// an expiry.
   var storedReason: String? {
     switch self {
     case .finished, .lost: nil
@@ -66,7 +68,7 @@ extension LaunchOutcome {
 }
 
 extension String {
-  /// At most `limit` bytes of UTF-8 from the start, cut between characters.
+  /// The longest beginning of the string that has at most `limit` bytes of UTF-8. The string is cut between characters.
   func bounded(toBytes limit: Int) -> String {
     guard utf8.count > limit else { return self }
     var kept = ""
@@ -80,7 +82,7 @@ extension String {
   }
 }
 
-/// GPU indices as `0,1`.
+/// Converts GPU indices to text and back, for example `0,1`.
 enum GPUList {
   static func text(_ gpus: [Int]) -> String {
     gpus.isEmpty ? "" : gpus.map(String.init).joined(separator: ",")

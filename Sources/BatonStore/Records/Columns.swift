@@ -1,7 +1,8 @@
 internal import BatonModel
 internal import GRDBSQLite
 
-/// The columns of the row that a statement stands on, by position: valid only until it is stepped or reset.
+/// The columns of the current row of a statement, by position. A value is valid only until the statement is stepped or
+/// reset.
 struct Columns {
   let statement: OpaquePointer
 
@@ -32,7 +33,7 @@ struct Columns {
 
   func outcome(_ index: Int32) -> LaunchOutcome.Kind? { optionalText(index).flatMap(LaunchOutcome.Kind.init) }
 
-  /// Three columns: trace id, span id, sampled.
+  /// Reads three columns: trace id, span id, and whether the trace is sampled.
   func trace(_ index: Int32) -> TraceContext {
     TraceContext(traceID: blob(index), spanID: blob(index + 1), isSampled: bool(index + 2))
   }

@@ -7,19 +7,21 @@ internal import Synchronization
   internal import Foundation
 #endif
 
-/// A definition as some requests froze it. A class, so that handing it around on the hot path copies one reference.
+/// A stored definition, as the requests that were submitted under it keep it. It is a class, so that passing it around
+/// on the hot path copies only a reference.
 final class FrozenDefinition: Sendable {
   let id: DefinitionID
   let pattern: Int64
-  /// Keeps every rule: where the stored definition does not, this is a stand-in of the same pattern that has no work, is
-  /// never tried again, and has the defaults for the rest.
+  /// A valid definition. If the stored definition breaks a rule of this version, this is a stand-in with the same
+  /// pattern, without work and retries, and with defaults for everything else.
   let definition: Definition
-  /// Why the stored definition is set aside; nil if it is `definition`.
+  /// Why the stored definition was replaced by a stand-in; `nil` if `definition` is the stored definition.
   let problem: DefinitionProblem?
 
+  /// Decodes a stored definition, and uses a stand-in if it is not valid.
   /// - Parameters:
-  ///   - content: the row's JSON. An older version may have stored what this one does not take.
-  ///   - name: of the row's pattern.
+  ///   - content: the JSON of the row. An older version may have stored JSON that this version does not accept.
+  ///   - name: the name of the row's pattern.
   init(id: DefinitionID, pattern: Int64, content: String, name: String) {
     self.id = id
     self.pattern = pattern
@@ -37,14 +39,16 @@ final class FrozenDefinition: Sendable {
 }
 
 extension Definition {
-  /// Equal for equal definitions, whatever the order of a dictionary: what makes two of them one row.
+  /// The definition as JSON with sorted keys. Equal definitions have equal JSON whatever the order of their
+  /// dictionaries, so each is stored as one row.
   func canonicalJSON() throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return String(decoding: try encoder.encode(self), as: UTF8.self)
   }
 
-  /// - Throws: why this version does not take what is stored.
+  /// Decodes and validates stored JSON.
+  /// - Throws: `DefinitionProblem` if this version does not accept the stored definition.
   init(canonicalJSON: String) throws(DefinitionProblem) {
     guard canonicalJSON.utf8.count <= Limits.bytes else { throw .tooLarge }
     do {
@@ -58,8 +62,10 @@ extension Definition {
   }
 }
 
-/// Definitions by number, decoded once. Rows of `definition` never change, so what is here is never stale; a rolled
-/// back transaction empties it, because a number that it gave may be given again.
+/// Caches decoded definitions by their number. Rows of `definition` never change, so an entry is never out of date.
+/// After a rollback the cache has to be emptied, because the numbers of rows that were rolled back are given again.
+///
+/// The cache holds at most 10,000 definitions; it is emptied when it is full.
 final class DefinitionCache: Sendable {
   private let entries = Mutex<[Int64: FrozenDefinition]>([:])
   private static let capacity = 10_000

@@ -13,7 +13,8 @@ extension HostWord {
     return String(decoding: try encoder.encode(self), as: UTF8.self)
   }
 
-  /// Nil for what another version wrote and this one cannot read: the host says it anew when it connects.
+  /// `nil` if another version wrote the JSON and this version cannot read it. The host reports its conditions again
+  /// when it connects.
   init?(canonicalJSON: String) {
     do { self = try JSONDecoder().decode(HostWord.self, from: Data(canonicalJSON.utf8)) } catch { return nil }
   }

@@ -1,5 +1,5 @@
-/// A page of items as bytes: for each item its length in four bytes, lowest first, and its UTF-8. Items may hold
-/// anything, newlines and NUL included.
+/// Encodes a page of items as bytes: for each item its length in four bytes (little-endian), followed by its UTF-8. An
+/// item may contain any character, including newlines and NUL.
 enum ItemBlob {
   static func encode(_ items: [String]) -> [UInt8] {
     var bytes: [UInt8] = []
@@ -11,7 +11,9 @@ enum ItemBlob {
     return bytes
   }
 
-  /// The items at `range` of the page; those before it are stepped over, those after it not looked at.
+  /// Decodes the items at the positions in `range`. Items before the range are skipped, and items after it are not
+  /// read.
+  /// - Throws: `.corrupt` if the bytes end too early.
   static func decode(_ bytes: [UInt8], _ range: Range<Int>) throws -> [String] {
     var items: [String] = []
     var position = 0

@@ -1,10 +1,11 @@
 internal import GRDB
 internal import GRDBSQLite
 
-/// A prepared statement of one connection. GRDB prepares and owns it; it is bound and stepped with SQLite's own
-/// functions, because a job's life is a dozen statements of about a microsecond each.
+/// A prepared statement of one connection. GRDB prepares and owns the statement. Values are bound and rows are read
+/// with SQLite's own functions, which keeps the overhead of a call low: a whole job takes about a dozen statements of
+/// about a microsecond each.
 ///
-/// Errors are GRDB's `DatabaseError` with the extended code.
+/// Methods throw GRDB's `DatabaseError` with SQLite's extended error code.
 struct Prepared {
   private let owner: Statement
   private let handle: OpaquePointer
@@ -14,7 +15,7 @@ struct Prepared {
     handle = statement.sqliteStatement
   }
 
-  /// Runs a statement that answers no rows.
+  /// Runs a statement that returns no rows.
   func run<each Value: Bindable>(_ values: repeat each Value) throws {
     defer { sqlite3_reset(handle) }
     var index: Int32 = 0
@@ -22,7 +23,7 @@ struct Prepared {
     while try step() {}
   }
 
-  /// What `row` makes of the first row, nil if there is none.
+  /// Calls `row` with the first row and returns its result; `nil` if there is no row.
   func first<each Value: Bindable, Result>(
     _ values: repeat each Value, row: (Columns) throws -> Result
   ) throws -> Result? {
@@ -32,7 +33,8 @@ struct Prepared {
     return try step() ? row(Columns(statement: handle)) : nil
   }
 
-  /// What `row` makes of every row. All rows are read before it returns, so they may be changed afterwards.
+  /// Calls `row` with every row and returns the results. All rows are read before it returns, so the caller may change
+  /// the rows afterwards.
   func all<each Value: Bindable, Result>(
     _ values: repeat each Value, row: (Columns) throws -> Result
   ) throws -> [Result] {

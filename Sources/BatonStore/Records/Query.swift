@@ -1,5 +1,5 @@
-/// One SQL text of a verb, prepared once per connection. Compared by identity, so that finding the prepared statement
-/// costs no hashing of text.
+/// The SQL text of one query of a verb. `Verbs` prepares it once per connection and finds the prepared statement by the
+/// identity of this object, so a lookup does not hash the text.
 final class Query: Sendable {
   let sql: String
 

@@ -1,7 +1,8 @@
 internal import GRDB
 
 extension StoreError {
-  /// What an error of the database means to a caller.
+  /// Translates an error of the database into the error that callers get. An error that is not listed becomes
+  /// `.unknown`.
   init(_ error: DatabaseError) {
     let detail = error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
     switch error.resultCode {
@@ -21,7 +22,7 @@ extension StoreError {
     }
   }
 
-  /// For whatever a verb threw.
+  /// Translates any error that a verb threw. An error of an unknown type becomes `.corrupt`.
   init(anything error: any Error) {
     switch error {
     case let error as StoreError: self = error

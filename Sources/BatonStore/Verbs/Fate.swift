@@ -1,9 +1,9 @@
 internal import BatonModel
 
-/// What a verdict writes into the row of the request.
+/// The columns that the end of a launch writes into the row of its request.
 struct Fate {
   var state: RequestState
-  /// Nil if it ended.
+  /// When the request may start again; `nil` if it has ended.
   var readiness: Readiness?
   var endedAt: Timestamp?
   var outcome: String

@@ -1,6 +1,6 @@
 internal import BatonModel
 
-/// A launched request as the end of its last launch finds it.
+/// The row of a request that was launched, as the end of its last launch reads it.
 struct LaunchedRequest {
   var id: RequestID
   var identifierID: Int64
@@ -16,17 +16,18 @@ struct LaunchedRequest {
   var noDataInRow: Int
   var hasWaitingRequest: Bool
   var isSampled: Bool
-  // Of the last launch.
+  // The columns of the last launch.
   var firstBatch: Int
   var host: Int64
   var startedSteady: Timestamp
   var isExpiring: Bool
   var isSimulated: Bool
-  /// nil if there was no launch.
+  /// The trace id of the request and the span id of its last launch; `nil` if there was no launch.
   var trace: TraceContext?
 }
 
 extension Verbs {
+  /// Reads the request; `nil` if it is not kept.
   func launched(_ id: RequestID) throws -> LaunchedRequest? {
     try prepare(.launchedRequest).first(id.rawValue) { row in
       LaunchedRequest(
@@ -45,10 +46,11 @@ extension Verbs {
 }
 
 extension LaunchedRequest {
-  /// By its last launch.
+  /// The batches that the last launch committed.
   var committedBatches: Int { batches - firstBatch }
 
-  /// A simulated launch brings the request no nearer to quarantine.
+  /// Records the end of the last launch in the ledger, and returns what becomes of the request. A simulated launch does
+  /// not count towards quarantine.
   mutating func end(
     _ outcome: LaunchOutcome, retry: RetryRule, losses: LossRule, countsAsLoss: Bool
   ) -> Ledger.Verdict {
@@ -66,7 +68,8 @@ extension LaunchedRequest {
 }
 
 extension Ending {
-  /// A refresh that says that it failed did, as if it had thrown (contract, row 42).
+  /// The ending, with the outcome changed to a failure if a refresh finished but reported that it failed (contract, row
+  /// 42).
   var judgedByResult: Ending {
     guard result == .failed, outcome == .finished else { return self }
     var ending = self
@@ -74,14 +77,15 @@ extension Ending {
     return ending
   }
 
-  /// A launch that did all its work finished, whatever a stop signal made of its exit status; one that was lost stays
-  /// lost.
+  /// The outcome that is recorded for the launch. A launch that did all its work has finished, whatever exit status a
+  /// stop signal caused; only a lost launch stays lost.
   func outcomeKept(reachedEnd: Bool) -> LaunchOutcome { reachedEnd && outcome != .lost ? .finished : outcome }
 }
 
 extension Ending {
-  /// What the launch is said to have failed with, if it failed: `_OTHER` where nobody knows, as the semantic conventions
-  /// have it (https://opentelemetry.io/docs/specs/semconv/registry/attributes/error/).
+  /// The error type that is recorded for a failed launch. It is `_OTHER` if the type is not known, as the semantic
+  /// conventions of OpenTelemetry prescribe (https://opentelemetry.io/docs/specs/semconv/registry/attributes/error/).
+  /// `nil` if the launch did not fail.
   func storedErrorType(_ outcome: LaunchOutcome) -> String? {
     switch outcome {
     case .failed: errorType?.bounded(toBytes: 255) ?? (result == .failed ? "refreshFailed" : "_OTHER")
@@ -92,7 +96,7 @@ extension Ending {
 }
 
 extension Query {
-  /// Where there is no progress or no launch, 0 is read.
+  /// If the request has no progress or no launch, those columns are NULL and are read as 0.
   static let launchedRequest = Query(
     """
     SELECT r.identifier, i.name, r.number, r.definition, r.priority, r.state, r.eligible_at, r.launches,

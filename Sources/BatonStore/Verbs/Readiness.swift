@@ -1,9 +1,10 @@
 internal import BatonModel
 
-/// The earliest time of a request, and the clock that it is compared with.
+/// The earliest begin time of a request, and the clock that it is compared with.
 struct Earliest: Hashable {
   var at: Timestamp
-  /// True for a date that somebody wrote down: the wall clock has to show it. Everything else is on the steady clock.
+  /// True for a date that a person wrote down, which is compared with the wall clock. All other times are on the steady
+  /// clock.
   var isDated: Bool
 
   init(at: Timestamp, isDated: Bool) {
@@ -11,7 +12,7 @@ struct Earliest: Hashable {
     self.isDated = isDated
   }
 
-  /// - Parameter wish: nil for as soon as may be.
+  /// - Parameter wish: the earliest begin date that was asked for; `nil` for as soon as possible.
   init(_ wish: EarliestBeginDate?, submittedAt now: Moment) {
     switch wish {
     case .at(let date): self.init(at: date, isDated: true)
@@ -27,26 +28,28 @@ struct Earliest: Hashable {
     return at <= (isDated ? now.date : now.steady)
   }
 
-  /// What the steady clock shows then, if the wall clock does not step before.
+  /// What the steady clock will show at this time, if the wall clock does not step before.
   func steady(at now: Moment) -> Timestamp {
     isDated && at != .distantFuture ? now.steady + (at - now.date) : at
   }
 }
 
-/// When a request may start, as far as time and its own identifier decide it: the pure part of scheduling.
+/// When a request may start, as far as time and the other requests of its identifier decide it. Hosts are not
+/// considered here.
 struct Readiness: Hashable {
   var state: RequestState
-  /// On the steady clock; `distantFuture` while it waits for a date or for the live request.
+  /// On the steady clock. `distantFuture` while the request waits for a date or for the live request.
   var eligibleAt: Timestamp
   var cause: Cause?
-  /// The date that it waits for, on the wall clock.
+  /// The date that the request waits for, on the wall clock; `nil` if it does not wait for a date.
   var date: Timestamp?
 
-  /// Of a request that was not launched yet: its date or delay must have come, each on its own clock, and its spacing
-  /// must be over. The later of both says why it waits; when that has come, the other one is looked at again.
+  /// The readiness of a request that was never launched. Its date or delay must have come, each on its own clock, and
+  /// its spacing must be over. If both are still to come, the later one is the cause of waiting; when that time comes,
+  /// `Verbs.reconsider` checks both again.
   /// - Parameters:
-  ///   - spacedUntil: on the steady clock; nil if its launches are not spaced.
-  ///   - hasLiveRequest: an earlier request of the identifier has to end first.
+  ///   - spacedUntil: the end of the spacing on the steady clock; `nil` if the request is not spaced.
+  ///   - hasLiveRequest: whether an earlier request of the identifier has to end first.
   static func firstLaunch(
     earliest: Earliest, spacedUntil: Timestamp?, hasLiveRequest: Bool, at now: Moment
   ) -> Readiness {
@@ -63,28 +66,29 @@ struct Readiness: Hashable {
       : Readiness(state: .scheduled, eligibleAt: earliest.at, cause: .notBefore)
   }
 
-  /// Of a live request whose launch ended.
+  /// The readiness of a live request whose launch has ended.
   static func resumption(after delay: Duration, at now: Moment) -> Readiness {
     delay > .zero
       ? Readiness(state: .scheduled, eligibleAt: now.steady + delay, cause: .backingOff)
       : Readiness(state: .ready, eligibleAt: now.steady, cause: nil)
   }
 
-  /// When to look at it again; empty if it is ready, or waits for an event.
+  /// When to check the request again; empty if the request is ready or waits for an event.
   var due: NextDue {
     guard state == .scheduled else { return NextDue() }
     return NextDue(
       steady: eligibleAt == .distantFuture ? nil : eligibleAt, date: date == .distantFuture ? nil : date)
   }
 
-  /// On the wall clock, as far as it can be foreseen.
+  /// The eligible time on the wall clock, as far as it can be foreseen.
   func eligibleDate(at now: Moment) -> Timestamp {
     date ?? (eligibleAt == now.steady ? now.date : now.date(ofSteady: eligibleAt))
   }
 }
 
 extension Readiness {
-  /// Everything that keeps a first launch from being now, with times on the wall clock (contract, row 35).
+  /// Everything that keeps a first launch from starting now, with times on the wall clock (contract, row 35).
+  /// - Parameter requests: the numbers of the identifier's requests that go first.
   static func obstacles(
     earliest: Earliest, spacedUntil: Timestamp?, before requests: [Int], at now: Moment
   ) -> [Obstacle] {
@@ -98,7 +102,8 @@ extension Readiness {
 }
 
 extension Definition {
-  /// Nil for a continued job, which a person started now, whatever date is written down (contract, row 12).
+  /// The earliest begin date that counts for this definition. It is `nil` for a continued job, which a person wants to
+  /// start now, even if a date is written down (contract, row 12).
   func allowed(_ wish: EarliestBeginDate?) -> EarliestBeginDate? { kind == .continued ? nil : wish }
 }
 

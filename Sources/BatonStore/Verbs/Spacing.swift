@@ -1,15 +1,17 @@
 internal import BatonModel
 
-/// What first launches of an identifier are spaced by: when the last one was, and what it found.
+/// What the spacing of an identifier's first launches depends on: when the last one was, and what the last refreshes
+/// found.
 struct LaunchHistory: Hashable {
-  /// On the steady clock; of the last first launch of a refresh, or of a request that a poke asked for.
+  /// When the last first launch of a refresh, or of a request that a poke asked for, started, on the steady clock;
+  /// `nil` if there was none.
   var lastFirstLaunch: Timestamp?
-  /// Refreshes in a row that found no new data.
+  /// How many refreshes in a row found no new data.
   var noDataInRow = 0
-  /// Between the last two first launches that were not lengthened; nil until there were two.
+  /// The time between the last two first launches that were not lengthened; `nil` until there were two.
   var usualInterval: Duration?
 
-  /// When the next first launch may be, on the steady clock; nil if it is not spaced.
+  /// When the next first launch may start, on the steady clock; `nil` if it is not spaced.
   func spacedUntil(_ definition: Definition, poke: PokePriority?) -> Timestamp? {
     #if PLANTED_BUGS
       if isPlanted(.spacesNothing) { return nil }
@@ -19,10 +21,10 @@ struct LaunchHistory: Hashable {
   }
 }
 
-/// Least times between the first launches of successive requests of one identifier (contract, rows 10, 41 and 42).
+/// The least times between the first launches of successive requests of one identifier (contract, rows 10, 41 and 42).
 enum Spacing {
-  /// Nil if they are not spaced. A poke waits for the longer of its own spacing and the refresh's, an immediate one for
-  /// neither.
+  /// The least time between two first launches; `nil` if they are not spaced. A considerate poke waits for the longer
+  /// of its own spacing and the refresh's spacing. An immediate poke waits for neither.
   static func ofFirstLaunches(_ definition: Definition, poke: PokePriority?, _ history: LaunchHistory) -> Duration? {
     let refresh = ofRefreshes(definition, history)
     switch poke {
@@ -32,7 +34,8 @@ enum Spacing {
     }
   }
 
-  /// 15 minutes, or nil with `allowFrequent`; once refreshes in a row found nothing, a multiple of their interval.
+  /// The spacing of refreshes: 15 minutes, or `nil` with `allowFrequent`. After two or more refreshes in a row found
+  /// nothing, it is a multiple of their interval.
   private static func ofRefreshes(_ definition: Definition, _ history: LaunchHistory) -> Duration? {
     guard definition.kind == .refresh else { return nil }
     let times = patience(noDataInRow: history.noDataInRow)
@@ -40,15 +43,15 @@ enum Spacing {
     return interval(definition, history) * times
   }
 
-  /// What is lengthened: `repeat`, and at least the 15 minutes of a refresh that may not come more often. A frequent one
-  /// without `repeat` has the interval at which it came, as far as that is shorter than the 15 minutes.
+  /// The interval that is multiplied: the definition's `repeat`, but at least 15 minutes unless `allowFrequent` is set.
+  /// A frequent refresh without `repeat` has the interval at which it came last, but at most 15 minutes.
   private static func interval(_ definition: Definition, _ history: LaunchHistory) -> Duration {
     guard definition.allowFrequent else { return max(Definition.refreshSpacing, definition.repeatEvery ?? .zero) }
     return definition.repeatEvery ?? min(Definition.refreshSpacing, history.usualInterval ?? .zero)
   }
 
-  /// The first refresh that finds nothing changes nothing, the second doubles the interval, the third doubles it again;
-  /// four times is the most.
+  /// How often the interval is multiplied. The first refresh that finds nothing changes nothing, the second one doubles
+  /// the interval, and the third one doubles it again; four times is the maximum.
   private static func patience(noDataInRow: Int) -> Int {
     switch noDataInRow {
     case ...1: 1
@@ -58,10 +61,10 @@ enum Spacing {
   }
 }
 
-/// When the requests of a repeating definition begin.
+/// The begin times of the requests of a repeating definition.
 enum Chain {
-  /// The first of `anchor`, `anchor + interval`, `anchor + 2 * interval` … that has not come, on the anchor's clock.
-  /// What was missed is not caught up, and a request of the chain that starts early does not shift it.
+  /// The first of `anchor`, `anchor + interval`, `anchor + 2 * interval` … that has not come yet, on the anchor's
+  /// clock. Times that were missed are skipped, and a request of the chain that starts early does not shift later ones.
   static func next(from anchor: Earliest, every interval: Duration, at now: Moment) -> Earliest {
     guard anchor.hasCome(at: now), interval.nanoseconds > 0 else { return anchor }
     let passed = (anchor.isDated ? now.date : now.steady) - anchor.at

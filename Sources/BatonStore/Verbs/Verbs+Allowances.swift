@@ -1,9 +1,9 @@
 internal import BatonModel
 
-/// Daily allowances (contract, row 17): what is used stands in the rows of the definition's pattern and of the host,
-/// written back once per transaction.
+/// Daily allowances (contract, row 17). The launch time that is used is kept in the row of the definition's pattern and
+/// in the row of the host. Each row is written back once per transaction.
 extension Verbs {
-  /// Counts a launch that ends now.
+  /// Adds the duration of a launch that ends now to the use of its definition and of its host.
   func charge(_ launch: LaunchedRequest, pattern id: Int64, at now: Moment) throws {
     let duration = now.steady - launch.startedSteady
     var row = try pattern(id)
@@ -16,6 +16,7 @@ extension Verbs {
     changedHosts.insert(launch.host)
   }
 
+  /// The use of a host, as changed by this transaction or as stored.
   private func hostUse(_ host: Int64) throws -> DailyUse {
     if let known = hostUses[host] { return known }
     return try prepare(.hostUse).first(host) { Self.use($0, from: 0) } ?? DailyUse()
@@ -29,12 +30,12 @@ extension Verbs {
     changedHosts.removeAll(keepingCapacity: true)
   }
 
-  /// Two columns: day and nanoseconds.
+  /// Reads two columns: the day, and the nanoseconds used on it.
   static func use(_ row: Columns, from index: Int32) -> DailyUse {
     DailyUse(day: row.int64(index), used: row.duration(index + 1))
   }
 
-  /// What is used of allowances, of patterns that used any.
+  /// What is used of daily allowances, for the patterns that used any.
   func patternUses() throws -> [IdentifierPattern: DailyUse] {
     let rows = try prepare(.patternUses).all { (IdentifierPattern(trusted: $0.text(0)), Self.use($0, from: 1)) }
     return Dictionary(uniqueKeysWithValues: rows)

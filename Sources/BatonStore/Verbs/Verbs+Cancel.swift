@@ -1,6 +1,6 @@
 package import BatonModel
 
-/// An unfinished request as `cancel` finds it.
+/// The row of an unfinished request, as cancelling reads it.
 struct Unfinished {
   var id: Int64
   var identifierID: Int64
@@ -9,35 +9,36 @@ struct Unfinished {
   var definition: DefinitionID
   var state: RequestState
   var launches: Int
-  /// Where it runs.
+  /// The name of the host on which the request runs or ran last; `nil` before its first launch.
   var host: String?
   var requirementClass: RequirementClass
-  /// Since when it is ready.
+  /// Since when the request is ready, on the wall clock; `nil` if it is not ready.
   var readyAt: Timestamp?
   var isSampled: Bool
 }
 
-/// Who cancels, and what is known of the waits that this ends.
+/// Who cancels, and the obstacles of the waits that end through it.
 struct CancelOrder {
   var principal: String
   var histories: [RequirementClass: WaitHistory] = [:]
 
+  /// The obstacles of a wait that ends now; marked as incomplete if no history of the class is known.
   func obstacles(to requirementClass: RequirementClass, from start: Timestamp, to end: Timestamp) -> WaitObstacles {
     histories[requirementClass]?.wait(from: start, to: end) ?? WaitObstacles(isIncomplete: true)
   }
 }
 
-/// How far cancelling everything has come.
+/// How far the cancelling of all requests has come.
 struct CancelPosition: Hashable {
-  /// Requests from here on were submitted later, and stay.
+  /// The first request id that is not cancelled: requests from here on were submitted after the order to cancel.
   var end: Int64
-  /// Running ones up to here were stopped.
+  /// The last running request that was stopped.
   var running: Int64
 }
 
 extension Verbs {
-  /// `.all` is one long transaction here; `SQLiteStore` takes it in steps.
-  /// - Parameter histories: what kept each class waiting, for the waits that end here.
+  /// In this form `.all` is one long transaction. `SQLiteStore` cancels all requests in steps.
+  /// - Parameter histories: the obstacles of each class, for the spans of the waits that end here.
   package func cancel(
     _ selection: RequestSelection, by principal: String, histories: [RequirementClass: WaitHistory] = [:],
     at now: Moment
@@ -47,7 +48,7 @@ extension Verbs {
     case .request(let id):
       return try cancel(prepare(.unfinishedRequest).all(id.rawValue, row: Self.unfinished), order, now)
     case .identifier(let name):
-      // The waiting one first, or the end of the live one would release it.
+      // The waiting request is cancelled first, because the end of the live one would release it.
       return try cancel(prepare(.unfinishedOfIdentifier).all(name.rawValue, row: Self.unfinished), order, now)
     case .all: return try cancelAll(order, at: now)
     }
@@ -64,20 +65,21 @@ extension Verbs {
     return all
   }
 
-  /// Where cancelling everything begins: with the requests that are there now.
+  /// The position at which cancelling all requests begins. Only requests that exist now will be cancelled.
   func cancelPosition() throws -> CancelPosition {
     let next = try nextRequest ?? prepare(.nextRequest).first { $0.int64(0) } ?? 1
     return CancelPosition(end: next, running: 0)
   }
 
-  /// One step of cancelling everything, at most `limit` requests: those that wait for their first launch, then those
-  /// between launches, then those that run. `next` is nil when nothing is left.
+  /// One step of cancelling all requests, with at most `limit` requests: first those that are scheduled or ready, then
+  /// those that run. `next` is `nil` when nothing is left.
   func cancelStep(
     _ position: CancelPosition, _ order: CancelOrder, limit: Int, at now: Moment
   ) throws -> (cancelled: [Cancellation], next: CancelPosition?) {
     for query in [Query.scheduledBelow, .readyBelow] {
       let pending = try prepare(query).all(position.end, limit, row: Self.unfinished)
-      // Those that wait go before those they wait for, or they would be released first.
+      // Requests that wait for their first launch are cancelled before live ones: the end of a live request would
+      // release the one that waits for it.
       let ordered = pending.sorted { ($0.launches > 0 ? 1 : 0, $0.id) < ($1.launches > 0 ? 1 : 0, $1.id) }
       if !ordered.isEmpty { return (try cancel(ordered, order, now), position) }
     }

@@ -8,8 +8,8 @@ extension Verbs {
     return try checkpoints.map { try checkpoint($0, on: host) }
   }
 
-  /// The fence and the order of batches are checked here, inside the transaction that writes (promises P2 and P3).
-  /// - Parameter host: the host of the process that commits; nil if that process holds no lease.
+  /// Checks the launch number and the order of batches in the transaction that writes (promises P2 and P3).
+  /// - Parameter host: the host of the process that commits; `nil` if that process holds no lease.
   private func checkpoint(_ checkpoint: Checkpoint, on host: Int64?) throws -> CheckpointAnswer {
     let request = checkpoint.launch.request.rawValue
     let standing = try prepare(.standing).first(request) { row in
@@ -32,6 +32,7 @@ extension Verbs {
     return try save(checkpoint)
   }
 
+  /// Writes the progress of the request.
   private func save(_ checkpoint: Checkpoint) throws -> CheckpointAnswer {
     #if PLANTED_BUGS
       let batches = checkpoint.batch + (checkpoint.isEndOnly ? 0 : isPlanted(.countsBatchesTwice) ? 2 : 1)
@@ -44,7 +45,8 @@ extension Verbs {
     return .committed(batch: checkpoint.batch)
   }
 
-  /// A batch below the next one: an answer got lost if this launch committed it, and a mistake otherwise.
+  /// The answer to a batch below the next one. If this launch committed the batch, the answer got lost and is given
+  /// again. Otherwise the launch made a mistake, and the batch is refused.
   private func repeated(_ checkpoint: Checkpoint) throws -> CheckpointAnswer {
     let launch = checkpoint.launch
     let first = try prepare(.firstBatch).first(launch.request.rawValue, launch.number) { $0.int(0) } ?? 0
@@ -53,9 +55,10 @@ extension Verbs {
       "batch \(checkpoint.batch) was done by an earlier launch; launch \(launch.number) began at \(first)")
   }
 
+  /// Why the checkpoint is refused; `nil` if it can be committed.
   private func objection(to checkpoint: Checkpoint, next: Int) -> String? {
     if checkpoint.batch > next {
-      // A worker begins a batch when it was told that the one before is stored.
+      // A worker begins a batch only after it was told that the batch before is stored.
       return
         "batch \(checkpoint.batch) is not the next one: \(next) is, and none may be skipped. If the batches before it "
         + "were stored, the store went backwards: was an older backup put in its place?"

@@ -1,7 +1,7 @@
 package import BatonModel
 
 extension Verbs {
-  /// The definition with this number, applied or only frozen by requests; nil if there never was one.
+  /// The definition with this number, whether it is applied or only kept by requests; `nil` if there never was one.
   func frozen(_ id: DefinitionID) throws -> FrozenDefinition? {
     if let known = cache[id.rawValue] { return known }
     let found = try prepare(.definition).first(id.rawValue) { row in
@@ -11,7 +11,7 @@ extension Verbs {
     return found
   }
 
-  /// For a number that a row refers to.
+  /// The definition of a number that a row refers to. Throws `.corrupt` if there is none.
   func knownDefinition(_ id: DefinitionID) throws -> FrozenDefinition {
     guard let found = try frozen(id) else {
       throw StoreError(.corrupt, "A request in the database names a definition that is not there.")
@@ -63,7 +63,8 @@ extension Verbs {
       """)
   }
 
-  /// Two overlapping wildcards would leave open which of them an identifier belongs to (contract, row 2).
+  /// Throws `.refused` if two wildcards overlap: it would not be clear which of them an identifier belongs to
+  /// (contract, row 2).
   private func refuseOverlaps(of definitions: [Definition]) throws {
     let wildcards = try prepare(.appliedWildcards).all { IdentifierPattern(trusted: $0.text(0)) }
     let all = wildcards + definitions.map(\.pattern)
@@ -92,6 +93,7 @@ extension Verbs {
     return AppliedDefinition(id: content, pattern: definition.pattern, change: change, submitted: nil)
   }
 
+  /// The number of the definition's row, which is inserted if there is none with the same content.
   private func number(of definition: Definition, pattern: Int64) throws -> DefinitionID {
     let content = try definition.canonicalJSON()
     try prepare(.insertDefinition).run(pattern, content)

@@ -1,6 +1,6 @@
 package import BatonModel
 
-/// A ready request with all that its next launch takes from it.
+/// The row of a ready request, with everything that its next launch needs.
 struct Candidate {
   var request: RequestID
   var identifierID: Int64
@@ -16,12 +16,12 @@ struct Candidate {
   var trace: TraceContext
   var progress: Progress
   var payload: [UInt8]?
-  /// Since when it waits for a host; nil if it was submitted just now.
+  /// Since when the request is ready, on the wall clock; `nil` if it was submitted in this transaction.
   var readyAt: Timestamp?
-  /// Code of the cause that it waited for before.
+  /// The raw value of the `Cause` for which the request was scheduled before it became ready.
   var heldBy: Int64?
 
-  /// Its date had come, and then the wall clock was set back.
+  /// Whether the request's date has not come: the wall clock was set back after the request became ready.
   func isEarly(at now: Moment) -> Bool { launches == 0 && earliest.isDated && !earliest.hasCome(at: now) }
 }
 
@@ -30,7 +30,7 @@ extension Verbs {
     try claims.map { try claim($0, at: now) }
   }
 
-  /// Nothing is claimed for an incarnation that does not hold the lease of its host.
+  /// Answers one claim. Nothing is started for an incarnation that does not hold the lease of its host.
   private func claim(_ claim: Claim, at now: Moment) throws -> ClaimAnswer {
     guard let host = try holder(claim.host, claim.incarnation) else {
       return ClaimAnswer(assignments: [], hasMore: try hasReady(claim.requirementClass))
@@ -47,8 +47,8 @@ extension Verbs {
     return answer
   }
 
-  /// The oldest ready requests of the class, one more than there are places, without those whose date has not come:
-  /// these are scheduled again, and `due` says when they come.
+  /// The oldest ready requests of the class, one more than there are places. Requests whose date has not come are
+  /// scheduled again, and their times are joined into `due`.
   private func ready(
     for claim: Claim, on host: Int64, putBack due: inout NextDue, at now: Moment
   ) throws -> [Candidate] {
@@ -61,8 +61,8 @@ extension Verbs {
     return []
   }
 
-  /// Rounds of one claim, so that a step of the clock under a long queue keeps no checkpoint waiting. The next claim
-  /// goes on.
+  /// The largest number of rounds in which one claim schedules requests again. It keeps a claim short after a step of
+  /// the clock under a long queue, so that checkpoints do not have to wait. The next claim continues.
   private static let largestPutBack = 500
 
   private func oldestReady(_ claim: Claim, on host: Int64) throws -> [Candidate] {
@@ -73,12 +73,13 @@ extension Verbs {
         wanted.definition.rawValue, wanted.priority.rawValue, limit, row: Self.candidate)
     }
     let pattern = try knownDefinition(wanted.definition).definition.pattern
-    // A million instances are not looked at one by one.
+    // If the whole pattern is evicted, its requests are not checked one by one: there may be a million.
     if evictions.contains(where: { $0.covers(pattern) }) { return [] }
     return try prepare(.oldestReadyNotEvicted).all(
       wanted.definition.rawValue, wanted.priority.rawValue, host, limit, row: Self.candidate)
   }
 
+  /// Schedules a ready request again, because its date has not come.
   private func putBack(_ candidate: Candidate, at now: Moment) throws -> NextDue {
     guard let waiting = try prepare(.waitingRequestByID).first(candidate.request.rawValue, row: Self.waiting) else {
       throw StoreError(.corrupt, "A request that was ready a moment ago is not there.")
@@ -100,7 +101,7 @@ extension Verbs {
       heldBy: row.optionalInt64(21))
   }
 
-  /// Four columns: batches, cursor, completed and total units.
+  /// Reads four columns: batches, cursor, completed units, and total units.
   static func progress(_ row: Columns, from index: Int32) -> Progress {
     Progress(
       batches: row.int(index), cursor: row.optionalBlob(index + 1), completedUnits: row.int64(index + 2),
@@ -119,7 +120,7 @@ extension Query {
     SELECT \(candidateList) FROM request r JOIN identifier i ON i.id = r.identifier
       LEFT JOIN progress p ON p.request = r.id LEFT JOIN payload y ON y.request = r.id
     """
-  /// What `Verbs.candidate` reads: 22 columns. Where there is no progress, 0 is read.
+  /// The 22 columns that `Verbs.candidate` reads. Columns of a missing progress are NULL and are read as 0.
   static let candidateList = """
     r.id, r.identifier, i.name, r.number, r.definition, r.priority, r.launches, r.principal, r.earliest_at,
       r.frozen_items, r.trace_id, r.span_id, r.is_sampled,

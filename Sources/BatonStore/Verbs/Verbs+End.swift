@@ -11,7 +11,9 @@ extension Verbs {
     return try endings.map { try end($0, on: host, at: now) }
   }
 
-  /// - Parameter host: of the process whose launch ends; nil if it holds no lease, and then none of its launches runs.
+  /// Ends one launch. The answer says `wasLive: false`, and nothing is changed, unless the launch is live and runs on
+  /// `host`.
+  /// - Parameter host: the host of the process that reports the end; `nil` if that process holds no lease.
   func end(_ ending: Ending, on host: Int64?, countsAsLoss: Bool = true, at now: Moment) throws -> EndingAnswer {
     guard var request = try launched(ending.launch.request) else { return .unknown(ending.launch) }
     guard request.state == .running, request.launches == ending.launch.number, request.host == host else {
@@ -27,20 +29,23 @@ extension Verbs {
     return try settle(&request, ending, verdict, pattern: definition.pattern, at: now)
   }
 
+  /// Writes the end of the launch into its row.
   private func closeLaunch(_ ending: Ending, of request: LaunchedRequest, at now: Moment) throws {
     let kept = ending.outcomeKept(reachedEnd: request.reachesEnd)
-    // The ending may come before the word that the launch was asked to stop.
+    // The ending may arrive before the message that the launch was asked to stop, so it records the expiry too.
     let reason = ending.outcome.reason
     try prepare(.closeLaunch).run(
       now.date, kept.code, kept.storedReason, ending.isGraceful, request.committedBatches, reason?.code, reason?.detail,
       reason.map { _ in now.date }, ending.launch.request.rawValue, ending.launch.number, ending.storedErrorType(kept))
-    // A lost launch had no handler left that could have ignored anything.
+    // A lost launch is left out: there was no handler left that could have ignored the expiry.
     if request.isExpiring || reason != nil, !ending.isGraceful, ending.outcome != .lost {
       let host = try prepare(.hostName).first(request.host) { $0.text(0) }
       try note(.ignoredExpiry, detail: host, of: request.id.rawValue, at: now)
     }
   }
 
+  /// Writes what becomes of the request into its row, and releases the identifier's waiting request if the request
+  /// ended.
   private func settle(
     _ request: inout LaunchedRequest, _ ending: Ending, _ verdict: Ledger.Verdict, pattern: Int64, at now: Moment
   ) throws -> EndingAnswer {
@@ -69,7 +74,9 @@ extension Verbs {
     return answer
   }
 
-  /// Lets the waiting request of an identifier whose live one just ended wait for its time only.
+  /// Releases the request that waits for a live request of the identifier, which has just ended. From now on the
+  /// waiting request waits only for its own time.
+  /// - Returns: the class of the released request and when to promote it; `nil` if no request waits.
   func release(
     _ identifier: Int64, at now: Moment
   ) throws -> (requirementClass: RequirementClass, due: NextDue)? {
@@ -84,13 +91,14 @@ extension EndingAnswer {
     self.init(
       launch: launch, wasLive: wasLive, request: request.id, identifier: request.identifier, state: request.state,
       requirementClass: request.requirementClass)
-    // The row has the span of the last launch; an ending of an earlier launch changes nothing, and is not logged.
+    // The trace of the row is that of the last launch. An ending of an earlier launch changes nothing and is not
+    // logged.
     guard wasLive, let trace = request.trace else { return }
     subject = LaunchSubject(
       identifier: request.identifier, request: request.number, launch: launch.number, trace: trace)
   }
 
-  /// For a launch of a request that is no longer kept, or never was: nothing is left to say of it.
+  /// The answer for a launch of a request that is not kept any more or never existed.
   fileprivate static func unknown(_ launch: LaunchKey) -> EndingAnswer {
     EndingAnswer(
       launch: launch, wasLive: false, request: launch.request, identifier: JobIdentifier(trusted: "unknown"),

@@ -2,14 +2,15 @@ internal import BatonModel
 internal import GRDB
 internal import GRDBSQLite
 
-/// A request that has just become the waiting one of its identifier.
+/// A request that has just become the waiting request of its identifier.
 struct Enqueued {
   var receipt: SubmissionReceipt
   var identifierID: Int64
 }
 
 extension Verbs {
-  /// Makes `new` the waiting request of its identifier: inserts it, or replaces the one that waits.
+  /// Makes `new` the waiting request of its identifier: inserts it, or replaces the request that waits.
+  /// - Parameter known: the row of the identifier; `nil` if it has never had a request.
   func enqueue(_ new: NewRequest, as known: IdentifierRow?, at now: Moment) throws -> Enqueued {
     let readiness = Readiness.firstLaunch(
       earliest: new.earliest,
@@ -29,6 +30,7 @@ extension Verbs {
     return Enqueued(receipt: receipt, identifierID: identifier)
   }
 
+  /// Inserts the identifier or raises its last request number. Returns the number of its row.
   private func advance(_ name: JobIdentifier, _ known: IdentifierRow?, to number: Int) throws -> Int64 {
     guard let known else {
       try prepare(.insertIdentifier).run(name.rawValue, number)
@@ -53,8 +55,9 @@ extension Verbs {
     return id
   }
 
-  /// Same row, number and trace; everything else is the newest submission's (contract, row 7). The chain of a repeating
-  /// definition goes on from where it was anchored.
+  /// Replaces the parameters of the waiting request by those of `new`. The row, the number and the trace stay;
+  /// everything else is taken from the newest submission (contract, row 7). The chain of a repeating definition keeps
+  /// its anchor.
   private func replace(
     _ waiting: IdentifierRow.Waiting, of identifier: Int64, by new: NewRequest, _ readiness: Readiness, at now: Moment
   ) throws -> SubmissionReceipt {
@@ -79,6 +82,7 @@ extension Verbs {
       at: now)
   }
 
+  /// Adds the event of a replacement or of a poke to the request's history.
   private func noteReplacement(_ new: NewRequest, of request: Int64, at now: Moment) throws {
     if new.poke != nil { return try notePoke(new, of: request, at: now) }
     try note(.replaced, detail: new.principal.isEmpty ? nil : new.principal, of: request, at: now)

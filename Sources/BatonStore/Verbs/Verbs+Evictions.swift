@@ -11,7 +11,8 @@ extension Verbs {
     try evictions(from: host).contains { $0.matches(identifier) }
   }
 
-  /// Read once, and again when they were changed: most hosts have none.
+  /// The patterns that are evicted from a host. All evictions are read once and kept until one is changed, because most
+  /// hosts have none.
   func evictions(from host: Int64) throws -> [IdentifierPattern] {
     if let knownEvictions { return knownEvictions[host] ?? [] }
     let found = try allEvictions()
@@ -19,7 +20,7 @@ extension Verbs {
     return found[host] ?? []
   }
 
-  /// By the number of the host.
+  /// All evicted patterns, by the row number of the host.
   func allEvictions() throws -> [Int64: [IdentifierPattern]] {
     let rows = try prepare(.evictions).all { (host: $0.int64(0), pattern: IdentifierPattern(trusted: $0.text(1))) }
     return Dictionary(grouping: rows, by: \.host).mapValues { $0.map(\.pattern) }
@@ -34,7 +35,7 @@ extension Query {
   static let allow = Query(
     "DELETE FROM eviction WHERE pattern = ?1 AND host = (SELECT id FROM host WHERE name = ?2)")
   static let evictions = Query("SELECT host, pattern FROM eviction ORDER BY host, pattern")
-  /// Those of a class whose identifier is not evicted from a host.
+  /// The oldest ready requests of a class whose identifier is not evicted from a host.
   static let oldestReadyNotEvicted = Query(
     candidateColumns + """
        WHERE r.state = 1 AND r.definition = ? AND r.priority = ? AND NOT EXISTS (

@@ -29,7 +29,7 @@ extension Query {
   #if PLANTED_BUGS
     static let forgetExpiry = Query("UPDATE launch SET expiring_reason = NULL WHERE request = ? AND number = ?")
   #endif
-  /// The first reason stays: one launch, one cause.
+  /// The first reason stays, so that each launch has one cause.
   static let noteExpiry = Query(
     """
     UPDATE launch SET expiring_reason = ?, expiring_detail = ?, expiring_since = ?

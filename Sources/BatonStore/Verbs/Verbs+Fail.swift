@@ -1,8 +1,9 @@
 internal import BatonModel
 
-/// Strategy `fail`: now or not at all (contract, row 35).
+/// Strategy `fail`: a request starts now or is refused (contract, row 35).
 extension Verbs {
-  /// Why a request that must start at once cannot, with every obstacle that is known; nil if it can. Writes nothing.
+  /// Why a request that must start at once cannot start, with all known obstacles; `nil` if it can start. Writes
+  /// nothing.
   func refusalToWait(
     _ offer: SubmissionOffer, _ new: NewRequest, _ known: IdentifierRow?, at now: Moment
   ) throws -> Refusal? {
@@ -16,7 +17,8 @@ extension Verbs {
     return found.isEmpty ? nil : .immediateRunIneligible(found)
   }
 
-  /// Of the request itself. One that waits already goes first, and is not replaced by one that might not start.
+  /// The obstacles in the request itself and in the other requests of its identifier. A request that waits already goes
+  /// first; it is not replaced by a request that might not start.
   private func obstacles(to new: NewRequest, _ known: IdentifierRow?, at now: Moment) -> [Obstacle] {
     Readiness.obstacles(
       earliest: new.earliest,
@@ -24,7 +26,7 @@ extension Verbs {
       before: [known?.liveNumber, known?.waiting?.number].compactMap { $0 }, at: now)
   }
 
-  /// Of the host that is offered.
+  /// The obstacle on the offered host; `nil` if the request can start there.
   private func obstacle(to offer: SubmissionOffer.Offer?, _ identifier: JobIdentifier) throws -> HostObstacle? {
     guard let offer else { return HostObstacle(host: nil, obstacle: .noHosts) }
     guard let host = try holder(offer.host, offer.incarnation) else {

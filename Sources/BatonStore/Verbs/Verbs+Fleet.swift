@@ -2,7 +2,7 @@ internal import BatonModel
 
 extension Verbs {
   package func fleet() throws -> FleetRecord {
-    // What this transaction counted may not be in its rows yet.
+    // The rows of patterns may lack what this transaction has counted, so it is written first.
     try flush()
     let store = try prepare(.store).first { row in (incarnation: row.text(0), isPaused: row.bool(1)) }
     guard let store else { throw StoreError(.corrupt, "The database has no row that says which store it is.") }
@@ -34,7 +34,8 @@ extension Verbs {
     }
   }
 
-  /// Steps from class to class through the index of ready requests: two seeks a class, however many requests are ready.
+  /// The classes that have a ready request. Steps from class to class through the index of ready requests with two
+  /// lookups per class, so the cost does not depend on the number of ready requests.
   func readyClasses() throws -> [RequirementClass] {
     var classes: [RequirementClass] = []
     var (definition, priority) = (Int64.min, -1)
@@ -45,6 +46,7 @@ extension Verbs {
     return classes.sorted()
   }
 
+  /// The first ready class after this definition and priority, in the order of the index.
   private func nextReadyClass(after definition: Int64, _ priority: Int) throws -> RequirementClass? {
     let sameDefinition = try prepare(.nextReadyPriority).first(definition, priority, row: Self.requirementClass)
     return try sameDefinition ?? prepare(.nextReadyDefinition).first(definition, row: Self.requirementClass)

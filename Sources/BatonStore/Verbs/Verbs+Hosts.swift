@@ -1,13 +1,14 @@
 package import BatonModel
 
 extension Verbs {
-  /// The number of `host` if `incarnation` holds its lease.
+  /// The row number of `host` if `incarnation` holds its lease; otherwise `nil`.
   func holder(_ host: HostName, _ incarnation: Incarnation) throws -> Int64? {
     try prepare(.leaseHolder).first(host.rawValue, incarnation.rawValue) { $0.int64(0) }
   }
 
-  /// The number of the host of `process` if that process holds its lease: every launch that runs there is then of this
-  /// process, because no lease is granted while launches of an earlier incarnation are open.
+  /// The row number of the host of `process` if that process holds the host's lease; otherwise `nil`. All launches that
+  /// run on the host are then launches of this process, because no lease is granted while launches of an earlier
+  /// incarnation are open.
   func holder(_ process: WorkerProcess) throws -> Int64? { try holder(process.host, process.incarnation) }
 
   /// Whether `launch` is live and runs on `process`.
@@ -71,7 +72,7 @@ extension Verbs {
   package func assignments(on host: HostName) throws -> [Assignment] {
     try prepare(.assignments).all(host.rawValue) { row in
       var candidate = Self.candidate(row)
-      // The columns are of the running request, which counts this launch already.
+      // The row is that of a running request, whose number of launches includes this launch already.
       candidate.launches -= 1
       var assignment = Assignment(
         candidate, Claim.Place(gpus: GPUList.indices(row.text(22)), spanID: row.blob(23)),
@@ -92,6 +93,7 @@ extension Verbs {
     try prepare(.setDraining).run(isDraining, host.rawValue)
   }
 
+  /// Throws `.notFound` unless the host was connected before.
   func requireHost(_ host: HostName) throws {
     guard try prepare(.hostExists).first(host.rawValue, row: { _ in true }) == true else {
       throw StoreError(.notFound, "There is no host \(host); `baton hosts` lists those that were ever connected.")

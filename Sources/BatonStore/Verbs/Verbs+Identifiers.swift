@@ -1,6 +1,7 @@
 internal import BatonModel
 
-/// A request that is about to be the waiting one of its identifier, whoever asks for it.
+/// A request that is about to become the waiting request of its identifier: from a submission, a poke, or the chain of
+/// a repeating definition.
 struct NewRequest {
   var identifier: JobIdentifier
   var definition: FrozenDefinition
@@ -10,27 +11,28 @@ struct NewRequest {
   var principal: String
   var trace: TraceContext
   var parentSpanID: [UInt8]?
-  /// Set if a poke asks for it.
+  /// The priority of the poke that asks for the request; `nil` if no poke does.
   var poke: PokePriority?
 
-  /// The poke that it stands for once it took the place of `waiting`: the most urgent of them. A submission that is no
-  /// poke takes the mark away.
+  /// The poke priority of the request after it has replaced `waiting`: the most urgent of the pokes. A submission that
+  /// is not a poke removes the mark.
   func mark(over waiting: IdentifierRow.Waiting?) -> PokePriority? {
     poke.map { $0 == .immediate ? .immediate : waiting?.poke ?? $0 }
   }
 }
 
-/// What the store knows of an identifier before a request joins it.
+/// What the store knows of an identifier before a new request is added to it.
 struct IdentifierRow {
   var id: Int64
   var lastNumber: Int
   var history: LaunchHistory
-  /// Of the chain of a repeating definition: the time that the next ones are counted from.
+  /// The time from which the next requests of a repeating definition are counted; `nil` if there is no chain.
   var anchor: Earliest?
   var waiting: Waiting?
-  /// Number of the live request.
+  /// The number of the live request; `nil` if there is none.
   var liveNumber: Int?
 
+  /// The waiting request of the identifier.
   struct Waiting {
     var id: Int64
     var number: Int
@@ -42,7 +44,7 @@ struct IdentifierRow {
 }
 
 extension Verbs {
-  /// Nil if no request of it was ever submitted.
+  /// The row of the identifier; `nil` if no request of it was ever submitted.
   func identifier(_ name: JobIdentifier) throws -> IdentifierRow? {
     let row = try prepare(.identifier).first(name.rawValue) { row in
       IdentifierRow(

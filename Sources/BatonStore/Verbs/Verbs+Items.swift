@@ -15,13 +15,14 @@ extension Verbs {
     return try append(page, to: try collected(request, by: page))
   }
 
-  /// What a launch has sent so far.
+  /// The items that a launch has sent so far.
   private struct Collected {
     var count = 0
     var bytes = 0
   }
 
-  /// How much this launch has sent so far. What an earlier launch left unfinished goes when a new one begins.
+  /// How many items this launch has sent so far. When a new launch sends its first page, the unfinished pages of an
+  /// earlier launch are deleted.
   private func collected(_ request: Int64, by page: ItemPage) throws -> Collected {
     let last = try prepare(.lastPage).first(request) { row in
       (Collected(count: row.int(0) + row.int(1), bytes: row.int(3)), launch: row.int(2))
@@ -48,6 +49,7 @@ extension Verbs {
     return .committed(count: total, isFrozen: page.isLast)
   }
 
+  /// Why more items are refused; `nil` if they are within the limits.
   private func objection(toItems count: Int, bytes: Int) -> String? {
     if count > limits.items {
       return "the request has more than \(limits.items) items: split the work into several requests"
@@ -63,7 +65,8 @@ extension Verbs {
     return try items(of: launch.request, start: start, count: count)
   }
 
-  /// Items of a request whose work is computed come from its definition, not from here.
+  /// Only items that a launch has sent are stored. Items that are computed, such as a range, come from the definition
+  /// and are not returned here.
   package func items(of request: RequestID, start: Int, count: Int) throws -> [String] {
     guard start >= 0, count > 0 else { return [] }
     let end = start + min(count, Int.max - start)

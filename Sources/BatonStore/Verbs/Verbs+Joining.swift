@@ -1,11 +1,12 @@
 internal import BatonModel
 
-/// What a request stands for besides the submission that made it: pokes, and submissions that took its place.
+/// The pokes that a request stands for, and the submissions that replaced its parameters, for its spans.
 extension Verbs {
-  /// Of a submission that was just accepted. A poke is kept also if it made the request: its id is nowhere else.
+  /// Remembers a submission that was just accepted, if it joined or replaced a request. A poke is remembered even if it
+  /// made the request, because the row of the request does not contain its id.
   func rememberJoining(_ submission: Submission, _ receipt: SubmissionReceipt) throws {
     guard submission.poke != nil || receipt.replaced else { return }
-    // The span that made the request is the parent of its `submit` span.
+    // The client's span that made the request is the parent of the request's `submit` span already.
     let span = receipt.replaced ? submission.parentSpanID : nil
     let poke = submission.poke == nil ? nil : submission.id
     guard poke != nil || span != nil else { return }
@@ -14,6 +15,7 @@ extension Verbs {
     try prepare(.dropJoining).run(request, JoinedSubmissions.limit)
   }
 
+  /// Adds what joined the request, if this occasion's spans report it.
   func withJoined(_ source: SpanSource) throws -> SpanSource {
     guard source.tellsJoined else { return source }
     var source = source

@@ -1,7 +1,8 @@
 package import BatonModel
 
 extension Verbs {
-  /// Cursors and payloads are left out: `request` answers them.
+  /// The requests that match `filter`, in the order of their ids. Cursors and payloads are left out; `request` returns
+  /// them.
   package func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) throws -> [RequestRecord] {
     let after = after?.rawValue ?? 0
     let names = try names(of: filter)
@@ -12,10 +13,11 @@ extension Verbs {
     return try found.sorted { $0.id < $1.id }.prefix(limit).compactMap { try complete($0) }
   }
 
+  /// The requests that one source lists.
   private func list(
     _ source: ListSource, _ names: NameRange, _ filter: RequestFilter, after: Int64, limit: Int
   ) throws -> [RequestRecord] {
-    // Ready requests are in the order of ids only within their class.
+    // The index of ready requests is in the order of ids only within one class, so each class is listed by itself.
     let classes: [RequirementClass?] = source == .ready ? try readyClasses(for: filter.pattern) : [nil]
     let prepared = try prepare(Query.list(source, names.kind))
     let states = filter.states.isEmpty ? nil : filter.states.reduce(0) { $0 | 1 << $1.code }
@@ -26,7 +28,7 @@ extension Verbs {
     }
   }
 
-  /// Classes that may have requests of these identifiers.
+  /// The ready classes whose definitions may have identifiers of this pattern.
   private func readyClasses(for pattern: IdentifierPattern?) throws -> [RequirementClass] {
     guard let pattern else { return try readyClasses() }
     return try readyClasses().filter { requirementClass in
@@ -35,7 +37,8 @@ extension Verbs {
     }
   }
 
-  /// Whether to start from the names or from the requests: a wildcard may match ten identifiers or a million.
+  /// Decides whether a list starts from the identifiers or from the requests: a wildcard may match ten identifiers or a
+  /// million.
   private func names(of filter: RequestFilter) throws -> NameRange {
     guard let pattern = filter.pattern else { return NameRange(kind: .every) }
     if let literal = pattern.literal { return NameRange(kind: .few, lower: literal.rawValue, upper: literal.rawValue) }
@@ -47,23 +50,24 @@ extension Verbs {
   }
 }
 
-/// Which index a list is read from: each answers requests in the order of their ids, or no more of them than are kept
-/// after their end.
+/// The index that a list is read from. Each index either returns requests in the order of their ids, or contains no
+/// more requests than are kept after their end.
 enum ListSource: Int, CaseIterable {
   /// All requests, by id.
   case every
-  /// Those of the identifiers that were asked for.
+  /// The requests of the identifiers that were asked for.
   case names
-  /// Those that run on a host or ran there last.
+  /// The requests that run on a host or ran there last.
   case host
   case scheduled
-  /// Of one class.
+  /// The ready requests of one class.
   case ready
   case running
   case succeeded
   case failed
   case cancelled
 
+  /// The indexes that together contain all requests of the filter.
   static func sources(of filter: RequestFilter, startsFromNames: Bool) -> [ListSource] {
     if startsFromNames { return [.names] }
     if filter.states.isEmpty { return [filter.host == nil ? .every : .host] }
@@ -106,8 +110,10 @@ enum ListSource: Int, CaseIterable {
   }
 }
 
-/// Identifiers from `lower` to `upper`, both included; identifiers are ASCII.
+/// A range of identifier names, from `lower` to `upper` inclusive. Identifiers are ASCII, so their byte order is the
+/// order of the index.
 struct NameRange {
+  /// Whether the range contains all identifiers, at most `few` of them, or more.
   enum Kind: Int, CaseIterable { case every, few, many }
   var kind: Kind
   var lower: String?
@@ -123,13 +129,13 @@ extension Query {
     lists[names.rawValue * ListSource.allCases.count + source.rawValue]
   }
 
-  /// One query for each combination that can be asked for.
+  /// One query for each combination of a source and a range.
   static let lists: [Query] = NameRange.Kind.allCases.flatMap { names in
     ListSource.allCases.map { Query(listText($0, names)) }
   }
 
-  /// A `+` keeps SQLite from using an index for a condition. The last condition is always true and names every
-  /// parameter, because all of them are bound.
+  /// A `+` before a column keeps SQLite from using an index for that condition. The last condition is always true; it
+  /// names every parameter, because all of them are bound.
   private static func listText(_ source: ListSource, _ names: NameRange.Kind) -> String {
     let nameCondition =
       switch names {

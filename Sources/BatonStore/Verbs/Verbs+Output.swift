@@ -1,8 +1,8 @@
 package import BatonModel
 
 extension Verbs {
-  /// Output of a launch that does not run on `process` (any more) is dropped: it is no more than a courtesy. A worker
-  /// sends the last output of a launch before its ending.
+  /// Adds output to launches. Output of a launch that does not run on `process`, or does not run any more, is dropped:
+  /// output is kept for convenience only. A worker sends the last output of a launch before its ending.
   package func appendOutput(_ chunks: [OutputChunk], from process: WorkerProcess) throws {
     guard let host = try holder(process) else { return }
     for chunk in chunks where !chunk.bytes.isEmpty {
@@ -13,8 +13,8 @@ extension Verbs {
     }
   }
 
-  /// Offset of the end of the launch's output after `bytes`. Short writes join the last row, so that a command that
-  /// prints byte by byte makes no row for each.
+  /// Stores `bytes` and returns the offset at which the launch's output now ends. Short pieces are added to the last
+  /// row up to 8 KiB, so that a command that prints byte by byte does not make one row for each byte.
   private func append(_ bytes: [UInt8], _ request: Int64, _ launch: Int) throws -> Int {
     let last = try prepare(.lastOutput).first(request, launch) { row in (start: row.int(0), bytes: row.blob(1)) }
     let end = (last.map { $0.start + $0.bytes.count } ?? 0) + bytes.count

@@ -1,17 +1,19 @@
 internal import BatonModel
 
-/// A row of `pattern`: what is applied for it, how many of its requests are in which state, and what it used today.
+/// A row of `pattern`: the definition that is applied, the number of requests in each state, and the launch time used
+/// today.
 struct PatternRow {
-  /// The applied definition; nil after `remove`.
+  /// The number of the applied definition; `nil` after `remove`.
   var definition: Int64?
   var counts: StateCounts
-  /// Of the daily allowance.
+  /// The use of the definition's daily allowance.
   var use: DailyUse
 
   var pending: Int { counts[.scheduled] + counts[.ready] }
 }
 
-/// How many requests are in each state; by the state's code, in a vector because each transition changes two of them.
+/// The number of requests in each state, indexed by the state's code. It is a vector, because each transition changes
+/// two of the numbers.
 struct StateCounts: Hashable {
   private var values = SIMD8<Int>()
 
@@ -24,7 +26,7 @@ struct StateCounts: Hashable {
 }
 
 extension Verbs {
-  /// The row of a pattern that is known to exist.
+  /// The row of a pattern. Throws `.corrupt` if there is none.
   func pattern(_ id: Int64) throws -> PatternRow {
     if let known = patterns[id] { return known }
     guard let row = try prepare(.pattern).first(id, row: Self.patternRow) else {
@@ -34,7 +36,8 @@ extension Verbs {
     return row
   }
 
-  /// Counts a request that came into `new` from `old`; nil stands for not being there.
+  /// Counts a request that changed its state from `old` to `new`. `nil` stands for a request that does not exist before
+  /// or afterwards.
   func count(pattern id: Int64, from old: RequestState?, to new: RequestState?) throws {
     guard old != new else { return }
     var row = try pattern(id)
@@ -46,7 +49,7 @@ extension Verbs {
     if let total = pendingTotal { pendingTotal = total + change }
   }
 
-  /// Pending requests in all.
+  /// The number of pending requests in the store.
   func pendingInAll() throws -> Int {
     if let known = pendingTotal { return known }
     try flush()
@@ -66,6 +69,7 @@ extension Verbs {
     PatternRow(definition: row.optionalInt64(0), counts: stateCounts(row, from: 1), use: use(row, from: 7))
   }
 
+  /// Reads six columns, one for each state in the order of the codes.
   static func stateCounts(_ row: Columns, from index: Int32) -> StateCounts {
     var counts = StateCounts()
     for state in RequestState.allCases { counts[state] = row.int(index + Int32(state.code)) }

@@ -3,7 +3,7 @@ internal import GRDB
 internal import GRDBSQLite
 
 extension Verbs {
-  /// The pokes that a request stands for, oldest first; each is kept as long as its id is.
+  /// The pokes that a request stands for, the oldest first. A poke is kept as long as its submission id.
   package func pokes(of request: RequestID) throws -> [PokeRecord] {
     try prepare(.pokes).all(request.rawValue) { row in
       PokeRecord(
@@ -11,14 +11,15 @@ extension Verbs {
     }
   }
 
-  /// An immediate poke is audited: whoever sent it is named in the request's history.
+  /// Adds a poke to the request's history. The event of an immediate poke has a name of its own, so that an operator
+  /// can see who sent it.
   func notePoke(_ new: NewRequest, of request: Int64, at now: Moment) throws {
     try note(
       new.poke == .immediate ? .pokedAtOnce : .poked, detail: new.principal.isEmpty ? nil : new.principal,
       of: request, at: now)
   }
 
-  /// Of the submission that was just remembered.
+  /// Stores a poke. Call it directly after the row of its submission was inserted.
   func rememberPoke(_ submission: Submission, for request: RequestID, at now: Moment) throws {
     guard let poke = submission.poke else { return }
     try prepare(.insertPoke).run(

@@ -1,8 +1,9 @@
 package import BatonModel
 
 extension Verbs {
-  /// How many requests of its class go before it: what is ready and older; what becomes eligible earlier. Dates and
-  /// times of the steady clock are compared as the clocks stood when they were kept last.
+  /// How many requests of the same class start before it: those that are ready and older, and, if it is scheduled,
+  /// those that become eligible earlier. Dates and times of the steady clock are compared by the last stored reading of
+  /// the clocks.
   package func position(of request: RequestID) throws -> Int? {
     guard let record = try self.request(request) else { return nil }
     let (definition, priority) = (record.definition.rawValue, record.priority.rawValue)

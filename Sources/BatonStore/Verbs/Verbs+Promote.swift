@@ -1,10 +1,10 @@
 package import BatonModel
 
-/// A pending request as far as time decides about it.
+/// The columns of a pending request that decide when it may start.
 struct WaitingRequest {
   var id: Int64
   var requirementClass: RequirementClass
-  /// It was launched before, and waits to be resumed.
+  /// Whether the request was launched before and waits to be resumed.
   var isResumption: Bool
   var earliest: Earliest
   var poke: PokePriority?
@@ -23,9 +23,9 @@ extension Verbs {
     return Promotion(classes: classes, nextDue: try nextDue())
   }
 
-  /// Looks again at everything that may keep a request waiting: what it waited for may have come on one clock and not
-  /// yet on the other, or the wall clock was set back.
-  /// - Parameter old: its state before.
+  /// Decides again whether a request is ready, from everything that may keep it waiting. A time may have come on one
+  /// clock and not on the other, or the wall clock was set back.
+  /// - Parameter old: the state of the request before.
   func reconsider(_ request: WaitingRequest, from old: RequestState, at now: Moment) throws -> Readiness {
     let definition = try knownDefinition(request.requirementClass.definition)
     let readiness =
@@ -41,7 +41,7 @@ extension Verbs {
     return readiness
   }
 
-  /// Of all that waits for a time.
+  /// The next times at which a scheduled request may become ready.
   func nextDue() throws -> NextDue {
     #if PLANTED_BUGS
       if isPlanted(.forgetsNextTime) { return NextDue() }
@@ -63,7 +63,8 @@ extension Verbs {
 }
 
 extension Query {
-  /// What `Verbs.waiting` reads; `requests` names the table as `r`, and its index.
+  /// The columns that `Verbs.waiting` reads.
+  /// - Parameter requests: the table `request` under the name `r`, and the index to use.
   static func waitingColumns(of requests: String) -> String {
     """
     SELECT r.id, r.definition, r.priority, r.launches, r.earliest_at, r.is_dated, r.poke, i.last_first_launch_at,

@@ -1,20 +1,21 @@
 package import BatonModel
 
-/// Ended requests that need not be kept any more.
+/// Ended requests that may be deleted.
 struct Prunable: Sendable {
   var requests: [(id: Int64, definition: DefinitionID, state: RequestState)] = []
-  /// There may be more.
+  /// Whether there may be more of them.
   var isFull = false
 }
 
 extension Verbs {
-  /// One small step with what is found in it, for the simulation.
+  /// Finds and deletes in one transaction, for the simulation.
   package func prune(_ limits: RetentionLimits, at now: Moment) throws -> Bool {
     try flush()
     return try prune(prunable(limits, keepingUnsent: queuesSpans, at: now), limits, at: now)
   }
 
-  /// - Parameter keepingUnsent: requests whose spans were not sent yet stay.
+  /// Finds ended requests that are older or more numerous than `limits` allows, at most one step of them.
+  /// - Parameter keepingUnsent: true to keep requests whose spans were not sent yet.
   func prunable(_ limits: RetentionLimits, keepingUnsent: Bool, at now: Moment) throws -> Prunable {
     let step = max(1, limits.step)
     let before = now.date + (.zero - limits.endedFor)
@@ -33,7 +34,8 @@ extension Verbs {
     return found
   }
 
-  /// True if more is left.
+  /// Deletes the requests that were found, and old submission ids, at most one step of each.
+  /// - Returns: true if there may be more to delete.
   func prune(_ found: Prunable, _ limits: RetentionLimits, at now: Moment) throws -> Bool {
     let step = max(1, limits.step)
     try delete(found.requests)
@@ -41,7 +43,8 @@ extension Verbs {
     return found.isFull || submissions == step
   }
 
-  /// Launches, progress, payload, events, items and output go with the request. What was retried meanwhile stays.
+  /// Deletes the requests with their launches, progress, payload, events, items and output. A request that was retried
+  /// in the meantime stays.
   private func delete(_ requests: [(id: Int64, definition: DefinitionID, state: RequestState)]) throws {
     for request in requests {
       guard try prepare(.endedState).first(request.id, row: { $0.int(0) }) == request.state.code else { continue }
@@ -51,7 +54,8 @@ extension Verbs {
     }
   }
 
-  /// In the order they came in, by their age on the steady clock.
+  /// Deletes submissions that are older than `time`, on the steady clock, in the order in which they came. Returns how
+  /// many were deleted.
   private func deleteSubmissions(before time: Timestamp, limit: Int) throws -> Int {
     let oldest = try prepare(.oldestSubmissions).all(limit) { row in (id: row.int64(0), at: row.time(1)) }
     let old = oldest.filter { $0.at < time }

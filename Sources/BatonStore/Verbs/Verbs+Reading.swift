@@ -5,7 +5,8 @@ extension Verbs {
     try complete(try prepare(.requestByID).first(id.rawValue, row: Self.record))
   }
 
-  /// Without a number: the live request, else the waiting one, else the last to end.
+  /// The request with this number. Without a number: the live request, else the waiting one, else the one that ended
+  /// last.
   package func request(_ identifier: JobIdentifier, number: Int?) throws -> RequestRecord? {
     let name = identifier.rawValue
     if let number { return try complete(try prepare(.requestByNumber).first(name, number, row: Self.record)) }
@@ -15,7 +16,7 @@ extension Verbs {
     return nil
   }
 
-  /// The one that runs or is between two launches, else the one with the highest number that was launched.
+  /// The live request, else the request with the highest number that was launched.
   package func lastLaunched(_ identifier: JobIdentifier) throws -> RequestRecord? {
     let name = identifier.rawValue
     if let live = try prepare(.liveRequest).first(name, row: Self.record) { return try complete(live) }
@@ -52,14 +53,16 @@ extension Verbs {
     }
   }
 
-  /// Among the 64 of each class that start first, an index seek each, however many wait: a request that is resumed goes
-  /// before those that have waited longer, and of such there are no more than were running.
+  /// Examines only the 64 requests of each class that start first, with one index lookup per class, so the cost does
+  /// not depend on the number of requests. More than one request has to be examined, because a resumed request starts
+  /// before requests that have waited longer. There are no more resumed requests than launches that were running.
   package func oldestReady(of classes: [RequirementClass]) throws -> Timestamp? {
     try classes.compactMap { wanted in
       try prepare(.firstReady).first(wanted.definition.rawValue, wanted.priority.rawValue) { $0.optionalTime(0) } ?? nil
     }.min()
   }
 
+  /// The record with the parts of its definition that the row does not contain.
   func complete(_ record: RequestRecord?) throws -> RequestRecord? {
     guard var record else { return nil }
     let definition = try knownDefinition(record.definition).definition
@@ -69,7 +72,7 @@ extension Verbs {
     return record
   }
 
-  /// What stands in the row; `complete` adds what the definition says.
+  /// The columns of the row; `complete` adds what the definition says.
   static func record(_ row: Columns) -> RequestRecord {
     let (eligibleAt, isDated) = eligible(row)
     let cause = row.optionalInt64(9).flatMap { Cause(rawValue: Int($0)) }
@@ -88,7 +91,8 @@ extension Verbs {
       poke: row.poke(33), skippedBatches: batches(row.optionalText(34)), skippedUnits: row.int64(35))
   }
 
-  /// What waits for a date (or ended while it did) has it, and no time on the steady clock.
+  /// When a request may start. For a request that waits for a date, or ended while it did, this is the date; otherwise
+  /// it is a time of the steady clock.
   private static func eligible(_ row: Columns) -> (at: Timestamp, isDated: Bool) {
     let steady = row.time(8)
     let isHeld = row.optionalInt64(9) == Int64(Cause.waitsForLiveRequest.rawValue)
@@ -98,7 +102,7 @@ extension Verbs {
 }
 
 extension Query {
-  /// What `Verbs.record` reads; a list leaves out what may be large.
+  /// The columns that `Verbs.record` reads. A list leaves out cursors and payloads, which may be large.
   static func recordColumns(withBlobs: Bool) -> String {
     """
     SELECT r.id, i.name, r.number, r.definition, p.subtitle, r.state, r.priority, r.submitted_at, r.eligible_at,

@@ -20,8 +20,10 @@ extension Verbs {
     return record
   }
 
-  /// Gives the request another definition, and keeps its checkpoint. The spans of launches that it had stay those of the
-  /// definition that they ran under.
+  /// Gives the request another definition and keeps its checkpoint. Earlier launches keep the definition that they ran
+  /// under, so their spans do not change.
+  /// - Throws: `.refused` if the definition is not applied or is the present one, or if its items or batch size differ
+  ///   after a batch was committed.
   func adopt(_ id: DefinitionID, by request: LaunchedRequest, at now: Moment) throws {
     let old = try knownDefinition(request.requirementClass.definition)
     guard let new = try frozen(id), try pattern(new.pattern).definition == id.rawValue else {
@@ -52,7 +54,8 @@ extension Verbs {
     try count(pattern: new.pattern, from: nil, to: request.state)
   }
 
-  /// Nothing was committed: the items are expanded again, from the new source.
+  /// Deletes the frozen items. No batch was committed, so the next launch determines the items again from the new
+  /// definition.
   private func forgetItems(of request: LaunchedRequest) throws {
     try prepare(.deletePages).run(request.id.rawValue)
     try prepare(.forgetItems).run(request.id.rawValue)
@@ -60,7 +63,7 @@ extension Verbs {
 }
 
 extension LaunchedRequest {
-  /// `com.example.report (request 3)`.
+  /// The name of the request in messages, for example `com.example.report (request 3)`.
   var name: String { "\(identifier) (request \(number))" }
 }
 

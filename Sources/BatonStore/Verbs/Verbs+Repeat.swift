@@ -1,7 +1,8 @@
 internal import BatonModel
 
 extension Verbs {
-  /// The first request of a definition with `repeat`, unless one is live or waiting.
+  /// Submits the first request of a definition with `repeat`, unless a request of the identifier is live or waiting.
+  /// - Returns: `nil` if nothing was submitted.
   func submitFirst(
     of definition: Definition, as id: DefinitionID, seed: TraceContext, at now: Moment
   ) throws -> SubmissionReceipt? {
@@ -16,9 +17,9 @@ extension Verbs {
     return try enqueue(new, as: known, at: now).receipt
   }
 
-  /// Submits the next request of a repeating definition when the first launch of `last` starts: in the transaction
-  /// that starts it, so that no crash breaks the chain (contract, row 9). It is of the definition that is applied now,
-  /// and ends the chain if that no longer repeats.
+  /// Submits the next request of a repeating definition when the first launch of `last` starts. It does so in the
+  /// transaction that starts the launch, so that no crash can break the chain (contract, row 9). The next request gets
+  /// the definition that is applied now; if that definition does not repeat, the chain ends.
   func submitNext(after last: Candidate, launchSpan: [UInt8], at now: Moment) throws {
     let pattern = try knownDefinition(last.definition).pattern
     guard let applied = try self.pattern(pattern).definition else { return }
@@ -35,7 +36,7 @@ extension Verbs {
     _ = try enqueue(new, as: known, at: now)
   }
 
-  /// What the next requests of the identifier's chain are counted from.
+  /// Sets the time from which the next requests of the identifier's chain are counted.
   func setAnchor(_ anchor: Earliest, of identifier: Int64) throws {
     try prepare(.setAnchor).run(anchor.at, anchor.isDated, identifier)
   }
@@ -46,14 +47,15 @@ extension Query {
 }
 
 extension TraceContext {
-  /// Ids for the next request of a chain, mixed from this one's and the freshly drawn span id of its first launch: the
-  /// store itself draws nothing at random.
+  /// The trace of the next request in a chain. Its ids are mixed from this trace id and the span id of the launch,
+  /// which was drawn at random, because the store itself draws no random numbers.
   func successor(launchSpan: [UInt8]) -> TraceContext {
     var state = launchSpan.reduce(0x9E37_79B9_7F4A_7C15 as UInt64) { $0.mixed(with: UInt64($1)) }
     state = traceID.reduce(state) { $0.mixed(with: UInt64($1)) }
     var bytes: [UInt8] = []
     for index in 0..<3 as Range<UInt64> {
-      let word = state.mixed(with: index) | 1  // Ids of zeros only are not valid.
+      // An id of only zeros is not valid.
+      let word = state.mixed(with: index) | 1
       bytes += (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
     }
     return TraceContext(traceID: Array(bytes[..<16]), spanID: Array(bytes[16...]), isSampled: isSampled)
@@ -61,7 +63,7 @@ extension TraceContext {
 }
 
 extension UInt64 {
-  /// A step of splitmix64 (Steele, Lea, Flood 2014).
+  /// One step of SplitMix64 (Steele, Lea, Flood 2014).
   fileprivate func mixed(with value: UInt64) -> UInt64 {
     var word = (self ^ value) &+ 0x9E37_79B9_7F4A_7C15
     word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9

@@ -1,7 +1,8 @@
 internal import BatonModel
 
 extension Verbs {
-  /// Counts refreshes in a row that found nothing: the next ones come less often (contract, row 42).
+  /// Counts how many refreshes in a row found no new data. After two of them the next refreshes come less often
+  /// (contract, row 42).
   func noteResult(_ ending: Ending, of request: LaunchedRequest) throws {
     guard ending.outcomeKept(reachedEnd: request.reachesEnd) == .finished else { return }
     let inRow = ending.result == .noData ? request.noDataInRow + 1 : 0

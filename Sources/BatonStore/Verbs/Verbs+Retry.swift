@@ -32,13 +32,14 @@ extension Verbs {
     return record
   }
 
+  /// Makes the failed request ready again, with a new ledger. Its earlier completion is kept for its span.
   private func reopen(_ request: LaunchedRequest, at now: Moment) throws {
     try prepare(.keepCompletion).run(request.id.rawValue)
     try prepare(.reopenRequest).run(now.steady, request.id.rawValue, now.date)
     try note(.retried, detail: nil, of: request.id.rawValue, at: now)
   }
 
-  /// The identifier has a live request again, which the waiting one now waits for.
+  /// Makes the waiting request wait for the live one: the identifier has a live request again.
   private func hold(_ waiting: IdentifierRow.Waiting, _ at: Moment) throws {
     try prepare(.setReadiness).run(
       RequestState.scheduled.code, Cause.waitsForLiveRequest.rawValue, Timestamp.distantFuture, waiting.id, at.date)
@@ -46,9 +47,10 @@ extension Verbs {
     try count(pattern: pattern, from: waiting.state, to: .scheduled)
   }
 
-  /// So many batches of a request may be passed over.
+  /// The largest number of batches of a request that may be skipped.
   static let maximumSkips = 1000
 
+  /// Records the next batch as skipped, with its units.
   private func skipBatch(of request: LaunchedRequest, under id: DefinitionID, at now: Moment) throws {
     let skipped = try prepare(.skippedBatches).first(request.id.rawValue) { Self.batches($0.optionalText(0)).count }
     guard skipped ?? 0 < Self.maximumSkips else {
@@ -62,7 +64,7 @@ extension Verbs {
     try note(.skippedBatch, detail: String(request.batches), of: request.id.rawValue, at: now)
   }
 
-  /// What `progress.skipped` has.
+  /// Parses the column `progress.skipped`.
   static func batches(_ text: String?) -> [Int] { text?.split(separator: ",").compactMap { Int($0) } ?? [] }
 }
 
@@ -79,8 +81,8 @@ extension Query {
     SELECT id, launches, state, reason, ended_at FROM request WHERE id = ?
     """)
   static let skippedBatches = Query("SELECT skipped FROM progress WHERE request = ?")
-  /// Completed units advance by a batch's worth of items, never past their total: they say where the next batch begins.
-  /// How many of them were passed over stands beside them.
+  /// Completed units advance by the items of one batch, but not beyond the total; they say where the next batch begins.
+  /// `skipped_units` counts how many of them were skipped.
   static let skipBatch = Query(
     """
     INSERT INTO progress (request, batches, completed_units, total_units, reaches_end, skipped, skipped_units)

@@ -1,7 +1,8 @@
 package import BatonModel
 
 extension Verbs {
-  /// Starts a pending request whatever its times say, as long as nothing else of its identifier is live.
+  /// Starts a pending request on the offered host, whatever its times say, and marks the launch as simulated. The
+  /// request must not wait for a live request of its identifier.
   package func launchNow(
     _ id: RequestID, on offer: SubmissionOffer.Offer, at now: Moment
   ) throws -> Assignment {
@@ -16,7 +17,7 @@ extension Verbs {
       readyCandidate(id), on: host, offer.incarnation, offer.place, isSimulated: true, at: now)
   }
 
-  /// Throws for a request that cannot be started by hand.
+  /// The request, if it can be launched by hand. Throws `.notFound` or `.refused` otherwise.
   private func launchable(_ id: RequestID) throws -> RequestRecord {
     guard let request = try request(id) else { throw StoreError(.notFound, "There is no request \(id).") }
     let name = "\(request.identifier) (request \(request.number))"

@@ -1,7 +1,8 @@
 package import BatonModel
 
 extension Verbs {
-  /// Part of the transaction in which the spans end: what is committed is sent, whatever is killed afterwards.
+  /// Queues the spans of an occasion. Call it in the transaction in which the spans end, so that every committed span
+  /// is sent even if the process is killed afterwards.
   func queueSpans(_ parts: SpanParts, of request: Int64, launch: Int, isSampled: Bool) throws {
     guard queuesSpans, isSampled else { return }
     #if PLANTED_BUGS
@@ -10,17 +11,18 @@ extension Verbs {
     try prepare(.queueSpans).run(request, launch, parts.rawValue)
   }
 
-  /// Requests in the order in which they were submitted, at most `limit` occasions.
+  /// The spans that wait to be sent, those of the oldest requests first, at most `limit` occasions.
   package func unsentSpans(limit: Int) throws -> [SpanSource] {
     try sources(prepare(.unsentSpans).all(limit, row: Self.spanKey))
   }
 
-  /// A backend has them.
+  /// Removes spans that a backend has confirmed.
   package func confirmSpans(_ keys: [SpanKey]) throws {
     for key in keys { try prepare(.confirmSpans).run(key.request.rawValue, key.launch, key.parts.rawValue) }
   }
 
-  /// A backend will never have them: kept as long as their request, to be shown.
+  /// Removes spans that a backend will never accept. They are kept in `rejected_span` for as long as their request, so
+  /// that people can see them.
   package func rejectSpans(_ keys: [SpanKey], because message: String, at now: Moment) throws {
     let message = message.bounded(toBytes: 1024)
     for key in keys {
@@ -36,8 +38,8 @@ extension Verbs {
       lastRejection: try prepare(.lastRejection).first { $0.text(0) })
   }
 
-  /// Occasions that were not confirmed in time, and the oldest beyond `count`, at most `limit`. It may look at many rows:
-  /// for a connection that only reads.
+  /// The occasions of requests that ended before `date`, and the oldest ones beyond `count`, at most `limit`. The
+  /// search may read many rows, so it runs on a reading connection.
   func oldUnsentSpans(endedBefore date: Timestamp, beyond count: Int, limit: Int) throws -> [SpanKey] {
     let all = try prepare(.countUnsent).first { $0.int(0) } ?? 0
     guard all > 0 else { return [] }
@@ -51,7 +53,7 @@ extension Verbs {
     return keys
   }
 
-  /// Everything that there is to say of a request, in order of time; empty if it is not kept.
+  /// All spans of a request, in the order of time; empty if the request is not kept.
   package func spans(of request: RequestID) throws -> [SpanSource] {
     let standing = try prepare(.occasions).first(request.rawValue) { row in
       (state: RequestState(code: row.int(0)), launches: row.int(1), isWaiting: !row.isNull(2))
@@ -73,8 +75,8 @@ extension Verbs {
     SpanKey(request: RequestID(row.int64(0)), launch: row.int(1), parts: SpanParts(rawValue: row.int(2)))
   }
 
-  /// In the order of their keys, which stand together if they are of one launch: those are made of the same rows. None
-  /// for a request that is not kept any more.
+  /// The sources of the spans, in the order of `keys`. Neighbouring keys of one launch are made of the same rows, which
+  /// are read once. Keys of a request that is not kept any more are left out.
   private func sources(_ keys: [SpanKey]) throws -> [SpanSource] {
     var sources: [SpanSource] = []
     sources.reserveCapacity(keys.count)
@@ -92,10 +94,12 @@ extension Verbs {
     return sources
   }
 
+  /// The source of a `submit` span; `nil` if the request is not kept.
   private func submission(_ key: SpanKey) throws -> SpanSource? {
     try prepare(.submitSource).first(key.request.rawValue) { row in try source(key, row) }
   }
 
+  /// The sources of all occasions of one launch; empty if the request is not kept.
   private func sources(of request: RequestID, launch: Int, _ keys: ArraySlice<SpanKey>) throws -> [SpanSource] {
     let found = try prepare(.spanSource).first(request.rawValue, launch) { row in
       var common = try source(SpanKey(request: request, launch: launch, parts: []), row)
@@ -114,7 +118,7 @@ extension Verbs {
     return try found.hasEvents ? found.sources.map(withEvents) : found.sources
   }
 
-  /// What both queries begin with.
+  /// The values that the columns of both queries begin with.
   private func source(_ key: SpanKey, _ row: Columns) throws -> SpanSource {
     SpanSource(
       key: key, identifier: JobIdentifier(trusted: row.text(0)), number: row.int(1),
@@ -122,6 +126,7 @@ extension Verbs {
       parentSpanID: row.optionalBlob(6), submittedAt: row.time(7))
   }
 
+  /// Adds the events that belong to the occasion.
   private func withEvents(_ source: SpanSource) throws -> SpanSource {
     let launches = source.key.launch
     let (id, parts) = (source.key.request, source.key.parts)
@@ -138,14 +143,15 @@ extension Verbs {
     }
   }
 
-  /// A request that was retried after this launch has another completion by now.
+  /// The completion of this occasion. If the request was retried after this launch, its earlier completion is read from
+  /// `completion`; otherwise it is read from the request's row.
   private static func completion(_ row: Columns, _ parts: SpanParts) -> SpanSource.Completion {
     let first: Int32 = parts.contains(.launch) && !row.isNull(33) ? 33 : 8
     return SpanSource.Completion(
       state: RequestState(code: row.int(first)), reason: row.optionalText(first + 1), at: row.time(first + 2))
   }
 
-  /// Three columns: since when, what for before, obstacles.
+  /// Reads three columns: since when the request waited, the cause of waiting before, and the obstacles.
   private static func wait(_ row: Columns, from index: Int32) -> SpanSource.Wait? {
     guard let readyAt = row.optionalTime(index) else { return nil }
     let cause = row.optionalInt64(index + 1).flatMap { Cause(rawValue: Int($0)) }
@@ -191,7 +197,8 @@ extension Query {
   static let earlierCompletions = Query("SELECT launches FROM completion WHERE request = ?")
   static let eventsOfPhase = Query(
     "SELECT at, name, detail FROM event WHERE request = ? AND phase = ? ORDER BY position LIMIT 128")
-  /// What is said of a submission does not change with one that takes its place.
+  /// A submission that replaces the request's parameters does not change its `submit` span: the definition is the one
+  /// that the first submission had.
   static let submitSource = Query(
     """
     SELECT i.name, r.number, coalesce(r.submitted_as, r.definition), r.trace_id, r.span_id, r.is_sampled,

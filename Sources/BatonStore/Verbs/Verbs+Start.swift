@@ -1,7 +1,7 @@
 internal import BatonModel
 
 extension Verbs {
-  /// A request that is known to be ready.
+  /// Reads a request that is known to be ready. Throws `.corrupt` if it is not there.
   func readyCandidate(_ request: RequestID) throws -> Candidate {
     guard let candidate = try prepare(.readyRequest).first(request.rawValue, row: Self.candidate) else {
       throw StoreError(.corrupt, "A request that was just made ready is not there.")
@@ -9,7 +9,10 @@ extension Verbs {
     return candidate
   }
 
-  /// Starts the next launch of a request that is ready.
+  /// Starts the next launch of a ready request.
+  /// - Parameters:
+  ///   - host: the row number of the host, whose lease `incarnation` must hold.
+  ///   - waits: what kept the requests of the class waiting.
   func start(
     _ candidate: Candidate, on host: Int64, _ incarnation: Incarnation, _ place: Claim.Place,
     isSimulated: Bool = false, waits: WaitTexts = WaitTexts(nil), at now: Moment
@@ -33,7 +36,7 @@ extension Verbs {
       candidate, place, after: try lastEnd(before: candidate), startedAt: now.date, isSimulated: isSimulated)
   }
 
-  /// How the candidate's last launch ended; nil if it has none.
+  /// How the candidate's last launch ended; `nil` if it has had none.
   func lastEnd(before candidate: Candidate) throws -> LaunchEnd? {
     guard candidate.launches > 0 else { return nil }
     return try prepare(.launchEnd).first(candidate.request.rawValue, candidate.launches) { row in
@@ -41,6 +44,7 @@ extension Verbs {
     }
   }
 
+  /// Notes the time of a first launch for the spacing, and submits the next request of a repeating definition.
   private func noteFirstLaunch(
     of candidate: Candidate, _ definition: Definition, _ place: Claim.Place, at now: Moment
   ) throws {
@@ -52,7 +56,7 @@ extension Verbs {
 }
 
 extension Candidate {
-  /// Nil if it was ready for no time at all.
+  /// The columns of the wait that ends with this launch; `nil` if the request did not have to wait.
   fileprivate func wait(
     until date: Timestamp, _ waits: WaitTexts
   ) -> (readyAt: Timestamp, heldBy: Int64?, obstacles: String?)? {
@@ -61,8 +65,8 @@ extension Candidate {
   }
 }
 
-/// What kept requests of one class from starting, as their launches keep it. Requests that became ready together waited
-/// for the same, which is put into words once.
+/// The obstacles of waits as text, for the rows of launches. Requests of one class that became ready together had the
+/// same obstacles, so the text of the last wait is kept and used again.
 final class WaitTexts {
   private let history: WaitHistory?
   private var known: (start: Timestamp, end: Timestamp, text: String?)?
@@ -77,12 +81,16 @@ final class WaitTexts {
   }
 }
 
-/// What the next launch has to know of the one before.
+/// How the launch before ended, as far as the next launch needs to know it.
 struct LaunchEnd {
   var outcome: LaunchOutcome.Kind?
   var isGraceful: Bool
 
+  /// Whether the launch failed or was lost, so that its last batch may have been done in part.
+  /// Whether the launch failed or was lost, so that its last batch may have been done in part.
   var isBroken: Bool { outcome == .failed || outcome == .lost }
+  /// Whether the launch was interrupted by its host: the host drained, or the launch was lost.
+  /// Whether the launch was interrupted by its host: the host drained, or the launch was lost.
   var wasInterrupted: Bool { outcome == .expired || outcome == .lost }
 }
 

@@ -5,6 +5,7 @@ extension Verbs {
     try offers.map { try submit($0, at: now) }
   }
 
+  /// Answers one submission. The order of the checks matters: a known id is answered before anything else.
   private func submit(_ offer: SubmissionOffer, at now: Moment) throws -> SubmissionAnswer {
     let submission = offer.submission
     if let answer = try earlierAnswer(to: submission.id) {
@@ -12,7 +13,8 @@ extension Verbs {
     }
     let definition = try frozen(offer.definition)
     let mustStart = definition?.definition.strategy == .fail
-    // One that must start at once is told its own obstacles too, below.
+    // A submission that must start at once continues, because its refusal also names the obstacles in the store
+    // (below).
     if let refusal = offer.refusal, !mustStart { return .refused(refusal) }
     if let refusal = objection(to: submission) { return .refused(refusal) }
     guard let definition, try pattern(definition.pattern).definition != nil else {
@@ -25,6 +27,7 @@ extension Verbs {
     return try accept(offer, new, known, at: now)
   }
 
+  /// Makes the request, and starts it if a host is offered and nothing keeps the request from starting there.
   private func accept(
     _ offer: SubmissionOffer, _ new: NewRequest, _ known: IdentifierRow?, at now: Moment
   ) throws -> SubmissionAnswer {
@@ -43,14 +46,15 @@ extension Verbs {
     return .accepted(receipt, class: requirementClass, launch: assignment, isRepeat: false)
   }
 
-  /// What was just inserted is not read again; what was replaced has a trace of its own.
+  /// The candidate for the first launch. A request that was just inserted is known and not read again. A request that
+  /// replaced another one has a trace and a time of its own, which are read from its row.
   private func candidate(_ new: NewRequest, _ enqueued: Enqueued) throws -> Candidate {
     enqueued.receipt.replaced
       ? try readyCandidate(enqueued.receipt.request) : Candidate(new, enqueued.receipt, enqueued.identifierID)
   }
 
-  /// The answer that was given to this id, whatever became of the request since. The launch that it may have had is
-  /// not answered again: it was assigned then.
+  /// The answer that was given to this id before, whatever has become of the request since; `nil` if the id is not
+  /// known. A launch that was part of that answer is not repeated, because it was assigned at that time.
   private func earlierAnswer(to id: String) throws -> SubmissionAnswer? {
     try prepare(.submission).first(id) { row in
       let receipt = SubmissionReceipt(
@@ -63,6 +67,7 @@ extension Verbs {
     }
   }
 
+  /// Stores the answer under the submission's id, so that a retry gets it again.
   private func remember(
     _ submission: Submission, _ receipt: SubmissionReceipt, of identifier: Int64,
     _ requirementClass: RequirementClass, at now: Moment
@@ -78,7 +83,7 @@ extension Verbs {
     try rememberJoining(submission, receipt)
   }
 
-  /// What is wrong with the submission itself.
+  /// Why the submission itself is not valid; `nil` if it is.
   private func objection(to submission: Submission) -> Refusal? {
     let payload = submission.payload?.count ?? 0
     if payload > Submission.maximumPayloadBytes {
@@ -92,6 +97,7 @@ extension Verbs {
     return nil
   }
 
+  /// The refusal if the definition or the whole store has too many pending requests; otherwise `nil`.
   private func tooManyPending(_ definition: FrozenDefinition) throws -> Refusal? {
     let (own, ownLimit) = (
       try pattern(definition.pattern).pending, definition.definition.pendingLimit ?? limits.pendingPerDefinition
@@ -104,7 +110,7 @@ extension Verbs {
 }
 
 extension Candidate {
-  /// A request as it was inserted: not launched, without progress.
+  /// A request that was just inserted: it has no launch and no progress.
   fileprivate init(_ new: NewRequest, _ receipt: SubmissionReceipt, _ identifierID: Int64) {
     self.init(
       request: receipt.request, identifierID: identifierID, identifier: new.identifier, number: receipt.number,
@@ -121,7 +127,7 @@ extension NewRequest {
     self.init(
       identifier: submission.identifier, definition: frozen, priority: submission.priority ?? definition.priority,
       payload: submission.payload,
-      // A poke asks for now (contract, row 41).
+      // A poke asks for a start now, whatever the definition's date is (contract, row 41).
       earliest: Earliest(submission.poke == nil ? definition.allowed(wish) : nil, submittedAt: now),
       principal: submission.principal, trace: submission.trace, parentSpanID: submission.parentSpanID,
       poke: submission.poke)
@@ -129,13 +135,15 @@ extension NewRequest {
 }
 
 extension SubmissionAnswer {
+  /// Whether an earlier answer is for `identifier`. Always true for a refusal, which names no identifier.
   fileprivate func isAbout(_ identifier: JobIdentifier) -> Bool {
     if case .accepted(let receipt, _, _, _) = self { receipt.identifier == identifier } else { true }
   }
 }
 
 extension Refusal {
-  /// Answering what was answered for another identifier would drop this submission without a word.
+  /// The refusal of an id that was used for another identifier. Repeating the earlier answer would silently drop this
+  /// submission.
   fileprivate static func usedID(_ id: String) -> Refusal {
     .unavailable("the id '\(id)' stands for a submission of another identifier: draw a new one for each submission")
   }

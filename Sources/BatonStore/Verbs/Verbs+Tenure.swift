@@ -2,18 +2,20 @@ internal import BatonModel
 internal import GRDB
 internal import GRDBSQLite
 
-/// The writer's turn: from when it opened the store until another process opens it.
+/// The tenure of the writer: from when this process opened the store until another process opens it.
 struct Tenure {
-  /// Each start of a coordinator raises it, and each writing transaction compares it (promise P11).
+  /// The epoch that this process raised when it opened the store. Each writing transaction compares it (promise P11).
   let epoch: Int64
-  /// How far the store is, by the last commit.
+  /// The receipt of the last commit.
   var receipt: Receipt
-  /// What `receipt` will be if this transaction is committed; nil if it is only counted.
+  /// The receipt that the store will have after this transaction; `nil` until the transaction is counted or gives the
+  /// store another name.
   var renewed: Receipt?
 }
 
 extension Verbs {
-  /// Raises the epoch: whoever opened this store before writes nothing more.
+  /// Raises the epoch and begins a tenure. A process that opened this store before can write nothing more.
+  /// - Parameter name: a random number that no tenure had before.
   func beginTenure(_ name: Int64) throws {
     let begun = try prepare(.raiseEpoch).first { row in
       Tenure(epoch: row.int64(0), receipt: Receipt(store: row.text(1), tenure: name, sequence: row.int64(2)))
@@ -25,17 +27,21 @@ extension Verbs {
     tenure = begun
   }
 
-  /// How many starts are remembered: a worker that was away for more of them is taken for one that has seen too much.
+  /// The number of tenures that are remembered. A receipt from an earlier tenure looks as if it were ahead of the
+  /// store.
   private static let tenuresKept: Int64 = 10_000
 
-  /// Throws `.superseded` if another process has opened the store since. Call it first in a transaction, which then
-  /// holds the only lock for writing: nobody can open it before the commit.
+  /// Throws `.superseded` if another process has opened the store since this tenure began. Call it first in a
+  /// transaction: the transaction then holds the only write lock, so no other process can begin a tenure before the
+  /// commit.
   func demandTenure() throws {
     guard let tenure else { return }
     guard try prepare(.epoch).first(row: { $0.int64(0) }) == tenure.epoch else { throw StoreError.superseded }
   }
 
-  /// Counts this transaction if it changed anything since `changes`; call it last before the commit.
+  /// Raises the number of commits if this transaction has changed anything since `changes`. Call it last before the
+  /// commit.
+  /// - Parameter changes: SQLite's total number of changes when the transaction began.
   func countCommit(since changes: Int32) throws {
     guard let tenure, sqlite3_total_changes(db.sqliteConnection) != changes else { return }
     var next = tenure.renewed ?? tenure.receipt
@@ -44,15 +50,15 @@ extension Verbs {
     self.tenure?.renewed = next
   }
 
-  /// What was counted is durable.
+  /// Takes over the counted receipt, after the commit made it durable.
   func noteCommit() {
     guard let renewed = tenure?.renewed else { return }
     tenure?.receipt = renewed
     tenure?.renewed = nil
   }
 
-  /// Gives the store another name and pauses the fleet: it lacks what it has told workers, so nothing runs again before
-  /// a person has looked. Nothing happens if it has another name than `incarnation` already.
+  /// Gives the store another name and pauses the fleet. The store lacks something that it has told workers, so nothing
+  /// may run again before a person has looked. Nothing happens if the store's name is no longer `incarnation`.
   func renewIncarnation(of incarnation: String, as name: String) throws {
     guard let sequence = tenure?.receipt.sequence, let current = tenure?.receipt.tenure,
       try prepare(.renewIncarnation).first(name, incarnation, row: { _ in true }) == true
@@ -60,7 +66,7 @@ extension Verbs {
     tenure?.renewed = Receipt(store: name, tenure: current, sequence: sequence)
   }
 
-  /// What a worker's last receipt says of this store.
+  /// Compares a worker's last receipt with this store.
   func standing(of receipt: Receipt) throws -> ReceiptStanding {
     let store = try prepare(.names).first { (name: $0.text(0), former: $0.optionalText(1), sequence: $0.int64(2)) }
     guard let store else { throw StoreError.unnamed }

@@ -1,21 +1,21 @@
 internal import GRDB
 internal import GRDBSQLite
 
-/// How an attempt to write a group ended. Unless it was committed, it was rolled back.
+/// How an attempt to write a group ended. In every case except `committed` the transaction was rolled back.
 enum Attempt {
   case committed
-  /// The operation at this index threw after it had changed something.
+  /// The operation at this index threw an error after it had changed something.
   case disturbed(Int)
-  /// Nothing was written: the disk is full, or the one operation threw.
+  /// Nothing was written: the disk is full, or the only operation threw an error.
   case refused(StoreError)
-  /// Nothing may be written until the store is opened again: the disk failed, and whether the group is there is unknown,
-  /// or another process has the store, and the group is not there.
+  /// Nothing may be written until the store is opened again. Either the disk failed, and it is unknown whether the
+  /// group was written; or another process has the store, and the group was not written.
   case failed(StoreError)
 }
 
 extension Verbs {
-  /// Runs the operations in one transaction. One that throws before it changed a row is given its error, and the
-  /// others go on.
+  /// Runs the operations in one transaction. If an operation throws before it has changed a row, it keeps its error as
+  /// its answer and the other operations continue.
   func attempt(_ group: [any Operation]) -> Attempt {
     var current = 0
     return attempt { verbs in
@@ -28,7 +28,7 @@ extension Verbs {
     }
   }
 
-  /// Runs one operation in its own transaction; what it threw comes back as `.refused`.
+  /// Runs one operation in its own transaction. An error that it throws is returned as `.refused`.
   func attemptAlone(_ operation: any Operation) -> Attempt {
     attempt {
       try operation.run($0)
@@ -37,7 +37,8 @@ extension Verbs {
     }
   }
 
-  /// A transaction around `body`, or its error and a rollback.
+  /// Runs `body` in a transaction. If it throws, the transaction is rolled back and the error is thrown as a
+  /// `StoreError`.
   package func transaction(_ body: (Verbs) throws -> Void) throws {
     try prepare(.begin).run()
     do {
@@ -50,6 +51,8 @@ extension Verbs {
     }
   }
 
+  /// Runs `body` in a transaction that checks the tenure first and counts the commit last.
+  /// - Parameter thrown: the result for an error that `body` threw and that is not an error of the disk.
   private func attempt(_ body: (Verbs) throws -> Void, thrown: (any Error) -> Attempt) -> Attempt {
     var isCommitting = false
     do {
@@ -69,7 +72,7 @@ extension Verbs {
     }
   }
 
-  /// Nil for an error that is the operation's own.
+  /// What an error means for the whole group; `nil` if it is an error of the operation itself.
   private func fate(of error: any Error, isCommitting: Bool) -> Attempt? {
     if let error = error as? StoreError, error.code == .superseded { return .failed(error) }
     guard let error = error as? DatabaseError else { return nil }
@@ -80,6 +83,8 @@ extension Verbs {
     }
   }
 
+  /// Runs an operation. If it throws a `StoreError` without having changed a row, the error becomes its answer; every
+  /// other error is thrown.
   private func runUnharmed(_ operation: any Operation) throws {
     let before = sqlite3_total_changes(db.sqliteConnection)
     do {
@@ -89,7 +94,8 @@ extension Verbs {
     }
   }
 
-  /// Also where SQLite has rolled back by itself, as it does when a disk is full.
+  /// Rolls back the transaction, if SQLite has not done so by itself, as it does when the disk is full. Then forgets
+  /// what the transaction counted.
   private func rollBack() {
     if sqlite3_get_autocommit(db.sqliteConnection) == 0 {
       do { try prepare(.rollback).run() } catch {

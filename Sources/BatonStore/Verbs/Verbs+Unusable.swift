@@ -1,11 +1,11 @@
 package import BatonModel
 
-/// Stored definitions that this version does not take: an older one stored them without looking.
+/// Stored definitions that this version does not accept. An older version stored them without checking.
 extension Verbs {
-  /// Fails unfinished requests whose definition breaks a rule, at most `limit`: with the reason, without a further try.
-  /// Fewer failed requests than `limit` in all mean that none is left. Definitions themselves stay as they are stored.
+  /// Fails unfinished requests whose definition breaks a rule, at most `limit`, without a retry. If it fails fewer than
+  /// `limit` requests, none is left. The stored definitions are not changed.
   package func failUnusable(limit: Int, at now: Moment) throws -> [UnusableDefinition] {
-    // What this transaction counted may not be in the rows of patterns yet.
+    // The rows of patterns may lack what this transaction has counted, so it is written first.
     try flush()
     var left = limit
     var found: [UnusableDefinition] = []
@@ -26,7 +26,8 @@ extension Verbs {
   ) throws -> Int {
     let reason = "the definition cannot be run: \(problem); apply a repaired one, and submit again"
     var failed = 0
-    // A request that waits for a live one goes before it, or the end of that one would release it.
+    // A request that waits for a live one is failed before the live one, because the end of the live one would release
+    // it.
     for query in [Query.scheduledOf, .readyOf, .runningOf] where failed < limit {
       for request in try prepare(query).all(frozen.id.rawValue, limit - failed, row: Self.unfinished) {
         try fail(request, of: frozen.pattern, because: reason, at: now)
@@ -39,7 +40,7 @@ extension Verbs {
   private func fail(_ request: Unfinished, of pattern: Int64, because reason: String, at now: Moment) throws {
     guard request.state != .running else {
       let launch = LaunchKey(request: RequestID(request.id), number: request.launches)
-      // The stand-in that its definition is read as has no retries.
+      // The stand-in of the definition has no retries, so the request fails at once.
       let ending = Ending(launch: launch, outcome: .failed(reason), errorType: "invalidDefinition")
       _ = try end(ending, on: try launched(launch.request)?.host, countsAsLoss: false, at: now)
       return

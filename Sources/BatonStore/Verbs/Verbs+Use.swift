@@ -15,7 +15,7 @@ extension Verbs {
 }
 
 extension Query {
-  /// A time that comes late does not undo a later one.
+  /// An earlier time that arrives late does not replace a later one.
   static let noteUse = Query("UPDATE pattern SET used_at = max(coalesce(used_at, ?1), ?1) WHERE name = ?2")
   static let lastUses = Query("SELECT name, used_at FROM pattern WHERE used_at IS NOT NULL ORDER BY name")
 }

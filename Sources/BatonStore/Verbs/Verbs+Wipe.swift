@@ -1,6 +1,6 @@
 extension Verbs {
-  /// Empties the store, as if it had just been made: for the simulation, which needs thousands of stores. Opening one
-  /// and preparing its statements takes a hundred times as long.
+  /// Empties the store as if it had just been made. The simulation uses it, because it needs thousands of stores, and
+  /// opening a new store and preparing its statements would take a hundred times as long.
   package func wipe() throws {
     for query in Query.wipes { try prepare(query).run() }
     forget()
@@ -8,7 +8,7 @@ extension Verbs {
 }
 
 extension Query {
-  /// Every table, those first that name others.
+  /// Deletes the rows of every table. Tables that refer to others come first, because of the foreign keys.
   fileprivate static let wipes =
     ["UPDATE store SET is_paused = 0, next_request = 1", "UPDATE pattern SET definition = NULL, applied_at = NULL"].map
   {

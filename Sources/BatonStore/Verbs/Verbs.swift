@@ -1,27 +1,29 @@
 internal import BatonModel
 internal import GRDB
 
-/// The verbs of the store as plain functions on one open connection, called inside a transaction: `SQLiteStore` runs
-/// them in groups, the simulation one by one. One instance per connection, used by one thread at a time.
+/// The verbs of the store as plain functions on one open connection. They are called inside a transaction:
+/// `SQLiteStore` runs many of them in one transaction, the simulation runs them one by one. There is one instance per
+/// connection, and only one thread at a time may use it.
 ///
-/// A verb that throws before it changed a row changed nothing; any other throw must be followed by a rollback and
-/// `forget()`.
+/// A verb that throws before it has changed a row has changed nothing. After any other error the transaction must be
+/// rolled back and `forget()` must be called.
 package final class Verbs {
   let db: Database
   let limits: StoreLimits
   let cache: DefinitionCache
-  /// Spans are to be sent, and wait for that in `unsent_span`.
+  /// Whether spans are queued in `unsent_span` until a backend has confirmed them.
   let queuesSpans: Bool
-  /// Of the writer; nil for a reader.
+  /// The tenure of the writer; `nil` for a reader.
   var tenure: Tenure?
   private var prepared: [ObjectIdentifier: Prepared] = [:]
-  /// What the writer knows of the rows of `pattern` and `host`, and of the next request's id; `flush()` writes it back.
+  /// The rows of `pattern` as this transaction has changed them. Like the values below, they are kept over
+  /// transactions, and `flush()` writes changed ones back.
   var patterns: [Int64: PatternRow] = [:]
   var changedPatterns: Set<Int64> = []
-  /// What hosts used of their daily allowances, by the number of the host.
+  /// What hosts have used of their daily allowances, by the row number of the host.
   var hostUses: [Int64: DailyUse] = [:]
   var changedHosts: Set<Int64> = []
-  /// By the number of the host; nil until it is needed.
+  /// The evicted patterns by the row number of the host; `nil` until they are needed.
   var knownEvictions: [Int64: [IdentifierPattern]]?
   var pendingTotal: Int?
   var nextRequest: Int64?
@@ -34,6 +36,7 @@ package final class Verbs {
     self.queuesSpans = queuesSpans
   }
 
+  /// The prepared statement of a query, prepared at the first use on this connection.
   func prepare(_ query: Query) throws -> Prepared {
     let key = ObjectIdentifier(query)
     if let known = prepared[key] { return known }
@@ -42,7 +45,8 @@ package final class Verbs {
     return made
   }
 
-  /// Writes back what the verbs of this transaction counted; called once before the commit.
+  /// Writes back what the verbs of this transaction have counted. It is called once before the commit, and by verbs
+  /// that read these rows.
   func flush() throws {
     if nextRequestChanged, let nextRequest {
       try prepare(.setNextRequest).run(nextRequest)
@@ -56,7 +60,7 @@ package final class Verbs {
     if !changedHosts.isEmpty { try writeHostUses() }
   }
 
-  /// Forgets what a rolled back transaction made this instance believe.
+  /// Forgets all values that are kept in memory, because a transaction that changed them was rolled back.
   func forget() {
     patterns.removeAll()
     changedPatterns.removeAll()
@@ -70,7 +74,8 @@ package final class Verbs {
     cache.removeAll()
   }
 
-  /// The id of the request that is about to be inserted: each is given once, also if its request is deleted later.
+  /// Draws the id of the request that is about to be inserted. Each id is given only once, even if its request is
+  /// deleted later.
   func drawRequestID() throws -> Int64 {
     let id = try nextRequest ?? prepare(.nextRequest).first { $0.int64(0) } ?? 1
     nextRequest = id + 1
