@@ -71,9 +71,10 @@ extension StoreConformance {
 }
 
 extension StoreScenario {
-  /// To the beginning of a day of the steady clock.
+  /// Advances both clocks to the beginning of the next day of the steady clock.
   fileprivate mutating func toMorning() async throws { advance(DailyUse.refill(after: now.steady) - now.steady) }
 
+  /// The launch time used by the definition, and by each connected host, is `used`.
   fileprivate func expectUse(_ used: Duration, of pattern: String, _ what: String) async throws {
     let fleet = try await store.fleet()
     try expect(

@@ -4,8 +4,8 @@ import BatonStore
 private let hour = Duration.seconds(3600)
 private let day = Duration.seconds(86_400)
 
-/// The requests of a repeating definition come at multiples of its interval from the first one, whatever else is
-/// submitted in between.
+/// The requests of a repeating definition begin at multiples of its interval after the first one, whatever is submitted
+/// in between.
 extension StoreConformance {
   static let chains: [Case] = [
     Case("a nightly job that is poked in the afternoon runs in the night all the same") { s in

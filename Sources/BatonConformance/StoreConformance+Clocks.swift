@@ -1,10 +1,10 @@
 import BatonModel
 import BatonStore
 
-/// An hour and a day, forward and back: steps of the wall clock while no time passes.
+/// Steps of the wall clock: an hour and a day, forward and back. No time passes during a step.
 private let steps: [Duration] = [.seconds(3600), .seconds(-3600), .seconds(86_400), .seconds(-86_400)]
 
-/// Delays, spacing and backoff are measured with the steady clock: a step of the wall clock changes none of them
+/// Delays, spacing and backoff are measured with the steady clock. A step of the wall clock changes none of them
 /// (promise P7).
 extension StoreConformance {
   static let clocks: [Case] = [
@@ -107,7 +107,7 @@ extension StoreConformance {
 }
 
 extension StoreScenario {
-  /// The identifiers that have become ready by now, in the order of their requests.
+  /// Promotes, and returns the identifiers whose requests became ready, in the order of the requests' ids.
   func promote() async throws -> [String] {
     let before = try await store.requests(RequestFilter(states: [.ready]), after: nil, limit: 1000).map(\.id)
     _ = try await store.promote(at: now, limit: 1000)
@@ -115,7 +115,7 @@ extension StoreScenario {
     return after.filter { !before.contains($0.id) }.map(\.identifier.rawValue)
   }
 
-  /// The request is not ready a second before `delay` is over, and is when it is.
+  /// Checks that the request is not ready one second before `delay` is over, and is ready when `delay` is over.
   mutating func expectReady(_ request: RequestID, after delay: Duration, _ what: String) async throws {
     try expect(try await promote(), [], "\(what): ready at once")
     advance(delay + .seconds(-1))

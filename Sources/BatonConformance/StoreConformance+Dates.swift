@@ -1,7 +1,7 @@
 import BatonModel
 import BatonStore
 
-/// A date that somebody wrote down is a date of the wall clock, whatever that shows.
+/// A date that a person wrote down is compared with the wall clock, also after the wall clock was set.
 extension StoreConformance {
   static let dates: [Case] = [
     Case("a date is one of the wall clock, however that is set") { s in

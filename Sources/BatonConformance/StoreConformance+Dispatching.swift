@@ -31,7 +31,7 @@ extension StoreConformance {
       for (outcome, isGraceful, repeats) in ends {
         try await s.end(launch.launch, outcome, isGraceful: isGraceful)
         s.advance(.seconds(3))
-        // A loss is followed by a backoff, which is no wait for a host.
+        // After a loss the request waits for its backoff, which is not a wait for a host.
         if outcome == .lost { s.advance(.seconds(3600)) }
         _ = try await s.store.promote(at: s.now, limit: 10)
         launch = try require(try await s.claim(definition).assignments.first, "an assignment after \(outcome.code)")

@@ -93,7 +93,8 @@ extension StoreConformance {
         try await s.store.assignments(on: StoreScenario.host).map(\.pendingExpiry), [.powerLost], "the assignment's")
       try await s.end(launch, .expired(.powerLost))
       try expect(try await s.store.noteExpiry(launch, .paused, at: s.now), nil, "a note after the end")
-      // It was asked to stop and has ended before that was noted: the log still says both.
+      // The launch ended by this reason before the reason was noted. The store still answers the launch's names, so
+      // that the log contains both.
       try expect(try await s.store.noteExpiry(launch, .powerLost, at: s.now), second, "the reason that it ended for")
     },
     Case("an ending that counts names the launch as its assignment does") { s in

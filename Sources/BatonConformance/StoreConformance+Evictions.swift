@@ -1,7 +1,8 @@
 import BatonModel
 import BatonStore
 
-/// What an operator moved away from a host is not started there until it is allowed again (contract, row 25).
+/// A definition or identifier that an operator evicted from a host is not started there until it is allowed again
+/// (contract, row 25).
 extension StoreConformance {
   static let evictions: [Case] = [
     Case("an evicted identifier is passed over on its host, and taken by another") { s in

@@ -1,7 +1,7 @@
 import BatonModel
 import BatonStore
 
-/// What `explain` and `show` tell beyond the requests themselves.
+/// What `explain` and `show` say beyond the requests themselves: positions, reports of hosts, and events.
 extension StoreConformance {
   static let explaining: [Case] = [
     Case("the position of a ready request is how many of its class are older", rows: [8.2]) { s in
@@ -85,7 +85,7 @@ extension StoreConformance {
         [Ending(launch: first, outcome: .expired(.thermal), isGraceful: false)], from: StoreScenario.worker, at: s.now)
       let event = EventRecord(at: s.now.date, name: "ignoredExpiry", detail: StoreScenario.host.rawValue)
       try expect(try await s.store.events(of: first.request), [event], "events")
-      // Neither a graceful end, nor one whose worker is gone.
+      // Neither a graceful end nor the loss of a worker adds another event.
       let second = try await s.start(definition)
       _ = try await s.store.noteExpiry(second, .thermal, at: s.now)
       try await s.end(second, .expired(.thermal))

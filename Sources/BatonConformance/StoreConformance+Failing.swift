@@ -1,7 +1,8 @@
 import BatonModel
 import BatonStore
 
-/// Strategy `fail`: a request that cannot start at once is refused with every obstacle, and leaves nothing behind.
+/// Strategy `fail`: a request that cannot start at once is refused with all its obstacles and leaves nothing in the
+/// store (contract, row 35).
 extension StoreConformance {
   static let failing: [Case] = [
     Case("strategy fail starts at once on the host that is offered") { s in
@@ -83,7 +84,7 @@ extension StoreConformance {
 }
 
 extension StoreScenario {
-  /// An offer for strategy `fail`, with a host to start on.
+  /// An offer of a submission together with a host to start on.
   mutating func offer(
     _ name: String, to definition: DefinitionID, on place: SubmissionOffer.Offer,
     _ change: (inout Submission) -> Void = { _ in }
@@ -93,7 +94,7 @@ extension StoreScenario {
     return offer
   }
 
-  /// The submission is refused with exactly these obstacles, and everything is as it was before.
+  /// Checks that the submission is refused with exactly these obstacles, and that the store is unchanged.
   func expectIneligible(_ offer: SubmissionOffer, _ obstacles: [HostObstacle]) async throws {
     let (counts, fleet) = (try await store.counts(), try await store.fleet())
     let identifier = offer.submission.identifier

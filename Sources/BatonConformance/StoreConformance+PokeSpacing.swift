@@ -83,8 +83,9 @@ extension StoreConformance {
 }
 
 extension StoreScenario {
-  /// Sends 14 pokes, while a host takes what is ready at once and each launch takes `lasting`; goes on for an hour
-  /// after the last one. Answers how many launches there were, and the pokes that their requests stood for.
+  /// Sends 14 pokes at the given interval. A host takes every ready request at once, and each launch runs for
+  /// `lasting`. Continues for an hour after the last poke.
+  /// - Returns: how many launches there were, and the pokes that their requests stood for.
   mutating func pokeInARow(
     _ name: String, _ definition: DefinitionID, every interval: Duration, lasting: Duration
   ) async throws -> (launches: Int, pokes: [PokeRecord]) {

@@ -1,7 +1,8 @@
 import BatonModel
 import BatonStore
 
-/// Pokes are coalesced: many start few launches, the last payload wins, every id is accounted for (contract, row 41).
+/// Pokes are coalesced: many pokes start few launches, the last payload wins, and every poke's id is kept (contract,
+/// row 41).
 extension StoreConformance {
   static let pokes: [Case] = [
     Case("an id that stands for another identifier is refused, rather than answered and dropped") { s in

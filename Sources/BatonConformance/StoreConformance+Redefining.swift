@@ -1,7 +1,7 @@
 import BatonModel
 import BatonStore
 
-/// A repaired definition reaches a request that was started under an older one.
+/// A repaired definition can be given to a request that was started under an older one.
 extension StoreConformance {
   static let redefining: [Case] = [
     Case("a retry under a new definition keeps the checkpoint, the items and the spans of earlier launches") { s in
@@ -133,7 +133,8 @@ extension StoreConformance {
 }
 
 extension Definition {
-  /// Ten items in batches of four that are tried once, and a command that tells two definitions apart.
+  /// Changes the definition to a command with ten items in batches of four that is tried once by default. Different
+  /// commands make two definitions different.
   fileprivate mutating func failing(
     _ command: [String], items: Items = .range(1...10), batchSize: Int = 4, limit: Int = 0
   ) {

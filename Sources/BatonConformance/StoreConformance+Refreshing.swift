@@ -1,7 +1,7 @@
 import BatonModel
 import BatonStore
 
-/// What a refresh found decides how soon the next one comes (contract, row 42).
+/// What a refresh found decides how soon the next refresh starts (contract, row 42).
 extension StoreConformance {
   static let refreshing: [Case] = [
     Case("refreshes that find nothing come less often, up to four times, until one finds something", rows: [42.2]) {
@@ -32,7 +32,7 @@ extension StoreConformance {
         let launch = try await s.start(definition, .utility)
         let begun = s.now
         let ended = try await s.end(launch, .finished, result)
-        // The chain asks for the next one each minute, the spacing for later.
+        // The chain asks for the next refresh after a minute, but the spacing makes it wait longer.
         let due = spacing == 60 ? begun.due(.seconds(60)) : begun.due(.seconds(spacing))
         try expect(ended.nextDue, due, "when the next one is due after \(spacing) s")
         s.advance(.seconds(spacing))
@@ -104,14 +104,14 @@ extension StoreScenario {
     return try require(try await store.end([ending], from: Self.worker, at: now).first, "end's answer")
   }
 
-  /// The launch of a refresh that is submitted now, unless one waits already.
+  /// Submits a refresh and starts it. If a request waits already, that one is started.
   fileprivate mutating func startedRefresh(_ definition: DefinitionID) async throws -> LaunchKey {
     try await submit("job", to: definition)
     return try await start(definition, .utility)
   }
 
-  /// Runs one refresh, which ends with `result`: the next one waits for `spacing` from its first launch. Goes on when
-  /// it has.
+  /// Runs one refresh that ends with `result`, checks that the next one waits for `spacing` from the first one's start,
+  /// and advances the clocks until the next one is ready.
   fileprivate mutating func expectSpacing(
     _ spacing: Duration, after result: RefreshResult?, of definition: DefinitionID
   ) async throws {

@@ -52,7 +52,7 @@ extension StoreConformance {
       s.advance(.seconds(50))
       _ = try await s.store.prune(limits, at: s.now)
       try expect(try await s.store.request(first.request) == nil, "the request is there")
-      // The trace's id went with the request.
+      // The trace id was deleted together with the request.
       var kept = first
       kept.traceID = nil
       try expect(try await s.answer(to: offer).receipt, kept, "the answer within its time")

@@ -1,28 +1,30 @@
 import BatonModel
 import BatonStore
 
-/// One store, two clocks that stand until they are moved, and the verbs in the form that a case wants to read.
+/// One store, two clocks that stand still until they are moved, and short forms of the verbs for the cases of
+/// `StoreConformance`.
 package struct StoreScenario {
   let store: any Store
-  /// The wall clock was set before: a verb that takes one clock for the other is found out.
+  /// The present time. The wall clock is 1,000 seconds ahead of the steady clock, so that a verb that uses the wrong
+  /// clock is found.
   var now = Moment(
     date: Timestamp(nanoseconds: 1_700_000_000_000_000_000), steady: Timestamp(nanoseconds: 1_699_999_000_000_000_000))
   private var drawn: UInt64 = 0
 
   static let host = HostName("alpha")
   static let process = Incarnation("alpha-1")
-  /// What says hello as the scenario's host.
+  /// The worker process that holds the lease of the scenario's host.
   static let worker = WorkerProcess(host: host, incarnation: process)
 
   init(_ store: any Store) { self.store = store }
 
-  /// Time passes: both clocks go on.
+  /// Lets time pass: both clocks advance.
   mutating func advance(_ duration: Duration) { now = now + duration }
 
-  /// Somebody sets the wall clock, forward or back; no time passes.
+  /// Sets the wall clock forward or back; no time passes.
   mutating func stepWallClock(by duration: Duration) { now.date = now.date + duration }
 
-  /// A number that was not drawn before.
+  /// A number that was not drawn before in this scenario.
   mutating func draw() -> UInt64 {
     drawn += 1
     return drawn
@@ -39,7 +41,7 @@ package struct StoreScenario {
 
   // MARK: Definitions
 
-  /// Applies a definition of `pattern` after `change`.
+  /// Applies a definition of `pattern`, after `change` has changed its defaults.
   @discardableResult
   mutating func define(
     _ pattern: String = "job", _ kind: JobKind = .processing, _ change: (inout Definition) -> Void = { _ in }
@@ -80,7 +82,7 @@ package struct StoreScenario {
     try await answer(to: try offer(name, to: definition, id: id, change)).receipt
   }
 
-  /// Offers the scenario's host for a submission to start on.
+  /// A place on the scenario's host, for a submission to start on.
   mutating func place(on host: HostName = host, _ process: Incarnation = process) -> SubmissionOffer.Offer {
     SubmissionOffer.Offer(host: host, incarnation: process, gpus: [], spanID: drawSpan())
   }
@@ -102,7 +104,7 @@ package struct StoreScenario {
     return try require(try await store.claim([claim], at: now).first, "claim's answer")
   }
 
-  /// The launch of the one ready request of the class.
+  /// Starts the oldest ready request of the class. Throws a violation if there is none.
   mutating func start(
     _ definition: DefinitionID, _ priority: Priority = .background, on host: HostName = host,
     _ process: Incarnation = process
@@ -110,7 +112,7 @@ package struct StoreScenario {
     try require(try await claim(definition, priority, on: host, process).assignments.first, "an assignment").launch
   }
 
-  /// Defines, submits and starts one job on the scenario's host, which is connected first.
+  /// Connects the scenario's host, then defines, submits and starts one job on it.
   mutating func running(
     _ name: String = "job", _ kind: JobKind = .processing, _ change: (inout Definition) -> Void = { _ in }
   ) async throws -> (definition: DefinitionID, launch: LaunchKey) {
@@ -163,7 +165,7 @@ package struct StoreScenario {
 }
 
 extension SubmissionAnswer {
-  /// The receipt of an accepted one; a refusal is a violation.
+  /// The receipt of an accepted submission. A refusal throws a violation.
   var receipt: SubmissionReceipt {
     get throws {
       switch self {
@@ -189,6 +191,6 @@ extension SubmissionAnswer {
 }
 
 extension Moment {
-  /// So long after this moment, on the steady clock.
+  /// The time on the steady clock that is `delay` after this moment.
   func due(_ delay: Duration) -> NextDue { NextDue(steady: steady + delay) }
 }

@@ -1,7 +1,7 @@
 import BatonModel
 import BatonStore
 
-/// What is simulated is marked as such, and counts towards nothing (contract, row 43).
+/// A simulated launch or expiry is marked as simulated, and does not count towards quarantine (contract, row 43).
 extension StoreConformance {
   static let simulating: [Case] = [
     Case("a simulated launch starts what waits for a delay, a date or a retry, and is marked") { s in

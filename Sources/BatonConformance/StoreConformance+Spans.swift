@@ -1,7 +1,7 @@
 import BatonModel
 import BatonStore
 
-/// Spans wait in the store until a backend has confirmed them. The stores of these cases queue spans.
+/// Spans wait in the store until a backend has confirmed them (promise P9). The stores of these cases queue spans.
 extension StoreConformance {
   private static func spanCase(
     _ name: String, rows: [Double] = [], _ body: @escaping @Sendable (inout StoreScenario) async throws -> Void
@@ -107,7 +107,7 @@ extension StoreConformance {
       let second = try s.offer("job", to: definition, id: "second") {
         ($0.poke, $0.parentSpanID) = (.considerate, parents[1])
       }
-      // Another poke of the same span is linked once.
+      // A second poke from the same span is linked only once.
       let again = try s.offer("job", to: definition, id: "again") {
         ($0.poke, $0.parentSpanID, $0.trace) = (.considerate, parents[1], second.submission.trace)
       }
@@ -157,7 +157,7 @@ extension StoreConformance {
       try expect(launches.map(\.previousSpanID), [nil, launches[0].record.spanID], "what they resume")
     },
     spanCase("a request that is cancelled while it waits has that wait, and its completion") { s in
-      // So that the number of the definition is no request's.
+      // Two other definitions come first, so that the definition and the request have different numbers.
       for name in ["a", "b"] { try await s.define(name) }
       let definition = try await s.define().id
       let receipt = try await s.submit("job", to: definition)
@@ -226,13 +226,14 @@ extension StoreConformance {
 extension StoreScenario {
   func unsent() async throws -> [SpanKey] { try await store.unsentSpans(limit: 100).map(\.key) }
 
-  /// What waits to be sent of a request and has these parts.
+  /// The spans of a request that wait to be sent and whose key contains these parts.
   func sources(of request: RequestID, _ parts: SpanParts) async throws -> [SpanSource] {
     try await store.unsentSpans(limit: 100).filter { $0.key.request == request && $0.key.parts.isSuperset(of: parts) }
   }
 }
 
 extension [SpanSource] {
-  /// The launch that ended a wait goes on, and so does what its row says.
+  /// The occasions without those of waits. The launch that ended a wait still runs, so the values of its row can still
+  /// change.
   fileprivate var settled: Self { filter { $0.key.parts != .wait } }
 }

@@ -1,7 +1,8 @@
 import BatonModel
 import BatonStore
 
-/// When a person used a definition last is kept over restarts, so that it still goes first (contract, row 25).
+/// The last use of a definition by a person is kept over restarts, so that its requests still go first (contract, row
+/// 25).
 extension StoreConformance {
   static let using: [Case] = [
     Case("the last use of a definition is kept, and an earlier one that comes late changes nothing") { s in

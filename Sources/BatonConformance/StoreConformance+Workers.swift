@@ -2,8 +2,8 @@ import BatonModel
 import BatonStore
 
 extension StoreConformance {
-  /// A worker changes and reads its own launches only, whatever launch it names: for each verb that a worker reaches,
-  /// the word of another process is answered as that of a superseded launch, and nothing is written.
+  /// A worker can change and read only its own launches. For each verb that a worker can reach, another process that
+  /// names the launch gets the answer for a superseded launch, and nothing is written (promise P3).
   static let workers: [Case] = [
     Case("a checkpoint of another worker's launch is superseded, and nothing of it is written") { s in
       let (_, launch) = try await s.running()
@@ -110,8 +110,9 @@ extension StoreConformance {
 }
 
 extension StoreScenario {
-  /// Workers that have no business with a launch of the scenario's host: another host that is connected, another
-  /// process of the same host, a host that was never there, and a host with the right incarnation and another name.
+  /// Worker processes that must have no access to a launch of the scenario's host: another host that is connected,
+  /// another process of the same host, a host that was never connected, and another host's name with the incarnation of
+  /// the scenario's host.
   fileprivate func impostors() async throws -> [WorkerProcess] {
     let beta = WorkerProcess(host: HostName("beta"), incarnation: Incarnation("beta-1"))
     try await connect(beta.host, beta.incarnation)

@@ -1,18 +1,20 @@
 package import BatonStore
 
-/// What every store promises, as cases that run against any implementation. A case that returns was kept; one that
-/// throws names what was broken.
+/// The promises that every store has to keep, as cases that run against any implementation. A case that returns has
+/// passed; a case that throws says which promise was broken.
 ///
 /// ```
 /// for promise in StoreConformance.cases { try await promise.run { try SQLiteStore.inMemory(queuesSpans: $0) } }
 /// ```
 package struct StoreConformance {
+  /// One promise, with the code that tests it.
   package struct Case: Sendable, CustomStringConvertible {
-    /// What is promised.
+    /// The promise in words.
     package let name: String
-    /// The promises of the contract that it proves for a store, `28.1` for the first of row 28.
+    /// The promises of the contract that this case tests for a store, for example `28.1` for the first promise of row
+    /// 28.
     package let rows: [Double]
-    /// Its store was opened to queue spans.
+    /// Whether the store of this case queues spans.
     let queuesSpans: Bool
     private let body: @Sendable (inout StoreScenario) async throws -> Void
 
@@ -28,7 +30,9 @@ package struct StoreConformance {
 
     package var description: String { name }
 
-    /// `makeStore` makes a new, empty store with the default limits, which queues spans if it is told to.
+    /// Runs the case against a new store. Throws `Violation` if the promise is broken.
+    /// - Parameter makeStore: makes a new, empty store with the default limits, which queues spans if its argument is
+    ///   true.
     package func run(_ makeStore: (_ queuesSpans: Bool) async throws -> any Store) async throws {
       var scenario = StoreScenario(try await makeStore(queuesSpans))
       do { try await body(&scenario) } catch let error as Violation { throw error } catch {
@@ -37,18 +41,19 @@ package struct StoreConformance {
     }
   }
 
-  /// A promise that was not kept.
+  /// A promise that was broken.
   package struct Violation: Error, CustomStringConvertible {
     package let description: String
   }
 
+  /// All cases, in the order of their groups.
   package static let cases: [Case] =
     definitions + submitting + waiting + failing + clocks + dates + repeating + chains + pokes + pokeSpacing
     + refreshing + dispatching + evictions + simulating + checkpoints + endings + allowances + items + hosts
     + using + cancelling + retrying + redefining + reading + explaining + retention + spans + receipts + workers
 }
 
-/// Throws unless both are equal.
+/// Throws a violation unless both values are equal.
 func expect<Value: Equatable>(
   _ found: Value, _ wanted: Value, _ what: String, line: Int = #line, file: String = #fileID
 ) throws {
@@ -57,18 +62,18 @@ func expect<Value: Equatable>(
   }
 }
 
-/// Throws unless `condition` holds.
+/// Throws a violation unless `condition` is true.
 func expect(_ condition: Bool, _ what: String, line: Int = #line, file: String = #fileID) throws {
   guard condition else { throw StoreConformance.Violation(description: "\(what) (\(file):\(line))") }
 }
 
-/// The value, or a violation that says what was missing.
+/// Returns the value, or throws a violation that says what was missing.
 func require<Value>(_ value: Value?, _ what: String, line: Int = #line, file: String = #fileID) throws -> Value {
   guard let value else { throw StoreConformance.Violation(description: "\(what): nothing (\(file):\(line))") }
   return value
 }
 
-/// Throws unless `body` throws a `StoreError` of `code` whose message has all of `words`.
+/// Throws a violation unless `body` throws a `StoreError` of `code` whose message contains all of `words`.
 func expectRefusal(
   _ code: StoreError.Code, saying words: [String] = [], line: Int = #line, file: String = #fileID,
   _ body: () async throws -> Void
