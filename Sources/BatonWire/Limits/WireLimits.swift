@@ -1,33 +1,35 @@
 import BatonModel
 
-/// How much one thing that comes over the wire may be, and what becomes of more.
+/// A limit on one value that another process sends, and what happens if the value exceeds it.
 package struct WireLimit: Hashable, Sendable {
   package enum Unit: String, Hashable, Sendable {
     case bytes, characters
-    /// How many of them there are.
+    /// The number of elements, without a unit.
     case count = ""
   }
 
-  /// What it limits, as a table and an error message say it.
+  /// The name of the value, as a table or an error message shows it.
   package let name: String
   package let most: Int
   package let unit: Unit
-  /// What becomes of more.
+  /// What happens if the value exceeds the limit, as a table shows it.
   package let consequence: String
 
   fileprivate init(_ name: String, _ most: Int, _ unit: Unit, _ consequence: String) {
     (self.name, self.most, self.unit, self.consequence) = (name, most, unit, consequence)
   }
 
-  /// Throws an error that names the limit if `count` is more.
+  /// Throws an error that names the limit if `count` is more than `most`.
   package func check(_ count: Int) throws(WireError) {
     guard count > most else { return }
     throw WireError("\(name): \(count)\(words) came, and \(most) is the limit")
   }
 
+  /// Throws an error that names the limit if the UTF-8 of `text` has more than `most` bytes.
   package func check(_ text: String) throws(WireError) { try check(text.utf8.count) }
 
-  /// The same for a text that is a name: it has no control characters, which a terminal or a log would obey.
+  /// Checks the length of a text that is a name, and throws an error if it contains a control character, which a
+  /// terminal or a log could execute.
   package func check(name text: String) throws(WireError) {
     try check(text)
     guard !text.unicodeScalars.contains(where: \.isControl) else {
@@ -38,8 +40,9 @@ package struct WireLimit: Hashable, Sendable {
   private var words: String { unit == .count ? "" : " \(unit.rawValue)" }
 }
 
-/// The table of everything that is limited on the wire. Workers' messages are held to it when they arrive
-/// (`WorkerMessage.heldToLimits`), operators' requests where they are read. `Documentation/limits.md` has its rows.
+/// The table of all limits on what other processes send. A worker's message is checked against it when it arrives
+/// (`WorkerMessage.heldToLimits`), an operator's call where its arguments are read. `Documentation/limits.md` shows the
+/// table.
 package enum WireLimits {
   private static let refusesWorker = "the worker is refused, with the reason in its log"
   private static let closes = "the connection is closed, with the reason on both sides"
@@ -49,12 +52,13 @@ package enum WireLimits {
 
   // MARK: A worker's hello
 
-  /// `[A-Za-z0-9][A-Za-z0-9._-]{0,62}`: no `.`, no `..`, nothing that a terminal or a file system takes for a command.
+  /// A host's name must match `[A-Za-z0-9][A-Za-z0-9._-]{0,62}`: a terminal or a file system cannot take such a name
+  /// for a command or for a path like `.` or `..`.
   package static let hostName = WireLimit("host name", HostName.maximumBytes, .bytes, refusesWorker)
   package static let incarnation = WireLimit("incarnation of a worker", 64, .bytes, refusesWorker)
   package static let version = WireLimit("version of a worker", 64, .bytes, refusesWorker)
   package static let secret = WireLimit("secret of a worker", 64, .bytes, refusesWorker)
-  /// All texts of the hello together. Its launches have a limit of their own.
+  /// All texts of the hello together. The launches in it have a limit of their own.
   package static let hello = WireLimit("hello, without its launches", 64 << 10, .bytes, refusesWorker)
   package static let runningLaunches = WireLimit("launches in a hello", 100_000, .count, refusesWorker)
   package static let launchGPUs = WireLimit("GPUs of one launch", 64, .count, refusesWorker)
@@ -74,7 +78,7 @@ package enum WireLimits {
 
   package static let frame = WireLimit("messages in one frame", 2048, .count, closes)
   package static let text = WireLimit("title or subtitle of a launch", 200, .characters, cuts)
-  /// A character of text may be many bytes, without end: this is the bound that counts then.
+  /// A single character of text may have any number of bytes, so the bytes are limited too.
   package static let textBytes = WireLimit("title or subtitle of a launch, in bytes", 1600, .bytes, cuts)
   package static let failure = WireLimit("message of a failure", 4 << 10, .bytes, cuts)
   package static let detail = WireLimit("detail of an expiry, type of an error", 255, .bytes, cuts)
@@ -95,7 +99,7 @@ package enum WireLimits {
   package static let states = WireLimit("states in the filter of a list", 16, .count, refusesCall)
   package static let hostFilter = WireLimit("name of a host in a call", 255, .bytes, refusesCall)
 
-  /// In the order of the page.
+  /// All limits, in the order in which the page lists them.
   package static let all = [
     hostName, incarnation, version, secret, hello, runningLaunches, launchGPUs, slots, labels, labelName, labelValue,
     gpus,
@@ -103,8 +107,8 @@ package enum WireLimits {
     requestItemBytes, principal, submissionID, payload, submissions, definitions, states, hostFilter,
   ]
 
-  /// Progress is counted in whole units up to here, the largest number that every reader of JSON takes exactly.
+  /// The range of units of progress. The upper end is the largest number that every reader of JSON represents exactly.
   package static let units: ClosedRange<Int64> = 0...(1 << 53)
-  /// No duration on the wire is longer.
+  /// The longest duration that a message may contain; longer ones are cut to it.
   package static let longest = Duration.seconds(10 * 365 * 86_400)
 }

@@ -1,8 +1,9 @@
 package import BatonModel
 
-/// Holding a worker's messages to `WireLimits`.
+/// Checks a worker's messages against `WireLimits`.
 extension WorkerMessage {
-  /// The message with its texts cut and its numbers brought into range, or an error that names the limit that it breaks.
+  /// Returns the message with its texts cut and its numbers brought into range. Throws an error that names the limit if
+  /// the message breaks a limit that closes the connection.
   package func heldToLimits() throws(WireError) -> WorkerMessage {
     switch self {
     case .hello(let hello): .hello(try hello.heldToLimits())
@@ -23,7 +24,7 @@ extension WorkerMessage {
 }
 
 extension HostName {
-  /// The name that a worker says hello with. Throws if it is none that a host may have.
+  /// The name in a worker's hello. Throws an error if it is not a name that a host may have.
   package func heldToLimits() throws(WireError) -> HostName {
     guard isWellFormed else { throw WireError("'\(rawValue.escapedOnOneLine)' cannot be a host's name: \(Self.rule)") }
     return self
@@ -31,6 +32,7 @@ extension HostName {
 }
 
 extension Incarnation {
+  /// The incarnation in a worker's hello. Throws an error if it is empty, too long, or contains a control character.
   package func heldToLimits() throws(WireError) -> Incarnation {
     guard !rawValue.isEmpty else { throw WireError("the incarnation of a worker is empty") }
     try WireLimits.incarnation.check(name: rawValue)
@@ -39,6 +41,8 @@ extension Incarnation {
 }
 
 extension Hello {
+  /// The hello with its numbers brought into range. Throws an error that names the limit if the worker has to be
+  /// refused.
   package func heldToLimits() throws(WireError) -> Hello {
     var hello = self
     hello.host = try host.heldToLimits()
@@ -59,6 +63,7 @@ extension Hello {
     return hello
   }
 
+  /// The size of all texts of the hello without its launches, in bytes.
   private var textBytes: Int {
     let patterns = capabilities.handlers + capabilities.permittedIdentifiers
     return patterns.reduce(conditions.textBytes + version.utf8.count + (receipt?.store.utf8.count ?? 0)) {
@@ -77,6 +82,8 @@ extension Conditions {
     return labels + gpus + readings
   }
 
+  /// The conditions with their texts cut and their numbers brought into range. Throws an error if labels, GPUs or the
+  /// owner's name break a limit.
   package func heldToLimits() throws(WireError) -> Conditions {
     var conditions = self
     try WireLimits.labels.check(labels.value?.count ?? 0)
@@ -169,7 +176,7 @@ extension Ending {
 }
 
 extension ExpiryReason {
-  /// Only who cancelled is a text of the worker's; every other detail is a code.
+  /// Only the name of the person who cancelled is a free text of the worker; all other details are codes.
   fileprivate var heldToLimits: ExpiryReason {
     guard let detail, detail.utf8.count > WireLimits.detail.most else { return self }
     return ExpiryReason(code: code, detail: detail.cut(toBytes: WireLimits.detail.most)) ?? self
@@ -184,7 +191,7 @@ extension Int64 {
 
 extension String {
   fileprivate var cutToText: String {
-    // A character may have any number of bytes.
+    // The bytes are cut first, because a character may have any number of bytes.
     let most = WireLimits.text.most
     return String(cut(toBytes: WireLimits.textBytes.most).prefix(most))
   }

@@ -1,22 +1,24 @@
 package import BatonModel
 
-/// Decides which connections a listener keeps. Connections of clients that showed no token cannot take the descriptors
-/// that the others need, and cannot keep the others out.
+/// Decides which connections a listener keeps. Clients that have not shown the token can neither use up the file
+/// descriptors that other connections need nor keep other clients out.
 ///
-/// A connection is open until its deadline, unless something is served over it before. At a limit a new connection takes
-/// the place of the oldest that showed no token, rather than being refused: a client shows its token within milliseconds,
-/// so a program that opens connections and is silent drives out its own. The owner's connections never give way.
+/// A connection over which nothing was served is closed at its deadline. When a limit is reached, a new connection
+/// replaces the oldest connection that has shown no token, and is not refused. Real clients show the token within
+/// milliseconds, so a program that opens silent connections displaces its own connections. Connections of the owner are
+/// never replaced.
 package struct Admission: Sendable {
   package struct Limits: Hashable, Sendable {
-    /// Connections in all.
+    /// The largest number of connections.
     package var connections: Int
-    /// Further ones for connections through a Unix socket, which only the coordinator's user and root can open.
+    /// Additional connections for clients of the Unix socket, which only the coordinator's user and root can open.
     package var reservedForOwner: Int
-    /// Those over which no token was shown.
+    /// The largest number of connections over which no token was shown.
     package var unproven: Int
-    /// The same of one address. Clients that come through ssh tunnels all have the address 127.0.0.1.
+    /// The largest number of connections without a token from one address. Clients that come through ssh tunnels all
+    /// have the address 127.0.0.1.
     package var unprovenPerAddress: Int
-    /// From the accepted connection to the first call that is served.
+    /// The time from when a connection is accepted until something must have been served over it.
     package var patience: Duration
 
     package init(
@@ -28,29 +30,31 @@ package struct Admission: Sendable {
     }
   }
 
-  /// Names a connection for as long as the process lives.
+  /// Identifies a connection. An id is used only once in the life of the process.
   package typealias ID = UInt64
 
   /// Where a connection comes from.
   package enum Origin: Hashable, Sendable {
-    /// A Unix socket: its folder admits only the coordinator's user and root.
+    /// A connection through a Unix socket, whose folder admits only the coordinator's user and root.
     case owner
+    /// A connection over TCP from this IP address.
     case address(String)
   }
 
+  /// What to do with a new connection.
   package enum Verdict: Hashable, Sendable {
     case admit
-    /// Another connection, which showed no token, has to be closed.
+    /// Admit the new connection, and close this other one, which showed no token.
     case admitInPlaceOf(ID)
     case refuse
   }
 
   private enum Standing {
-    /// Nothing was served yet.
+    /// Nothing was served over the connection yet.
     case waiting(since: Instant)
-    /// Something was that needs no token, such as /healthz.
+    /// A call that needs no token was served, for example `/healthz`.
     case served
-    /// The token was shown.
+    /// The client has shown the token.
     case proven
   }
 
@@ -72,18 +76,20 @@ package struct Admission: Sendable {
   private var entries: [ID: Entry] = [:]
   private var arrivals = Arrivals()
   private var arrivalsByAddress: [String: Arrivals] = [:]
-  /// Connections that were closed or refused since this was told last.
+  /// Connections that were closed or refused since the last report.
   private var turnedAway = 0
+  /// When the last report was made; `nil` before the first one.
   private var toldAt: Instant?
 
   package init(_ limits: Limits) { self.limits = limits }
 
   package var count: Int { entries.count }
+  /// How many connections from TCP addresses have shown no token.
   package var unprovenCount: Int { arrivals.living }
 
   // MARK: Facts
 
-  /// A connection was accepted.
+  /// Decides about a connection that was just accepted.
   package mutating func opened(_ id: ID, from origin: Origin, at now: Instant) -> Verdict {
     let victim: ID?
     let isFull: Bool
@@ -116,26 +122,27 @@ package struct Admission: Sendable {
     return .refuse
   }
 
-  /// The connection was given `code`: a client that knows the token answers it.
+  /// Notes that the client of the connection was asked for a proof. A client that knows the token answers with `code`.
   package mutating func challenged(_ id: ID, expecting code: [UInt8]) { entries[id]?.code = code }
 
-  /// What the client of this connection has to answer; nil if it was not asked.
+  /// The code that the client of this connection has to answer with; `nil` if it was not asked for a proof.
   package func expectedCode(_ id: ID) -> [UInt8]? { entries[id]?.code }
 
-  /// Something was served over the connection that needs no token.
+  /// Notes that a call that needs no token was served over the connection.
   package mutating func served(_ id: ID) {
     guard case .waiting = entries[id]?.standing else { return }
     entries[id]?.standing = .served
   }
 
-  /// The token was shown.
+  /// Notes that the client of the connection has shown the token.
   package mutating func proven(_ id: ID) {
     guard let entry = entries[id], entry.isUnproven else { return }
     forgetArrival(id, entry)
     entries[id]?.standing = .proven
   }
 
-  /// Whether the connection has waited for so long that it is to be closed; it is forgotten then.
+  /// Whether nothing was served over the connection until its deadline, so that it has to be closed. The connection is
+  /// forgotten if so.
   package mutating func isOverdue(_ id: ID, at now: Instant) -> Bool {
     guard let entry = entries[id], entry.isUnproven, case .waiting(let since) = entry.standing,
       now - since >= limits.patience
@@ -147,7 +154,8 @@ package struct Admission: Sendable {
 
   package mutating func closed(_ id: ID) { remove(id) }
 
-  /// How many connections were turned away since the last answer: told once a minute, and nil where there were none.
+  /// How many connections were closed or refused since the last report. Returns `nil` if there were none, or if the
+  /// last report is less than a minute old.
   package mutating func report(at now: Instant) -> Int? {
     guard turnedAway > 0, toldAt.map({ now - $0 >= Self.reportInterval }) ?? true else { return nil }
     defer { (turnedAway, toldAt) = (0, now) }
@@ -178,8 +186,8 @@ package struct Admission: Sendable {
   }
 }
 
-/// Connections in the order in which they came. What left in between is skipped, and swept away when it is more than
-/// what is there.
+/// The connections in the order of their arrival. Connections that have ended stay in the queue and are skipped. They
+/// are removed together when they are more than the connections that are left.
 private struct Arrivals: Sendable {
   private var queue: [Admission.ID] = []
   private var start = 0
@@ -200,6 +208,6 @@ private struct Arrivals: Sendable {
     start = 0
   }
 
-  /// The first that is present: `remove` keeps `start` there.
+  /// The first connection that is still present. `remove` keeps `start` at its position.
   var oldest: Admission.ID? { start < queue.count ? queue[start] : nil }
 }

@@ -1,11 +1,14 @@
 package import BatonModel
 
-/// One connection between a worker and the coordinator: what goes up and what comes down. Closing either end ends it.
+/// One connection between a worker and the coordinator, with a mailbox for each direction. When either end closes it,
+/// the connection ends.
 package struct Connection: Sendable {
+  /// Messages from the worker to the coordinator.
   package let up: Mailbox<WorkerMessage>
+  /// Messages from the coordinator to the worker.
   package let down: Mailbox<CoordinatorMessage>
 
-  /// Messages that may wait in one direction; a peer that lets more gather is cut off.
+  /// The largest number of messages that may wait in one direction. If more gather, the connection is closed.
   package static let capacity = 65_536
 
   package init() {
@@ -19,17 +22,18 @@ package struct Connection: Sendable {
   }
 }
 
-/// The way to a coordinator: over gRPC, or to the one in the same process.
+/// Connects a worker to its coordinator, over gRPC or within the same process.
 package protocol Connector: Sendable {
-  /// Where it leads, for people.
+  /// The address of the coordinator, for people.
   var address: String { get }
-  /// Opens a connection, runs `body` on it, and closes it. Throws `ConnectionError` if there is no way now.
+  /// Opens a connection, runs `body` on it, and closes it. Throws `ConnectionError` if no connection can be made now.
   func withConnection(_ body: @escaping @Sendable (Connection) async throws -> Void) async throws
 }
 
+/// Why no connection to the coordinator can be made.
 package struct ConnectionError: Error, Sendable, CustomStringConvertible {
   package var message: String
-  /// Trying again cannot help: a wrong token, an address that is none.
+  /// Whether trying again cannot help, for example because the token is wrong or the address is not valid.
   package var isFinal: Bool
   package init(_ message: String, isFinal: Bool = false) {
     self.message = message

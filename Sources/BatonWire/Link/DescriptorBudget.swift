@@ -6,21 +6,22 @@
   import Darwin
 #endif
 
-/// How a process divides its file descriptors between what it serves and what it needs itself. A process that has none
-/// left cannot open its files any more; on Linux libdispatch ends it.
+/// How a process divides its file descriptors between its connections and its own files. A process without a free
+/// descriptor can open no file; on Linux, libdispatch then ends the process.
 package struct DescriptorBudget: Hashable, Sendable {
   package let limit: Int
-  /// How long a connection may be silent before the first call that is served.
+  /// How long a connection may exist before something was served over it.
   package let patience: Duration
 
-  /// - Parameter limit: of descriptors, `RLIMIT_NOFILE`.
+  /// - Parameter limit: the number of descriptors that the process may have (`RLIMIT_NOFILE`).
   package init(limit: Int, patience: Duration = .seconds(5)) { (self.limit, self.patience) = (limit, patience) }
 
-  /// For files, pipes, the exporter, and the owner's connections: 256, or a quarter where the limit is small.
+  /// Descriptors for files, pipes, the exporter and the owner's connections: 256, or a quarter of the limit if that is
+  /// less.
   package var reserve: Int { min(256, limit / 4) }
 
-  /// HTTP: 128 connections, or an eighth. Each may be given up for a new one. 16 further ones for the owner, or a
-  /// sixteenth of the reserve.
+  /// Limits for HTTP: 128 connections, or an eighth of the limit if that is less. A new connection may replace any of
+  /// them. The owner has 16 additional connections, or a sixteenth of the reserve if that is less.
   package var http: Admission.Limits {
     let connections = max(1, min(128, limit / 8))
     return Admission.Limits(
@@ -28,7 +29,8 @@ package struct DescriptorBudget: Hashable, Sendable {
       unprovenPerAddress: connections, patience: patience)
   }
 
-  /// gRPC: the rest. Of these at most 1,000 (500 from one address), and at most half (a quarter), have shown no token.
+  /// Limits for gRPC: all remaining connections. At most 1,000 of them, and at most half of them, may have shown no
+  /// token; at most half of that number may come from one address.
   package var grpc: Admission.Limits {
     let connections = max(4, limit - reserve - http.connections)
     let unproven = min(1000, connections / 2)
@@ -37,17 +39,17 @@ package struct DescriptorBudget: Hashable, Sendable {
       patience: patience)
   }
 
-  /// Of this process, as it is now.
+  /// The budget of this process by its present limit.
   package static var current: DescriptorBudget {
     var limits = rlimit()
     guard getrlimit(resource, &limits) == 0 else { return DescriptorBudget(limit: 256) }
     return DescriptorBudget(limit: Int(clamping: limits.rlim_cur))
   }
 
-  /// Raises the limit of this process to `wanted`, or to the most that it may have. Never lowers it.
-  ///
-  /// - Parameter wanted: programs that this process starts get this limit too, so a process that starts any asks for no
-  ///   more than it needs; nil stands for the most.
+  /// Raises this process's limit of descriptors to `wanted`, or to the most that the process may have. Never lowers the
+  /// limit.
+  /// - Parameter wanted: `nil` stands for the most that the process may have. Programs that this process starts inherit
+  ///   the limit, so a process that starts programs should ask for no more than it needs.
   package static func raise(to wanted: Int? = nil) {
     var limits = rlimit()
     guard getrlimit(resource, &limits) == 0 else { return }
@@ -62,8 +64,8 @@ package struct DescriptorBudget: Hashable, Sendable {
     _ = setrlimit(resource, &limits)
   }
 
-  /// The descriptors that a worker needs: for each launch its pipes, folder and control group (at most 16), and 256 for
-  /// itself.
+  /// The number of descriptors that a worker needs: at most 16 for each launch (its pipes, folder and control group),
+  /// and 256 for itself.
   package static func needed(bySlots slots: Int) -> Int { 256 + 16 * slots }
 
   #if canImport(Glibc)

@@ -4,15 +4,17 @@ package import Logging
 package import NIOCore
 import Synchronization
 
-/// The admission of a listener: an `Admission` with the channels that it decides about.
+/// Applies an `Admission` to the connections of one listener: it owns the channels that the admission decides about,
+/// and closes those that have to go.
 package final class Door: Sendable {
   private struct State {
     var admission: Admission
     var next: Admission.ID = 0
     var channels: [Admission.ID: any Channel] = [:]
-    /// By the name of the peer, as gRPC has it in a call's context.
+    /// The ids of connections by the name of their peer, as the context of a gRPC call names it.
     var ids: [String: Admission.ID] = [:]
 
+    /// Forgets a connection, and returns its channel if it was still known.
     mutating func forget(_ id: Admission.ID, _ peer: String?) -> (any Channel)? {
       if let peer, ids[peer] == id { ids[peer] = nil }
       return channels.removeValue(forKey: id)
@@ -25,7 +27,7 @@ package final class Door: Sendable {
   private let logger: Logger
   private let what: String
 
-  /// - Parameter what: names the listener in the log.
+  /// - Parameter what: the name of the listener in the log.
   package init(
     _ limits: Admission.Limits, what: String, logger: Logger,
     now: @escaping @Sendable () -> Instant = { SystemClocks.instant() }
@@ -37,17 +39,20 @@ package final class Door: Sendable {
 
   package var count: Int { state.withLock { $0.admission.count } }
 
-  /// To be called with each connection that was accepted, on its event loop, before it reads.
+  /// Adds the admission to a connection. Call it with each accepted connection, on the connection's event loop, before
+  /// anything is read from it.
   package func accept(_ channel: any Channel) throws {
     try channel.pipeline.syncOperations.addHandler(DoorHandler(self, readsRequests: false), position: .first)
   }
 
-  /// For the pipeline of an HTTP server, behind its decoder: a request that reaches the handler counts as served.
+  /// The handler for the pipeline of an HTTP server. It has to be placed after the decoder: a request that reaches it
+  /// counts as served.
   package func requestHandler() -> any RemovableChannelHandler { DoorHandler(self, readsRequests: true) }
 
   // MARK: Facts
 
-  /// Nil if the connection is not taken.
+  /// Decides about a new connection, and closes the connection that it replaces. Returns `nil` if the new connection is
+  /// refused.
   fileprivate func opened(_ channel: any Channel) -> Admission.ID? {
     let (origin, peer) = (channel.origin, channel.peerName)
     let (id, victim, report) = state.withLock { state -> (Admission.ID?, (any Channel)?, Int?) in
@@ -82,7 +87,7 @@ package final class Door: Sendable {
 
   fileprivate func served(_ id: Admission.ID) { state.withLock { $0.admission.served(id) } }
 
-  /// Whether the connection is to be closed now.
+  /// Whether the connection has to be closed now, because nothing was served over it until its deadline.
   fileprivate func isOverdue(_ id: Admission.ID, _ peer: String?) -> Bool {
     let (isOverdue, report) = state.withLock { state in
       let instant = now()
@@ -98,8 +103,9 @@ package final class Door: Sendable {
 
   // MARK: What calls say
 
-  /// The client of this connection was asked for `code`.
-  /// - Parameter peer: as a call's context names it.
+  /// Notes that the client of this connection was asked to prove that it knows the token, and the code that it has to
+  /// answer with.
+  /// - Parameter peer: the name of the peer in the context of the call.
   package func challenged(_ peer: String, expecting code: [UInt8]) {
     state.withLock { state in
       guard let id = state.ids[peer] else { return }
@@ -107,12 +113,12 @@ package final class Door: Sendable {
     }
   }
 
-  /// What a client of this connection has to answer; nil if it was not asked.
+  /// The code that the client of this connection has to answer with; `nil` if it was not asked for a proof.
   package func expectedCode(_ peer: String) -> [UInt8]? {
     state.withLock { state in state.ids[peer].flatMap { state.admission.expectedCode($0) } }
   }
 
-  /// A call of this connection showed the token.
+  /// Notes that a call on this connection has shown the token.
   package func proven(_ peer: String) {
     state.withLock { state in
       guard let id = state.ids[peer] else { return }
@@ -121,13 +127,13 @@ package final class Door: Sendable {
   }
 }
 
-/// Tells the door of a connection, and closes the connection when the door says so.
+/// Reports a connection's events to the door, and closes the connection when the door asks for it.
 private final class DoorHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = Any
   typealias InboundOut = Any
 
   private let door: Door
-  /// What is read here is a request, rather than bytes.
+  /// Whether the handler reads whole requests, and not bytes.
   private let readsRequests: Bool
   private var id: Admission.ID?
   private var peer: String?
@@ -180,7 +186,7 @@ extension Channel {
     return .address(remoteAddress?.ipAddress ?? "")
   }
 
-  /// As gRPC names the peer in a call's context; nil for a Unix socket, whose peers have no name.
+  /// The name of the peer as gRPC writes it in a call's context; `nil` for a Unix socket, whose peers have no name.
   fileprivate var peerName: String? {
     switch remoteAddress {
     case .v4(let address): "ipv4:\(address.host):\(remoteAddress?.port ?? 0)"
@@ -191,11 +197,11 @@ extension Channel {
 }
 
 extension HTTP2ServerTransport.Posix.Config {
-  /// Connections that may wait to be accepted: workers come back together. The kernel may take fewer
-  /// (net.core.somaxconn).
+  /// The number of connections that may wait to be accepted, because workers may all reconnect at the same time. The
+  /// kernel may allow fewer (net.core.somaxconn).
   private static let backlog: Int32 = 4096
 
-  /// Every connection goes through `door`. Nothing in the transport closes one that is silent.
+  /// Passes each accepted connection to `door`. The transport itself does not close a silent connection.
   package mutating func admit(through door: Door) {
     channelDebuggingCallbacks.onBindTCPListener = { $0.setOption(ChannelOptions.backlog, value: Self.backlog) }
     channelDebuggingCallbacks.onAcceptTCPConnection = { channel in

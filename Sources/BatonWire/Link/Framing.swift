@@ -2,7 +2,8 @@ package import BatonModel
 package import BatonProtobuf
 import SwiftProtobuf
 
-/// Frames of many messages: as many as there are, up to about a megabyte.
+/// Packs messages into frames and unpacks them. A frame contains up to 2,048 messages and about 1 MiB, so that a busy
+/// stream sends few frames.
 package enum Framing {
   private static let maximumMessages = 2048
   private static let targetBytes = 1 << 20
@@ -11,6 +12,7 @@ package enum Framing {
     chunks(messages, bytes: \.approximateBytes).map { chunk in .with { $0.messages = chunk.map(\.proto) } }
   }
 
+  /// The frames for messages to a worker. A receipt is not put among the messages but into a field of its frame.
   package static func frames(_ messages: [CoordinatorMessage]) throws -> [Baton_V1_CoordinatorFrame] {
     try chunks(messages, bytes: \.approximateBytes).map { chunk in
       try .with { frame in
@@ -20,11 +22,13 @@ package enum Framing {
     }
   }
 
-  /// What a frame says. Its receipt comes first: whatever the messages answer is durable by then.
+  /// The messages of a frame. The receipt comes first, because everything that the messages acknowledge is already
+  /// covered by it.
   package static func messages(_ frame: Baton_V1_CoordinatorFrame) throws -> [CoordinatorMessage] {
     (frame.hasReceipt ? [.receipt(Receipt(frame.receipt))] : []) + (try frame.messages.map(CoordinatorMessage.init))
   }
 
+  /// Divides the messages into chunks for frames. A message larger than a frame is a chunk by itself.
   private static func chunks<Message>(_ messages: [Message], bytes: (Message) -> Int) -> [ArraySlice<Message>] {
     var chunks: [ArraySlice<Message>] = []
     var (start, size) = (0, 0)

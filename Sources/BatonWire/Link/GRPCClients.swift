@@ -7,15 +7,15 @@ import SwiftProtobuf
 
 /// Clients of a coordinator on loopback.
 ///
-/// The token goes to a Unix socket only, in a folder that admits none but this user and root. Over TCP, where another
-/// user's program may listen while the coordinator is down, the coordinator first proves that it knows the token, and
-/// the client then proves the same (`TokenProof`): neither end sends the token. Both hold for one connection, and a client
-/// has one: it is not made again when it is lost.
+/// The token itself is sent only over a Unix socket whose folder admits no user but this one and root. Over TCP, a
+/// program of another user may listen while the coordinator is down, so no end sends the token: first the coordinator
+/// proves that it knows the token, then the client proves the same (`TokenProof`). A proof is valid for one connection.
+/// A client has only one connection, which is not made again when it is lost.
 package enum CoordinatorClient {
-  /// A client's only connection.
+  /// The transport of a client that has only one connection.
   package typealias Transport = HTTP2ClientTransport.WrappedChannel
 
-  /// Largest message, in bytes: a frame of a megabyte, and room for a checkpoint at its limit.
+  /// The largest message, in bytes: enough for a frame of 1 MiB together with a checkpoint of the largest size.
   package static let maximumMessageBytes = 16 << 20
 
   /// Runs `body` with a client, and with the metadata that each of its calls has to carry.
@@ -36,7 +36,8 @@ package enum CoordinatorClient {
     }
   }
 
-  /// The same on the thread for gRPC: for a program that talks all the time, in a body that never blocks.
+  /// Like `withClient`, but runs on the gRPC thread. It is for programs that communicate all the time; `body` must
+  /// never block.
   package static func withLoopClient<Result: Sendable>(
     _ endpoint: HostPort, tokenFile: String?, folders: RuntimeFolders = RuntimeFolders(),
     _ body: @escaping @Sendable (GRPCClient<Transport>, Metadata) async throws -> Result
@@ -44,7 +45,7 @@ package enum CoordinatorClient {
     try await RPCLoop.run { try await withClient(endpoint, tokenFile: tokenFile, folders: folders, body) }
   }
 
-  /// Returns when the coordinator has shown that it knows the token.
+  /// Asks the coordinator to prove that it knows the token, and returns the proof. Throws `LinkError` if it does not.
   private static func proof(
     of endpoint: HostPort, _ client: GRPCClient<Transport>, _ token: String
   ) async throws -> TokenProof {
@@ -56,7 +57,7 @@ package enum CoordinatorClient {
       reply = try await Baton_V1_Identity.Client(wrapping: client)
         .prove(.with { $0.nonce = .init(nonce) }, options: options)
     } catch let error as RPCError {
-      // Nothing is said of a coordinator that was not waited for.
+      // If the task was cancelled, the error says nothing about the coordinator.
       try Task.checkCancellation()
       throw LinkError(error, endpoint)
     }
@@ -66,7 +67,7 @@ package enum CoordinatorClient {
     return proof
   }
 
-  /// Options of every call: no waiting for a coordinator that is not there.
+  /// The options of every call. A call fails at once if there is no coordinator.
   package static var callOptions: CallOptions {
     var options = CallOptions.defaults
     options.waitForReady = false
@@ -76,15 +77,16 @@ package enum CoordinatorClient {
   }
 }
 
-/// A connection to where a coordinator listens.
+/// A connection to the address of a coordinator.
 private struct Link {
   let transport: CoordinatorClient.Transport
   let channel: (any Channel)?
-  /// It leads through a Unix socket that only this user or root can have made.
+  /// Whether the connection uses a Unix socket that only this user or root can have made.
   let isOwn: Bool
 
   init(to endpoint: HostPort, _ folders: RuntimeFolders) async throws {
-    // A coordinator that was killed leaves its socket: then there may be a tunnel on the port.
+    // A coordinator that was killed leaves its socket behind. Then TCP is tried, because a tunnel may listen on the
+    // port.
     if endpoint.hasSocket, let path = folders.file("\(endpoint.port).sock", isSocket: true),
       let (transport, channel) = try? await Self.connected(to: NIOCore.SocketAddress(unixDomainSocketPath: path))
     {
@@ -118,23 +120,23 @@ private struct Link {
     .defaults { config in
       config.http2.targetWindowSize = 8 << 20
       config.http2.authority = "127.0.0.1"
-      // Frames carry many messages; what is written then waits for nothing.
+      // Frames contain many messages already, so each write is sent at once.
       config.connection.flushCoalescing = nil
     }
   }
 }
 
 extension HostPort {
-  /// Whether a coordinator that listens there has a Unix socket named after its port.
+  /// Whether a coordinator that listens on this address also has a Unix socket, which is named after its port.
   package var hasSocket: Bool { ["127.0.0.1", "::1", "localhost"].contains(host) }
 }
 
-/// Why there is no connection to a coordinator that a client may speak over. Nothing secret was sent.
+/// Why there is no connection to a coordinator that a client can trust. No secret was sent.
 package struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
   package enum Code: Hashable, Sendable {
-    /// Nothing listens there, or it is silent.
+    /// Nothing listens on the address, or it does not answer.
     case unreachable
-    /// It did not prove that it knows the token, or this client has no token.
+    /// The coordinator did not prove that it knows the token, or this client has no token.
     case notPermitted
   }
 
@@ -158,10 +160,11 @@ package struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
         + listeners(endpoint))
   }
 
-  /// The command that shows who listens there.
+  /// The command that shows which program listens on the address.
   private static func listeners(_ endpoint: HostPort) -> String { "ss -ltnp 'sport = :\(endpoint.port)'" }
 
-  /// - Parameter isStrange: what listens there may be any user's, because it does not listen on a socket of `folders`.
+  /// - Parameter isStrange: whether the program that listens may belong to any user, because it was not reached through
+  ///   a socket in `folders`.
   static func noToken(_ endpoint: HostPort, _ folders: RuntimeFolders, isStrange: Bool) -> LinkError {
     let places = folders.paths.map { "\($0)/\(endpoint.port).token" }.joined(separator: ", ")
     let refusals = folders.refusals.map { "; \($0)" }.joined()
@@ -176,7 +179,7 @@ package struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
         + "copy of its token, mode 0600). \(stranger)Looked for \(places)\(refusals)")
   }
 
-  /// - Parameter error: what answered the question for the proof.
+  /// - Parameter error: the error of the call that asked for the proof.
   package init(_ error: RPCError, _ endpoint: HostPort) {
     switch error.code {
     case .unimplemented:
@@ -188,7 +191,7 @@ package struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
       self.init(
         .unreachable,
         "something listens at \(endpoint), but does not answer as a coordinator does: is it another program?")
-    // What listened there refused the connection or hung up, as a coordinator does that stops.
+    // The program on the address refused the connection or closed it, as a coordinator does that is stopping.
     case .unavailable: self = .unreachable(endpoint)
     default: self = .unproven(endpoint)
     }

@@ -1,9 +1,9 @@
 internal import BatonModel
 
-/// Where something listens: `HOST:PORT`, with an IPv6 address in brackets.
+/// An address of a listener, written as `HOST:PORT`. An IPv6 address is written in brackets.
 package struct HostPort: Hashable, Sendable, CustomStringConvertible {
   package var host: String
-  /// 0 asks the system for a free port.
+  /// The port. For a listener, 0 lets the system choose a free port.
   package var port: Int
 
   package init(host: String, port: Int) {
@@ -11,7 +11,7 @@ package struct HostPort: Hashable, Sendable, CustomStringConvertible {
     self.port = port
   }
 
-  /// Throws a message that says what is wrong with `text`.
+  /// Parses `HOST:PORT`. Throws a `HostPortError` that says what is wrong with `text`.
   package init(parsing text: String) throws {
     guard let colon = text.lastIndex(of: ":"), let port = Self.port(text[text.index(after: colon)...]) else {
       throw HostPortError("'\(text)' is not HOST:PORT, such as 127.0.0.1:7420")
@@ -24,7 +24,7 @@ package struct HostPort: Hashable, Sendable, CustomStringConvertible {
     self.init(host: String(host), port: port)
   }
 
-  /// Digits only: `+80` is no port.
+  /// The port number, from digits only: `+80` is not a port.
   private static func port(_ text: Substring) -> Int? {
     guard text.utf8.count <= 5, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = Int(text) else {
       return nil
@@ -39,6 +39,7 @@ package struct HostPort: Hashable, Sendable, CustomStringConvertible {
   package var description: String { isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
 
+/// Why a text is not `HOST:PORT`.
 package struct HostPortError: Error, Sendable, CustomStringConvertible {
   package var description: String
   init(_ description: String) { self.description = description }

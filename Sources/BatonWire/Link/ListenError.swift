@@ -9,14 +9,14 @@ import NIOCore
   import Darwin
 #endif
 
-/// Why a daemon cannot listen on an address; the description says what to do.
+/// Why a daemon cannot listen on an address. The description says what to do.
 package struct ListenError: Error, Hashable, Sendable, CustomStringConvertible {
   package enum Code: Hashable, Sendable { case addressInUse, notPermitted, cannotListen }
 
   package let code: Code
   package let description: String
 
-  /// Without TLS Baton listens on loopback only.
+  /// The error for an address that is not loopback. Without TLS, Baton listens on loopback only (promise P14).
   package init(notLoopback endpoint: HostPort) {
     code = .notPermitted
     description =
@@ -24,7 +24,8 @@ package struct ListenError: Error, Hashable, Sendable, CustomStringConvertible {
       + "and forward the port over ssh (ssh -R \(endpoint.port):127.0.0.1:\(endpoint.port) HOST)"
   }
 
-  /// - Parameter number: what the system said, of errno(3).
+  /// The error for a failed system call.
+  /// - Parameter number: the error number of the system call (errno(3)).
   package init(_ endpoint: HostPort, _ number: Int32) {
     switch number {
     case EADDRINUSE:
@@ -43,7 +44,8 @@ package struct ListenError: Error, Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Runs `body`, which listens on `endpoint`, with the system's errors said in this way.
+  /// Runs `body`, which listens on `endpoint`, and throws errors of the system as a `ListenError`. Other errors are
+  /// thrown unchanged.
   package static func naming<Result>(_ endpoint: HostPort, _ body: () async throws -> Result) async throws -> Result {
     do {
       return try await body()
@@ -53,7 +55,7 @@ package struct ListenError: Error, Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// nil if the system's word is not the cause.
+  /// The error number of the system call that caused the error; `nil` if no system call did.
   private static func systemErrorNumber(_ error: any Error) -> Int32? {
     if let error = error as? IOError { return error.errnoCode }
     return (error as? RuntimeError)?.cause.flatMap(systemErrorNumber)

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A bounded queue with one reader: whoever sends never waits, and the reader takes everything that is there at once,
-/// so that a busy stream batches by itself.
+/// A bounded queue with one reader. A sender never waits. The reader takes all elements that are there at once, so a
+/// busy stream is processed in batches.
 package final class Mailbox<Element: Sendable>: Sendable {
   private struct State {
     var elements: [Element] = []
@@ -19,12 +19,14 @@ package final class Mailbox<Element: Sendable>: Sendable {
 
   package init(capacity: Int) { self.capacity = capacity }
 
-  /// False if the mailbox is closed, or full: then it closes, because its reader is too slow or its peer misbehaves,
-  /// and a message that was promised an answer must not get lost unseen.
+  /// Adds an element.
+  /// - Returns: false if the mailbox is closed or full. A full mailbox closes: its reader is too slow or its peer
+  ///   misbehaves, and a message that needs an answer must not get lost silently.
   @discardableResult
   package func send(_ element: Element) -> Bool { add(1) { $0.append(element) } }
 
   @discardableResult
+  /// Adds all elements, or none of them if they do not fit; then the mailbox closes.
   package func send(contentsOf elements: [Element]) -> Bool { add(elements.count) { $0 += elements } }
 
   private func add(_ count: Int, _ body: (inout [Element]) -> Void) -> Bool {
@@ -41,7 +43,7 @@ package final class Mailbox<Element: Sendable>: Sendable {
     return isTaken
   }
 
-  /// Nothing more is taken; what is there can still be read.
+  /// Closes the mailbox. It takes no more elements; elements that are in it can still be read.
   package func close() {
     state.withLock { state in
       state.isClosed = true
@@ -51,8 +53,8 @@ package final class Mailbox<Element: Sendable>: Sendable {
 
   package var isClosed: Bool { state.withLock { $0.isClosed } }
 
-  /// Everything that is there, in order; waits while there is nothing. Nil once it is closed and empty, or the task is
-  /// cancelled.
+  /// Takes all elements in order, and waits while there are none. Returns `nil` when the mailbox is closed and empty,
+  /// or when the task is cancelled.
   package func receive() async -> [Element]? {
     while true {
       if Task.isCancelled { return nil }
@@ -66,6 +68,7 @@ package final class Mailbox<Element: Sendable>: Sendable {
     }
   }
 
+  /// Lets the reader wait until an element arrives, or continues at once if there is a reason to.
   private func park(_ continuation: CheckedContinuation<Void, Never>) {
     let resumesAtOnce = state.withLock { state in
       if !state.elements.isEmpty || state.isClosed || Task.isCancelled { return true }

@@ -1,18 +1,18 @@
 import Crypto
 
-/// The credential that opens `/metrics` of a fleet's coordinator and workers, and nothing else.
+/// The token that permits reading `/metrics` of a fleet's coordinator and workers, and nothing else.
 ///
-/// A program that reads `/metrics` sends its credential in clear to whatever listens on the port, also while the
-/// coordinator is down. Another user's program that took the port then learns this token, from which the fleet's token
-/// cannot be told.
+/// A program that reads `/metrics` sends its token unencrypted to the program that listens on the port, even while the
+/// coordinator is down. A program of another user that listens there learns only the metrics token. The fleet's token
+/// cannot be derived from it.
 package enum MetricsToken {
-  /// 64 lowercase hexadecimal digits: HMAC-SHA256 over a label, with the fleet's token as its key. The same fleet's token
-  /// always gives the same.
+  /// The metrics token of a fleet: 64 lowercase hexadecimal digits of HMAC-SHA256 over a label, with the fleet's token
+  /// as the key. It is always the same for one fleet's token.
   package static func derived(from token: String) -> String {
     let key = SymmetricKey(data: Array(token.utf8))
     return TokenProof.hexadecimal(Array(HMAC<SHA256>.authenticationCode(for: Array(label.utf8), using: key)))
   }
 
-  /// No other message that is signed with the token begins so (`TokenProof`).
+  /// No other message that is authenticated with the token begins with this label (`TokenProof`).
   private static let label = "baton.v1 metrics"
 }

@@ -9,13 +9,13 @@ import NIOCore
   import Darwin
 #endif
 
-/// The place of a coordinator's Unix socket, `PORT.sock` in a folder that `RuntimeFolders.own` returned.
+/// The Unix socket of a coordinator: `PORT.sock` in a folder that `RuntimeFolders.own` returned.
 package struct OwnSocket: Sendable {
   package let path: String
   private let logger: Logger
 
-  /// Nil, with a warning, if the path is too long for a socket, or another coordinator of this user answers there: it
-  /// has the same port on another address.
+  /// Logs a warning and returns `nil` if the path is too long for a socket, or if another coordinator of this user
+  /// listens there, which has the same port on another address.
   package init?(folder: String, port: Int, _ logger: Logger) {
     path = "\(folder)/\(port).sock"
     self.logger = logger
@@ -34,11 +34,13 @@ package struct OwnSocket: Sendable {
       "clients of this user cannot use the Unix socket, they use TCP: \(why)", metadata: ["socket": "\(path)"])
   }
 
-  /// To be called when nothing listens on it any more; a socket that answers is another coordinator's by now.
+  /// Removes the socket file. Call it after the listener was closed. If something still answers there, it is the socket
+  /// of another coordinator, and it is kept.
   package func remove() { if !Self.answers(path) { unlink(path) } }
 
   private static let longestPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
+  /// Whether a program listens on the socket at `path`.
   private static func answers(_ path: String) -> Bool {
     #if canImport(Darwin)
       let type = SOCK_STREAM

@@ -1,17 +1,17 @@
 import NIOCore
 package import NIOPosix
 
-/// The thread that a process speaks gRPC on. What a coordinator does between a worker's message and the store, and what
-/// a worker does between the coordinator's and the handler, runs there too: each step from thread to thread would cost
-/// more than the step.
+/// The thread on which a process does its gRPC work. The coordinator's steps between a worker's message and the store,
+/// and the worker's steps between the coordinator's message and the handler, run on it too, because changing threads
+/// would cost more than each step itself.
 ///
-/// Nothing that waits for a disk, a person or a lock that is held for long may run on it.
+/// Code that waits for a disk, for a person, or for a lock that is held for a long time must not run on this thread.
 package enum RPCLoop {
-  /// Lives as long as the process, as NIO's own groups do.
+  /// The event loop group with the one thread. It exists as long as the process, as NIO's own groups do.
   package static let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
   private static let executor = LoopExecutor(loop: group.any())
 
-  /// Runs `body` and its child tasks on the thread.
+  /// Runs `body` and its child tasks on the gRPC thread.
   package static func run<Result: Sendable>(
     _ body: @Sendable () async throws -> Result
   ) async throws -> Result {
@@ -19,6 +19,7 @@ package enum RPCLoop {
   }
 }
 
+/// Runs the jobs of tasks on an event loop.
 private final class LoopExecutor: TaskExecutor {
   let loop: any EventLoop
 

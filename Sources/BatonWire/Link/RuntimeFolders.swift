@@ -14,23 +14,26 @@ import SystemPackage
   import Darwin
 #endif
 
-/// The folders in which coordinators leave what clients of the same user need to reach them: the token (`PORT.token`),
-/// what opens `/metrics` alone (`PORT.metrics-token`), and the Unix sockets (`PORT.sock`).
+/// The folders in which a coordinator leaves the files that clients of the same user need: its token (`PORT.token`),
+/// its metrics token (`PORT.metrics-token`), and its Unix sockets (`PORT.sock`).
 ///
-/// A folder counts only if it belongs to this user or to root and has a mode that admits no other user. What lies in
-/// such a folder was put there by one of the two, so a client may send its token to a socket there.
+/// A folder is used only if it belongs to this user or to root, and its mode admits no other user. Only these two can
+/// have put files there, so a client may send its token to a socket in such a folder.
 package struct RuntimeFolders: Hashable, Sendable {
-  /// What a client finds at a path.
+  /// Whether a folder can be used.
   package enum Standing: Hashable, Sendable {
+    /// There is no such folder.
     case absent
+    /// The folder belongs to this user or to root, and admits no other user.
     case trusted
-    /// Says why the folder is not used, and what mends it.
+    /// The folder is not used. The text says why, and how to repair it.
     case refused(String)
   }
 
-  /// Where clients look, in this order.
+  /// The folders in which clients look, in this order.
   package let paths: [String]
-  /// Where a coordinator tries to leave its token and sockets, in this order.
+  /// The folders in which a coordinator tries to leave its files, in this order. The first one that can be used is
+  /// taken.
   package let publishing: [String]
   let user: UInt32
 
@@ -38,10 +41,10 @@ package struct RuntimeFolders: Hashable, Sendable {
     (self.paths, self.publishing, self.user) = (paths, publishing ?? paths, user)
   }
 
-  /// The folders of this process: `$XDG_RUNTIME_DIR/baton`; `/run/user/UID/baton`, which is the same folder of a login
-  /// session and is found from cron, sudo and `env -i` too; the folder of the systemd unit in Deploy; and
-  /// `/tmp/baton-UID` where there is no session. A coordinator that systemd started with a `RuntimeDirectory` takes
-  /// that folder first (`$RUNTIME_DIRECTORY`, systemd.exec(5)).
+  /// The folders of this process, in this order: `$XDG_RUNTIME_DIR/baton`; `/run/user/UID/baton`, which is the same
+  /// folder in a login session and is also found from cron, sudo and `env -i`; the folder of the systemd unit in
+  /// Deploy; and `/tmp/baton-UID` for a user without a session. A coordinator that systemd started with a
+  /// `RuntimeDirectory` publishes there first (`$RUNTIME_DIRECTORY`, systemd.exec(5)).
   package init(
     environment: [String: String] = ProcessInfo.processInfo.environment, user: UInt32 = geteuid()
   ) {
@@ -54,14 +57,14 @@ package struct RuntimeFolders: Hashable, Sendable {
       publishing: Self.unique([service].compactMap { $0 } + session + [last]), user: user)
   }
 
-  /// `RuntimeDirectory` of Deploy/baton-coordinator.service.
+  /// The `RuntimeDirectory` of Deploy/baton-coordinator.service.
   package static let unit = "/run/baton-coordinator"
 
   private static func unique(_ paths: [String]) -> [String] {
     paths.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
   }
 
-  /// Whether what lies in the folder at `path` may be used.
+  /// Whether the files in the folder at `path` may be used.
   package func standing(of path: String) -> Standing {
     let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard folder >= 0 else {
@@ -93,8 +96,8 @@ package struct RuntimeFolders: Hashable, Sendable {
     return .trusted
   }
 
-  /// The first file of this name in a folder that is trusted. The file belongs to this user or to root as well; links
-  /// are not followed.
+  /// The path of the first file with this name in a trusted folder; `nil` if there is none. The file must belong to
+  /// this user or to root; a symbolic link is not followed.
   package func file(_ name: String, isSocket: Bool = false) -> String? {
     paths.lazy.filter { standing(of: $0) == .trusted }.map { $0 + "/" + name }.first { path in
       guard let status = try? FilePath(path).stat(followTargetSymlink: false) else { return false }
@@ -103,13 +106,13 @@ package struct RuntimeFolders: Hashable, Sendable {
     }
   }
 
-  /// Why folders that are there are not used; empty where there is nothing to say.
+  /// Why existing folders are not used; empty if all of them can be used or do not exist.
   package var refusals: [String] {
     paths.compactMap { if case .refused(let why) = standing(of: $0) { why } else { nil } }
   }
 
-  /// The folder in which a coordinator leaves its token and sockets, made with mode 0700 if it is missing.
-  /// - Throws: `TokenFileError` that says of each folder why it cannot be used.
+  /// The folder in which this coordinator leaves its files. It is created with mode 0700 if it does not exist.
+  /// - Throws: `TokenFileError` that says for each folder why it cannot be used.
   package func own() throws -> String {
     var problems: [String] = []
     for path in publishing {

@@ -8,12 +8,15 @@ import BatonModel
   import Darwin
 #endif
 
-/// 32 random bytes in a file of mode 0600, as 64 hexadecimal digits: what proves that a process is the one that it was.
+/// A secret of 32 random bytes in a file of mode 0600, written as 64 hexadecimal digits. A process proves with it that
+/// it is the same worker or coordinator as before.
 package enum SecretFile {
+  /// The length of a secret in bytes.
   package static let bytes = 32
 
-  /// The secret in `path`, made durably if there is none: a power cut after this returned does not take it away.
-  /// - Throws: `SecretFileError` if it can be neither read nor made, or if the file holds something else.
+  /// Reads the secret in `path`, or draws one and writes it durably if there is no such file. A power loss after this
+  /// call does not lose the secret.
+  /// - Throws: `SecretFileError` if the file can neither be read nor written, or if it contains something else.
   package static func own(_ path: String) throws(SecretFileError) -> (secret: [UInt8], isNew: Bool) {
     if let known = try read(path) { return (known, false) }
     let secret = (0..<bytes).map { _ in UInt8.random(in: .min ... .max) }
@@ -21,7 +24,8 @@ package enum SecretFile {
     return (secret, true)
   }
 
-  /// The secret in `path`; nil if there is no such file. A symbolic link is not followed.
+  /// Reads the secret in `path`. Returns `nil` if there is no such file. A symbolic link is not followed, and is an
+  /// error.
   package static func read(_ path: String) throws(SecretFileError) -> [UInt8]? {
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard file >= 0 else {
@@ -37,6 +41,7 @@ package enum SecretFile {
     return secret
   }
 
+  /// Writes the secret to a temporary file, syncs it, and gives it its name.
   private static func make(_ path: String, _ secret: [UInt8]) throws(SecretFileError) {
     let part = path + ".part"
     unlink(part)
@@ -44,7 +49,7 @@ package enum SecretFile {
     guard file >= 0 else { throw SecretFileError(path, "cannot be made: \(String(cString: strerror(errno)))") }
     defer { close(file) }
     let text = encoded(secret)
-    // The name comes after the content: whoever finds the file finds all of it.
+    // The file gets its name after its content is synced, so a process that finds the file finds all of it.
     guard pwrite(file, text, text.count, 0) == text.count, fsync(file) == 0, rename(part, path) == 0,
       syncFolder(of: path)
     else { throw SecretFileError(path, "cannot be made durable: \(String(cString: strerror(errno)))") }
@@ -73,6 +78,7 @@ package enum SecretFile {
   }
 }
 
+/// Why a secret cannot be read or written, with the path of its file.
 package struct SecretFileError: Error, Sendable, CustomStringConvertible {
   package var path: String
   package var description: String { "\(path) \(problem)" }

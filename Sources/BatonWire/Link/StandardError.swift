@@ -1,6 +1,7 @@
 import SystemPackage
 
-/// What is said to the person at the terminal: standard error, a line at a time.
+/// Writes messages for the person at the terminal to standard error, one line at a time. Errors of the output are
+/// ignored.
 package enum StandardError {
   package static func say(_ line: String) { _ = try? FileDescriptor.standardError.writeAll((line + "\n").utf8) }
 }

@@ -8,14 +8,17 @@ package import BatonModel
   import Darwin
 #endif
 
-/// The clocks of this machine. Nothing that decides calls them: they are read at the edge, and passed in.
+/// The clocks of this machine. Code that makes decisions does not call them: the shells read the clocks and pass the
+/// values in.
 package enum SystemClocks {
-  /// Goes on while the machine sleeps, so that a lease does not outlive a closed lid.
+  /// The monotonic clock. It advances while the machine sleeps, so that a lease ends even if a laptop is closed.
   package static func instant() -> Instant { Instant(nanoseconds: read(boottime)) }
+  /// The wall clock.
   package static func date() -> Timestamp { Timestamp(nanoseconds: read(CLOCK_REALTIME)) }
+  /// Both clocks, read together. The steady clock agrees with the wall clock.
   package static func now() -> Now { Now(instant: instant(), date: date()) }
 
-  /// Names the boot that instants belong to; empty if the system does not say.
+  /// Identifies the boot of the machine that instants belong to; empty if the system does not tell.
   package static let boot = readBoot()
 
   #if os(Linux)

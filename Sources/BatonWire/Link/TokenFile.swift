@@ -8,19 +8,22 @@ import SystemPackage
   import Darwin
 #endif
 
-/// The secret that a coordinator asks of every client, on loopback too: other users of the machine may connect there.
-/// The token lies in the coordinator's data folder and, for clients of the same user, in a folder of `RuntimeFolders`.
-/// Beside it lies the metrics token (`MetricsToken`).
+/// The file with the secret that a coordinator asks every client for. It asks on loopback too, because other users of
+/// the machine can connect there. The token is kept in the coordinator's data folder and, for clients of the same user,
+/// in a folder of `RuntimeFolders`. The metrics token (`MetricsToken`) is kept beside it.
 ///
-/// A token has 32 to 1,024 printable ASCII characters. A file that other users can read, or that holds anything else,
-/// is refused with a message that names the file and the remedy.
+/// A token has 32 to 1,024 printable ASCII characters. A file that other users can read, or that contains anything
+/// else, is refused with a message that names the file and the remedy.
 package enum TokenFile {
+  /// The smallest number of characters of a token.
   package static let shortest = 32
+  /// The largest number of characters of a token.
   package static let longest = 1024
 
   /// Reads the token of the coordinator on `port`.
-  /// - Parameter file: what `BATON_TOKEN_FILE` or the configuration names; nil means the published file.
-  /// - Returns: nil if there is no published file: the coordinator is not running, or is another user's.
+  /// - Parameter file: the path that `BATON_TOKEN_FILE` or the configuration names; `nil` stands for the file that the
+  ///   coordinator published.
+  /// - Returns: `nil` if there is no published file. The coordinator then does not run, or belongs to another user.
   /// - Throws: `TokenFileError` if the file cannot be read or is refused.
   package static func read(_ file: String?, port: Int, in folders: RuntimeFolders = RuntimeFolders()) throws -> String?
   {
@@ -37,11 +40,11 @@ package enum TokenFile {
 
   private static let copyAdvice = "copy the coordinator's token there again (mode 0600)"
 
-  /// The token of the data folder. If the folder has none, draws one and writes it durably: it is on the disk, as a
-  /// whole, before this returns.
-  /// - Throws: `TokenFileError` if there is a file without a token. A new token in its place would turn away every
-  ///   worker that has a copy of the old one.
-  /// - Parameter sync: makes what a descriptor stands for durable; tests watch it.
+  /// Reads the token of the data folder. If the folder has no token, draws one and writes it; the complete file is on
+  /// the disk before this returns.
+  /// - Parameter sync: makes the file or folder of a descriptor durable, and returns 0 on success. Tests replace it.
+  /// - Throws: `TokenFileError` if there is a file that contains no token. It is not replaced by a new token, because
+  ///   every worker with a copy of the old token would be refused.
   package static func own(
     dataFolder: String, syncing sync: @escaping (Int32) -> Int32 = { fsync($0) }
   ) throws -> String {
@@ -55,10 +58,10 @@ package enum TokenFile {
     return token
   }
 
-  /// Sees to it that `metrics-token` of the data folder holds the metrics token of `token`, for its user alone and on the
-  /// disk. What else the file holds, or a mode that admits others, is replaced: the metrics token can always be derived
-  /// anew.
-  /// - Parameter sync: makes what a descriptor stands for durable; tests watch it.
+  /// Makes sure that `metrics-token` in the data folder contains the metrics token of `token`, readable only by its
+  /// user and durable. A file with other contents, or with a mode that admits other users, is replaced, because the
+  /// metrics token can always be derived again.
+  /// - Parameter sync: makes the file or folder of a descriptor durable, and returns 0 on success. Tests replace it.
   package static func keepMetricsToken(
     of token: String, dataFolder: String, syncing sync: @escaping (Int32) -> Int32 = { fsync($0) }
   ) throws {
@@ -67,20 +70,22 @@ package enum TokenFile {
     try write(derived, to: path, sync: sync)
   }
 
-  /// Lets programs of the same user find the token and the metrics token of the coordinator on `port`, in a folder that
-  /// `RuntimeFolders.own` returned.
+  /// Publishes the token and the metrics token of the coordinator on `port`, so that programs of the same user find
+  /// them.
+  /// - Parameter folder: a folder that `RuntimeFolders.own` returned.
   package static func publish(_ token: String, port: Int, in folder: String) throws {
     for (path, secret) in published(token, port, folder) { try write(secret, to: path, sync: nil) }
   }
 
-  /// Takes what was published away, unless another coordinator has published its own there since.
+  /// Removes the published tokens, unless another coordinator has published its own there in the meantime.
   package static func withdraw(_ token: String, port: Int, from folder: String) {
     for (path, secret) in published(token, port, folder) where (try? contents(of: path, orElse: "")) == secret {
       unlink(path)
     }
   }
 
-  /// The token last: where it cannot be written, only what opens less is left behind.
+  /// The files to publish. The token comes last: if it cannot be written, only the metrics token, which permits less,
+  /// is left behind.
   private static func published(_ token: String, _ port: Int, _ folder: String) -> [(path: String, secret: String)] {
     [
       ("\(folder)/\(port).metrics-token", MetricsToken.derived(from: token)), ("\(folder)/\(port).token", token),
@@ -89,7 +94,8 @@ package enum TokenFile {
 
   // MARK: Reading
 
-  /// Nil if there is no file.
+  /// Reads the token in a file. Returns `nil` if there is no file.
+  /// - Parameter advice: what to do if the file contains no valid token, for the error message.
   private static func contents(of path: String, orElse advice: String) throws -> String? {
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
     guard file >= 0 else {
@@ -111,6 +117,7 @@ package enum TokenFile {
     return try token(in: bytes[..<count], path, advice)
   }
 
+  /// Throws an error if other users may read or write the file. Only regular files are checked, so a pipe is accepted.
   private static func checkMode(of file: Int32, _ path: String) throws {
     guard let status = try? FileDescriptor(rawValue: file).stat(), status.type == .regular else { return }
     let mode = status.permissions.rawValue
@@ -122,6 +129,7 @@ package enum TokenFile {
         + "chmod 600 \(path)")
   }
 
+  /// The token in the contents of a file. White space is ignored.
   private static func token(in bytes: ArraySlice<UInt8>, _ path: String, _ advice: String) throws -> String {
     let token = bytes.filter { $0 != 0x20 && !(0x09...0x0d).contains($0) }
     if token.isEmpty { throw TokenFileError(.refused, "the token file \(path) is empty: \(advice)") }
@@ -139,8 +147,8 @@ package enum TokenFile {
 
   // MARK: Writing
 
-  /// The file has the whole token or is not there, whatever is interrupted.
-  /// - Parameter sync: nil leaves it to the system when the file reaches the disk.
+  /// Writes the file so that it contains the whole token or does not exist, even if the process is interrupted.
+  /// - Parameter sync: makes the file durable; if it is `nil`, the system decides when the file reaches the disk.
   private static func write(_ token: String, to path: String, sync: ((Int32) -> Int32)?) throws {
     let part = path + ".part"
     unlink(part)
@@ -160,7 +168,7 @@ package enum TokenFile {
     if let sync { try Self.sync(folderOf: path, sync) }
   }
 
-  /// The name of a file is durable once its folder is.
+  /// Syncs the folder of a file. The name of a file is durable only after its folder was synced.
   private static func sync(folderOf path: String, _ sync: (Int32) -> Int32) throws {
     let name = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
     let folder = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -194,12 +202,13 @@ package enum TokenFile {
   }
 }
 
-/// Why there is no token to work with; the description says what to do.
+/// Why there is no token that can be used. The description says what to do.
 package struct TokenFileError: Error, Hashable, Sendable, CustomStringConvertible {
   package enum Code: Hashable, Sendable {
-    /// The file cannot be read, or is not taken as it is: another try finds the same until the file is mended.
+    /// The file cannot be read, or its content or mode is refused. Trying again cannot help until a person repairs the
+    /// file.
     case refused
-    /// A file or folder for a token cannot be made.
+    /// A file or folder for a token cannot be created.
     case cannotWrite
   }
 

@@ -20,7 +20,8 @@ extension Conditions {
     }
   }
 
-  /// A value that this version does not know is unknown, not an error: a newer worker may report more.
+  /// A value that this version does not know becomes an unknown condition and is not an error, because a newer worker
+  /// may report more.
   package init(_ proto: Baton_V1_Conditions) {
     let (gpus, labels) = (proto.gpuList.map(GPU.init), proto.labelValues)
     self.init(
@@ -89,7 +90,8 @@ extension ConditionOverrides {
     }
   }
 
-  /// What is not understood is an error: a simulation that is half done would mislead.
+  /// A value that this version does not know is an error, because a simulation of only some of the conditions would
+  /// mislead.
   package init(_ proto: Baton_V1_ConditionOverrides) throws {
     self.init(
       power: try proto.hasPower ? Self.known(PowerSource(rawValue: proto.power), proto.power) : nil,
@@ -121,6 +123,7 @@ extension Reading {
     }
   }
 
+  /// The reading with its value parsed from text. A value that `parse` does not accept is unknown.
   init(_ proto: Baton_V1_Reading, _ parse: (String) -> Value?) {
     self.init(
       proto.hasValue ? parse(proto.value) : nil, source: proto.source, raw: proto.raw,

@@ -9,8 +9,8 @@ import SwiftProtobuf
 #endif
 
 extension CoordinatorMessage {
-  /// What stands among the messages of a frame; nil for a receipt, which stands beside them, because an older worker
-  /// takes no message of a kind that it does not know.
+  /// The protobuf message for a frame. It is `nil` for a receipt, which has a field of its own in the frame, because an
+  /// older worker refuses a message of a kind that it does not know.
   func proto() throws -> Baton_V1_CoordinatorMessage? {
     var proto = Baton_V1_CoordinatorMessage()
     switch self {
@@ -26,7 +26,7 @@ extension CoordinatorMessage {
         $0.id = id.rawValue
         $0.json = try definition.json()
       }
-    // Its reader finds the same: these are no bytes of a definition.
+    // The receiver decodes this to the same message, because it contains no definition.
     case .unusableDefinition(let id, _): proto.definition = .with { $0.id = id.rawValue }
     case .launch(let assignment): proto.launch = assignment.proto
     case .items(let page): proto.items = page.proto
@@ -74,7 +74,8 @@ extension CoordinatorMessage {
 }
 
 extension CoordinatorMessage {
-  /// A definition that cannot be used ends its launches, not the connection.
+  /// A definition that cannot be used becomes a message of its own: it fails the launches that need it, and does not
+  /// close the connection.
   private init(_ message: Baton_V1_DefinitionMessage) {
     let id = DefinitionID(message.id)
     do throws(DefinitionProblem) {
@@ -95,15 +96,16 @@ extension String {
 }
 
 extension Definition {
-  /// Baton's own JSON, with sorted keys: equal definitions have equal bytes.
+  /// The definition as JSON with sorted keys, so that equal definitions have equal bytes.
   package func json() throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return try encoder.encode(self)
   }
 
-  /// A definition as a peer sent it.
-  /// - Throws: why it cannot be used: it is larger than 64 KiB, it is no definition, or it breaks a rule of `validate()`.
+  /// Decodes and validates a definition that a peer sent.
+  /// - Throws: `DefinitionProblem` if the JSON is larger than 64 KiB, is not a definition, or breaks a rule of
+  ///   `validate()`.
   package init(json: Data) throws(DefinitionProblem) {
     guard json.count <= Limits.bytes else { throw .tooLarge }
     do {

@@ -2,10 +2,11 @@ package import BatonModel
 package import BatonProtobuf
 import SwiftProtobuf
 
-/// A message of a peer that makes no sense: it says which field, and the connection is closed.
+/// A message from a peer is not valid. The error says which field is wrong, and the connection is closed.
 package struct WireError: Error, Sendable, CustomStringConvertible {
   package var message: String
-  /// - Parameter message: may quote what came: it is written on one line, and cut after 1 KiB.
+  /// - Parameter message: may quote what the peer sent. It is cut after 1 KiB and its control characters are escaped,
+  ///   so that it stays on one line.
   package init(_ message: String) { self.message = message.cut(toBytes: 1024).escaped }
   package var description: String { message }
 }
