@@ -14,7 +14,7 @@ package struct SpanParts: OptionSet, Hashable, Sendable {
   package static let launch = SpanParts(rawValue: 4)
   /// The request ended.
   package static let complete = SpanParts(rawValue: 8)
-  /// The request was cancelled while it was ready and waited for a host.
+  /// The request was cancelled, or was failed because of its definition, while it was ready and waited for a host.
   package static let vainWait = SpanParts(rawValue: 16)
 }
 
@@ -47,7 +47,7 @@ package struct SpanSource: Hashable, Sendable {
   package var launch: Launch?
   /// How the request ended; set if `key.parts` contains `complete`.
   package var completion: Completion?
-  /// The wait that has not been ended by a launch: the request is still in it, or was cancelled in it.
+  /// The wait that no launch has ended: the request is still in it, or ended in it.
   package var wait: Wait?
   /// The pokes and submissions that joined the request before its first launch; filled only if `tellsJoined` is true.
   package var joined = JoinedSubmissions()
@@ -62,7 +62,7 @@ package struct SpanSource: Hashable, Sendable {
     key.parts.contains(.launch) ? key.launch == 1 : key.parts.contains(.complete) && key.launch == 0
   }
 
-  /// A wait for a host: from when the request became ready until a launch started or the request was cancelled.
+  /// A wait for a host: from when the request became ready until a launch started or the request ended.
   package struct Wait: Hashable, Sendable {
     package var readyAt: Timestamp
     /// The code of the obstacle that kept the request from being ready before; `nil` if there was none.
