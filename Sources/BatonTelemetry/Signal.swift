@@ -1,6 +1,9 @@
 internal import Synchronization
 
-/// Wakes one waiter; raised while nobody waits, it is remembered once.
+/// Wakes the one task that waits for it. Raising the signal while no task waits is remembered, once, so that the next
+/// `wait` returns at once.
+///
+/// At most one task may wait at a time; a second waiter is a programming error and traps.
 package final class Signal: Sendable {
   private struct State {
     var isRaised = false
@@ -11,6 +14,7 @@ package final class Signal: Sendable {
 
   package init() {}
 
+  /// Wakes the waiter, or lets the next `wait` return at once if no task waits.
   package func raise() {
     state.withLock { state in
       state.isRaised = true
@@ -18,7 +22,7 @@ package final class Signal: Sendable {
     }?.resume()
   }
 
-  /// Returns once the signal was raised since the last wait, or the task is cancelled.
+  /// Returns when the signal has been raised since the last wait, or when the task is cancelled.
   package func wait() async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -36,7 +40,8 @@ package final class Signal: Sendable {
     state.withLock { $0.isRaised = false }
   }
 
-  /// The same, or once `sleep` is over; throws what it throws.
+  /// Returns when the signal has been raised since the last wait, or when `sleep` returns, whichever comes first.
+  /// Throws the error of `sleep` if `sleep` throws first, and `CancellationError` if the task is cancelled.
   package func wait(atMost sleep: @escaping @Sendable () async throws -> Void) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await self.wait() }

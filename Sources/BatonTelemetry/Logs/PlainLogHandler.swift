@@ -1,13 +1,13 @@
 import BatonModel
 package import Logging
 
-/// Keeps every log entry on one line with the fields that Baton gave it, also where another process chose a part of the
-/// text: control characters in the message and in the values of its metadata are written as `\n` or `\u{1B}`, and a value
-/// with a space, `=`, `[`, `]` or `"` in it stands in double quotes, with `\"` for a quote in it. Otherwise a principal or
-/// a host name could forge an entry or a field, and one with escape sequences could write to the terminal that shows the
-/// log.
+/// A log handler that keeps each log entry on one line and protects its fields, even if another process chose a part of
+/// the text. It wraps the handler that writes the log; both daemons use it.
 ///
-/// The one place for that: both programs put it around the handler that writes their log.
+/// Control characters in the message and in metadata are written as `\n` or `\u{1B}`. A metadata value that contains a
+/// space, `=`, `[`, `]` or `"` is put in double quotes, and each `"` in it is written as `\"`. Without this, a
+/// principal or a host name could forge an entry or a field, and escape sequences could act on the terminal that shows
+/// the log.
 package struct PlainLogHandler: LogHandler {
   private var inner: any LogHandler
 

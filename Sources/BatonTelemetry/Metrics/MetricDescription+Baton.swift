@@ -1,13 +1,13 @@
-// The metrics that Baton has. A name that is not here is a library's.
+// The metrics of Baton itself. Metrics with other names come from libraries.
 
 extension MetricDescription {
-  /// Nil for a metric that is not Baton's.
+  /// The description of one of Baton's metrics; `nil` for any other name.
   package static func of(_ name: String) -> MetricDescription? { byName[name] }
 
   private static let byName = Dictionary(
     baton.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
 
-  /// In the order of the documentation.
+  /// All metrics of Baton, in the order of the documentation.
   package static let baton = ofCoordinator + ofWorker + ofEveryProcess
 
   private static let ofCoordinator = [
@@ -66,22 +66,24 @@ extension MetricDescription {
   ]
 }
 
-/// The bounds of Baton's histograms. They are Baton's own choice, and a changed one spoils what was recorded before.
+/// The bucket bounds of Baton's histograms. They are Baton's own choice. Do not change them: values that were recorded
+/// with other bounds cannot be compared.
 package enum MetricBounds {
-  /// Launches last from an instant to the day that a definition may allow.
+  /// Launches last from a fraction of a second to a day, the longest budget that a definition may set.
   package static let launchSeconds: [Double] = [
     0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 86_400,
   ]
-  /// At best the next host takes over within a second; at worst one has to be found, or waited for.
+  /// At best another host takes over within a second; at worst the request waits a long time for a suitable host.
   package static let resumeSeconds: [Double] = [0.1, 0.25, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 900, 3_600, 14_400]
-  /// A sync takes a fraction of a millisecond on good disks and more than a second on those in trouble.
+  /// A disk sync takes a fraction of a millisecond on a good disk and more than a second on a failing or overloaded
+  /// disk.
   package static let commitSeconds: [Double] = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
   ]
-  /// A group has from 1 write up to the 4096 that may wait.
+  /// A group commit has at least 1 write and at most the 4096 writes that may wait.
   package static let commitOperations: [Double] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096]
-  /// From an empty checkpoint to the largest that may be allowed, 1 MiB.
+  /// Checkpoints are from 0 bytes to 1 MiB, the largest size that may be configured.
   package static let checkpointBytes: [Double] = [64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576]
-  /// For what libraries time, in seconds; the default of Prometheus's own clients.
+  /// For durations that libraries measure, in seconds. These are the default bounds of Prometheus's own clients.
   package static let usual: [Double] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 }

@@ -1,4 +1,4 @@
-/// One label of a series.
+/// One label of a series: a name and a value.
 package struct MetricLabel: Hashable, Sendable, Comparable {
   package var name: String
   package var value: String
@@ -11,7 +11,8 @@ package struct MetricLabel: Hashable, Sendable, Comparable {
 }
 
 extension [MetricLabel] {
-  /// The dimensions of swift-metrics as labels: in the order of their names, each name once, the last one counting.
+  /// Converts the dimensions of swift-metrics to labels, sorted by name. If a name occurs twice, the last value is
+  /// kept.
   package init(dimensions: [(String, String)]) {
     var values: [String: String] = [:]
     for (name, value) in dimensions { values[MetricName.label(name)] = value }
@@ -19,19 +20,22 @@ extension [MetricLabel] {
   }
 }
 
-/// Names as Prometheus takes them (https://prometheus.io/docs/concepts/data_model), whatever a library calls its own.
+/// Converts the metric and label names of libraries to names that are valid in Prometheus
+/// (https://prometheus.io/docs/concepts/data_model).
 package enum MetricName {
-  /// `http.requests` is `http_requests`; one that begins with a digit gets a `_` before it.
+  /// The metric name for `text`: each invalid character becomes `_`, so `http.requests` becomes `http_requests`. A name
+  /// that begins with a digit gets a `_` in front.
   package static func metric(_ text: String) -> String { valid(text, alsoColon: true) }
 
-  /// The same with `ending` at the end, which the name may have already.
+  /// The metric name for `text`, with `ending` appended unless the name ends with it already.
   package static func metric(_ text: String, ending: String) -> String {
     let name = metric(text)
     return name.hasSuffix(ending) ? name : name + ending
   }
 
-  /// `job` and `instance` are Prometheus's own, `le` is a bucket's, and two underscores are reserved: these are renamed
-  /// as Prometheus renames what it is in the way of.
+  /// The label name for `text`. `job` and `instance` belong to Prometheus, `le` belongs to histogram buckets, and names
+  /// with two leading underscores are reserved: these names get the prefix `exported_`, which Prometheus itself uses
+  /// for conflicting labels.
   package static func label(_ text: String) -> String {
     let name = valid(text, alsoColon: false)
     return reserved.contains(name) || name.hasPrefix("__") ? "exported_\(name)" : name

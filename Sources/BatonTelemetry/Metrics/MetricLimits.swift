@@ -1,11 +1,11 @@
-/// What bounds the memory that metrics take.
+/// The limits that bound the memory of a process's metrics.
 package struct MetricLimits: Hashable, Sendable {
-  /// Metrics that libraries may bring, by name.
+  /// The largest number of metric names that swift-metrics may create, Baton's own included.
   package var families: Int
-  /// Label sets of one metric.
+  /// The largest number of series (sets of labels) of one metric.
   package var series: Int
 
-  /// At least one of each.
+  /// Creates limits; each of them is at least 1.
   package init(families: Int = 500, series: Int = 10_000) {
     (self.families, self.series) = (max(1, families), max(1, series))
   }

@@ -1,12 +1,12 @@
 internal import Metrics
 internal import Synchronization
 
-/// One series, as swift-metrics writes to it.
+/// One series: the handler to which swift-metrics writes, and which a snapshot reads.
 protocol MetricSeries: AnyObject, Sendable {
   var value: MetricFamily.Value { get }
 }
 
-/// A number that goes up. Only a finite amount above 0 counts: a counter that falls looks like a restart.
+/// A counter. It adds only finite amounts above 0: readers take a counter that falls for a restart of the process.
 final class CounterSeries: MetricSeries, CounterHandler, FloatingPointCounterHandler {
   private let total = Mutex(0.0)
 
@@ -19,11 +19,11 @@ final class CounterSeries: MetricSeries, CounterHandler, FloatingPointCounterHan
     total.withLock { $0 += amount }
   }
 
-  /// Readers take it for a restart of the process.
+  /// Sets the counter to 0. Readers take this for a restart of the process.
   func reset() { total.withLock { $0 = 0 } }
 }
 
-/// The last number that was said. A recorder without aggregation is one, too.
+/// A gauge: the last number that was recorded. A swift-metrics recorder without aggregation is a gauge, too.
 final class GaugeSeries: MetricSeries, MeterHandler, RecorderHandler {
   private let last = Mutex(0.0)
 
@@ -37,7 +37,7 @@ final class GaugeSeries: MetricSeries, MeterHandler, RecorderHandler {
   func record(_ value: Double) { set(value) }
 }
 
-/// Numbers by bucket; times are in seconds.
+/// A histogram. Durations are recorded in seconds.
 final class HistogramSeries: MetricSeries, RecorderHandler, TimerHandler {
   private let counts: Mutex<HistogramCounts>
 
@@ -47,6 +47,6 @@ final class HistogramSeries: MetricSeries, RecorderHandler, TimerHandler {
 
   func record(_ value: Int64) { record(Double(value)) }
   func record(_ value: Double) { counts.withLock { $0.record(value) } }
-  /// A time below 0 is 0: clocks that disagree are no reason to go backwards.
+  /// Records a duration. A negative duration counts as 0, because clocks that disagree must not reduce the sum.
   func recordNanoseconds(_ duration: Int64) { record(Double(max(0, duration)) / 1e9) }
 }

@@ -2,10 +2,11 @@ package import BatonModel
 package import Logging
 internal import Synchronization
 
-/// Sends a snapshot by OTLP every 60 s. What a backend did not take is not sent again: the next snapshot, an interval
-/// later, has it too, because everything counts since the start.
+/// Sends a snapshot of the metrics by OTLP after each interval, by default every 60 s. A snapshot that the backend did
+/// not take is not sent again: the next snapshot contains the same information, because all counters count from the
+/// start of the process.
 package final class MetricsExport: Sendable {
-  /// Sends an `ExportMetricsServiceRequest`, in one attempt that is over within the interval.
+  /// Sends an `ExportMetricsServiceRequest`. It makes one attempt and returns within the interval.
   package typealias Send = @Sendable (_ request: MetricsRequest) async -> ExportVerdict
 
   private let interval: Duration
@@ -15,7 +16,7 @@ package final class MetricsExport: Sendable {
   private let now: @Sendable () -> Instant
   private let sleep: @Sendable (Duration) async throws -> Void
   private let logger: Logger
-  /// What the backend said last, nil since it took everything.
+  /// What was wrong with the last export; `nil` if the backend took everything, and before the first export.
   private let complaint = Mutex<String?>(nil)
   private let wanted = Signal()
 
@@ -28,8 +29,8 @@ package final class MetricsExport: Sendable {
     (self.now, self.sleep, self.send) = (now, sleep, send)
   }
 
-  /// Exports after each interval, and on a flush, until the task is cancelled. An export that takes longer delays the
-  /// next one; they never overlap.
+  /// Exports after each interval and after each `flush`, until the task is cancelled. Exports never overlap; an export
+  /// that takes longer than the interval delays the next one.
   package func run() async {
     var began = now()
     while (try? await rest(since: began)) != nil, !Task.isCancelled {
@@ -43,17 +44,17 @@ package final class MetricsExport: Sendable {
     try await wanted.wait { [sleep] in try await sleep(rest) }
   }
 
-  /// `run` exports as soon as it can; does not wait for it.
+  /// Makes `run` export as soon as possible, and does not wait for the export.
   package func flush() { wanted.raise() }
 
-  /// Exports now: what a process does last before it ends.
+  /// Exports now. A process calls this last, before it ends.
   package func export() async {
     let request = MetricsRequest(resource: resource, snapshot: await reader.snapshot())
     note(await send(request))
   }
 
-  /// Says what is wrong once, until the backend took something, and then that it did. At debug: the exporter, which knows
-  /// the address, warns of the same.
+  /// Logs when exports begin to fail, and when they work again. The level is debug because the exporter, which knows
+  /// the address, logs a warning for the same failure.
   private func note(_ verdict: ExportVerdict) {
     let (new, old) = complaint.withLock { last in
       let (new, old) = (Self.complaint(about: verdict), last)

@@ -1,15 +1,17 @@
 package import BatonModel
 internal import Synchronization
 
-/// Gives snapshots of the metrics. At most one snapshot is being made at a time, and a snapshot that is no older than a
-/// second is given again. So scrapes, however many and however often, read the store and the hosts once a second.
+/// Provides snapshots of the metrics to `/metrics` and to `MetricsExport`. It makes at most one snapshot at a time, and
+/// returns the last snapshot again while it is not older than `reuse`, by default one second. So even many frequent
+/// scrapes query the store and the hosts only once a second.
 package final class MetricsReader: Sendable {
-  /// What a caller who did not make the snapshot waits for; nil if the one who did was cancelled meanwhile.
+  /// A caller that waits while another caller makes the snapshot. It is resumed with `nil` if that other caller was
+  /// cancelled.
   private typealias Waiter = CheckedContinuation<MetricsSnapshot?, Never>
 
   private struct State {
     var last: (snapshot: MetricsSnapshot, at: Instant)?
-    /// Not nil while somebody makes one.
+    /// The callers that wait for the snapshot that is being made; `nil` while none is being made.
     var waiters: [Waiter]?
   }
 
@@ -24,7 +26,7 @@ package final class MetricsReader: Sendable {
   private let now: @Sendable () -> Instant
   private let collect: @Sendable () async -> MetricsSnapshot
 
-  /// - Parameter reuse: how old a snapshot may be that is given again.
+  /// - Parameter reuse: how old a snapshot may be to be returned again.
   package init(
     reuse: Duration = MetricSettings().reuse, now: @escaping @Sendable () -> Instant,
     collect: @escaping @Sendable () async -> MetricsSnapshot
@@ -32,8 +34,9 @@ package final class MetricsReader: Sendable {
     (self.reuse, self.now, self.collect) = (reuse, now, collect)
   }
 
-  /// The last snapshot, or one that is made now. A caller that is cancelled gets one, too, which may lack what its
-  /// collectors could not read; nobody else gets that one.
+  /// Returns the last snapshot if it is recent enough, else a new one. A caller whose task is cancelled may get a
+  /// snapshot that lacks the metrics which its collectors could not read; this snapshot is not given to any other
+  /// caller.
   package func snapshot() async -> MetricsSnapshot {
     while true {
       switch turn(at: now()) {

@@ -2,12 +2,15 @@ package import BatonModel
 package import Metrics
 internal import Synchronization
 
-/// Where the metrics of a process are: a factory for swift-metrics, and collectors that are asked at each snapshot.
+/// Holds the metrics of a process. It is the factory for swift-metrics, and asks additional collectors at each
+/// snapshot.
 ///
-/// It takes a bounded amount of memory, whatever labels are thought up. A series stays to the end of the process, also
-/// after swift-metrics said `destroy`: others may hold it too, and a counter that came back at 0 would look like a restart.
+/// Its memory is bounded, whatever labels are used (`MetricLimits`). A series is kept until the process ends, even
+/// after swift-metrics has called `destroy…`: other handlers may share the series, and a counter that starts again at 0
+/// would look like a restart of the process.
 package final class MetricsRegistry: Sendable {
-  /// Reads families now. It may wait for something, but not for long: a scrape waits for it.
+  /// Reads metrics at the time of a snapshot. A collector may suspend, but only for a short time, because a scrape
+  /// waits for it.
   package typealias Collector = @Sendable () async -> [MetricFamily]
 
   private struct State {
@@ -26,10 +29,10 @@ package final class MetricsRegistry: Sendable {
     startedAt = date()
   }
 
-  /// Asks `collector` at every snapshot from now on.
+  /// Adds a collector that is asked at every snapshot from now on.
   package func collect(with collector: @escaping Collector) { state.withLock { $0.collectors.append(collector) } }
 
-  /// Everything as it is now. Collectors are asked one after the other.
+  /// All metrics as they are now. The collectors are asked one after the other.
   package func snapshot() async -> MetricsSnapshot {
     let collectors = state.withLock { $0.collectors }
     var families: [MetricFamily] = []
@@ -67,7 +70,7 @@ package final class MetricsRegistry: Sendable {
   }
 }
 
-// What there is no room for gets a handler that nobody reads.
+// A metric or series beyond the limits gets a handler that is not part of any snapshot.
 extension MetricsRegistry: MetricsFactory {
   package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
     counter(MetricName.metric(label, ending: "_total"), dimensions)
@@ -83,7 +86,7 @@ extension MetricsRegistry: MetricsFactory {
     gauge(MetricName.metric(label), dimensions)
   }
 
-  /// Without aggregation it is a gauge.
+  /// Makes a histogram if `aggregate` is true, else a gauge.
   package func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
     let name = MetricName.metric(label)
     return aggregate ? histogram(name, dimensions) : gauge(name, dimensions)
@@ -101,7 +104,7 @@ extension MetricsRegistry: MetricsFactory {
 }
 
 extension MetricDescription {
-  /// The bounds that a histogram of this name has.
+  /// The bucket bounds of the histogram `name`: Baton's own, or the usual bounds for a metric of a library.
   static func bounds(of name: String) -> [Double] {
     if case .histogram(let bounds) = of(name)?.kind { return bounds }
     return MetricBounds.usual

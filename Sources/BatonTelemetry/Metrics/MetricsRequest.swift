@@ -2,11 +2,11 @@ internal import BatonModel
 
 // Field numbers: opentelemetry/proto/metrics/v1/metrics.proto, version 1.3.2.
 
-/// An `ExportMetricsServiceRequest`: a snapshot of one resource, in the scope `baton`.
+/// An OTLP `ExportMetricsServiceRequest`: a snapshot of one resource, in the instrumentation scope `baton`.
 package struct MetricsRequest: OTLPRequest {
   package var resource: Resource
   package var snapshot: MetricsSnapshot
-  /// The version of the scope.
+  /// The version of the instrumentation scope, which is Baton's version.
   package var version: String
 
   package init(resource: Resource, snapshot: MetricsSnapshot, version: String = BatonVersion.current) {
@@ -26,7 +26,7 @@ package struct MetricsRequest: OTLPRequest {
     }
   }
 
-  /// The only temporality that we have: since the start. `AGGREGATION_TEMPORALITY_CUMULATIVE`.
+  /// `AGGREGATION_TEMPORALITY_CUMULATIVE`: values count from the start of the process. Baton uses no other temporality.
   static let cumulative: UInt64 = 2
 
   private func write(_ family: MetricFamily, to writer: inout ProtobufWriter) {
@@ -63,7 +63,7 @@ package struct MetricsRequest: OTLPRequest {
   private func write(
     _ value: Double, isSum: Bool, _ labels: [MetricLabel], to writer: inout ProtobufWriter
   ) {
-    // Only a sum has counted since something.
+    // Only a counter has a start time; a gauge has none.
     if isSum { writer.field(2, unlessZeroFixed64: snapshot.startedAt.sinceEpoch) }
     writer.field(3, unlessZeroFixed64: snapshot.takenAt.sinceEpoch)
     writer.member(4, fixed64: value.bitPattern)

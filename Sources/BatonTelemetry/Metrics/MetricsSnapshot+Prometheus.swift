@@ -1,11 +1,11 @@
-// https://prometheus.io/docs/instrumenting/exposition_formats/#text-format-details
+// The format is described at https://prometheus.io/docs/instrumenting/exposition_formats/#text-format-details.
 
 extension MetricsSnapshot {
   /// The media type of `prometheusText`.
   package static let prometheusType = "text/plain; version=0.0.4; charset=utf-8"
 
-  /// The snapshot in Prometheus's text format 0.0.4, empty where there is nothing. Samples have no time: Prometheus takes
-  /// that of its scrape.
+  /// The snapshot in Prometheus's text format 0.0.4; empty if there are no metrics. Samples have no timestamps:
+  /// Prometheus uses the time of its scrape.
   package var prometheusText: String {
     var text = ""
     for family in families { Self.write(family, to: &text) }
@@ -48,7 +48,7 @@ extension MetricsSnapshot {
     }
   }
 
-  /// Whole numbers without a fraction, as far as they are exact.
+  /// A number in Prometheus's notation. Whole numbers below 2^53, which are exact, are written without a fraction.
   static func number(_ value: Double) -> String {
     if value.isNaN { return "NaN" }
     if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }

@@ -1,15 +1,15 @@
 package import BatonModel
 
-/// All metrics of a process at one time: what `/metrics` shows and OTLP sends.
+/// All metrics of a process at one time, as `/metrics` shows them and OTLP sends them.
 package struct MetricsSnapshot: Hashable, Sendable {
-  /// In the order of their names, each name once, none without a sample.
+  /// The metrics, sorted by name. Each name occurs once, and each metric has at least one sample.
   package private(set) var families: [MetricFamily] = []
-  /// Since when its counters count.
+  /// When the counters began to count: the start of the process.
   package var startedAt: Timestamp
   package var takenAt: Timestamp
 
-  /// Families of one name become one. A sample that was there already, or is of another kind, is left out: one series
-  /// twice would make a reader refuse everything.
+  /// Creates a snapshot. Families with the same name are merged. A sample is left out if its labels occur already or if
+  /// its family is of another kind: a reader would refuse the whole snapshot because of a series that occurs twice.
   package init(_ families: [MetricFamily], startedAt: Timestamp, takenAt: Timestamp) {
     (self.startedAt, self.takenAt) = (startedAt, takenAt)
     var byName: [String: MetricFamily] = [:]
@@ -18,10 +18,10 @@ package struct MetricsSnapshot: Hashable, Sendable {
   }
 }
 
-/// One metric with its samples.
+/// One metric with the samples of all its series. Prometheus calls this a metric family.
 package struct MetricFamily: Hashable, Sendable {
   package struct Sample: Hashable, Sendable {
-    /// In the order of their names.
+    /// The labels of the series, sorted by name.
     package var labels: [MetricLabel]
     package var value: Value
 
@@ -34,7 +34,7 @@ package struct MetricFamily: Hashable, Sendable {
   }
 
   package let description: MetricDescription
-  /// In the order of their labels, each set once.
+  /// The samples, sorted by their labels. Each set of labels occurs once.
   package private(set) var samples: [Sample] = []
 
   package init(_ description: MetricDescription, _ samples: [Sample] = []) {
@@ -42,8 +42,8 @@ package struct MetricFamily: Hashable, Sendable {
     add(samples)
   }
 
-  /// Numbers that were read just now.
-  /// - Parameter name: of one of Baton's metrics.
+  /// Creates a family of numbers that have just been read.
+  /// - Parameter name: the name of one of Baton's metrics. Another name is a programming error and traps.
   package init(_ name: String, _ readings: [(labels: [MetricLabel], value: Double)]) {
     guard let description = MetricDescription.of(name) else { preconditionFailure("there is no metric \(name)") }
     self.init(description, readings.map { Sample($0.labels, .number($0.value)) })

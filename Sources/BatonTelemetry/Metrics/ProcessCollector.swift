@@ -9,9 +9,9 @@
   internal import Foundation
 #endif
 
-/// The metrics `process_*` and `baton_build_info`.
+/// Collects the metrics `process_*` and `baton_build_info`.
 package enum ProcessCollector {
-  /// A collector for a registry. Where there is no /proc (macOS) it has the version only.
+  /// The collector to add to a `MetricsRegistry`. On a system without /proc (macOS) it returns only `baton_build_info`.
   package static func collector(version: String) -> MetricsRegistry.Collector {
     { [buildInfo(version)] + process() }
   }
@@ -31,7 +31,8 @@ package enum ProcessCollector {
 
     private static func system(_ name: some BinaryInteger) -> Double { Double(sysconf(Int32(name))) }
 
-    /// Empty if it cannot be read. These files have no size, and are at most a few pages.
+    /// The content of a file in /proc; empty if it cannot be read. The kernel reports no size for these files, and they
+    /// have at most a few pages.
     private static func text(_ path: String) -> String {
       (try? Data(contentsOf: URL(filePath: path))).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
@@ -39,7 +40,7 @@ package enum ProcessCollector {
     private static func process() -> [MetricFamily] { [] }
   #endif
 
-  /// What could not be read is not there.
+  /// The families for the readings. A reading that is `nil` gets no family.
   static func families(
     _ readings: ProcessReadings?, bootTime: Double?, openFiles: Double?, maximumFiles: Double?
   ) -> [MetricFamily] {

@@ -1,22 +1,25 @@
-/// The series of a process by name and labels, as a value that decides what there is room for.
+/// The table of all series of a process, by metric name and labels. It is a value that decides whether there is room
+/// for another metric or series.
 struct SeriesTable {
-  /// One metric, and its series.
+  /// One metric with its series.
   private struct Metric {
     var description: MetricDescription
     var series: [[MetricLabel]: any MetricSeries] = [:]
-    /// The labels of the series that all share for which there is no room.
+    /// The labels of the series that is shared by all label sets beyond the limit; `nil` until the limit is exceeded.
     var shared: [MetricLabel]?
   }
 
   private let limits: MetricLimits
   private var metrics: [String: Metric] = [:]
-  /// How often a metric was refused a series, by its name, or `other` for metrics that there is no room for.
+  /// How often a series was refused, by the name of its metric. The name `other` counts metrics that were refused as a
+  /// whole because there are too many.
   private(set) var refused: [String: Int] = [:]
 
   init(limits: MetricLimits) { self.limits = limits }
 
-  /// The series of these labels, the same one each time. Beyond the limit all share one whose label values are `other`,
-  /// so that totals stay right. Nil where there is no room for the metric, or it is of another kind already.
+  /// Returns the series with these labels, which is the same object at each call. Label sets beyond the limit share one
+  /// series whose label values are all `other`, so that totals stay correct. Returns `nil` if there is no room for
+  /// another metric, or if the metric exists with another kind.
   mutating func series<Series: MetricSeries>(
     _ description: MetricDescription, _ labels: [MetricLabel], make: (MetricDescription) -> Series
   ) -> Series? {
@@ -28,7 +31,7 @@ struct SeriesTable {
     return add(make(metric.description), labels, to: metric)
   }
 
-  /// Everything that there is, in no order.
+  /// All metrics with their samples, in no particular order.
   var families: [MetricFamily] {
     metrics.values.map { metric in
       MetricFamily(metric.description, metric.series.map { MetricFamily.Sample($0.key, $0.value.value) })

@@ -1,32 +1,33 @@
-/// Every name that Baton's spans, metrics and log lines have, in one place; dashboards and alerts are written against
-/// them, so a name is never changed, only retired. `baton.*` is ours, the rest is OpenTelemetry's semantic conventions
-/// (https://opentelemetry.io/docs/specs/semconv).
+/// Every name that Baton's spans, metrics and log lines use. Dashboards and alerts depend on these names, so a name is
+/// never changed, only retired. Names that begin with `baton.` or `baton_` are Baton's own; most others are
+/// OpenTelemetry's semantic conventions (https://opentelemetry.io/docs/specs/semconv).
 package enum Names {
   /// The instrumentation scope of every span and metric.
   package static let scope = "baton"
 
-  /// The spans. Their full names have the definition after them, `launch nightly-index`, and nothing else: ids are
-  /// attributes.
+  /// The kinds of spans. The full name of a span is the kind followed by the definition, such as `launch
+  /// nightly-index`. It contains nothing else; ids are attributes.
   package enum Span: String, Hashable, Sendable, CaseIterable {
-    /// A request is accepted; child of the submitter's context where there is one.
+    /// A request was accepted. It is a child of the submitter's span if the submission carried a trace context.
     case submit
-    /// From ready to launch, one per wait.
+    /// The time from when a request became ready until a launch started. A request has one `wait` span for each of its
+    /// waits.
     case wait
-    /// From assignment to outcome; linked to the launch that it resumes.
+    /// A launch, from its assignment to its outcome. It is linked to the launch that it resumes.
     case launch
-    /// The handler in the worker, child of the launch.
+    /// The run of the handler in the worker; a child of `launch`.
     case run
-    /// One batch, child of the launch; sampled.
+    /// One batch; a child of `launch`. Batches are sampled.
     case batch
-    /// From asking to stop to the host being free.
+    /// An expiry: the time from the order to stop until the host was free.
     case expire
     /// The end of the request.
     case complete
 
-    /// The span's name for one definition.
+    /// The full name of the span for one definition.
     package func name(of definition: String) -> String { "\(rawValue) \(definition)" }
 
-    /// A request is produced when it is submitted and consumed when it is launched; the rest is internal.
+    /// A request is produced when it is submitted and consumed when it is launched; all other spans are internal.
     package var kind: SpanKind {
       switch self {
       case .submit: .producer
@@ -36,35 +37,35 @@ package enum Names {
     }
   }
 
-  /// Attributes of spans, their events and links.
+  /// Keys of the attributes of spans, events and links.
   package enum Attribute {
-    /// The identifier of the definition, with its wildcard if it has one.
+    /// The identifier that the definition declares, with its wildcard if it has one.
     package static let definition = "baton.definition"
     /// The job identifier of the request.
     package static let identifier = "baton.identifier"
     /// `refresh`, `processing` or `continued`.
     package static let kind = "baton.kind"
-    /// The number of the request, as `baton show` takes it.
+    /// The number of the request within its identifier, as `baton show` accepts it.
     package static let request = "baton.request"
     /// The state in which the request ended.
     package static let requestState = "baton.request.state"
     /// The number of the launch within its request, from 1.
     package static let launch = "baton.launch.number"
-    /// Launches that the request had when it ended.
+    /// The number of launches that the request had when it ended.
     package static let launches = "baton.launches"
-    /// The batch that the launch began with; those before it were committed by earlier launches.
+    /// The number of the batch with which the launch began. Earlier launches committed the batches before it.
     package static let firstBatch = "baton.launch.first_batch"
-    /// How many batches the launch committed.
+    /// The number of batches that the launch committed.
     package static let batches = "baton.launch.batches"
-    /// On a launch that `baton simulate` started: true.
+    /// True on a launch that `baton simulate` started.
     package static let simulated = "baton.launch.simulated"
     /// How the launch ended: `finished`, `failed`, `expired`, `lost`.
     package static let launchOutcome = "baton.launch.outcome"
     /// Why the launch was asked to stop: the code of an `ExpiryReason`.
     package static let expiryReason = "baton.expiry.reason"
-    /// Who cancelled, or what was simulated.
+    /// The principal that cancelled the request, or the reason that `baton simulate` simulated.
     package static let expiryDetail = "baton.expiry.detail"
-    /// Until when the launch had to be gone, as seconds from being asked.
+    /// The time that the launch had to stop, in seconds from the order to stop.
     package static let expiryDeadline = "baton.expiry.deadline"
     /// Whether the launch ended by itself before its deadline.
     package static let expiryGraceful = "baton.expiry.graceful"
@@ -72,122 +73,126 @@ package enum Names {
     package static let host = "baton.host"
     /// The number of the batch, from 0.
     package static let batch = "baton.batch.number"
-    /// True on the first batch of a launch that resumes: the one before may have begun it.
+    /// True on the first batch of a launch that resumes a request: the launch before may have begun this batch.
     package static let batchRepeated = "baton.batch.repeated"
-    /// Why a sampled batch is there: `first`, `last`, `slow`, `failed`, `repeated`, `parent` or `drawn`.
+    /// Why a batch was sampled: `first`, `last`, `slow`, `failed`, `repeated`, `parent` or `drawn`.
     package static let batchSample = "baton.batch.sample"
     /// The size of the checkpoint that the batch committed, in bytes.
     package static let checkpointBytes = "baton.checkpoint.bytes"
-    /// The obstacle of the event, the code of an `Obstacle`.
+    /// The code of the `Obstacle` that an event is about.
     package static let obstacle = "baton.obstacle"
-    /// On an obstacle that came: some of the hosts that it kept the request from, of those that could have taken it.
+    /// On the event that an obstacle came: some of the hosts on which it kept the request from starting, of the hosts
+    /// that could have taken the request otherwise.
     package static let obstacleHosts = "baton.obstacle.hosts"
-    /// On an obstacle that came: how many hosts that were, the named ones included.
+    /// On the event that an obstacle came: the number of these hosts, including the named ones.
     package static let obstacleHostCount = "baton.obstacle.host_count"
-    /// On a request's first launch, or its end if there was none: the ids of the pokes that it stands for.
+    /// The ids of the pokes that the request stands for. The attribute is on the request's first launch, or on its end
+    /// if it had no launch.
     package static let pokes = "baton.pokes"
-    /// Beside them: how many pokes and submissions joined the request before those that are named or linked.
+    /// On the same span: the number of pokes and submissions that joined the request before those that are named or
+    /// linked.
     package static let joinedDropped = "baton.joined.dropped"
-    /// On a link from a request to the span of a submission or poke that joined it: true.
+    /// True on a link from a request to the span of a submission or poke that joined it.
     package static let joined = "baton.joined"
-    /// On a wait: the obstacle that the request had waited for before it became ready, such as `notBefore`.
+    /// On a wait: the obstacle for which the request waited before it became ready, such as `notBefore`.
     package static let heldBy = "baton.wait.held_by"
-    /// On an event of the request's history: what it says besides its name.
+    /// On an event of the request's history: further information, such as who caused the event.
     package static let detail = "baton.detail"
-    /// On a wait whose obstacles were lost with a restart: true.
+    /// True on a wait whose obstacles were lost in a restart of the coordinator.
     package static let historyLost = "baton.wait.history_lost"
-    /// What failed, on a span whose status is an error (semantic conventions).
+    /// The type of the error, on a span whose status is an error (semantic conventions).
     package static let errorType = "error.type"
     /// The type of a recorded error, on the event `exception` (semantic conventions).
     package static let exceptionType = "exception.type"
-    /// What a recorded error says of itself (semantic conventions).
+    /// The message of a recorded error (semantic conventions).
     package static let exceptionMessage = "exception.message"
   }
 
-  /// Events within spans. Those of a request's history have the names that `baton show` prints, with `baton.` before
-  /// them: `baton.replaced`, `baton.poked`, `baton.ignoredExpiry` and so on.
+  /// Names of events within spans. The events of a request's history have the names that `baton show` prints, with the
+  /// prefix `baton.`: `baton.replaced`, `baton.poked`, `baton.ignoredExpiry` and so on.
   package enum Event {
-    /// Of an event in the history of a request.
+    /// The name of an event in the history of a request.
     package static func history(_ name: String) -> String { "baton.\(name)" }
 
-    /// An obstacle kept the request from starting from now on.
+    /// From now on an obstacle keeps the request from starting.
     package static let obstacleCame = "baton.obstacle.came"
-    /// It does so no longer.
+    /// The obstacle no longer keeps the request from starting.
     package static let obstacleWent = "baton.obstacle.went"
-    /// Something was thrown (semantic conventions).
+    /// An error was recorded (semantic conventions).
     package static let exception = "exception"
   }
 
-  /// Attributes of the resource: of the process, once per request.
+  /// Keys of the resource's attributes, which describe the process and are sent once per export request.
   package enum Resource {
-    /// `baton-coordinator`, `baton-worker`, or `baton` for both in one process.
+    /// `baton-coordinator`, `baton-worker`, or `baton` if both run in one process.
     package static let serviceName = "service.name"
     /// The version of this build.
     package static let serviceVersion = "service.version"
-    /// Unique to one run of the process.
+    /// An id that is unique to one run of the process.
     package static let serviceInstance = "service.instance.id"
     /// The name of the machine.
     package static let hostName = "host.name"
     /// `linux` or `darwin`.
     package static let system = "os.type"
-    /// The process's number.
+    /// The process id.
     package static let process = "process.pid"
   }
 
-  /// Metrics, as `/metrics` shows them; OTLP sends the same names.
+  /// Names of metrics, as `/metrics` shows them. OTLP sends the same names.
   package enum Metric {
-    /// Requests by `definition` and `state`; a gauge.
+    /// The number of requests by `definition` and `state`; a gauge.
     package static let requests = "baton_requests"
-    /// For how long the oldest ready request has waited; a gauge.
+    /// How long the request that has been ready longest has waited; a gauge.
     package static let readyOldest = "baton_ready_oldest_seconds"
-    /// Requests that each `reason` keeps from starting now; a gauge.
+    /// The number of requests that each `reason` keeps from starting now; a gauge.
     package static let obstacles = "baton_obstacles"
-    /// Launches that ended, by `definition`, `outcome` and `reason`.
+    /// Launches that ended, by `definition`, `outcome` and `reason`; a counter.
     package static let launches = "baton_launches_total"
     /// How long launches took; a histogram.
     package static let launchDuration = "baton_launch_seconds"
-    /// Batches that were committed.
+    /// Batches that were committed; a counter.
     package static let batches = "baton_batches_total"
-    /// Batches that were done again after a commit was lost.
+    /// Batches that were run again because their commit was lost; a counter.
     package static let batchesRepeated = "baton_batches_repeated_total"
-    /// From expiry to running elsewhere; a histogram.
+    /// How long a request whose launch expired or was lost waited for its next launch; a histogram.
     package static let resumeDuration = "baton_resume_seconds"
     /// How long a group commit took; a histogram.
     package static let commitDuration = "baton_commit_seconds"
-    /// How many writes one group commit took; a histogram.
+    /// How many writes were in one group commit; a histogram.
     package static let commitOperations = "baton_commit_operations"
     /// The size of committed checkpoints; a histogram.
     package static let checkpointBytes = "baton_checkpoint_bytes"
-    /// Hosts by `condition`; a gauge.
+    /// The number of hosts by `condition`; a gauge.
     package static let hosts = "baton_hosts"
-    /// Spans that were not sent and will not be, by `reason`: the cases of `BatchQueue.Drop`.
+    /// Spans that were dropped, by `reason`, one of the cases of `BatchQueue.Drop`; a counter.
     package static let spansDropped = "baton_spans_dropped_total"
     /// Whether a worker is connected to its coordinator; a gauge, 1 or 0.
     package static let workerConnected = "baton_worker_connected"
     /// Launches that run on a worker now; a gauge.
     package static let workerLaunches = "baton_worker_launches"
-    /// Series that a `metric` was refused because it has as many as it may.
+    /// Series that a `metric` was refused because it has reached its limit; a counter.
     package static let seriesRefused = "baton_metric_series_refused_total"
-    /// 1, with the version as its label.
+    /// Always 1, with the version as its label; a gauge.
     package static let buildInfo = "baton_build_info"
 
-    // Of the process, as every Prometheus client names them:
+    // Metrics of the process, with the names that every Prometheus client uses:
     // https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics
     /// Processor time, user and system.
     package static let processCPU = "process_cpu_seconds_total"
     /// Open file descriptors; a gauge.
     package static let processOpenFiles = "process_open_fds"
-    /// How many there may be; a gauge.
+    /// The limit of open file descriptors; a gauge.
     package static let processMaximumFiles = "process_max_fds"
-    /// Memory in use; a gauge.
+    /// Resident memory; a gauge.
     package static let processResidentMemory = "process_resident_memory_bytes"
-    /// Address space; a gauge.
+    /// Size of the address space; a gauge.
     package static let processVirtualMemory = "process_virtual_memory_bytes"
-    /// When the process started, since 1970.
+    /// When the process started, in seconds since 1970; a gauge.
     package static let processStart = "process_start_time_seconds"
   }
 
-  /// Labels of metrics; never `job` or `instance`, which are Prometheus's own.
+  /// Names and special values of metric labels. The names `job` and `instance` are not used, because they belong to
+  /// Prometheus.
   package enum Label {
     package static let definition = "definition"
     package static let state = "state"
@@ -196,17 +201,17 @@ package enum Names {
     package static let condition = "condition"
     package static let version = "version"
     package static let metric = "metric"
-    /// The value that stands for all that are beyond a limit.
+    /// The value that stands for everything beyond a limit.
     package static let other = "other"
-    /// The value of `reason` where there is none.
+    /// The value of `reason` for a launch that did not expire.
     package static let none = "none"
   }
 
-  /// Keys of a log line's metadata. An id has the same key in the log as in a span.
+  /// Keys of a log line's metadata. An id has the same key in logs and in spans.
   package enum LogKey {
-    /// The trace that the line belongs to, 32 digits.
+    /// The id of the trace that the line belongs to, 32 hexadecimal digits.
     package static let trace = "trace_id"
-    /// The span that the line belongs to, 16 digits.
+    /// The id of the span that the line belongs to, 16 hexadecimal digits.
     package static let span = "span_id"
     /// The identifier of the definition.
     package static let definition = Attribute.definition
@@ -216,7 +221,7 @@ package enum Names {
     package static let request = Attribute.request
     /// The number of the launch within its request.
     package static let launch = Attribute.launch
-    /// The store's number of the request, and the launch's within it: `9/2`.
+    /// The request's number in the store and the launch's number within the request, such as `9/2`.
     package static let launchKey = "baton.launch.key"
     /// The number of the batch.
     package static let batch = Attribute.batch
@@ -224,9 +229,9 @@ package enum Names {
     package static let host = Attribute.host
     /// Why a launch was asked to stop.
     package static let expiryReason = Attribute.expiryReason
-    /// Until when it has to be gone, as seconds from being asked.
+    /// The time that the launch has to stop, in seconds from the order to stop.
     package static let expiryDeadline = Attribute.expiryDeadline
-    /// Whether it ended by itself before its deadline.
+    /// Whether the launch ended by itself before its deadline.
     package static let expiryGraceful = Attribute.expiryGraceful
     /// How a launch ended: `finished`, `failed`, `expired`, `lost`.
     package static let launchOutcome = Attribute.launchOutcome

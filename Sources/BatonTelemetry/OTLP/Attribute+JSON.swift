@@ -1,5 +1,5 @@
 extension Attribute {
-  /// `{"key": …, "value": {"stringValue": …}}`: the members of an OTLP KeyValue.
+  /// Writes the members of an OTLP `KeyValue`: `{"key": …, "value": {"stringValue": …}}`.
   static func write(_ attribute: Attribute, to json: inout JSONWriter) {
     json.field("key", unlessEmpty: attribute.key)
     json.field("value") { write(attribute.value, to: &$0) }

@@ -1,5 +1,5 @@
-/// What an attribute may be: OpenTelemetry's types, arrays of one type included.
-/// Source: https://opentelemetry.io/docs/specs/otel/common/#attribute.
+/// The value of an attribute: one of OpenTelemetry's simple types, or an array of values of one simple type. Source:
+/// https://opentelemetry.io/docs/specs/otel/common/#attribute.
 package enum AttributeValue: OTLPMessage {
   case string(String)
   case bool(Bool)
@@ -10,7 +10,7 @@ package enum AttributeValue: OTLPMessage {
   case ints([Int64])
   case doubles([Double])
 
-  /// The elements of an array, nil for a single value.
+  /// The elements of an array as single values; `nil` if the value is not an array.
   var elements: [AttributeValue]? {
     switch self {
     case .string, .bool, .int, .double: nil
@@ -31,7 +31,8 @@ extension AttributeValue: ExpressibleByStringLiteral, ExpressibleByBooleanLitera
   package init(floatLiteral value: Double) { self = .double(value) }
 }
 
-/// A named value. The keys of one list are different from each other, or the backend picks one of them.
+/// An attribute: a key and its value. Keys must be unique within one list of attributes; otherwise the backend chooses
+/// which of the values it keeps.
 package struct Attribute: OTLPMessage {
   package var key: String
   package var value: AttributeValue

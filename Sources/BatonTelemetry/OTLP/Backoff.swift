@@ -1,23 +1,27 @@
 internal import BatonModel
 
-/// How long to wait before a batch is sent again.
+/// Computes how long to wait before a batch of spans is sent again.
 ///
-/// A wait doubles from `first` up to `longest`, and half of it is drawn: many workers that lost one backend come back
-/// one after the other. Values: starred defaults, near those of OpenTelemetry's Java SDK and Collector.
+/// The wait doubles from `first` up to `longest`. Half of it is random, so that many workers that lost one backend do
+/// not all return at once. The values are near those of OpenTelemetry's Java SDK and Collector.
 package struct Backoff: Hashable, Sendable {
   package var first: Duration = .seconds(1)
   package var longest: Duration = .seconds(30)
-  /// The longest that a backend may ask for with `Retry-After`: a wrong date must not stop exports for ever.
+  /// The longest wait that a backend may ask for with `Retry-After`. Without a limit, a wrong date could stop exports
+  /// for ever.
   package var longestAsked: Duration = .seconds(600)
-  /// How often one batch is tried before it is dropped and counted; its time may be over before.
+  /// How often one batch is tried before it is dropped and counted. It may be dropped earlier, when its time is used
+  /// up.
   package var attempts = 8
 
   package init() {}
 
+  /// Returns how long to wait after a failed attempt.
+  ///
   /// - Parameters:
-  ///   - attempt: how many have failed, from 1.
-  ///   - asked: what the backend asked for, which counts for more, and is not drawn: it is what it is.
-  ///   - draw: from 0 up to 1, from the caller's generator.
+  ///   - attempt: the number of attempts that have failed, from 1.
+  ///   - asked: the wait that the backend asked for. It takes precedence, and no part of it is random.
+  ///   - draw: a random number from 0 up to but not including 1.
   package func wait(after attempt: Int, asked: Duration?, draw: Double) -> Duration {
     if let asked { return min(max(asked, .zero), longestAsked) }
     let doubled = attempt > 30 ? longest : first * (1 << max(0, attempt - 1))

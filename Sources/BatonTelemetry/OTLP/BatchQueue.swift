@@ -1,49 +1,53 @@
 package import BatonModel
 
-/// The bounded queue between a worker's spans and its exporter: decides when which spans are sent, and does nothing.
+/// The bounded queue between a worker's spans and its exporter. It decides which spans are sent and when, as a value:
+/// it performs no I/O and reads no clock.
 ///
-/// A batch of spans is sent when 512 spans wait, 5 s after the first of them came, or on a flush (the numbers are in
-/// Documentation/limits.md). Batches are sent one at a time, in the order in which their spans came. Spans that do not
-/// fit are dropped and counted, so that telemetry never holds up a batch of work. While the backend is away, a batch is
-/// sent again until its time or its attempts are over. The shell performs the effects, calls `tick` at `nextTick`, and
-/// answers each `export` with exactly one `exported`.
+/// A batch of spans is sent when 512 spans wait, 5 s after the first of them was added, or on a flush (the numbers are
+/// in Documentation/limits.md). Batches are sent one at a time, in the order in which their spans were added. Spans
+/// that do not fit into the queue are dropped and counted, so that telemetry never delays a job. A batch that the
+/// backend did not take is sent again until its time or its attempts are used up.
+///
+/// `SpanQueue` is the shell: it performs the effects, calls `tick` at `nextTick`, and answers each `export` with
+/// exactly one call of `exported`.
 package struct BatchQueue: Sendable {
   package enum Effect: Hashable, Sendable {
-    /// Send these now. Nothing else is to be sent before `exported` was called.
+    /// Send these spans now. No other spans may be sent until `exported` has been called.
     case export([SpanRecord])
-    /// All that had been accepted when this flush was asked for is sent or dropped.
+    /// Every span that had been accepted when flush number `id` was requested has been sent or dropped.
     case flushed(Int)
-    /// Shut down: nothing waits, nothing is on its way, nothing will come.
+    /// The shutdown is complete: no spans wait, no batch is being sent, and no more spans are accepted.
     case ended
   }
 
-  /// Why spans were not sent and will not be.
+  /// Why a span was dropped.
   package enum Drop: String, Hashable, Sendable, CaseIterable {
-    /// The queue was full: the newest is dropped, not what waits already.
+    /// The queue was full. The newest span is dropped; the spans that wait already stay.
     case full
-    /// The backend refused them for good, wholly or in part.
+    /// The backend refused the spans for good.
     case rejected
-    /// The backend was away through every attempt, or asked for a longer wait than the batch has.
+    /// The backend did not take the batch in any attempt within the batch's time, or asked for a longer wait than the
+    /// batch had left.
     case unreachable
-    /// They came after the end, or the backend was away at the end.
+    /// The span was added after the shutdown, or the backend could not be reached during the shutdown.
     case shutDown
   }
 
-  /// What is on its way.
+  /// What happens to the current batch.
   private enum Phase {
     case idle
-    /// The backend has a batch.
+    /// A batch has been given to the shell to send, and the shell has not answered yet.
     case exporting(Sending)
-    /// The backend was away; the batch is sent again at this time.
+    /// The last attempt failed in a way that can be retried; the batch is sent again at `until`.
     case waiting(Sending, until: Instant)
     case ended
   }
 
   private struct Sending {
     var spans: [SpanRecord]
-    /// From 1.
+    /// The number of the current attempt, from 1.
     var attempt = 1
-    /// When it was sent for the first time.
+    /// When the first attempt was made.
     let began: Instant
   }
 
@@ -53,22 +57,23 @@ package struct BatchQueue: Sendable {
   private var size: RequestSize
   private var phase = Phase.idle
   private var queue: [SpanRecord] = []
-  /// When the oldest in `queue` has waited long enough.
+  /// When the oldest span in `queue` will have waited for `limits.delay`; `nil` if the queue is empty.
   private var due: Instant?
-  /// Until when a backend that was away has peace, though its batch was dropped.
+  /// No batch is sent before this time. It is set when a batch is dropped because the backend could not be reached, and
+  /// it is the time of the attempt that the dropped batch would have had next.
   private var peace: Instant?
   private var isShuttingDown = false
   private var accepted = 0
   private var settled = 0
   private var flushes: [(id: Int, target: Int)] = []
-  /// Spans that the backend took.
+  /// How many spans the backend has taken.
   package private(set) var delivered = 0
-  /// Spans that were dropped, by cause.
+  /// How many spans have been dropped, by cause.
   package private(set) var drops: [Drop: Int] = [:]
-  /// The sum of `drops`.
+  /// How many spans have been dropped in all: the sum of `drops`.
   package private(set) var dropped = 0
 
-  /// - Parameter timeout: no attempt for a batch begins later than this after the first one.
+  /// - Parameter timeout: the longest time from the first attempt to send a batch to the start of its last attempt.
   package init(
     limits: BatchLimits = BatchLimits(), backoff: Backoff = Backoff(), timeout: Duration = .seconds(30)
   ) {
@@ -76,10 +81,11 @@ package struct BatchQueue: Sendable {
     size = RequestSize(atMost: limits.batch)
   }
 
-  /// Spans that wait or are on their way; never more than the limit.
+  /// How many spans wait or are being sent. The number is never more than `limits.queue`.
   package var count: Int { accepted - settled }
 
-  /// When `tick` has something to do next, nil while only an `add`, a flush or an answer can change anything.
+  /// When `tick` has to be called next; `nil` while only an `add`, a flush, a shutdown or a call of `exported` can
+  /// change something.
   package var nextTick: Instant? {
     switch phase {
     case .idle: due.map { max(isPressing ? .past : $0, peace ?? .past) }
@@ -88,7 +94,7 @@ package struct BatchQueue: Sendable {
     }
   }
 
-  /// Takes a finished span, or drops it if the queue is full or shut down.
+  /// Adds a finished span, or drops it if the queue is full or shut down.
   package mutating func add(_ span: SpanRecord, at now: Instant) -> [Effect] {
     guard !isShuttingDown, count < limits.queue else {
       drop(1, isShuttingDown ? .shutDown : .full)
@@ -100,19 +106,21 @@ package struct BatchQueue: Sendable {
     return queue.count < size.spans ? [] : next(at: now)
   }
 
-  /// Time has passed.
+  /// Tells the queue the current time. Sends what has become due.
   package mutating func tick(at now: Instant) -> [Effect] { next(at: now) }
 
-  /// Everything accepted so far goes as soon as it can; then comes `.flushed(id)`. A batch that waits for a backend
-  /// which is away is not sent earlier for it: the caller bounds how long it waits.
+  /// Sends all spans that have been accepted so far as soon as possible. The effect `.flushed(id)` follows when each of
+  /// them has been sent or dropped. A flush does not shorten the wait for a backend that could not be reached, so the
+  /// caller has to limit its own wait.
   package mutating func flush(_ id: Int, at now: Instant) -> [Effect] {
     flushes.append((id, accepted))
     return finished() + next(at: now)
   }
 
-  /// The backend's answer to the last `.export`.
+  /// Takes the backend's answer to the last `.export`. Calling it while no batch is being sent is a programming error
+  /// and traps.
   ///
-  /// - Parameter draw: from 0 up to 1, for the backoff.
+  /// - Parameter draw: a random number from 0 up to but not including 1, for the backoff.
   package mutating func exported(_ verdict: ExportVerdict, draw: Double, at now: Instant) -> [Effect] {
     guard case .exporting(let sending) = phase else {
       preconditionFailure("exported(\(verdict)) while nothing is on its way")
@@ -131,8 +139,8 @@ package struct BatchQueue: Sendable {
     return finished() + next(at: now)
   }
 
-  /// Takes no more spans, sends what waits at once, and ends: with the first batch that the backend is away for, the
-  /// rest is dropped too. Asking twice changes nothing.
+  /// Accepts no more spans, sends the spans that wait at once, and ends with the effect `.ended`. If the backend cannot
+  /// be reached for one batch, that batch and all remaining spans are dropped. A second call changes nothing.
   package mutating func shutDown(at now: Instant) -> [Effect] {
     guard !isShuttingDown else { return [] }
     isShuttingDown = true
@@ -141,12 +149,12 @@ package struct BatchQueue: Sendable {
   }
 }
 
-// What follows changes one thing each.
+// The parts of the transitions. Each function changes one thing.
 extension BatchQueue {
-  /// Whether what waits goes without waiting longer.
+  /// Whether the spans in the queue are sent without waiting for `due`.
   private var isPressing: Bool { queue.count >= size.spans || !flushes.isEmpty }
 
-  /// Whether a batch goes now, if nothing is on its way.
+  /// Whether a batch has to be sent now, provided that no other batch is being sent.
   private func isDue(at now: Instant) -> Bool {
     guard let due else { return false }
     if isShuttingDown { return true }
@@ -178,7 +186,8 @@ extension BatchQueue {
     return queue
   }
 
-  /// The same spans go again at once, in smaller requests; one that is too large by itself is dropped.
+  /// Puts the spans of a batch that was too large back into the queue, to be sent at once in smaller batches. A single
+  /// span that is too large is dropped.
   private mutating func divide(_ spans: [SpanRecord], at now: Instant) {
     guard size.wasTooLarge(spans.count) else { return settle(spans.count, rejected: spans.count) }
     queue.insert(contentsOf: spans, at: 0)
@@ -195,13 +204,15 @@ extension BatchQueue {
     phase = .waiting(sending, until: until)
   }
 
-  /// A backend that did not answer for this batch will not for the next: a shutdown waits for it once.
+  /// Drops the current batch and all spans in the queue. A shutdown waits only once for a backend that does not answer:
+  /// it would not answer for the next batch either.
   private mutating func giveUp(_ inFlight: Int) {
     lose(inFlight + queue.count, .shutDown)
     queue = []
     due = nil
   }
 
+  /// Counts a batch as sent, except for the `rejected` spans, which are dropped.
   private mutating func settle(_ count: Int, rejected: Int) {
     let rejected = min(max(0, rejected), count)
     delivered += count - rejected
@@ -209,7 +220,7 @@ extension BatchQueue {
     if rejected > 0 { lose(rejected, .rejected) }
   }
 
-  /// Accepted spans that will not be sent.
+  /// Drops spans that had been accepted.
   private mutating func lose(_ count: Int, _ cause: Drop) {
     settled += count
     drop(count, cause)
@@ -220,7 +231,7 @@ extension BatchQueue {
     dropped += count
   }
 
-  /// The flushes that have nothing to wait for any more.
+  /// Removes the flushes whose spans have all been sent or dropped, and returns their effects.
   private mutating func finished() -> [Effect] {
     let done = flushes.filter { $0.target <= settled }
     flushes.removeAll { $0.target <= settled }

@@ -1,14 +1,14 @@
-/// What bounds the reading of a `TraceRequest`, so that a peer decides neither the memory nor the time that it takes.
-/// What has more is refused as a whole.
+/// The limits for decoding a `TraceRequest`, so that the sender of a message cannot decide how much memory and time its
+/// decoding takes. A message that exceeds a limit is refused as a whole.
 package struct DecodingLimits: Hashable, Sendable {
-  /// Bytes of the whole message.
+  /// The size of the whole message, in bytes.
   package var bytes: Int
   package var spans: Int
-  /// Attributes of one span, event, link or resource, and elements of one list.
+  /// The number of attributes of one span, event, link or resource, and of elements in one array.
   package var attributes: Int
-  /// Events of one span.
+  /// The number of events of one span.
   package var events: Int
-  /// Links of one span.
+  /// The number of links of one span.
   package var links: Int
 
   package init(

@@ -1,25 +1,30 @@
 package import BatonModel
 
-/// What an answer of the backend means for what was sent.
-/// Source: https://opentelemetry.io/docs/specs/otlp/#otlphttp-response.
+/// What a backend's answer to an export request means for the spans or metrics that were sent. Source:
+/// https://opentelemetry.io/docs/specs/otlp/#otlphttp-response.
 package enum ExportVerdict: Hashable, Sendable {
   case delivered
-  /// It was accepted, but not all of it, or with a warning (`rejected` is 0). Never sent again, only logged: sent again,
-  /// it would be refused again, and the rest would be there twice.
+  /// The backend accepted the request but not all of its content, or it accepted everything and sent a warning
+  /// (`rejected` is 0). The request is only logged and never sent again: the backend would refuse the same part again
+  /// and store the rest twice.
   case partial(rejected: Int64, message: String)
-  /// Send it again, after what the backend asked for or else after a backoff.
+  /// The request has to be sent again, after the time that the backend asked for, or after a backoff if that is `nil`.
   case retry(after: Duration?)
-  /// More than the backend takes in one request: to be sent again in smaller ones; what is one span is `rejected`.
+  /// The request is larger than the backend takes. Its spans have to be sent again in smaller requests. A request of a
+  /// single span counts as rejected.
   case tooLarge(reason: String)
-  /// Never to be sent again: it is dropped, or its row marked.
+  /// The request must not be sent again. The spans are dropped, or their rows in the store are marked as rejected.
   case rejected(reason: String)
 
-  /// No answer came: refused, cut off, or not in time.
+  /// No answer came: the connection was refused or cut off, or the answer was late.
   package static let unreachable = ExportVerdict.retry(after: nil)
 
+  /// Reads an HTTP answer.
+  ///
   /// - Parameters:
-  ///   - retryAfter: the header, if there is one; one that cannot be read counts as absent.
-  ///   - date: now, for a header with a date.
+  ///   - retryAfter: the value of the header `Retry-After`, if the answer has it. A value that cannot be read counts as
+  ///     absent.
+  ///   - date: the current time, to which a date in `retryAfter` is compared.
   package init(status: Int, retryAfter: String? = nil, body: [UInt8] = [], at date: Timestamp) {
     switch status {
     case 200..<300: self.init(accepted: body)
@@ -35,13 +40,13 @@ package enum ExportVerdict: Hashable, Sendable {
       let isWhole = partial.rejected == 0 && partial.message.isEmpty
       self = isWhole ? .delivered : .partial(rejected: partial.rejected, message: Self.clip(partial.message))
     } catch {
-      // The status says that it was taken; to send it again might store it twice.
+      // The status says that the backend took the request. Sending it again might store it twice.
       self = .partial(rejected: 0, message: error.description)
     }
   }
 
-  /// The status, and what a `google.rpc.Status` or a plain text in the body says. A page of HTML says nothing that belongs
-  /// into a log: it comes from a server that knows no OTLP at this address.
+  /// The HTTP status, followed by the message of a `google.rpc.Status` or by the plain text of the body. An HTML page
+  /// is left out: it comes from a server that does not serve OTLP at this address, and does not belong into a log.
   private static func reason(status: Int, body: [UInt8]) -> String {
     var said = ExportResponse.PartialSuccess()
     if (try? said.merge(body[...])) == nil || said.message.isEmpty {
@@ -51,7 +56,8 @@ package enum ExportVerdict: Hashable, Sendable {
     return said.message.isEmpty || isPage ? "HTTP \(status)" : "HTTP \(status): \(clip(said.message))"
   }
 
-  /// One line of at most 200 characters, without anything that a terminal obeys: it goes into a log.
+  /// The first 200 Unicode scalars of `text` on one line, for a log. Control and format characters and line separators,
+  /// which a terminal could obey, become spaces.
   package static func clip(_ text: String) -> String {
     text.unicodeScalars.prefix(200).map { scalar in
       switch scalar.properties.generalCategory {

@@ -1,6 +1,6 @@
 import BatonModel
 
-/// Writes JSON into one text, field by field, in the order in which they come: equal values are equal texts.
+/// Writes JSON into one text, field by field, in the order of the calls. Equal values therefore give equal texts.
 struct JSONWriter {
   private(set) var text = ""
   private var needsComma = false
@@ -13,13 +13,13 @@ struct JSONWriter {
     needsComma = true
   }
 
-  /// A field whose value is an object.
+  /// Writes a field whose value is an object.
   mutating func field(_ name: String, _ body: (inout Self) -> Void) {
     begin(name)
     object(body)
   }
 
-  /// Left out when it is empty, as protobuf leaves it out.
+  /// Writes a field whose value is an array of objects. An empty array is left out, as in protobuf.
   mutating func array<Element>(_ name: String, _ values: [Element], _ body: (Element, inout Self) -> Void) {
     guard !values.isEmpty else { return }
     begin(name)
@@ -41,12 +41,12 @@ struct JSONWriter {
     if value != 0 { member(name, String(value)) }
   }
 
-  /// 64 bits are more than a JavaScript number holds: a string.
+  /// Writes a 64-bit integer as a string, because a JavaScript number cannot hold all 64 bits.
   mutating func field(_ name: String, unlessZero64 value: UInt64) {
     if value != 0 { member(name, "\"\(value)\"") }
   }
 
-  /// A field whose value is JSON already.
+  /// Writes a field whose value is JSON already.
   mutating func member(_ name: String, _ json: String) {
     begin(name)
     text += json
@@ -57,7 +57,8 @@ struct JSONWriter {
     text += needsComma ? ",\"\(name)\":" : "\"\(name)\":"
   }
 
-  /// JSON has no names for what is not a number; protobuf's JSON has these.
+  /// A number as JSON. JSON has no notation for NaN and the infinities; these are the strings that the JSON encoding of
+  /// protobuf uses.
   static func number(_ value: Double) -> String {
     if value.isNaN { return "\"NaN\"" }
     if value.isInfinite { return value < 0 ? "\"-Infinity\"" : "\"Infinity\"" }

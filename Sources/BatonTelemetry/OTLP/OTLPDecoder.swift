@@ -1,6 +1,7 @@
 internal import BatonModel
 
-/// Reads the messages within a `TraceRequest`. Field numbers: opentelemetry-proto 1.3.2, as in `SpanRecord+Protobuf`.
+/// Decodes the messages within a `TraceRequest`. The field numbers are those of opentelemetry-proto 1.3.2, as in
+/// `SpanRecord+Protobuf.swift`.
 struct OTLPDecoder {
   let limits: DecodingLimits
 
@@ -31,7 +32,7 @@ struct OTLPDecoder {
   func span(_ body: ArraySlice<UInt8>) throws(ProtobufError) -> SpanRecord {
     var reader = ProtobufReader(body)
     var (trace, id, kind) = (TraceID?.none, SpanID?.none, SpanKind?.none)
-    // The three that a span cannot be without are put in at the end.
+    // Trace id, span id and kind are required in a span. They are replaced at the end by the values that were read.
     var span = SpanRecord(
       trace: TraceID(high: 0, low: 0), id: SpanID(0), name: "", kind: .internal, start: Timestamp(nanoseconds: 0),
       end: Timestamp(nanoseconds: 0), flags: [])
@@ -99,7 +100,8 @@ struct OTLPDecoder {
     return link
   }
 
-  /// A message counts with an error only: https://opentelemetry.io/docs/specs/otel/trace/api/#set-status.
+  /// Decodes a span's status. The message is used only if the status is an error:
+  /// https://opentelemetry.io/docs/specs/otel/trace/api/#set-status.
   private func status(_ body: ArraySlice<UInt8>) throws(ProtobufError) -> SpanStatus {
     var reader = ProtobufReader(body)
     var (message, code) = ("", UInt64(0))
@@ -134,7 +136,10 @@ struct OTLPDecoder {
     return Attribute(key, found)
   }
 
-  /// - Parameter isElement: of a list, which holds no lists itself: nothing nests any deeper.
+  /// Decodes the value of an attribute.
+  ///
+  /// - Parameter isElement: whether the value is an element of an array. Arrays cannot contain arrays, so the decoding
+  ///   cannot recurse any deeper.
   private func value(_ body: ArraySlice<UInt8>, isElement: Bool = false) throws(ProtobufError) -> AttributeValue {
     var reader = ProtobufReader(body)
     var found: AttributeValue?
@@ -173,7 +178,8 @@ struct OTLPDecoder {
 }
 
 extension AttributeValue {
-  /// Nil unless all are of one simple type. An empty list is one of texts: on the wire it has no type.
+  /// Creates an array value from its elements; `nil` unless all elements are of one simple type. An empty array has no
+  /// type on the wire and becomes an array of strings.
   fileprivate init?(elements: [AttributeValue]) {
     switch elements.first {
     case nil: self = .strings([])

@@ -1,24 +1,25 @@
-/// What a peer sent is not protobuf, or not the message that it should be.
+/// Why bytes from another process could not be decoded: they are not protobuf, or not a message that Baton reads.
 package struct ProtobufError: Error, Hashable, Sendable, CustomStringConvertible {
   package enum Code: Hashable, Sendable {
-    /// It ends in the middle of a field.
+    /// The bytes end in the middle of a field.
     case truncated
-    /// A varint of more than 64 bits, the field number 0, or a wire type that does not exist.
+    /// The bytes contain a varint of more than 64 bits, a field number out of range, or a wire type that does not
+    /// exist.
     case malformed
     /// A string is not UTF-8.
     case notText
-    /// A field has a value that OTLP does not allow: an id of another length or all zeros, a time after the year 2262, a
-    /// kind or a status that does not exist, a field of another type.
+    /// A field has a value that OTLP does not allow: an id of the wrong length or of zeros only, a time after the year
+    /// 2262, a kind or status that does not exist, or the wrong wire type.
     case notAllowed
-    /// It is OTLP, but nothing that Baton writes: several resources or scopes, another scope, an attribute that is
-    /// empty, raw bytes, a map, or a list that is not of one simple type.
+    /// The message is OTLP, but not OTLP that Baton writes: it has several resources or scopes, another scope than
+    /// Baton's, or an attribute that is empty, raw bytes, a map, or an array of mixed types.
     case unsupported
-    /// There is more of it than the `DecodingLimits` allow.
+    /// The message exceeds the `DecodingLimits`.
     case tooLarge
   }
 
   package var code: Code
-  /// Where in the message, in bytes.
+  /// The position of the problem in the message, in bytes from its beginning.
   package var offset: Int
 
   package var description: String {
@@ -33,9 +34,10 @@ package struct ProtobufError: Error, Hashable, Sendable, CustomStringConvertible
   }
 }
 
-/// Reads protobuf fields one after the other. Whatever the bytes are, it ends or throws, and it copies nothing large.
+/// Reads the fields of a protobuf message one after the other. Whatever the bytes are, reading ends or throws; it never
+/// loops or traps. Nested messages and strings are slices of the original bytes, not copies.
 struct ProtobufReader {
-  /// One field as it is on the wire; groups, which nobody has used since proto2, are malformed.
+  /// The value of one field as it is on the wire. Groups, which have been out of use since proto2, count as malformed.
   enum Value: Hashable {
     case varint(UInt64)
     case fixed64(UInt64)
@@ -45,13 +47,14 @@ struct ProtobufReader {
 
   private var rest: ArraySlice<UInt8>
 
-  /// Where the next field begins, in bytes.
+  /// The position of the next field, in bytes from the beginning of the whole message.
   var offset: Int { rest.startIndex }
 
-  /// - Parameter bytes: a whole message, or a field of one: errors say where in the whole.
+  /// - Parameter bytes: a whole message, or a slice of it that holds a nested message. Positions in errors count from
+  ///   the beginning of the whole message.
   init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
 
-  /// The next field, nil at the end.
+  /// Reads the next field; `nil` at the end.
   mutating func next() throws(ProtobufError) -> (number: UInt64, value: Value)? {
     guard !rest.isEmpty else { return nil }
     let tag = try varint()
@@ -65,7 +68,7 @@ struct ProtobufReader {
     }
   }
 
-  /// `bytes` as text.
+  /// Decodes `bytes` as UTF-8. Throws `ProtobufError` with the code `.notText` if they are not UTF-8.
   func text(_ bytes: ArraySlice<UInt8>) throws(ProtobufError) -> String {
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw ProtobufError(code: .notText, offset: bytes.startIndex)
@@ -94,6 +97,6 @@ struct ProtobufReader {
     try take(count).reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  /// What is wrong with the field that was just read, or with where it should go on.
+  /// An error at the current position, which is the end of the field that was read last.
   func error(_ code: ProtobufError.Code) -> ProtobufError { ProtobufError(code: code, offset: offset) }
 }

@@ -1,16 +1,16 @@
 /// Writes protobuf fields in one pass into one array.
 ///
-/// A nested message is written in place and its length put before it afterwards, in as few bytes as it takes: what comes
-/// out is what every other canonical encoder writes. Field numbers and types are those of
-/// https://github.com/open-telemetry/opentelemetry-proto/tree/v1.3.2, the wire format is
+/// A nested message is written in place; afterwards its length is inserted before it, in as few bytes as the length
+/// needs. The result is the same canonical encoding that other encoders write. Field numbers and types are those of
+/// https://github.com/open-telemetry/opentelemetry-proto/tree/v1.3.2; the wire format is
 /// https://protobuf.dev/programming-guides/encoding.
 package struct ProtobufWriter {
   package private(set) var bytes: [UInt8] = []
 
-  /// There will be about so many more.
+  /// Reserves room for `count` more bytes.
   mutating func reserve(_ count: Int) { bytes.reserveCapacity(bytes.count + count) }
 
-  /// The wire types that OTLP uses.
+  /// The protobuf wire types that OTLP uses.
   enum WireType: UInt64 {
     case varint = 0
     case fixed64 = 1
@@ -18,7 +18,7 @@ package struct ProtobufWriter {
     case fixed32 = 5
   }
 
-  /// A field that is not written at its default, which is how proto3 writes a plain field.
+  /// Writes a plain field. A field at its default value is left out, as in proto3.
   mutating func field(_ number: Int, unlessZero value: UInt64) {
     if value != 0 { member(number, varint: value) }
   }
@@ -37,7 +37,8 @@ package struct ProtobufWriter {
     if value != 0 { member(number, fixed64: value) }
   }
 
-  /// A member of a `oneof`, or of an array: written even at its default, or it would not be there at all.
+  /// Writes a member of a `oneof` or an element of an array. It is written even at its default value, because otherwise
+  /// it would be missing.
   mutating func member(_ number: Int, varint value: UInt64) { head(number, .varint, value) }
 
   mutating func member(_ number: Int, fixed64 value: UInt64) {
@@ -53,27 +54,27 @@ package struct ProtobufWriter {
     }
   }
 
-  /// Eight bytes, the highest first: an id.
+  /// Writes an id of eight bytes, the highest byte first.
   mutating func member(_ number: Int, bigEndian value: UInt64) {
     head(number, .delimited, 8)
     little(value.byteSwapped)
   }
 
-  /// Sixteen bytes, the highest first.
+  /// Writes an id of sixteen bytes, the highest byte first.
   mutating func member(_ number: Int, bigEndian high: UInt64, _ low: UInt64) {
     head(number, .delimited, 16)
     little(high.byteSwapped)
     little(low.byteSwapped)
   }
 
-  /// A repeated field of fixed64 or double, which proto3 writes as one; absent where it is empty.
+  /// Writes a repeated field of type `fixed64` or `double`, packed as in proto3. An empty array is left out.
   mutating func field(_ number: Int, packed values: [UInt64]) {
     guard !values.isEmpty else { return }
     head(number, .delimited, UInt64(values.count * 8))
     for value in values { little(value) }
   }
 
-  /// A nested message: present even when `body` writes nothing.
+  /// Writes a nested message. The field is present even if `body` writes nothing.
   mutating func message(_ number: Int, _ body: (inout Self) -> Void) {
     head(number, .delimited, 0)
     let start = bytes.count
@@ -81,6 +82,8 @@ package struct ProtobufWriter {
     setLength(bytes.count - start, at: start - 1)
   }
 
+  /// Writes the length of the nested message that begins after index `start`. One byte has been reserved for the
+  /// length; further bytes are inserted if it needs them.
   private mutating func setLength(_ length: Int, at start: Int) {
     guard length > 0x7f else {
       bytes[start] = UInt8(length)
@@ -94,7 +97,8 @@ package struct ProtobufWriter {
 
   private mutating func tag(_ number: Int, _ type: WireType) { varint(UInt64(number) << 3 | type.rawValue) }
 
-  /// A tag and what follows it; nearly always two bytes, and those at once.
+  /// Writes a tag and the value or length that follows it. Nearly always both take one byte each and are appended in
+  /// one step.
   private mutating func head(_ number: Int, _ type: WireType, _ value: UInt64) {
     let tag = UInt64(number) << 3 | type.rawValue
     guard (tag | value) < 0x80 else {
@@ -118,15 +122,15 @@ package struct ProtobufWriter {
   }
 }
 
-/// A value that is one OTLP message. Two are equal when their bytes are: Swift's own `==` takes `é` for `e` with an
-/// accent, and 0.0 for -0.0, which are other bytes.
+/// A value that is one OTLP message. Two values are equal if their encoded bytes are equal: the `==` of `String` and
+/// `Double` would take different Unicode forms of `é`, and 0.0 and -0.0, for equal, although their bytes differ.
 package protocol OTLPMessage: Hashable, Sendable {
-  /// Writes the fields after whatever `writer` has already.
+  /// Appends the fields of this message to the content of `writer`.
   func write(to writer: inout ProtobufWriter)
 }
 
 extension OTLPMessage {
-  /// The message as protobuf, without a length before it.
+  /// The message encoded as protobuf, without a length in front.
   package var protobuf: [UInt8] {
     var writer = ProtobufWriter()
     write(to: &writer)

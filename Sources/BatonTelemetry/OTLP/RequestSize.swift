@@ -1,11 +1,11 @@
-/// How many spans go in one request, to a backend that may take fewer bytes than they have.
+/// How many spans are put into one request, adapted to a backend that limits the size of a request in bytes.
 ///
-/// Halved when a request was too large for it, and a little larger after each that was not: what one huge span made small
-/// comes back, and of the requests to a backend with a low limit few are in vain.
+/// The number is halved when a request was too large, and grows a little after each request that was not. So it
+/// recovers after a single huge span, and a backend with a low limit refuses only a few requests.
 package struct RequestSize: Hashable, Sendable {
-  /// At least 1.
+  /// The largest number of spans in a request; at least 1.
   package let most: Int
-  /// From 1 to `most`.
+  /// The number of spans to put into the next request, from 1 to `most`.
   package private(set) var spans: Int
 
   package init(atMost most: Int) {
@@ -13,11 +13,11 @@ package struct RequestSize: Hashable, Sendable {
     spans = self.most
   }
 
-  /// The backend took a request.
+  /// The backend took a request: the number grows.
   package mutating func sufficed() { spans = min(most, spans + max(1, most / 64)) }
 
-  /// A request of so many was too large.
-  /// - Returns: false if there is nothing smaller: it was one.
+  /// A request of `count` spans was too large: the number shrinks to at most half of `count`.
+  /// - Returns: false if the request had only one span, so that it cannot be divided.
   package mutating func wasTooLarge(_ count: Int) -> Bool {
     guard count > 1 else { return false }
     spans = min(spans, count / 2)

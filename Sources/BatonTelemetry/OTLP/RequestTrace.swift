@@ -1,12 +1,13 @@
 package import BatonModel
 
-/// The trace of one request as far as the store knows it: its submission, waits, launches, expiries and completion.
+/// The trace of one request as the store knows it: the spans of its submission, waits, launches, expiries and
+/// completion. The coordinator makes it for `baton trace`.
 package struct RequestTrace: Hashable, Sendable {
-  /// By start, and a parent before its children.
+  /// The spans in the order of time, each parent before its children.
   package var spans: [SpanRecord]
-  /// Those that go on: their `end` is `asOf`, and they have no outcome yet.
+  /// The ids of the spans that have not ended yet. Their `end` is `asOf`, and they have no outcome.
   package var open: Set<SpanID>
-  /// When it was read.
+  /// When the trace was read from the store.
   package var asOf: Timestamp
 
   package init(spans: [SpanRecord], open: Set<SpanID> = [], asOf: Timestamp) {

@@ -1,18 +1,19 @@
-/// What makes the spans and metrics of one process: the same for all of them.
+/// The OpenTelemetry resource: attributes of the process that produces the spans and metrics. It is sent once per
+/// request.
 package struct Resource: OTLPMessage {
-  /// In this order, each key once.
+  /// The attributes in the order in which they are sent. Each key occurs once.
   package private(set) var attributes: [Attribute]
 
-  /// Of two attributes with one key the later one counts, at the place of the first.
+  /// Creates a resource. If two attributes have the same key, the later value is kept, at the place of the earlier one.
   package init(_ attributes: [Attribute]) {
     self.attributes = []
     for attribute in attributes { set(attribute) }
   }
 
-  /// The same, with `others` instead of, or after, those of its own.
+  /// A copy in which `others` replace the attributes with the same keys. Attributes with new keys are appended.
   package func replacing(with others: [Attribute]) -> Resource { Resource(attributes + others) }
 
-  /// Nil where it has no attribute `key`.
+  /// The value of the attribute `key`; `nil` if there is no such attribute.
   package subscript(_ key: String) -> AttributeValue? { attributes.first { $0.key == key }?.value }
 
   private mutating func set(_ attribute: Attribute) {
@@ -25,11 +26,12 @@ package struct Resource: OTLPMessage {
 }
 
 extension Resource {
-  /// The attributes of a process of Baton. An attribute that the operator sets in the environment replaces Baton's own.
+  /// The resource of one of Baton's processes. An attribute that the operator sets in the environment replaces Baton's
+  /// own value.
   ///
   /// - Parameters:
-  ///   - service: `baton-coordinator`, `baton-worker`, or `baton` for both in one process.
-  ///   - instance: unique to this run of the process.
+  ///   - service: `baton-coordinator`, `baton-worker`, or `baton` if both run in one process.
+  ///   - instance: an id that is unique to this run of the process.
   ///   - system: `linux` or `darwin`.
   package static func process(
     service: String, version: String, instance: String, host: String, system: String, process: Int64,

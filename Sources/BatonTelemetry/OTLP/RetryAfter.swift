@@ -1,8 +1,9 @@
 internal import BatonModel
 
-/// The header `Retry-After`: seconds, or one of HTTP's three forms of a date (RFC 9110, sections 10.2.3 and 5.6.7).
+/// Parses the HTTP header `Retry-After`: a number of seconds, or a date in one of HTTP's three formats (RFC 9110,
+/// sections 10.2.3 and 5.6.7).
 enum RetryAfter {
-  /// Nil if it is neither. A date that has passed is no wait at all.
+  /// The time to wait; `nil` if the header cannot be read. A date in the past gives zero.
   static func wait(_ header: String, at now: Timestamp) -> Duration? {
     let header = header.trimmed
     if !header.isEmpty, header.utf8.allSatisfy({ (48...57).contains($0) }) {
@@ -11,7 +12,7 @@ enum RetryAfter {
     return date(header, now: now).map { max(.zero, $0 - now) }
   }
 
-  /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`.
+  /// Parses `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`.
   private static func date(_ text: String, now: Timestamp) -> Timestamp? {
     let words = text.split { " ,-".contains($0) }.map(String.init)
     switch words.count {
@@ -23,7 +24,7 @@ enum RetryAfter {
     }
   }
 
-  /// A year of two digits is the nearest one that ends so.
+  /// Completes a year of two digits to the nearest year, past or future, that ends with these digits.
   private static func century(of year: String, now: Timestamp) -> String? {
     guard let short = number(year, 0...99) else { return nil }
     let current = 1970 + now.nanoseconds / 31_556_952_000_000_000
@@ -50,7 +51,8 @@ enum RetryAfter {
     return range.contains(value) ? value : nil
   }
 
-  /// Days since 1970-01-01; `days_from_civil` of https://howardhinnant.github.io/date_algorithms.html.
+  /// The number of days since 1970-01-01. The algorithm is `days_from_civil` of
+  /// https://howardhinnant.github.io/date_algorithms.html.
   private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
     let shifted = month > 2 ? year : year - 1
     let (era, yearOfEra) = (shifted / 400, shifted % 400)
@@ -60,7 +62,7 @@ enum RetryAfter {
 }
 
 extension StringProtocol {
-  /// Without the spaces and tabs around it.
+  /// The text without spaces and tabs at its beginning and end.
   var trimmed: String {
     var rest = self[...]
     while let first = rest.first, first == " " || first == "\t" { rest = rest.dropFirst() }

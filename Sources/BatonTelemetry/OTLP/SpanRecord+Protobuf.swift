@@ -4,7 +4,7 @@ internal import BatonModel
 
 extension ProtobufWriter {
   mutating func messages(_ number: Int, _ values: [some OTLPMessage]) {
-    // By their places: a copy of each would cost as much as writing it.
+    // The loop uses indices because copying each message would cost as much as writing it.
     for place in values.indices { message(number) { values[place].write(to: &$0) } }
   }
 }
@@ -77,6 +77,6 @@ extension SpanStatus {
 }
 
 extension Timestamp {
-  /// OTLP has no time before 1970: what is earlier is 0, which means unknown.
+  /// The time as OTLP writes it. OTLP has no time before 1970; earlier times become 0, which means "unknown".
   var sinceEpoch: UInt64 { UInt64(max(0, nanoseconds)) }
 }

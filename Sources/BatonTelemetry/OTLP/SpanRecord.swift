@@ -1,19 +1,19 @@
 package import BatonModel
 
-/// A finished span as a value, ids and times included. Equal records encode to equal bytes, so that one which is sent
-/// again after a restart is the same span to the backend.
+/// A finished span as a value, including its ids and times. Equal records are encoded to equal bytes: a span that is
+/// sent again after a restart is the same span to the backend.
 package struct SpanRecord: OTLPMessage {
   package var trace: TraceID
   package var id: SpanID
-  /// Nil for a root.
+  /// The id of the parent span; `nil` for the root of a trace.
   package var parent: SpanID?
-  /// The `tracestate` of whoever began the trace, as it came.
+  /// The `tracestate` that came with the trace from the process that began it; empty if there was none.
   package var traceState: String
   package var name: String
   package var kind: SpanKind
   package var start: Timestamp
   package var end: Timestamp
-  /// In this order, each key once.
+  /// The attributes in the order in which they are sent. Each key occurs once.
   package var attributes: [Attribute]
   package var events: [SpanEvent]
   package var links: [SpanLink]
@@ -32,7 +32,8 @@ package struct SpanRecord: OTLPMessage {
   }
 }
 
-/// OpenTelemetry's kinds, by their numbers in OTLP; 0 is "unspecified", which nobody should send.
+/// The span kinds of OpenTelemetry, with their numbers in OTLP. The number 0, "unspecified", is left out because it
+/// should not be sent.
 package enum SpanKind: UInt64, Hashable, Sendable, CaseIterable {
   case `internal` = 1
   case server = 2
@@ -41,7 +42,7 @@ package enum SpanKind: UInt64, Hashable, Sendable, CaseIterable {
   case consumer = 5
 }
 
-/// Something that happened within a span.
+/// An event within a span: a name with a time and attributes.
 package struct SpanEvent: OTLPMessage {
   package var time: Timestamp
   package var name: String
@@ -52,7 +53,8 @@ package struct SpanEvent: OTLPMessage {
   }
 }
 
-/// Another span that this one has to do with, here the launch that a launch resumes.
+/// A reference from one span to another span. Baton links a launch to the launch that it resumes, and a request to the
+/// spans of submissions and pokes that joined it.
 package struct SpanLink: OTLPMessage {
   package var trace: TraceID
   package var span: SpanID
@@ -68,7 +70,7 @@ package struct SpanLink: OTLPMessage {
   }
 }
 
-/// How a span ended. Expiry is not an error: a launch that was asked to stop is `unset`.
+/// The status of a span. An expiry is not an error: a launch that was asked to stop has the status `unset`.
 package enum SpanStatus: OTLPMessage {
   case unset
   case ok
@@ -85,8 +87,8 @@ package enum SpanStatus: OTLPMessage {
   var message: String { if case .error(let message) = self { message } else { "" } }
 }
 
-/// The flags of a span or link: the lowest eight bits are those of `traceparent`, the next two say where the parent (or
-/// the linked span) lives. Source: `SpanFlags` of opentelemetry-proto 1.3.
+/// The flags of a span or link. The lowest eight bits are those of `traceparent`. The next two bits say whether the
+/// parent (or the linked span) belongs to another process. Source: `SpanFlags` of opentelemetry-proto 1.3.
 package struct SpanFlags: OptionSet, Hashable, Sendable {
   package var rawValue: UInt32
   package init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -94,7 +96,7 @@ package struct SpanFlags: OptionSet, Hashable, Sendable {
   package static let sampled = SpanFlags(rawValue: 1 << 0)
   /// At least the last seven bytes of the trace id are random (W3C Trace Context, level 2).
   package static let random = SpanFlags(rawValue: 1 << 1)
-  /// `parentIsRemote` is known; without this its absence means nothing.
+  /// It is known whether the parent is remote. Without this flag, the absence of `parentIsRemote` says nothing.
   package static let parentIsKnown = SpanFlags(rawValue: 1 << 8)
   package static let parentIsRemote = SpanFlags(rawValue: 1 << 9)
 }

@@ -1,9 +1,10 @@
 extension TraceRequest {
-  /// Reads back what `protobuf` wrote: the result is equal to what was written. Another encoder's bytes are read too
-  /// where they say something that a `TraceRequest` can hold: fields that are not known are skipped, and of a field that
-  /// comes twice the last one counts.
+  /// Decodes what `protobuf` wrote; the result is equal to the original value. The bytes of other encoders are decoded
+  /// too if a `TraceRequest` can hold their content: unknown fields are skipped, and if a field that is not repeated
+  /// occurs twice, the last occurrence is used.
   ///
-  /// Whatever the bytes are, it ends or throws; messages are only followed as deep as OTLP nests them.
+  /// Whatever the bytes are, decoding ends or throws `ProtobufError`. Messages are followed only as deep as OTLP nests
+  /// them, so the input cannot cause deep recursion.
   package init(protobuf bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) throws(ProtobufError) {
     guard bytes.count <= limits.bytes else { throw ProtobufError(code: .tooLarge, offset: limits.bytes) }
     self.init(resource: Resource([]), spans: [], version: "")

@@ -1,7 +1,8 @@
 internal import BatonModel
 
-// https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding: lowerCamelCase, ids in hex, enums as integers, and,
-// as in every protobuf JSON, 64-bit integers as strings and what is at its default left out.
+// The JSON encoding of OTLP (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding): names in
+// lowerCamelCase, ids in hexadecimal, enums as integers, and, as in every JSON encoding of protobuf, 64-bit integers as
+// strings. Fields at their default value are left out.
 
 extension TraceRequest {
   /// The request as OTLP JSON on one line, for files and the console.

@@ -1,10 +1,10 @@
 internal import BatonModel
 
-/// An `ExportTraceServiceRequest`: many spans of one resource and of the scope `baton`.
+/// An OTLP `ExportTraceServiceRequest`: spans of one resource and of the instrumentation scope `baton`.
 package struct TraceRequest: OTLPMessage {
   package var resource: Resource
   package var spans: [SpanRecord]
-  /// The version of the scope.
+  /// The version of the instrumentation scope, which is Baton's version.
   package var version: String
 
   package init(resource: Resource, spans: [SpanRecord], version: String = BatonVersion.current) {
@@ -14,7 +14,7 @@ package struct TraceRequest: OTLPMessage {
 
 extension TraceRequest {
   package func write(to writer: inout ProtobufWriter) {
-    // Those of Baton have 300 to 450 bytes each.
+    // Baton's spans take 300 to 450 bytes each.
     writer.reserve(512 * (spans.count + 1))
     writer.message(1) {
       $0.message(1) { resource.write(to: &$0) }
@@ -29,9 +29,9 @@ extension TraceRequest {
   }
 }
 
-/// An `ExportTraceServiceResponse`, or the one for metrics, which has the same fields.
+/// An OTLP `ExportTraceServiceResponse` or `ExportMetricsServiceResponse`, which have the same fields.
 package struct ExportResponse: Hashable, Sendable {
-  /// What the backend did not take of an accepted request.
+  /// What the backend did not take of a request that it accepted.
   package struct PartialSuccess: Hashable, Sendable {
     package var rejected: Int64
     package var message: String
@@ -39,11 +39,11 @@ package struct ExportResponse: Hashable, Sendable {
     package init(rejected: Int64 = 0, message: String = "") { (self.rejected, self.message) = (rejected, message) }
   }
 
-  /// Nil when everything was taken.
+  /// What was not taken, or a warning; `nil` if the answer does not mention either.
   package var partialSuccess: PartialSuccess?
 
-  /// Skips fields that it does not know; of a field that comes twice the last one counts, and messages are merged, as
-  /// protobuf wants it. Throws if the bytes are not protobuf.
+  /// Decodes a response. Unknown fields are skipped. If a field occurs twice, the last value is used, and nested
+  /// messages are merged, as protobuf demands. Throws `ProtobufError` if the bytes are not protobuf.
   package init(protobuf bytes: [UInt8]) throws(ProtobufError) {
     var reader = ProtobufReader(bytes[...])
     while let (number, value) = try reader.next() {
@@ -56,7 +56,8 @@ package struct ExportResponse: Hashable, Sendable {
 }
 
 extension ExportResponse.PartialSuccess {
-  /// Fields 1 (a number) and 2 (a text); `google.rpc.Status`, the body of a refusal, has the same two.
+  /// Merges the fields 1 (a number) and 2 (a text). `google.rpc.Status`, the body of a refusal, has the same two
+  /// fields.
   mutating func merge(_ body: ArraySlice<UInt8>) throws(ProtobufError) {
     var reader = ProtobufReader(body)
     while let (number, value) = try reader.next() {

@@ -1,29 +1,30 @@
 internal import BatonModel
 
-/// Reads variables one by one, and notes what could not be read.
+/// Reads environment variables as typed values, and collects a warning for each value that it cannot read. Such a
+/// variable is replaced by the default value that the caller passes, so that a wrong variable never stops a daemon.
 struct EnvironmentReader {
   let environment: [String: String]
   private(set) var warnings: [SettingsWarning] = []
 
   init(_ environment: [String: String]) { self.environment = environment }
 
-  /// Nil if it is unset, empty or only spaces.
+  /// The trimmed value of a variable; `nil` if the variable is unset, empty or only spaces.
   func text(_ name: String) -> String? { environment[name]?.trimmed.nonEmpty }
 
-  /// Says it once, though two signals read the same variable.
+  /// Adds a warning, unless an equal one has been added already: both signals read the general variables.
   mutating func warn(_ name: String, _ message: String) {
     let warning = SettingsWarning(name, message)
     if !warnings.contains(warning) { warnings.append(warning) }
   }
 
-  /// True for `true` in any case, and for nothing else.
+  /// Reads a boolean variable: true for `true` in any case, false for everything else.
   mutating func flag(_ name: String) -> Bool {
     guard let text = text(name)?.lowercased() else { return false }
     if text != "true", text != "false" { warn(name, "\(quote(text)) is neither true nor false; false is used") }
     return text == "true"
   }
 
-  /// A whole number of the range, up to what 32 bits hold.
+  /// Reads a whole number from `minimum` to `Int32.max`.
   mutating func number(_ name: String, atLeast minimum: Int = 0, otherwise fallback: Int) -> Int {
     guard let text = text(name) else { return fallback }
     if let value = Int32(text), value >= minimum { return Int(value) }
@@ -31,18 +32,19 @@ struct EnvironmentReader {
     return fallback
   }
 
-  /// A whole number of milliseconds.
+  /// Reads a duration that is written as a whole number of milliseconds.
   mutating func duration(_ name: String, otherwise fallback: Duration) -> Duration {
     .milliseconds(number(name, otherwise: Int(fallback.nanoseconds / 1_000_000)))
   }
 
-  /// The same; 0 is no limit, and so the longest there is, 24 days.
+  /// Reads a timeout that is written as a whole number of milliseconds. A value of 0 means "no limit" and becomes the
+  /// longest timeout, `Int32.max` milliseconds (24 days).
   mutating func timeout(_ name: String, otherwise fallback: Duration) -> Duration {
     let value = duration(name, otherwise: fallback)
     return value == .zero ? .milliseconds(Int32.max) : value
   }
 
-  /// One of the names that the cases have.
+  /// Reads one of the raw values of `Choice`.
   mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(
     _ name: String, otherwise fallback: Choice
   ) -> Choice {
@@ -53,7 +55,7 @@ struct EnvironmentReader {
     return fallback
   }
 
-  /// What a person wrote, short enough for a log line.
+  /// `text` in backticks and cut to 100 characters, for a warning.
   func quote(_ text: some StringProtocol) -> String { "`\(text.prefix(100))`" }
 }
 

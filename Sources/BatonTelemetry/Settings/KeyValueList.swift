@@ -1,7 +1,9 @@
-/// `key=value,key=value`, percent-encoded, as headers and resource attributes are written. Source: W3C Baggage without
-/// properties (https://opentelemetry.io/docs/specs/otel/protocol/exporter/#specifying-headers-via-environment-variables).
+/// Parses `key=value,key=value` lists with percent-encoding, in which headers and resource attributes are written.
+/// Source: W3C Baggage without properties
+/// (https://opentelemetry.io/docs/specs/otel/protocol/exporter/#specifying-headers-via-environment-variables).
 enum KeyValueList {
-  /// The pairs in order, nil for an entry that is none or is not well percent-encoded. Empty entries are left out.
+  /// The pairs in the order of the text. An entry without a key or `=`, or with wrong percent-encoding, becomes `nil`.
+  /// Empty entries are left out.
   static func pairs(_ text: String) -> [(key: String, value: String)?] {
     text.split(separator: ",").map(\.trimmed).filter { !$0.isEmpty }.map { entry in
       guard let equals = entry.firstIndex(of: "="),
@@ -12,7 +14,8 @@ enum KeyValueList {
     }
   }
 
-  /// Nil if a `%` has no two digits after it, or if it is not UTF-8 in the end.
+  /// Decodes percent-encoding. Returns `nil` if a `%` is not followed by two hexadecimal digits, or if the decoded
+  /// bytes are not UTF-8.
   static func decoded(_ text: String) -> String? {
     var bytes: [UInt8] = []
     var rest = text.utf8[...]
@@ -31,7 +34,7 @@ enum KeyValueList {
     byte.flatMap { Character(Unicode.Scalar($0)).hexDigitValue }.map(UInt8.init)
   }
 
-  /// The characters of a header's name (RFC 9110, section 5.6.2).
+  /// Whether every character of `text` is allowed in the name of a header (RFC 9110, section 5.6.2).
   static func isToken(_ text: String) -> Bool {
     text.utf8.allSatisfy { byte in
       let character = Character(Unicode.Scalar(byte))
@@ -39,6 +42,7 @@ enum KeyValueList {
     }
   }
 
-  /// A header's value has no line breaks nor other controls: one would be a second header.
+  /// Whether `text` can be the value of a header: it has no line break and no other control character except the tab. A
+  /// line break would begin another header.
   static func isFieldValue(_ text: String) -> Bool { text.utf8.allSatisfy { $0 == 9 || $0 >= 32 && $0 != 127 } }
 }

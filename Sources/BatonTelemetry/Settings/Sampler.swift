@@ -1,25 +1,27 @@
-/// Which traces are recorded. Drawn once for a request, when it is submitted, and stored.
+/// Decides which traces are recorded. The decision is made once for each request, when it is submitted, and is stored
+/// with the request.
 package struct Sampler: Hashable, Sendable {
   package enum Rule: Hashable, Sendable {
     case always
     case never
-    /// This part of all traces, from 0 to 1.
+    /// The fraction of all traces to record, from 0 to 1.
     case ratio(Double)
   }
 
-  /// What decides about a trace that begins here.
+  /// The rule for a trace that begins in this process, and for every trace if the sampler is not parent-based.
   package var root: Rule
-  /// Whether a submitter that has a trace already decides for it.
+  /// Whether a trace that began elsewhere keeps the decision that its parent's `sampled` flag states.
   package var isParentBased: Bool
 
-  /// Without arguments the specification's default, `parentbased_always_on`.
+  /// Creates a sampler. The default is the default of the specification, `parentbased_always_on`.
   package init(root: Rule = .always, isParentBased: Bool = true) {
     (self.root, self.isParentBased) = (root, isParentBased)
   }
 
-  /// The same for the same arguments, in every process and for ever.
+  /// Whether to record `trace`. The result depends on nothing but the arguments and the settings of the sampler, so
+  /// that all processes agree on it.
   ///
-  /// - Parameter parentIsSampled: nil where the trace begins here.
+  /// - Parameter parentIsSampled: the parent's flag; `nil` if the trace begins here.
   package func samples(_ trace: TraceID, parentIsSampled: Bool? = nil) -> Bool {
     if isParentBased, let parentIsSampled { return parentIsSampled }
     switch root {
@@ -29,10 +31,11 @@ package struct Sampler: Hashable, Sendable {
     }
   }
 
-  /// The specification demands a function of the trace id under which a larger ratio samples all that a smaller one does
-  /// (https://opentelemetry.io/docs/specs/otel/trace/sdk/#traceidratiobased) and leaves open which. This is the one of
-  /// OpenTelemetry's Go, and but for rounding Python, SDK: the id's last eight bytes without their lowest bit, so 63
-  /// bits, below the ratio of 2^63. Processes that use those agree with us.
+  /// The specification (https://opentelemetry.io/docs/specs/otel/trace/sdk/#traceidratiobased) demands a function of
+  /// the trace id under which a larger ratio samples every trace that a smaller ratio samples. It does not say which
+  /// function. This one is the function of OpenTelemetry's Go SDK and, except for rounding, of its Python SDK: a trace
+  /// is sampled if the last eight bytes of its id, without their lowest bit (63 bits), are below `ratio` times 2^63.
+  /// Processes that use those SDKs therefore sample the same traces as Baton.
   private static func samples(_ trace: TraceID, ratio: Double) -> Bool {
     guard ratio > 0 else { return false }
     guard ratio < 1 else { return true }

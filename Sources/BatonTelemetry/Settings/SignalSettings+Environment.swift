@@ -1,7 +1,8 @@
 internal import BatonModel
 
 extension SignalSettings {
-  /// Each variable of the signal's own goes before the general one, and replaces it whole.
+  /// Reads the settings of one signal. A variable of the signal itself (`OTEL_EXPORTER_OTLP_TRACES_…`) replaces the
+  /// general variable (`OTEL_EXPORTER_OTLP_…`) as a whole.
   init(_ signal: Signal, from reader: inout EnvironmentReader) {
     self.init(signal: signal)
     let found = Self.endpoint(of: signal, from: &reader)
@@ -20,7 +21,7 @@ extension SignalSettings {
     Self.checkProtocol(reader.name("PROTOCOL", of: signal), from: &reader)
   }
 
-  /// Nil if none is set that can be read.
+  /// The endpoint that the environment sets; `nil` if no endpoint is set, or if none of the values is a valid URL.
   private static func endpoint(of signal: Signal, from reader: inout EnvironmentReader) -> String? {
     if let own = url("OTEL_EXPORTER_OTLP_\(signal.rawValue)_ENDPOINT", from: &reader) { return own }
     return url("OTEL_EXPORTER_OTLP_ENDPOINT", from: &reader).map { Endpoint.appending(signal.path, to: $0) }
@@ -33,7 +34,8 @@ extension SignalSettings {
     return nil
   }
 
-  /// Nil if none is named that there is; empty for `none`.
+  /// The exporters that the environment names. The result is empty for `none`, and `nil` if the variable names no known
+  /// exporter.
   private static func exporters(of signal: Signal, from reader: inout EnvironmentReader) -> [Exporter]? {
     let name = "OTEL_\(signal.rawValue)_EXPORTER"
     let words = (reader.text(name) ?? "").split(separator: ",").map(\.trimmed).filter { !$0.isEmpty }
@@ -63,6 +65,7 @@ extension SignalSettings {
     return headers
   }
 
+  /// Warns if the environment asks for a protocol other than `http/protobuf`, the only protocol that Baton has.
   private static func checkProtocol(_ name: String, from reader: inout EnvironmentReader) {
     guard let text = reader.text(name), text != "http/protobuf" else { return }
     reader.warn(name, "\(reader.quote(text)) is not supported, only http/protobuf, which is used")
@@ -70,7 +73,7 @@ extension SignalSettings {
 }
 
 extension EnvironmentReader {
-  /// The signal's own variable if it is set, else the general one.
+  /// The name of the signal's own variable if it is set, else the name of the general variable.
   fileprivate func name(_ option: String, of signal: SignalSettings.Signal) -> String {
     let own = "OTEL_EXPORTER_OTLP_\(signal.rawValue)_\(option)"
     return text(own) == nil ? "OTEL_EXPORTER_OTLP_\(option)" : own

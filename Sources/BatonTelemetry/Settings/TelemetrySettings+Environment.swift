@@ -1,7 +1,8 @@
 internal import BatonModel
 
 extension TelemetrySettings {
-  /// Reads everything, whatever it is: what cannot be read is in `warnings`.
+  /// Reads the `OTEL_*` variables. It never fails: a variable that cannot be read counts as unset and adds a warning to
+  /// `warnings`.
   package init(environment: [String: String]) {
     var reader = EnvironmentReader(environment)
     isDisabled = reader.flag("OTEL_SDK_DISABLED")
@@ -16,8 +17,9 @@ extension TelemetrySettings {
     if isDisabled { (traces.exporters, metrics.exporters) = ([], []) }
   }
 
-  /// One wrong entry and none is used: half of a resource would be another one.
-  /// Source: https://opentelemetry.io/docs/specs/otel/resource/sdk.
+  /// Reads the resource attributes. If one entry of `OTEL_RESOURCE_ATTRIBUTES` is wrong, none of its entries is used:
+  /// part of the attributes would describe another resource. Source:
+  /// https://opentelemetry.io/docs/specs/otel/resource/sdk.
   private static func resourceAttributes(from reader: inout EnvironmentReader) -> [Attribute] {
     let name = "OTEL_RESOURCE_ATTRIBUTES"
     var pairs = KeyValueList.pairs(reader.text(name) ?? "")
@@ -43,7 +45,8 @@ extension BatchLimits {
 }
 
 extension SpanLimits {
-  /// Each limit of spans goes before the general one.
+  /// Reads the limits. A variable for spans (`OTEL_SPAN_…`, `OTEL_EVENT_…`, `OTEL_LINK_…`) takes precedence over the
+  /// general variable (`OTEL_ATTRIBUTE_…`).
   init(from reader: inout EnvironmentReader) {
     self.init()
     let count = reader.number("OTEL_ATTRIBUTE_COUNT_LIMIT", otherwise: attributes)

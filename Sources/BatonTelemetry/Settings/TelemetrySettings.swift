@@ -1,33 +1,35 @@
-/// What the `OTEL_*` variables of the environment say, as a value; nothing here reads the environment.
+/// The settings of telemetry, as the `OTEL_*` environment variables state them. This type is a value: it takes the
+/// variables as a dictionary and does not read the environment of the process.
 ///
-/// An empty variable is unset, and one that cannot be read is a warning and unset.
-/// Source: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables.
+/// An empty variable counts as unset. A variable that cannot be read counts as unset too, and adds a warning. Source:
+/// https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables.
 package struct TelemetrySettings: Hashable, Sendable {
-  /// `OTEL_SDK_DISABLED`: nothing is exported, whatever else is set.
+  /// `OTEL_SDK_DISABLED`: if true, nothing is exported, whatever the other variables say.
   package var isDisabled = false
   package var traces = SignalSettings(signal: .traces)
   package var metrics = SignalSettings(signal: .metrics)
   package var sampler = Sampler()
   package var batch = BatchLimits()
   package var span = SpanLimits()
-  /// No attempt for a batch begins later than this after the first one; and the longest that a shutdown waits for what
-  /// is not sent yet.
+  /// The longest time from the first attempt to send a batch to the start of its last attempt. It also bounds how long
+  /// a shutdown waits for spans that have not been sent.
   package var exportTimeout = Duration.seconds(30)
-  /// `OTEL_RESOURCE_ATTRIBUTES`, and `OTEL_SERVICE_NAME` as `service.name`, which counts for more.
+  /// The attributes of `OTEL_RESOURCE_ATTRIBUTES`, and `OTEL_SERVICE_NAME` as `service.name`, which takes precedence.
   package var resourceAttributes: [Attribute] = []
-  /// To be logged once, at start. They never repeat a header's value, which may be a secret.
+  /// Warnings about variables that could not be read. The daemon logs them once, at its start. A warning never contains
+  /// the value of a header, which may be a secret.
   package var warnings: [SettingsWarning] = []
 
   package init() {}
 }
 
-/// Where one signal goes.
+/// Where and how one signal (traces or metrics) is exported.
 package struct SignalSettings: Hashable, Sendable {
   package enum Signal: String, Hashable, Sendable, CaseIterable {
     case traces = "TRACES"
     case metrics = "METRICS"
 
-    /// What is put after the general endpoint.
+    /// The path that is appended to the general endpoint to make the signal's own endpoint.
     package var path: String {
       switch self {
       case .traces: "v1/traces"
@@ -35,7 +37,7 @@ package struct SignalSettings: Hashable, Sendable {
       }
     }
 
-    /// The exporters that there are for it; `none` is not one.
+    /// The exporters that this signal can have. `none` is not in the list.
     var exporters: [Exporter] {
       switch self {
       case .traces: [.otlp, .console, .file]
@@ -46,12 +48,12 @@ package struct SignalSettings: Hashable, Sendable {
 
   package enum Exporter: String, Hashable, Sendable, CaseIterable {
     case otlp
-    /// OTLP JSON on standard output.
+    /// Writes OTLP JSON to standard output.
     case console
-    /// OTLP JSON at the end of `file`. The specification has no name for it in the environment; in its configuration
-    /// files it is `otlp_file` (https://opentelemetry.io/docs/specs/otel/protocol/file-exporter).
+    /// Appends OTLP JSON to `file`. The specification has no name for this exporter in the environment; in its
+    /// configuration files the name is `otlp_file` (https://opentelemetry.io/docs/specs/otel/protocol/file-exporter).
     case file = "otlp_file"
-    /// Only for metrics: `/metrics`, which is there in any case.
+    /// The page `/metrics`, for metrics only. The page is served even if this exporter is not named.
     case prometheus
   }
 
@@ -60,7 +62,7 @@ package struct SignalSettings: Hashable, Sendable {
     case gzip
   }
 
-  /// A header as it is sent.
+  /// An HTTP header that is sent with each request.
   package struct Header: Hashable, Sendable {
     package var name: String
     package var value: String
@@ -68,20 +70,24 @@ package struct SignalSettings: Hashable, Sendable {
     package init(_ name: String, _ value: String) { (self.name, self.value) = (name, value) }
   }
 
-  /// Empty when the signal is off: no endpoint is set and no exporter named, `none` is named, or everything is disabled.
+  /// The exporters of the signal. The list is empty if the signal is off: neither an endpoint nor an exporter is set,
+  /// `none` is named, or `OTEL_SDK_DISABLED` is true.
   package var exporters: [Exporter] = []
-  /// A whole URL, path included.
+  /// The complete URL, including the path.
   package var endpoint: String
   package var headers: [Header] = []
-  /// The specification leaves the default open. Baton's is gzip, which every OTLP server has to understand: spans shrink
-  /// to about a seventh. To this host itself it is none: there it would only cost time, a third of all that sending
-  /// takes, and that is where a backend is that nobody names. `OTEL_EXPORTER_OTLP_COMPRESSION` says otherwise.
+  /// How request bodies are compressed. The specification leaves the default open. Baton's default is gzip, which every
+  /// OTLP server must understand; it reduces spans to about a seventh of their size. The default for a loopback
+  /// endpoint is no compression: there it would only cost time, a third of the whole time of sending, and the default
+  /// endpoint is loopback. `OTEL_EXPORTER_OTLP_COMPRESSION` overrides the default.
   package var compression = Compression.none
-  /// For one request; 0 in the environment, which means no limit, is 24 days here.
+  /// The timeout of one request. A value of 0 in the environment means "no limit" and becomes 24 days here.
   package var timeout = Duration.seconds(10)
-  /// A file with the certificates to trust instead of the system's.
+  /// The path of a PEM file with the certificates to trust in place of the system's certificates; `nil` to trust the
+  /// system's.
   package var certificate: String?
-  /// Where the exporter `otlp_file` writes: `OTEL_EXPORTER_OTLP[_TRACES|_METRICS]_FILE`, a variable of Baton's own.
+  /// The path to which the exporter `otlp_file` writes. It is read from `OTEL_EXPORTER_OTLP[_TRACES|_METRICS]_FILE`,
+  /// which is a variable of Baton, not of the specification.
   package var file: String?
 
   package init(signal: Signal) { endpoint = "http://localhost:4318/\(signal.path)" }
@@ -89,7 +95,7 @@ package struct SignalSettings: Hashable, Sendable {
   package var isOn: Bool { !exporters.isEmpty }
 }
 
-/// A variable that could not be read, and what is used instead.
+/// A variable that could not be read, and what is used in its place.
 package struct SettingsWarning: Hashable, Sendable, CustomStringConvertible {
   package var variable: String
   package var message: String

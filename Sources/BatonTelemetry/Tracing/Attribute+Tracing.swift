@@ -2,8 +2,10 @@ package import BatonModel
 package import Tracing
 
 extension SpanLimits {
-  /// The attributes by key, at most `limit`: equal spans are equal bytes, whatever order a dictionary has.
-  /// - Parameter others: of other keys.
+  /// Merges and limits attributes for a finished span, event or link. The result is sorted by key, whatever order the
+  /// dictionary has, so that equal spans are encoded to equal bytes. Only the first `limit` attributes in this order
+  /// are kept.
+  /// - Parameter others: further attributes, with keys that are not in `attributes`.
   func attributes(
     _ attributes: SpanAttributes, and others: [Attribute] = [], atMost limit: Int
   ) -> [Attribute] {
@@ -26,7 +28,7 @@ extension SpanLimits {
     return Attribute(attribute.key, .string(clipped(text)))
   }
 
-  /// Nil for a type that a later version of the API may add.
+  /// The value for OTLP; `nil` for a type that a later version of the tracing API may add.
   private func value(_ value: SpanAttribute) -> AttributeValue? {
     switch value {
     case .string(let value): .string(clipped(value))
@@ -51,7 +53,8 @@ extension SpanLimits {
     }
   }
 
-  /// The API makes this of an array of `Int`, too.
+  /// Converts an array of values that are known only by their description. The tracing API produces this case for an
+  /// array of `Int`, too; it becomes an array of integers.
   private func convertibles(_ values: [any CustomStringConvertible & Sendable]) -> AttributeValue {
     if let numbers = values as? [Int], !numbers.isEmpty { return .ints(numbers.map { Int64($0) }) }
     return .strings(values.map { clipped("\($0)") })
@@ -59,12 +62,13 @@ extension SpanLimits {
 }
 
 extension [Attribute] {
-  /// Those of Baton's own spans come as they are to be sent: asking costs less than sorting.
+  /// Whether the attributes are sorted by key. Baton sorts the attributes of its own spans beforehand, and checking the
+  /// order costs less than sorting again.
   fileprivate var isInOrder: Bool { indices.dropFirst().allSatisfy { self[$0 - 1].key < self[$0].key } }
 }
 
 extension AttributeValue {
-  /// For a tracer of others.
+  /// The value for a tracer other than Baton's.
   var forTracing: SpanAttribute {
     switch self {
     case .string(let value): .string(value)
@@ -102,8 +106,9 @@ extension SpanLink {
 }
 
 extension Tracing.SpanEvent {
-  /// As https://opentelemetry.io/docs/specs/semconv/exceptions/exceptions-spans has it. The type has no module before
-  /// it: for a private one Swift would put an address there.
+  /// Creates the event for a recorded error, as https://opentelemetry.io/docs/specs/semconv/exceptions/exceptions-spans
+  /// defines it. The name of the error's type has no module prefix: for a private type, Swift would include an address
+  /// in the prefix.
   init(exception error: any Error, _ type: String, _ attributes: SpanAttributes, at instant: some TracerInstant) {
     var attributes = attributes
     attributes.set(Names.Attribute.exceptionType, value: .string(type))
@@ -113,7 +118,7 @@ extension Tracing.SpanEvent {
 }
 
 extension Timestamp {
-  /// For a tracer of others.
+  /// The time for a tracer other than Baton's.
   package var forTracing: DefaultTracerClock.Timestamp {
     DefaultTracerClock.Timestamp(nanosecondsSinceEpoch: UInt64(clamping: nanoseconds))
   }

@@ -3,7 +3,8 @@ package import ServiceContextModule
 package import Tracing
 
 extension Tracing.Span {
-  /// Says so much more of the span, all at once: each change of a span's attributes copies them.
+  /// Adds attributes to the span. Adding several in one call is cheaper, because each change copies all attributes of
+  /// the span.
   package func add(_ attributes: [Attribute]) {
     if let span = self as? BatonSpan { return span.add(attributes) }
     updateAttributes { old in
@@ -11,7 +12,7 @@ extension Tracing.Span {
     }
   }
 
-  /// Ends the span, with these attributes as well.
+  /// Adds attributes to the span and ends it.
   package func end(at time: Timestamp, adding attributes: [Attribute]) {
     if let span = self as? BatonSpan { return span.end(at: time, adding: attributes) }
     add(attributes)
@@ -19,10 +20,10 @@ extension Tracing.Span {
   }
 }
 
-/// A span of `BatonTracer`. One that is not sampled records nothing and costs nothing but its context.
+/// A span of `BatonTracer`. A span that is not sampled records nothing, and costs only its context.
 package struct BatonSpan: Tracing.Span {
   package let context: ServiceContext
-  /// Nil if the span is not sampled.
+  /// What records the span; `nil` if the span is not sampled.
   let recorder: SpanRecorder?
 
   package var isRecording: Bool { recorder?.isOpen ?? false }
@@ -58,7 +59,7 @@ package struct BatonSpan: Tracing.Span {
     recorder.change { $0.add(event, failure: type) }
   }
 
-  /// The second end of a span does nothing.
+  /// Ends the span. Further calls do nothing.
   package func end<Instant: TracerInstant>(at instant: @autoclosure () -> Instant) {
     recorder?.end(at: Timestamp(nanoseconds: Int64(clamping: instant().nanosecondsSinceEpoch)))
   }
@@ -67,9 +68,10 @@ package struct BatonSpan: Tracing.Span {
     recorder?.end(at: time, adding: attributes)
   }
 
-  /// Ends the span without sending it: a worker decides about a batch only when it ends.
+  /// Ends the span without sending it. A worker decides only at the end of a batch whether the batch's span is sent.
   ///
-  /// - Returns: false if it is still open and has to be ended, because something was made from its context: a child, a
-  ///   link, or a `traceparent` for another process. False too if it has ended already.
+  /// - Returns: true if nothing of the span will be sent. False if a child, a link or a `traceparent` for another
+  ///   process refers to the span: the span is then still open, and the caller has to end it. False too if the span has
+  ///   ended already.
   package func discard() -> Bool { recorder?.discard() ?? true }
 }

@@ -1,9 +1,11 @@
 internal import BatonModel
 package import ServiceContextModule
 
-// W3C Trace Context (https://www.w3.org/TR/trace-context): `traceparent` and `tracestate`. Baggage is not carried.
+// Propagation of W3C Trace Context (https://www.w3.org/TR/trace-context): the fields `traceparent` and `tracestate`.
+// Baggage is not propagated.
 extension BatonTracer {
-  /// Without a valid `traceparent` nothing changes; a `tracestate` that is not valid is left out by itself.
+  /// Puts the remote parent span into `context`. Without a valid `traceparent` the context does not change. A
+  /// `tracestate` that is not valid is ignored, and the `traceparent` is used without it.
   package func extract<Carrier, Extract: Extractor>(
     _ carrier: Carrier, into context: inout ServiceContext, using extractor: Extract
   ) where Extract.Carrier == Carrier {
@@ -15,7 +17,8 @@ extension BatonTracer {
     context.spanContext = remote
   }
 
-  /// The span that is named is certain to be sent, as for a child.
+  /// Writes the current span into `carrier`. A span that another process refers to must be sent, so it can no longer be
+  /// discarded.
   package func inject<Carrier, Inject: Injector>(
     _ context: ServiceContext, into carrier: inout Carrier, using injector: Inject
   ) where Inject.Carrier == Carrier {
@@ -29,7 +32,8 @@ extension BatonTracer {
     case parent = "traceparent"
     case state = "tracestate"
 
-    /// A carrier need not know that names of headers have no case; these are the ones that are in use.
+    /// The spellings to look for. A carrier may compare names case-sensitively although names of HTTP headers are not
+    /// case-sensitive; these spellings are in use.
     var spellings: [String] {
       [rawValue, rawValue.prefix(1).uppercased() + rawValue.dropFirst(), rawValue.uppercased()]
     }

@@ -2,15 +2,17 @@ package import BatonModel
 package import ServiceContextModule
 package import Tracing
 
-/// Where finished spans go. `add` never waits.
+/// A destination for finished spans.
 package protocol SpanSink: Sendable {
+  /// Takes a finished span. It returns at once, and never waits for I/O.
   func add(_ span: SpanRecord)
-  /// Everything that was added goes as soon as it can; does not wait for it.
+  /// Asks to send everything that was added as soon as possible, and returns without waiting for it.
   func flush()
 }
 
-/// The tracer of a worker: spans with random ids, sampled by their parent or else by the sampler, and W3C trace context
-/// between processes (`BatonTracer+Propagation.swift`). Nothing in it waits.
+/// The tracer of a worker. Its spans have random ids and are sampled as their parent is, or by the sampler if they have
+/// no parent. Between processes it propagates W3C Trace Context (`BatonTracer+Propagation.swift`). None of its
+/// functions waits.
 package final class BatonTracer: Tracer {
   package typealias Span = BatonSpan
 
@@ -19,7 +21,7 @@ package final class BatonTracer: Tracer {
   let sink: any SpanSink
   private let draw: @Sendable () -> UInt64
 
-  /// - Parameter draw: random numbers for the ids; a 0 is drawn again.
+  /// - Parameter draw: returns random numbers for the ids. A 0 is replaced by another number.
   package init(
     sampler: Sampler = Sampler(), limits: SpanLimits = SpanLimits(), sink: any SpanSink,
     draw: @escaping @Sendable () -> UInt64 = RandomNumbers.next
@@ -39,11 +41,12 @@ package final class BatonTracer: Tracer {
     return BatonSpan(context: context, recorder: identity.recorder)
   }
 
-  /// As `startSpan`, for a run, whose context holds nothing else.
+  /// Starts the span of a run, like `startSpan`. The new context contains nothing but the span.
   ///
   /// - Parameters:
-  ///   - parent: of another process.
-  ///   - openBatch: knows which batch is open in the span's context; left out if the span is not sampled.
+  ///   - parent: the launch span, which belongs to another process.
+  ///   - openBatch: knows the batch that is open in the run, so that spans made in the run's context become children of
+  ///     that batch. It is not used if the span is not sampled.
   package func startRun(
     _ name: String, under parent: SpanContext, openBatch: any OpenBatch, at start: Timestamp
   ) -> BatonSpan {

@@ -3,7 +3,8 @@ package import Logging
 internal import ServiceContextModule
 
 extension Logger.MetadataProvider {
-  /// Every log line that is written within a span has its trace and span, sampled or not.
+  /// Adds the ids of the current trace and span to every log line that is written within a span, whether the span is
+  /// sampled or not.
   package static let spans = Logger.MetadataProvider {
     guard let span = ServiceContext.current?.spanContext else { return [:] }
     return [Names.LogKey.trace: "\(span.trace)", Names.LogKey.span: "\(span.span)"]
@@ -11,9 +12,9 @@ extension Logger.MetadataProvider {
 }
 
 extension Logger.Metadata {
-  /// The metadata of every log line about a launch, in the coordinator and in workers: identifier, request and launch as
-  /// `baton show` takes them, and the ids of the launch's span, sampled or not.
-  /// - Parameter more: what else the line says; a key that both have keeps the launch's value.
+  /// The metadata of every log line about a launch, in the coordinator and in workers: identifier, request and launch
+  /// as `baton show` accepts them, and the ids of the launch's span, whether it is sampled or not.
+  /// - Parameter more: further metadata of the log line. If a key is in both, the launch's value is kept.
   package static func launch(_ subject: LaunchSubject, _ more: Logger.Metadata = [:]) -> Logger.Metadata {
     let span = SpanContext(subject.trace)
     let own: Logger.Metadata = [
@@ -23,8 +24,8 @@ extension Logger.Metadata {
     return own.merging(more) { own, _ in own }
   }
 
-  /// How a launch ended, for its log lines: the outcome, and of an expiry its reason. The text of a failure is not in
-  /// it: a job wrote that, and `baton show` has it.
+  /// The metadata for the end of a launch: the outcome, and for an expiry its reason. The text of a failure is left
+  /// out, because the job chose it; `baton show` shows it.
   package static func end(_ outcome: LaunchOutcome, isGraceful: Bool) -> Logger.Metadata {
     var metadata: Logger.Metadata = [Names.LogKey.launchOutcome: "\(outcome.code)"]
     if case .expired(let reason) = outcome {

@@ -1,20 +1,21 @@
-/// A request of one signal, in both encodings of OTLP.
+/// An export request of one signal, which can be encoded as protobuf and as OTLP JSON.
 package protocol OTLPRequest: OTLPMessage {
-  /// OTLP JSON on one line.
+  /// The request as OTLP JSON on one line.
   var json: String { get }
 }
 
 extension TraceRequest: OTLPRequest {}
 
-/// Where requests of one signal go: a backend, a file, the console.
+/// A destination for the requests of one signal: a backend, a file, or the console.
 package protocol OTLPSending: Sendable {
-  /// Tries once and says what the answer means; it never throws. Several may be on their way at once. After a
-  /// cancellation it answers `unreachable` soon.
+  /// Makes one attempt to send the request, and returns what the answer means. It never throws. Several requests may be
+  /// sent at the same time. If the task is cancelled, it returns `.unreachable` soon afterwards.
   func send(_ request: some OTLPRequest) async -> ExportVerdict
 }
 
-/// Sends to a first place, and what that took or refused for good to others as well: the first one's answer is the one
-/// that counts, and what it will get again is not repeated to the others.
+/// Sends each request to one main destination and then to others. The verdict of the main destination is the result. A
+/// request that the main destination will get again is not sent to the others yet, so that they do not receive it
+/// twice.
 package struct OTLPFanout: OTLPSending {
   private let first: any OTLPSending
   private let others: [any OTLPSending]

@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// Numbers for ids, none of which comes twice from one process: SplitMix64 (Steele, Lea, Flood,
-/// doi:10.1145/2660193.2660195), from where the system's generator says. Ids are no secrets, and asking the
-/// system for each was a tenth of a coordinator's time.
+/// Generates numbers for ids. No number occurs twice in one process, as long as it draws fewer than 2^64: the algorithm
+/// is SplitMix64 (Steele, Lea, Flood, doi:10.1145/2660193.2660195), with a seed from the system's generator. Ids are
+/// not secrets, and asking the system for each of them took a tenth of a coordinator's time.
 package enum RandomNumbers {
   private static let state = Mutex(SystemRandomNumberGenerator.first)
 

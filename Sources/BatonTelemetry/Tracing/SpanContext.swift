@@ -1,18 +1,20 @@
 package import BatonModel
 package import ServiceContextModule
 
-/// Which span what is made next is a child of. A `ServiceContext` carries it, and `traceparent` between processes.
+/// Identifies the span that is the parent of the spans created next. Within a process a `ServiceContext` carries it,
+/// and between processes a `traceparent`.
 package struct SpanContext: Sendable {
   package var trace: TraceID
   package var span: SpanID
   package var isSampled: Bool
-  /// The `tracestate` of whoever began the trace, empty where there is none.
+  /// The `tracestate` that came with the trace from the process that began it; empty if there was none.
   package var traceState: String
-  /// Whether the span is one of another process, or was made from a row of the store.
+  /// Whether the span belongs to another process, or was read from the store.
   package var isRemote: Bool
-  /// The span while it can still be discarded; nil for a remote one, and for one that is not sampled.
+  /// The recorder of the span, through which the span can be kept from being discarded; `nil` for a remote span and for
+  /// a span that is not sampled.
   var recorder: SpanRecorder?
-  /// The batch that is open in the span, if it is a run and the context is that of its handler.
+  /// Knows the open batch, if the span is a run and this is the context of the run's handler; else `nil`.
   var openBatch: (any OpenBatch)?
 
   package init(trace: TraceID, span: SpanID, isSampled: Bool, traceState: String = "", isRemote: Bool = true) {
@@ -20,17 +22,17 @@ package struct SpanContext: Sendable {
     (self.traceState, self.isRemote) = (traceState, isRemote)
   }
 
-  /// The span that a request or a launch is stored with.
+  /// The context with which a request or a launch is stored. The span counts as remote.
   package init(_ context: TraceContext) {
     self.init(trace: TraceID(of: context), span: SpanID(of: context), isSampled: context.isSampled)
   }
 
-  /// The same as a command, a message or the store takes it.
+  /// The context in the form that commands, messages and the store use.
   package var traceContext: TraceContext {
     TraceContext(traceID: trace.bytes, spanID: span.bytes, isSampled: isSampled)
   }
 
-  /// The flags of a span that has this for a parent.
+  /// The flags of a span whose parent is this span.
   var flagsOfChild: SpanFlags { isRemote ? [.parentIsKnown, .parentIsRemote] : [.parentIsKnown] }
 }
 
@@ -40,7 +42,7 @@ private enum SpanContextKey: ServiceContextKey {
 }
 
 extension ServiceContext {
-  /// The span that this context is in; nil where no trace was begun by, or came through, `BatonTracer`.
+  /// The span that this context belongs to; `nil` if no trace was begun or propagated by `BatonTracer`.
   package var spanContext: SpanContext? {
     get { self[SpanContextKey.self] }
     set { self[SpanContextKey.self] = newValue }

@@ -1,26 +1,28 @@
 internal import BatonModel
 internal import Tracing
 
-/// A span that has not ended: what was said of it so far, within its limits.
+/// The content of a span that has not ended, kept within its limits. `SpanRecorder` owns it.
 struct SpanDraft: Sendable {
   let limits: SpanLimits
   let kind: SpanKind
   let start: Timestamp
   var name: String
   private(set) var attributes = SpanAttributes()
-  /// What Baton says of the span itself. An array: a dictionary cost more than all the rest of a span.
+  /// The attributes that Baton itself sets. They are in an array because a dictionary cost more than all the rest of a
+  /// span.
   private var own: [Attribute] = []
   private var events: [Tracing.SpanEvent] = []
   private var links: [SpanLink] = []
   private var status = SpanStatus.unset
-  /// The type of the error that was recorded last.
+  /// The type of the error that was recorded last; `nil` if no error was recorded.
   private var failure: String?
 
   init(name: String, kind: SpanKind, start: Timestamp, limits: SpanLimits) {
     (self.name, self.kind, self.start, self.limits) = (name, kind, start, limits)
   }
 
-  /// Past the limit, keys that are there already keep their place and may change.
+  /// Replaces the attributes that the handler sets. If there are more than the limit, keys that were set before are
+  /// kept with their new values, and new keys fill the remaining room in the order of the keys.
   mutating func set(_ new: SpanAttributes) {
     guard new.count > limits.attributes else {
       attributes = new
@@ -36,13 +38,14 @@ struct SpanDraft: Sendable {
     attributes = kept
   }
 
-  /// Of one key what is said here counts, before what a handler says.
+  /// Adds attributes that Baton itself sets. They replace earlier attributes with the same keys, and take precedence
+  /// over the attributes that the handler sets.
   mutating func add(_ attributes: [Attribute]) {
     own = own.adding(attributes)
   }
 
-  /// `ok` is final, and an error keeps its message if it is set again without one, as `withSpan` does.
-  /// Source: https://opentelemetry.io/docs/specs/otel/trace/api/#set-status.
+  /// Sets the status. The status `ok` is final. An error keeps its message if it is set again without a message, as
+  /// `withSpan` does. Source: https://opentelemetry.io/docs/specs/otel/trace/api/#set-status.
   mutating func set(_ new: Tracing.SpanStatus) {
     switch (status, new.code) {
     case (.ok, _): return
@@ -60,15 +63,16 @@ struct SpanDraft: Sendable {
     if links.count < limits.links { links.append(link) }
   }
 
-  /// The event of an error of this type.
+  /// Adds the event of a recorded error whose type is `type`.
   mutating func add(_ event: Tracing.SpanEvent, failure type: String) {
     failure = type
     add(event)
   }
 
-  /// The finished span. One whose status is an error has `error.type`, of the last recorded error if nobody set another.
-  /// A clock that was set back makes no span of negative length.
-  /// - Parameter last: what is said of it with its end, as with `add`.
+  /// Returns the finished span. If the status is an error and the attribute `error.type` was not set, it is the type of
+  /// the last recorded error. If the clock was set back, the span ends when it began, because a span must not have a
+  /// negative length.
+  /// - Parameter last: attributes to add at the end, as with `add`.
   func finished(
     _ context: SpanContext, parent: SpanContext?, at end: Timestamp, adding last: [Attribute]
   ) -> SpanRecord {
@@ -98,7 +102,7 @@ struct SpanDraft: Sendable {
 }
 
 extension [Attribute] {
-  /// Of one key what is added counts.
+  /// These attributes and `attributes`, whose values replace existing values with the same keys.
   fileprivate func adding(_ attributes: [Attribute]) -> [Attribute] {
     if isEmpty { return attributes }
     return filter { old in !attributes.contains { $0.key == old.key } } + attributes

@@ -1,7 +1,7 @@
 package import BatonModel
 internal import Synchronization
 
-/// How many spans of this process were dropped: `baton_spans_dropped_total`.
+/// Counts the spans that this process dropped, for the metric `baton_spans_dropped_total`.
 package final class SpanDrops: Sendable {
   private let count = Atomic<Int>(0)
 
@@ -12,8 +12,8 @@ package final class SpanDrops: Sendable {
   func set(_ total: Int) { count.store(total, ordering: .relaxed) }
 }
 
-/// Decides when drops get a line in the log: the first drop at once, later drops at most once a minute, with their
-/// number since the last line.
+/// Decides when dropped spans are logged: the first drop at once, later drops at most once per `pause`, with their
+/// number since the last log line.
 package struct DropReport: Hashable, Sendable {
   package var pause = Duration.seconds(60)
   private var reported = 0
@@ -21,7 +21,11 @@ package struct DropReport: Hashable, Sendable {
 
   package init() {}
 
-  /// How many drops to report now, nil for none.
+  /// The number of drops to log now; `nil` if there is nothing to log.
+  ///
+  /// - Parameters:
+  ///   - total: how many spans have been dropped since the start.
+  ///   - isLast: true to log drops that have not been logged yet, whatever the time.
   package mutating func due(total: Int, at now: Instant, isLast: Bool = false) -> Int? {
     guard total > reported, isLast || next.map({ $0 <= now }) ?? true else { return nil }
     defer { (reported, next) = (total, now + pause) }

@@ -2,19 +2,20 @@ internal import BatonModel
 package import Logging
 internal import Synchronization
 
-/// The worker's finished spans on their way to the backend: performs what a `BatchQueue` decides.
+/// Sends the worker's finished spans to the backend. It is the shell around a `BatchQueue`, and performs the effects
+/// that it decides.
 ///
-/// `add` appends and never waits; `run` sends, one request at a time.
+/// `add` may be called from any task; it never waits. `run` sends the spans, one request at a time.
 package final class SpanQueue: SpanSink {
   private struct State {
     var queue: BatchQueue
-    /// What `run` has to do next, in this order.
+    /// The steps that `run` has to perform, in this order.
     var steps: [Step] = []
     var flushes: [Int: CheckedContinuation<Void, Never>] = [:]
     var lastFlush = 0
     var report = DropReport()
 
-    /// Remembers what is for `run`, and says which flushes are done.
+    /// Stores the effects that `run` has to perform, and returns the numbers of the flushes that are complete.
     mutating func take(_ effects: [BatchQueue.Effect]) -> [Int] {
       var flushed: [Int] = []
       for effect in effects {
@@ -42,12 +43,13 @@ package final class SpanQueue: SpanSink {
   private let clock: TelemetryClock
   private let draw: @Sendable () -> Double
   private let logger: Logger
-  /// What was dropped, for the metric.
+  /// Counts dropped spans for the metric.
   package let drops: SpanDrops
 
   /// - Parameters:
-  ///   - timeout: for the attempts of one batch, and for what is left at the end.
-  ///   - draw: from 0 up to 1, for the backoff.
+  ///   - timeout: the longest time from the first to the last attempt to send a batch. It also bounds how long `run`
+  ///     goes on after `shutDown`, up to `closingWindow`.
+  ///   - draw: returns random numbers from 0 up to but not including 1, for the backoff.
   package init(
     limits: BatchLimits = BatchLimits(), backoff: Backoff = Backoff(), timeout: Duration = .seconds(30),
     resource: Resource, sender: any OTLPSending, drops: SpanDrops = SpanDrops(), clock: TelemetryClock = .system,
@@ -58,15 +60,15 @@ package final class SpanQueue: SpanSink {
     (self.clock, self.draw, self.logger) = (clock, draw, logger)
   }
 
-  /// Spans that were dropped since the start, by cause.
+  /// How many spans were dropped since the start, by cause.
   package var droppedByCause: [BatchQueue.Drop: Int] { state.withLock { $0.queue.drops } }
 
   package func add(_ span: SpanRecord) { change { $0.queue.add(span, at: $1) } }
 
   package func flush() { change { $0.queue.flush(0, at: $1) } }
 
-  /// Waits until everything that was added before is sent or dropped, or until its task is cancelled. The caller bounds
-  /// the wait: a backend that is away is not asked sooner for it.
+  /// Waits until every span that was added before has been sent or dropped, or until the task is cancelled. The caller
+  /// has to limit the wait: the flush does not shorten the wait for a backend that could not be reached.
   package func flushed() async {
     let flush = state.withLock { state in
       state.lastFlush += 1
@@ -78,7 +80,7 @@ package final class SpanQueue: SpanSink {
           state.flushes[flush] = continuation
           return state.queue.flush(flush, at: now)
         }
-        // A cancellation that came before it was there did not find it.
+        // A cancellation before the continuation was stored has not resumed it.
         if Task.isCancelled { resume(flush) }
       }
     } onCancel: {
@@ -86,17 +88,17 @@ package final class SpanQueue: SpanSink {
     }
   }
 
-  /// The longest that the end of a process waits for a backend: people wait for that end.
+  /// The longest time that the end of a process waits for a backend, because people wait for the process to end.
   package static let closingWindow = Duration.seconds(5)
 
-  /// Takes no more spans; `run` sends what waits and returns. It may be called more than once.
+  /// Accepts no more spans. `run` sends the spans that wait, and returns. Further calls do nothing.
   package func shutDown() {
     change { $0.queue.shutDown(at: $1) }
     stop.raise()
   }
 
-  /// Sends until `shutDown` was called and nothing waits, or `timeout`, at most `closingWindow`, is over after it; or until its task is cancelled:
-  /// then what cannot be sent at once is dropped.
+  /// Sends spans until `shutDown` has been called and no spans wait, or until `timeout` (at most `closingWindow`) has
+  /// passed since `shutDown`. If the task is cancelled, spans that cannot be sent at once are dropped.
   package func run() async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.send() }
@@ -110,7 +112,7 @@ package final class SpanQueue: SpanSink {
   }
 }
 
-// What `run` consists of.
+// The parts of `run`.
 extension SpanQueue {
   private func send() async {
     while true {
@@ -130,7 +132,7 @@ extension SpanQueue {
     return state.withLock { $0.steps.isEmpty ? nil : $0.steps.removeFirst() }
   }
 
-  /// Until there is something to do. A cancellation is a shutdown that nobody has time for.
+  /// Waits until there is something to do. A cancellation counts as a shutdown, without time for further attempts.
   private func rest() async {
     guard !Task.isCancelled else { return shutDown() }
     guard let tick = state.withLock({ $0.queue.nextTick }) else { return await work.wait() }
@@ -149,7 +151,8 @@ extension SpanQueue {
     if let due { logger.warning("\(due) spans were dropped, \(total) since the start") }
   }
 
-  /// Decides, wakes `run` if there is something new for it, and everybody whose flush is done.
+  /// Changes the state, and then acts on the effects: wakes `run` if there is something new for it, and resumes the
+  /// callers whose flushes are complete.
   private func change(_ body: (inout State, Instant) -> [BatchQueue.Effect]) {
     let now = clock.now()
     let (isNew, flushed) = state.withLock { state in

@@ -2,16 +2,19 @@ internal import BatonModel
 internal import Synchronization
 internal import Tracing
 
-/// A sampled span until it ends: what its copies, its context and its children share.
+/// Records a sampled span until the span ends. All copies of the `BatonSpan`, its context and the contexts of its
+/// children share the recorder.
 final class SpanRecorder: Sendable {
   private struct State {
-    /// Until it has ended or was discarded.
+    /// The span's content; `nil` after the span has ended or was discarded.
     var draft: SpanDraft?
-    /// Nothing of it will be sent: what is made from its context is a child of its parent.
+    /// Whether the span was discarded and will not be sent. Spans that are made in its context then become children of
+    /// its parent.
     var isDiscarded = false
-    /// Whether something refers to it, so that it has to be sent.
+    /// Whether something refers to the span, so that the span must be sent.
     var isReferred = false
-    /// Let go when it is sent: a chain of contexts must not keep every span before it in memory.
+    /// The span's parent; `nil` after the span has ended, so that a chain of contexts does not keep every earlier span
+    /// in memory.
     var parent: SpanContext?
   }
 
@@ -21,7 +24,7 @@ final class SpanRecorder: Sendable {
   private let tracer: BatonTracer
   private let state: Mutex<State>
 
-  /// - Parameter identity: of the span itself.
+  /// - Parameter identity: the context of the span itself.
   init(_ draft: SpanDraft, _ identity: SpanContext, parent: SpanContext?, tracer: BatonTracer) {
     (trace, id, traceState) = (identity.trace, identity.span, identity.traceState)
     self.tracer = tracer
@@ -30,12 +33,13 @@ final class SpanRecorder: Sendable {
 
   var limits: SpanLimits { tracer.limits }
   var isOpen: Bool { state.withLock { $0.draft != nil } }
-  /// Empty once it has ended.
+  /// The span's name; empty after the span has ended.
   var name: String { state.withLock { $0.draft?.name } ?? "" }
-  /// Empty once it has ended.
+  /// The attributes that the handler set; empty after the span has ended.
   var attributes: SpanAttributes { state.withLock { $0.draft?.attributes } ?? [:] }
 
-  /// Does nothing once it has ended. `body` runs no code of others: it might use this span.
+  /// Changes the span's content; does nothing after the span has ended. `body` must not call code of a handler or
+  /// library: that code might use this span and deadlock.
   func change(_ body: (inout sending SpanDraft) -> Void) {
     state.withLock { state in
       guard var draft = state.draft.take() else { return }
@@ -44,7 +48,7 @@ final class SpanRecorder: Sendable {
     }
   }
 
-  /// Sends the span, with these attributes as well; the second time it does nothing.
+  /// Adds attributes, ends the span and sends it. Further calls do nothing.
   func end(at time: Timestamp, adding attributes: [Attribute] = []) {
     let ended: (SpanDraft, SpanContext?)? = state.withLock { state in
       guard let draft = state.draft.take() else { return nil }
@@ -55,7 +59,8 @@ final class SpanRecorder: Sendable {
     tracer.sink.add(draft.finished(context, parent: parent, at: time, adding: attributes))
   }
 
-  /// False if it has to be sent, or was, because something refers to it.
+  /// Discards the span. Returns false, and changes nothing, if something refers to the span or the span has ended
+  /// already.
   func discard() -> Bool {
     state.withLock { state in
       guard state.draft != nil, !state.isReferred else { return false }
@@ -64,7 +69,8 @@ final class SpanRecorder: Sendable {
     }
   }
 
-  /// Whether a child or a link may name this span, which is then certain to be sent. After a discard it is its parent.
+  /// Returns the span to which a child or a link may refer: this span, which then can no longer be discarded, or its
+  /// parent if this span was discarded.
   func refer() -> Reference {
     state.withLock { state in
       if state.isDiscarded { return .parent(state.parent) }
@@ -80,7 +86,8 @@ final class SpanRecorder: Sendable {
 }
 
 extension SpanContext {
-  /// What a child made from this context is a child of: a span that is certain to be sent, or else nothing.
+  /// The parent for a child that is made in this context. It is certain to be sent; if this span was discarded, it is
+  /// the nearest ancestor that was not, and `nil` if there is none.
   func referred() -> SpanContext? {
     switch recorder?.refer() {
     case nil, .itself: self

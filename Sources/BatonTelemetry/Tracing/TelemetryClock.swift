@@ -1,9 +1,9 @@
 package import BatonModel
 
-/// The steady clock and the wait that goes by it; tests bring their own.
+/// The monotonic clock of the process, and a sleep that uses it. Tests pass their own.
 package struct TelemetryClock: Sendable {
   package var now: @Sendable () -> Instant
-  /// Throws only when its task is cancelled.
+  /// Sleeps for a duration. Throws only if the task is cancelled.
   package var sleep: @Sendable (Duration) async throws -> Void
 
   package init(
@@ -12,7 +12,7 @@ package struct TelemetryClock: Sendable {
     (self.now, self.sleep) = (now, sleep)
   }
 
-  /// Goes on while the machine sleeps.
+  /// The system's clock, which also advances while the machine sleeps.
   package static let system: TelemetryClock = {
     let start = ContinuousClock.now
     return TelemetryClock(

@@ -1,8 +1,8 @@
-/// The header `tracestate`: what other tracing systems want carried along.
-/// Source: https://www.w3.org/TR/trace-context/#tracestate-header.
+/// The header `tracestate`: values that other tracing systems want to be passed on. Source:
+/// https://www.w3.org/TR/trace-context/#tracestate-header.
 package enum TraceState {
-  /// Without the spaces and empty members, at most 512 characters, or nil if it is not valid: a key that is none, a key
-  /// twice, a value that is none, more than 32 members.
+  /// The header without spaces and empty members, shortened to at most 512 characters. The result is `nil` if the
+  /// header is not valid: it has more than 32 members, a key or value that is not valid, or the same key twice.
   package static func normalized(_ header: String) -> String? {
     let members = header.split(separator: ",").map(\.trimmed).filter { !$0.isEmpty }
     guard members.count <= 32 else { return nil }
@@ -15,7 +15,8 @@ package enum TraceState {
     return shortened(members)
   }
 
-  /// Long members go first, then those at the end, which are the oldest.
+  /// Removes members until at most 512 characters are left: first all members of more than 128 characters, then members
+  /// from the end, which are the oldest.
   private static func shortened(_ members: [String]) -> String {
     var members = members
     func length() -> Int { members.reduce(members.count - 1) { $0 + $1.utf8.count } }
@@ -24,7 +25,8 @@ package enum TraceState {
     return members.joined(separator: ",")
   }
 
-  /// Lower-case letters, digits, `_-*/`, and one `@` between a tenant of at most 241 and a system of at most 14.
+  /// Whether `key` is a valid key: lower-case letters, digits and `_-*/`, at most 256 characters; or a tenant of at
+  /// most 241 characters and a system of at most 14, with one `@` between them.
   private static func isKey(_ key: String) -> Bool {
     let parts = key.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
     guard parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy(isKeyCharacter) }) else { return false }
@@ -41,7 +43,7 @@ package enum TraceState {
     (97...122).contains(byte) || (48...57).contains(byte) || "_-*/".utf8.contains(byte)
   }
 
-  /// At most 256 printable characters of ASCII without `,` and `=`.
+  /// Whether `value` is valid: 1 to 256 printable ASCII characters except `,` and `=`.
   private static func isValue(_ value: Substring) -> Bool {
     let isPrintable = value.utf8.allSatisfy { (0x20...0x7e).contains($0) && $0 != 0x3d && $0 != 0x2c }
     return isPrintable && (1...256).contains(value.utf8.count)
