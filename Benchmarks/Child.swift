@@ -2,14 +2,15 @@ import BatonWire
 import Foundation
 import Synchronization
 
-/// A process, and the lines it prints.
+/// A child process and the lines that it prints.
 final class Child: Sendable {
-  // Only started here and stopped once; Process says nothing about threads.
+  // The process is only started in `init` and ended once. Foundation does not document whether `Process` may be used
+  // from several threads.
   private nonisolated(unsafe) let process = Process()
   private let lines = Mailbox<String>(capacity: 1 << 20)
   private let waiting = Mutex<[String]>([])
 
-  /// - Parameter program: nil is this program, in another role.
+  /// - Parameter program: the path of the program; `nil` to start this program in another role.
   init(_ arguments: [String], _ environment: [String: String] = [:], program: String? = nil) throws {
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     process.executableURL = URL(fileURLWithPath: program ?? CommandLine.arguments[0])
@@ -34,7 +35,8 @@ final class Child: Sendable {
     return String(cString: line).trimmingCharacters(in: .newlines)
   }
 
-  /// The next line that is as `condition` says; empty once the process has ended.
+  /// Returns the next line that fulfils `condition`, and drops the lines before it. Returns an empty text when the
+  /// process has ended.
   func line(_ condition: (String) -> Bool) async -> String {
     while true {
       let next = waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() }
@@ -49,7 +51,7 @@ final class Child: Sendable {
 
   var pid: Int32 { process.processIdentifier }
 
-  /// Processor time so far, in seconds, its own and that of the children it has reaped.
+  /// The processor time so far in seconds, including that of children that the process has waited for.
   var processorTime: Double { Self.processorTime(of: pid) }
 
   static func processorTime(of pid: Int32) -> Double {
@@ -59,7 +61,7 @@ final class Child: Sendable {
       ? fields[11...14].compactMap { Double($0) }.reduce(0, +) / Double(sysconf(Int32(_SC_CLK_TCK))) : 0
   }
 
-  /// A line of its status in mebibytes: `VmRSS` for what is resident, `VmHWM` for the most that ever was.
+  /// A value of /proc/PID/status in MiB: `VmRSS` is the resident memory now, `VmHWM` is its maximum so far.
   func mebibytes(_ name: String) -> Double { Self.mebibytes(name, pid) }
 
   static func mebibytes(_ name: String, _ pid: Int32) -> Double {
@@ -68,9 +70,9 @@ final class Child: Sendable {
     return (line?.split(separator: " ").dropFirst().first.flatMap { Double($0) } ?? 0) / 1024
   }
 
-  /// Those that it has started and that run.
+  /// The ids of the running processes that this process has started.
   var children: [Int32] {
-    // Each thread has those that it started.
+    // The kernel lists children by the thread that started them.
     let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []
     return threads.flatMap { thread in
       let list = try? String(contentsOfFile: "/proc/\(pid)/task/\(thread)/children", encoding: .utf8)
@@ -83,7 +85,8 @@ final class Child: Sendable {
     process.waitUntilExit()
   }
 
-  /// For one that has nothing to close: SIGTERM is blocked where a thread of Swift's started it.
+  /// Kills a process that has nothing to close. SIGTERM would not end it, because the signal is blocked in a process
+  /// that one of Swift's threads started.
   func end() {
     kill(pid, SIGKILL)
     process.waitUntilExit()

@@ -5,8 +5,8 @@ import BatonWorker
 import Foundation
 import Synchronization
 
-/// B6: 10,000 workers, each on a connection of its own, with nothing to do; then each runs a launch, and the fleet is
-/// paused, which expires all of them.
+/// B6: 10,000 workers without work, each on its own connection. Then each worker runs one launch, and the fleet is
+/// paused, which expires all launches.
 enum Crowd {
   static func measure(_ options: Options) async throws -> [Measurement] {
     let count = options.isSmall ? 500 : 9_900
@@ -47,7 +47,7 @@ enum Crowd {
   }
 }
 
-/// Workers without hosts, all in one process: the real core and the real connection, and no handlers.
+/// Simulated workers in one process: each has a real `WorkerCore` and a real connection, but no host and no handlers.
 final class CrowdOfWorkers: Sendable {
   private struct Progress {
     var attached = 0
@@ -66,7 +66,7 @@ final class CrowdOfWorkers: Sendable {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for index in 0..<count {
         group.addTask { try await self.worker(index) }
-        // A connection takes about a millisecond of both sides.
+        // Opening a connection takes about a millisecond of processor time on each side.
         try await Task.sleep(for: .milliseconds(2))
       }
       try await group.waitForAll()
@@ -144,6 +144,7 @@ final class CrowdOfWorkers: Sendable {
   }
 }
 
+/// The core of one simulated worker, which two tasks share.
 private final class CoreBox: Sendable {
   private let core: Mutex<WorkerCore>
   init(_ core: WorkerCore) { self.core = Mutex(core) }

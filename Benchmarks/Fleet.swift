@@ -5,11 +5,11 @@ import BatonWire
 import Foundation
 import GRDBSQLite
 
-/// A coordinator and workers as processes of their own.
+/// A coordinator and its workers, each in a process of its own.
 final class Fleet: Sendable {
-  /// What every identifier of the benchmarks begins with.
+  /// The beginning of every identifier in the benchmarks.
   static let prefix = "com.example.bench."
-  /// Nothing is traced.
+  /// The environment of processes that do not trace.
   static let untraced = ["OTEL_SDK_DISABLED": "true"]
 
   let coordinator: Child
@@ -19,9 +19,10 @@ final class Fleet: Sendable {
   private let keepsData: Bool
 
   /// - Parameters:
-  ///   - workers: how many, with `slots` each.
-  ///   - data: of the coordinator, which is kept; nil is a fresh folder that is removed.
-  ///   - environment: added to that of every process.
+  ///   - slots: the number of slots of each worker.
+  ///   - workers: the number of workers.
+  ///   - data: the coordinator's data folder, which is kept; `nil` for a temporary folder, which is removed.
+  ///   - environment: variables to add to the environment of every process.
   init(
     slots: Int, workers: Int = 1, data: String? = nil, environment: [String: String] = Fleet.untraced
   ) async throws {
@@ -37,10 +38,10 @@ final class Fleet: Sendable {
     }
   }
 
-  /// The next line of the first worker that is as `condition` says.
+  /// The first worker's next line that fulfils `condition`.
   func nextLine(_ condition: (String) -> Bool) async -> String { await workers[0].line(condition) }
 
-  /// Returns once the coordinator's store has no span left that a tracing backend has not confirmed.
+  /// Returns when the tracing backend has confirmed all spans in the coordinator's store.
   func untilSpansAreSent() async throws {
     let path = folder + "/coordinator/baton.sqlite"
     while try Self.hasUnsentSpan(path) { try await Task.sleep(for: .milliseconds(20)) }
@@ -65,7 +66,7 @@ final class Fleet: Sendable {
     try? FileManager.default.removeItem(atPath: folder)
   }
 
-  /// Runs `body` with a client, once the workers are attached and the definitions are applied.
+  /// Applies the definitions, waits until all workers are attached, and runs `body` with a client.
   func withClient<Result: Sendable>(
     _ definitions: [Definition] = [], _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
   ) async throws -> Result {
@@ -88,7 +89,7 @@ final class Fleet: Sendable {
 
   // MARK: What runs on it
 
-  /// - Parameter name: what follows `prefix`.
+  /// - Parameter name: the rest of the pattern after `prefix`.
   static func definition(_ name: String) -> Definition {
     var definition = Definition(pattern: IdentifierPattern(prefix + name)!, kind: .processing)
     definition.pendingLimit = 2_000_000
@@ -106,10 +107,11 @@ final class Fleet: Sendable {
   }
 }
 
+/// Paths of files and programs.
 enum Files {
   static func temporary() -> String { NSTemporaryDirectory() + "baton-bench-\(UUID().uuidString)" }
 
-  /// A program that was built beside this one.
+  /// The path of a program in the same build folder as this one.
   static func program(_ name: String) -> String {
     URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
       .appendingPathComponent(name).path

@@ -2,8 +2,8 @@ import BatonCoordinator
 import BatonModel
 import Foundation
 
-/// B10: how the cost of a job grows with what there is more of. Each result is the steepest growth that was seen, as the
-/// exponent of a power: 1 is linear, 0 is no growth.
+/// B10: how the cost of a job grows with the number of workers, definitions and batches, and with the size of
+/// checkpoints. Each result is the exponent of a power of the size: 1 is linear growth, 0 is no growth.
 enum Growth {
   static func measure(_ options: Options) async throws -> [Measurement] {
     let curves = try await [
@@ -19,7 +19,7 @@ enum Growth {
       },
     ]
     if let folder = options.points { for curve in curves { try curve.write(to: folder) } }
-    // A tenth for what the machine does beside.
+    // The tolerance of a tenth is for other load on the machine.
     return curves.map { .bound($0.title + ", exponent", $0.exponent, "", atMost: 1.1) }
   }
 
@@ -49,7 +49,7 @@ enum Growth {
   }
 }
 
-/// What something costs, at each of several sizes.
+/// The measured cost at each of several sizes.
 private struct Curve: Sendable {
   let name: String
   let title: String
@@ -58,7 +58,7 @@ private struct Curve: Sendable {
   init(_ name: String, _ sizes: [Int], _ title: String, cost: (Int) async throws -> Double) async throws {
     (self.name, self.title) = (name, title)
     for size in sizes {
-      // The least of three: the rest is what else the machine did.
+      // The smallest of three measurements counts, because other load on the machine only adds to the cost.
       var least = Double.infinity
       for _ in 0..<3 { least = min(least, try await cost(size)) }
       points.append((size, least))
@@ -66,8 +66,8 @@ private struct Curve: Sendable {
     }
   }
 
-  /// Of a power of the size that fits best: the slope of the least squares between logarithms. Over the upper half, where
-  /// what does not grow hides nothing.
+  /// The exponent of the power of the size that fits best: the slope of the least-squares line through the logarithms.
+  /// Only the upper half of the sizes counts, because at small sizes constant costs hide the growth.
   var exponent: Double {
     let upper = points.suffix(max(2, points.count / 2 + 1)).map { (x: log(Double($0.size)), y: log($0.seconds)) }
     let (x, y) = (upper.map(\.x).reduce(0, +) / Double(upper.count), upper.map(\.y).reduce(0, +) / Double(upper.count))

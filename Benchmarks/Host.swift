@@ -8,7 +8,7 @@ import Foundation
 import Logging
 import Synchronization
 
-/// B7: from a condition that flips to the handler's cancellation, in one process.
+/// B7: the time from a change of a condition to the cancellation of the handler, in one process.
 enum Flips {
   static func measure(_ options: Options) async throws -> [Measurement] {
     let inWorker = try await times(launches: 200, rounds: 10, hasProbes: false)
@@ -23,9 +23,9 @@ enum Flips {
     ]
   }
 
-  /// Seconds from each flip to each cancellation.
-  /// - Parameter hasProbes: true unplugs a supply in a folder that stands for the system's, false changes the conditions
-  ///   in the worker.
+  /// The seconds from each change to each cancellation.
+  /// - Parameter hasProbes: true to unplug a power supply in a folder that stands for the system's files; false to
+  ///   change the conditions in the worker directly.
   private static func times(launches: Int, rounds: Int, hasProbes: Bool) async throws -> [Double] {
     let host = try FlippingHost(launches: launches, hasProbes: hasProbes)
     defer { host.remove() }
@@ -43,7 +43,7 @@ enum Flips {
   }
 }
 
-/// A coordinator and a worker in this process, with launches that wait to be cancelled.
+/// A coordinator and a worker in this process, with launches that wait until they are cancelled.
 private final class FlippingHost: Sendable {
   private let folder: String
   private let launches: Int
@@ -164,7 +164,7 @@ private final class FlippingHost: Sendable {
   }
 }
 
-/// B8: the worker's program, connected and with nothing to do: what it takes of the disk, the memory and the processor.
+/// B8: the disk space, memory and processor time of the program `baton-worker`, connected and without work.
 enum IdleWorker {
   static func measure(_ options: Options) async throws -> [Measurement] {
     let folder = Files.temporary()
@@ -178,7 +178,7 @@ enum IdleWorker {
     defer { worker.stop() }
     let bare = try Child(["idle", port, folder + "/bare"], Fleet.untraced)
     defer { bare.stop() }
-    // The first looks at everything, and programs that are not there, cost more than the later ones.
+    // The probes' first readings, and looking for programs that are not installed, cost more than later readings.
     try await Task.sleep(for: .seconds(20))
     let length = options.isSmall ? 20.0 : 60.0
     let before = (processorTime(of: worker), bare.processorTime)
@@ -207,7 +207,7 @@ enum IdleWorker {
     return Double(size ?? 0) / 1e6
   }
 
-  /// The supervisor's and the worker's own.
+  /// The processor time of the supervisor and of its worker together.
   private static func processorTime(of worker: Child) -> Double {
     worker.processorTime + worker.children.map(Child.processorTime(of:)).reduce(0, +)
   }

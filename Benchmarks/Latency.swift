@@ -4,7 +4,7 @@ import BatonStore
 import BatonWire
 import Foundation
 
-/// B3: from submission to the start of the handler on an idle fleet, 1,000 in sequence.
+/// B3: the time from submission to the start of the handler on an idle fleet, for 1,000 jobs one after the other.
 enum Latency {
   static func measure(_ options: Options) async throws -> [Measurement] {
     let fleet = try await Fleet(slots: 8)
@@ -27,6 +27,7 @@ enum Latency {
     ]
   }
 
+  /// The time in seconds from the submission of one job to the start of its handler. Returns when the job has ended.
   private static func time(of index: Int, _ fleet: Fleet, _ api: any OperatorAPI) async throws -> Double {
     let start = SystemClocks.instant()
     try await Fleet.submit([Fleet.order("start", id: "bench-\(index)")], to: api)
@@ -38,7 +39,7 @@ enum Latency {
   }
 }
 
-/// B4: durable checkpoints of 256 bytes: one job in sequence, and 200 jobs at once.
+/// B4: durable checkpoints of 256 bytes: of one job, and of 200 jobs at once.
 enum Checkpoints {
   static func measure(_ options: Options) async throws -> [Measurement] {
     let (single, sequence) = try await options.medians {
@@ -54,7 +55,9 @@ enum Checkpoints {
     ]
   }
 
-  /// - Parameter bytes: of each checkpoint's cursor, about.
+  /// The number of checkpoints per second, from the first begin to the last end of a job.
+  ///
+  /// - Parameter bytes: the approximate size of each checkpoint's cursor.
   static func rate(jobs: Int, each count: Int, bytes: Int = 220) async throws -> Double {
     let fleet = try await Fleet(slots: jobs)
     defer { fleet.stop() }

@@ -1,9 +1,11 @@
 import Foundation
 import GRDBSQLite
 
-/// What the machine gives without Baton, measured through SQLite's C API and system calls: the limit in each ratio.
+/// What the machine achieves without Baton, measured with SQLite's C API and system calls. Each result is compared to
+/// one of these limits.
 enum Limits {
-  /// Insert, claim and finish jobs, `perCommit` of them a commit, indexed, with the durability of Baton's store.
+  /// Jobs per second that are inserted, claimed and finished, `perCommit` of them in each commit, with an index and
+  /// with the durability of Baton's store.
   static func jobLives(_ count: Int, perCommit: Int) throws -> Double {
     let database = try RawDatabase()
     defer { database.close() }
@@ -30,7 +32,7 @@ enum Limits {
     return Double(count) / -start.timeIntervalSinceNow
   }
 
-  /// Processes of `/bin/true` a second, with so many at work.
+  /// Processes of `/bin/true` per second, with `width` threads that start them.
   static func spawns(_ count: Int, atOnce width: Int) async throws -> Double {
     let start = Date()
     await withTaskGroup(of: Void.self) { group in
@@ -60,7 +62,7 @@ enum Limits {
     waitpid(pid, nil, 0)
   }
 
-  /// One 256-byte checkpoint per job, `perCommit` of them a commit.
+  /// Checkpoints of 256 bytes per second, `perCommit` of them in each commit.
   static func checkpoints(_ count: Int, perCommit: Int) throws -> Double {
     let database = try RawDatabase()
     defer { database.close() }
@@ -82,7 +84,7 @@ enum Limits {
     return Double(count) / -start.timeIntervalSinceNow
   }
 
-  /// Median seconds of one fdatasync after overwriting 4 KiB.
+  /// The median time in seconds of one `fdatasync` after overwriting 4 KiB.
   static func fdatasync() -> Double {
     let path = NSTemporaryDirectory() + "baton-bench-\(UUID().uuidString)"
     let file = open(path, O_RDWR | O_CREAT, 0o600)
@@ -101,7 +103,7 @@ enum Limits {
     return times.median
   }
 
-  /// Median seconds of one round trip of 200 bytes over TCP on loopback.
+  /// The median time in seconds of one round trip of 200 bytes over TCP on loopback.
   static func roundTrip() throws -> Double {
     let (client, server) = try connectedSockets()
     defer {
@@ -147,7 +149,7 @@ enum Limits {
   }
 }
 
-/// A fresh database through the C API: WAL and synchronous=FULL, like the store.
+/// A new database that is used through SQLite's C API, with WAL and `synchronous=FULL` like Baton's store.
 final class RawDatabase {
   private var handle: OpaquePointer?
   private let path = NSTemporaryDirectory() + "baton-bench-\(UUID().uuidString).db"

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The figures of the performance page: `baton-benchmarks B1 B3`, or all of them without a name. The same program is the
-/// coordinator, the worker and the rest of the fleet under test, each in a process of its own.
+/// Measures the figures of the performance page: `baton-benchmarks B1 B3` measures these two, and without a name all
+/// are measured. The same program is also the coordinator, the worker and the other processes of the fleet under test.
 ///
-/// Prints one line of JSON for each result as it comes and a table at the end. `--small` measures less, once, for a quick
-/// look; `--points FOLDER` writes what the pictures of B10 are drawn from.
+/// It prints one line of JSON for each result as it becomes known, and a table at the end. `--small` measures less, and
+/// only once, for a quick look. `--points FOLDER` writes the points from which the pictures of B10 are drawn.
 @main
 enum Benchmarks {
   static func main() async throws {
@@ -25,12 +25,12 @@ enum Benchmarks {
   }
 }
 
-/// What the command line asks for.
+/// The options on the command line.
 struct Options: Sendable {
   var figures = Figure.all
-  /// Less of everything, and once instead of three times.
+  /// Whether to measure less, and once instead of three times.
   var isSmall = false
-  /// Where the points of B10 go; nil and they go nowhere.
+  /// The folder for the points of B10; `nil` to write none.
   var points: String?
 
   init(_ arguments: [String]) {
@@ -55,7 +55,8 @@ struct Options: Sendable {
 
   var rounds: Int { isSmall ? 1 : 3 }
 
-  /// The medians of so many rounds of a value and its limit, taken in turn: the machine is not as fast at all times.
+  /// Measures a value and its limit alternately, `rounds` times, and returns the medians. Alternating is needed because
+  /// the machine's speed varies.
   func medians(_ body: () async throws -> (Double, Double)) async throws -> (Double, Double) {
     var values: ([Double], [Double]) = ([], [])
     for _ in 0..<rounds {
@@ -67,7 +68,7 @@ struct Options: Sendable {
   }
 }
 
-/// A figure and how it is measured.
+/// A figure and the function that measures it.
 struct Figure: Sendable {
   var name: String
   var title: String
@@ -87,13 +88,13 @@ struct Figure: Sendable {
   ]
 }
 
-/// Prints a whole line at once, through a pipe too.
+/// Prints a whole line to standard output at once, even if it is a pipe.
 func say(_ line: String) {
   let bytes = Array((line + "\n").utf8)
   _ = write(1, bytes, bytes.count)
 }
 
-/// For people: what goes on.
+/// Prints a line about the progress to standard error.
 func note(_ line: String) {
   let bytes = Array((line + "\n").utf8)
   _ = write(2, bytes, bytes.count)

@@ -1,8 +1,8 @@
 import Foundation
 
-/// One result with the limit from the same run.
+/// One result, and the limit that was measured in the same run.
 struct Measurement: Codable, Sendable {
-  /// Begins with the figure's number.
+  /// The name of the result, which begins with the figure's number.
   var figure: String
   var value: Double
   var unit: String
@@ -11,7 +11,7 @@ struct Measurement: Codable, Sendable {
   var target: Double
   /// `met` or `missed`: whether the ratio is on the right side of the target.
   var verdict: String
-  /// Of the machine, over the last minute.
+  /// The load of the machine, averaged over the last minute.
   var load: Double
 
   init(_ figure: String, value: Double, unit: String, limit: Double, target: Double, isAtMost: Bool = false) {
@@ -27,7 +27,7 @@ struct Measurement: Codable, Sendable {
     load = loads[0].rounded(to: 2)
   }
 
-  /// A value that has a bound of its own.
+  /// A value that must not exceed `bound`.
   static func bound(_ figure: String, _ value: Double, _ unit: String, atMost bound: Double) -> Measurement {
     Measurement(figure, value: value, unit: unit, limit: bound, target: 1, isAtMost: true)
   }
@@ -39,7 +39,7 @@ struct Measurement: Codable, Sendable {
   }
 }
 
-/// All results under each other.
+/// A table of all results.
 struct Table {
   var text: String
 
@@ -71,7 +71,7 @@ extension Double {
 }
 
 extension [Double] {
-  /// The value that a share of all is at or below.
+  /// The value at or below which this share (0 to 1) of all values lies.
   func percentile(_ share: Double) -> Double {
     let sorted = sorted()
     return sorted[Swift.min(sorted.count - 1, Int(Double(sorted.count) * share))]

@@ -4,7 +4,8 @@ import BatonStore
 import BatonWire
 import Foundation
 
-/// B5: B1 beside a million pending requests that cannot run, against a thousand of them.
+/// B5: the rate of B1 while a million requests are pending that cannot run, compared to the rate with a thousand
+/// pending requests.
 enum Pending {
   private static let jobs = 20_000
 
@@ -35,7 +36,7 @@ enum Pending {
   }
 }
 
-/// The data of a coordinator with pending requests that wait for a GPU, which no host has.
+/// The data folder of a coordinator with pending requests that wait for a GPU, which no host has.
 private struct Backlog {
   let count: Int
   private let data = Files.temporary()
@@ -63,11 +64,12 @@ private struct Backlog {
 
   func remove() { try? FileManager.default.removeItem(atPath: data) }
 
+  /// The results of one run.
   struct Run {
     var rate: Double
-    /// Of the coordinator, in MiB, the most.
+    /// The largest resident memory of the coordinator, in MiB.
     var memory: Double
-    /// From the start of the coordinator's process to the start of a handler, in seconds.
+    /// The time from the start of the coordinator's process to the start of a handler, in seconds.
     var firstLaunch: Double
   }
 
@@ -82,7 +84,7 @@ private struct Backlog {
     return Run(rate: rate, memory: fleet.coordinator.mebibytes("VmHWM"), firstLaunch: (begun - start).inSeconds)
   }
 
-  /// Behind all the others: what the next coordinator can start at once.
+  /// Submits one request, after all the others, that the next coordinator can start at once.
   private func leaveOneReady() async throws {
     let store = try SQLiteStore.open(folder: data)
     let name = IdentifierPattern(Fleet.prefix + "start")!

@@ -10,7 +10,7 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// The processes of the fleet under test.
+/// The roles of this program's processes in the fleet under test.
 enum Role: String {
   case coordinator, worker, idle, crowd, sink
 
@@ -48,7 +48,7 @@ enum Role: String {
     return telemetry
   }
 
-  /// A worker with nothing to do, and without probes.
+  /// Runs a worker without work and without probes.
   private static func idle(port: String, data: String) async throws {
     var configuration = WorkerConfiguration(
       coordinator: "127.0.0.1:\(port)", name: "idle", dataFolder: data, slots: 1)
@@ -60,7 +60,7 @@ enum Role: String {
     var configuration = WorkerConfiguration(
       coordinator: "127.0.0.1:\(port)", name: name, dataFolder: data, slots: slots)
     configuration.ownsProcess = true
-    // The load of the benchmark itself would make the host busy.
+    // Probes are off, because the load of the benchmark itself would make the host busy.
     configuration.probesHost = false
     let worker = Worker(configuration, logger: logger())
     worker.register("com.example.bench.noop.*") { _ in }

@@ -3,7 +3,7 @@ import BatonModel
 import BatonStore
 import Foundation
 
-/// B1: no-op Swift handlers, from submission to completion: 50,000 jobs, submitted in calls of 1,000.
+/// B1: the rate of no-op Swift handlers, from submission to completion: 50,000 jobs, submitted in calls of 1,000.
 enum Throughput {
   static func measure(_ options: Options) async throws -> [Measurement] {
     let jobs = options.isSmall ? 10_000 : 50_000
@@ -13,7 +13,10 @@ enum Throughput {
     return [Measurement("B1 no-op jobs end to end", value: rate, unit: "jobs/s", limit: limit, target: 0.25)]
   }
 
-  /// - Parameter untilSent: the clock runs until a tracing backend has confirmed the last span of the last job.
+  /// The rate of no-op jobs on a new fleet, in jobs per second.
+  ///
+  /// - Parameter untilSent: whether the time includes sending the spans, until a tracing backend has confirmed the last
+  ///   span of the last job.
   static func rate(
     jobs: Int, environment: [String: String] = Fleet.untraced, untilSent: Bool = false
   ) async throws -> Double {
@@ -24,9 +27,11 @@ enum Throughput {
     }
   }
 
+  /// The rate of jobs, in jobs per second.
+  ///
   /// - Parameters:
-  ///   - definitions: of the jobs, in turn.
-  ///   - afterwards: what is measured with the jobs, once they have ended.
+  ///   - definitions: the definitions of the jobs, which take turns.
+  ///   - afterwards: runs after the jobs have ended, and is part of the measured time.
   static func rate(
     jobs: Int, over definitions: [String], with api: any OperatorAPI,
     afterwards: @Sendable () async throws -> Void = {}
@@ -34,7 +39,7 @@ enum Throughput {
     let start = Date()
     try await withThrowingTaskGroup(of: Void.self) { group in
       for first in stride(from: 0, to: jobs, by: 1000) {
-        // Two calls under way, so that the coordinator never waits for the submitter.
+        // Two calls are under way at any time, so that the coordinator never waits for the next call.
         if first >= 2000 { try await group.next() }
         group.addTask { try await submit(first..<min(first + 1000, jobs), over: definitions, to: api) }
       }
@@ -46,7 +51,7 @@ enum Throughput {
   }
 
   private static func submit(_ range: Range<Int>, over definitions: [String], to api: any OperatorAPI) async throws {
-    // A run after another on the same fleet has other identifiers.
+    // Each run has its own identifiers, because several runs use the same fleet.
     let run = UUID().uuidString.prefix(8)
     let orders = range.map {
       Fleet.order("\(definitions[$0 % definitions.count]).\(run)-\($0)", id: "\(run)-\($0)")
@@ -54,7 +59,9 @@ enum Throughput {
     try await Fleet.submit(orders, to: api)
   }
 
-  /// - Parameter definition: waits for its requests only.
+  /// Waits until all requests have ended.
+  ///
+  /// - Parameter definition: waits only for the requests of this definition; `nil` for all requests.
   static func untilDone(_ definition: String?, _ api: any OperatorAPI) async throws {
     let unfinished = RequestFilter(
       states: [.scheduled, .ready, .running], pattern: definition.map { IdentifierPattern(Fleet.prefix + "\($0).*")! })
@@ -64,7 +71,8 @@ enum Throughput {
   }
 }
 
-/// B2: commands, 2,000 of `/bin/true`, one batch each: supervised, their output captured, their progress committed.
+/// B2: the rate of commands: 2,000 of `/bin/true`, with one batch each. They are supervised, their output is captured,
+/// and their progress is committed.
 enum Commands {
   static func measure(_ options: Options) async throws -> [Measurement] {
     let (rate, limit) = try await options.medians {

@@ -6,19 +6,20 @@ import Foundation
   import Darwin
 #endif
 
-/// B9: what tracing costs. B1 with every span of every job sent to a sink on this machine, against B1 with tracing
-/// off, in turn. The traced clock stops when the sink has confirmed the last span of the coordinator, not when the last
-/// job has ended: most spans are sent after the jobs, and would cost nothing otherwise.
+/// B9: the cost of tracing. It compares B1 with every span of every job sent to a sink on this machine to B1 without
+/// tracing, alternately. The traced time ends when the sink has confirmed the coordinator's last span, not when the
+/// last job has ended: most spans are sent after the jobs, and would otherwise not be part of the cost.
 enum Tracing {
   static func measure(_ options: Options) async throws -> [Measurement] {
     let sink = try Child(["sink"])
     defer { sink.end() }
     let port = await sink.line { $0.hasPrefix("port ") }.dropFirst(5)
-    // The last batch goes 200 ms after its first span rather than 5 s after: waiting is no work, and is not measured.
+    // The last batch of spans is sent 200 ms after its first span instead of 5 s, because waiting is not part of the
+    // cost.
     let on = ["OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:\(port)", "OTEL_BSP_SCHEDULE_DELAY": "200"]
     var rates: (on: [Double], off: [Double]) = ([], [])
     let jobs = options.isSmall ? 10_000 : 50_000
-    // A tenth is hard to see between runs that differ by as much: more of them, in turn.
+    // A difference of a tenth is hard to see because runs differ by as much. Therefore there are at least seven rounds.
     let rounds = options.isSmall ? options.rounds : max(7, options.rounds)
     for _ in 0..<rounds {
       rates.off.append(try await Throughput.rate(jobs: jobs))
@@ -34,8 +35,8 @@ enum Tracing {
   }
 }
 
-/// A tracing backend that costs as little as possible: it answers 200 to everything, and says how many bytes it took
-/// when a connection ends.
+/// A tracing backend that costs as little as possible: it answers 200 to each request, and prints how many bytes it
+/// received when a connection ends.
 enum Sink {
   static func run() throws {
     let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -59,7 +60,7 @@ enum Sink {
     }
   }
 
-  /// Answers one request after the other until the connection ends; how many bytes their bodies had.
+  /// Answers the requests of one connection until it ends. Returns the size of their bodies in bytes.
   private static func serve(_ connection: Int32) -> Int {
     defer { close(connection) }
     let answer = Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".utf8)

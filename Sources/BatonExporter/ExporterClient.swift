@@ -2,11 +2,11 @@ internal import AsyncHTTPClient
 internal import NIOCore
 internal import NIOSSL
 
-/// The HTTP client of one exporter. Shut down by `shutDown`, or else when nobody has it any more.
+/// The HTTP client of one exporter. It is shut down by `shutDown`, or when the last reference to it is gone.
 final class ExporterClient: Sendable {
   private let client: HTTPClient
 
-  /// - Parameter trustRoots: nil for the system's.
+  /// - Parameter trustRoots: the certificates to trust; `nil` to trust the system's.
   init(trustRoots: [NIOSSLCertificate]? = nil) {
     var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
     if let trustRoots {
@@ -14,35 +14,35 @@ final class ExporterClient: Sendable {
       tls.trustRoots = .certificates(trustRoots)
       configuration.tlsConfiguration = tls
     }
-    // The client would make a span of each export, which would be exported, which would make a span.
+    // The client would make a span for each export, and that span would be exported in its turn.
     configuration.tracing.tracer = nil
-    // When to try again is decided elsewhere.
+    // The callers of the exporter decide when to try again.
     configuration.connectionPool.retryConnectionEstablishment = false
     configuration.networkFrameworkWaitForConnectivity = false
     client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
   }
 
-  /// Whether a bootstrapped tracer makes spans of the requests.
+  /// Whether the client makes spans of its requests. Tests check that it does not.
   var isTraced: Bool { client.tracer != nil }
 
-  /// The certificates of a PEM file. Throws what NIOSSL says of a file that cannot be read or has none.
+  /// Reads the certificates of a PEM file. Throws NIOSSL's error if the file cannot be read or contains no certificate.
   static func certificates(inFile path: String) throws -> [NIOSSLCertificate] {
     try NIOSSLCertificate.fromPEMFile(path)
   }
 
-  /// The exporter bounds the time, by cancelling.
+  /// Sends a request. It has no deadline of its own: `OTLPExporter` limits the time by cancelling the task.
   func execute(_ request: HTTPClientRequest) async throws -> HTTPClientResponse {
     try await client.execute(request, deadline: .distantFuture)
   }
 
-  /// Closes the connections. What is sent afterwards is unreachable. Asking twice changes nothing.
+  /// Closes the connections. Requests that are sent afterwards fail. Further calls do nothing.
   func shutDown() async {
-    // The only error is that it was shut down before.
+    // The only possible error is that the client has been shut down before.
     try? await client.shutdown()
   }
 
   deinit {
-    // Keeps itself alive until it is done; after `shutDown` it has nothing to do.
+    // The client keeps itself alive until its shutdown is complete. After `shutDown` this call has no effect.
     client.shutdown { _ in }
   }
 }

@@ -1,28 +1,32 @@
 package import BatonModel
 package import BatonTelemetry
 
-/// What the log says of an exporter: a line when it goes down and one when it is back, and one for a refusal. The same
-/// refusal is not said again until something was taken, and never more than one a minute.
+/// Decides what the log says about an exporter: one line when exporting begins to fail, one line when it works again,
+/// and a line for a refusal. A refusal is logged at most once a minute, and the same refusal is not logged again until
+/// an export was taken as a whole.
 package struct ExporterHealth: Hashable, Sendable {
   package enum Report: Hashable, Sendable {
     case down(reason: String)
     case back(after: Duration)
-    /// With how many refusals were not reported before it.
+    /// The backend refused an export. `unreported` refusals before this one were not logged.
     case refused(reason: String, unreported: Int)
-    /// Some were not taken, or (0) there is a warning.
+    /// The backend did not take a part of an export or, if `rejected` is 0, sent a warning. `unreported` refusals
+    /// before this one were not logged.
     case partial(rejected: Int64, message: String, unreported: Int)
   }
 
   package var pause = Duration.seconds(60)
   private var downSince: Instant?
   private var nextRefusal: Instant?
-  /// The refusal that was reported last; nil since everything was taken.
+  /// The refusal that was logged last; `nil` if an export has been taken as a whole since then.
   private var refused: Report?
   private var unreported = 0
 
   package init() {}
 
-  /// - Parameter reason: why there was no answer, or which one; for a verdict that is to be tried again.
+  /// Takes the verdict on an export, and returns what to log.
+  ///
+  /// - Parameter reason: for the verdict `retry`: why there was no answer, or which answer came.
   package mutating func note(_ verdict: ExportVerdict, reason: String, at now: Instant) -> [Report] {
     switch verdict {
     case .retry: return goDown(reason, at: now)

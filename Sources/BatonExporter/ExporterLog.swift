@@ -3,7 +3,7 @@ internal import BatonTelemetry
 internal import Logging
 internal import Synchronization
 
-/// Writes into the log what an `ExporterHealth` finds worth it.
+/// Logs the reports of an `ExporterHealth`.
 final class ExporterLog: Sendable {
   private let health = Mutex(ExporterHealth())
   private let what: String
@@ -13,12 +13,13 @@ final class ExporterLog: Sendable {
 
   /// - Parameters:
   ///   - what: `traces` or `metrics`.
-  ///   - place: where they go, without secrets.
+  ///   - place: the destination of the exports, without secrets.
   init(_ what: String, to place: String, clock: TelemetryClock, logger: Logger) {
     (self.what, self.place, self.clock, self.logger) = (what, place, clock, logger)
   }
 
-  /// What happens to a task that is cancelled says nothing of the exporter.
+  /// Logs what is worth logging about an export. The result in a cancelled task is ignored, because it says nothing
+  /// about the backend.
   func note(_ verdict: ExportVerdict, reason: String = "") {
     guard !Task.isCancelled else { return }
     let now = clock.now()
@@ -37,7 +38,8 @@ final class ExporterLog: Sendable {
     }
   }
 
-  /// What ends the refusals, said with each of them: a backend that takes no metrics is common.
+  /// Advice on how to end the refusals, which is part of each refusal's log line: it is common that a backend takes no
+  /// metrics.
   private var advice: String {
     let variable = what == "metrics" ? "METRICS" : "TRACES"
     return "; if it takes no \(what), set OTEL_\(variable)_EXPORTER=none, "

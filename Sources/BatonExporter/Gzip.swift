@@ -1,12 +1,12 @@
 internal import CZlib
 
-/// The encoding `gzip` of HTTP (RFC 1952).
+/// The HTTP content encoding `gzip` (RFC 1952).
 enum Gzip {
-  /// Nil only if zlib has no memory.
+  /// The compressed bytes; `nil` only if zlib could not allocate memory.
   static func compressed(_ bytes: [UInt8]) -> [UInt8]? {
     var stream = z_stream()
-    // Spans repeat themselves: the fastest level leaves little more than the best.
-    // 15 bits of window, and 16 for gzip's header instead of zlib's.
+    // The fastest level is sufficient: spans are so repetitive that the best level makes them only a little smaller. A
+    // window of 15 bits is the largest; adding 16 selects gzip's header in place of zlib's.
     let begun = deflateInit2_(
       &stream, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
       Int32(MemoryLayout<z_stream>.size))
@@ -15,7 +15,7 @@ enum Gzip {
     return deflated(bytes, &stream)
   }
 
-  /// In one step: the bound is what zlib promises to need at most.
+  /// Compresses all bytes in one step. `deflateBound` is an upper bound of the size of the output.
   private static func deflated(_ bytes: [UInt8], _ stream: inout z_stream) -> [UInt8]? {
     var bytes = bytes
     return bytes.withUnsafeMutableBufferPointer { input in

@@ -12,14 +12,14 @@ internal import Synchronization
   internal import Musl
 #endif
 
-/// Writes each request as one line of OTLP JSON, to a file or to standard output.
-/// Source: https://opentelemetry.io/docs/specs/otel/protocol/file-exporter.
+/// Writes each request as one line of OTLP JSON to a file or to standard output. Source:
+/// https://opentelemetry.io/docs/specs/otel/protocol/file-exporter.
 package struct LineExporter: OTLPSending {
   package enum Place: Hashable, Sendable {
-    /// Standard output: the data of a daemon goes there, its log to standard error.
+    /// Standard output. A daemon's log goes to standard error, so the two do not mix.
     case console
-    /// Appended to; made if there is none, readable by its owner and group. Opened for each line, so that a file which
-    /// was moved away is not written to any more.
+    /// The end of a file. The file is created with mode 0640 if it does not exist. It is opened for each line, so that
+    /// after a rotation the lines go to the new file.
     case file(String)
   }
 
@@ -27,11 +27,11 @@ package struct LineExporter: OTLPSending {
   private let timeout: Duration
   private let clock: TelemetryClock
   private let log: ExporterLog
-  /// A reader of standard output that stops reading must not hold up a thread that others need.
+  /// Lines are written on a queue of their own: writing to a pipe whose reader has stopped reading blocks the thread.
   private let queue = DispatchQueue(label: "baton.telemetry.lines")
   private let lines = Lines()
 
-  /// - Parameter timeout: how long one line may take.
+  /// - Parameter timeout: the longest time that writing one line may take.
   package init(
     _ what: String, to place: Place, timeout: Duration = .seconds(10), clock: TelemetryClock = .system, logger: Logger
   ) {
@@ -40,7 +40,8 @@ package struct LineExporter: OTLPSending {
     log = ExporterLog(what, to: name, clock: clock, logger: logger)
   }
 
-  /// `unreachable` if it could not be written in time. A line that is written later all the same comes a second time.
+  /// Writes the request as one line. Returns `.unreachable` if the line could not be written in time. If the line is
+  /// written later after all, the retry writes it a second time.
   package func send(_ request: some OTLPRequest) async -> ExportVerdict {
     let outcome = await outcome(of: Array((request.json + "\n").utf8))
     let verdict = outcome == .written ? ExportVerdict.delivered : .unreachable
@@ -50,7 +51,7 @@ package struct LineExporter: OTLPSending {
 
   private enum Outcome: Equatable, CustomStringConvertible {
     case written
-    /// `errno`.
+    /// Writing failed with this `errno`.
     case failed(Int32)
     case late
 
@@ -63,7 +64,8 @@ package struct LineExporter: OTLPSending {
     }
   }
 
-  /// Waits no longer than the timeout, or until the task is cancelled.
+  /// Writes a line and waits until it is written, but not longer than the timeout, and only until the task is
+  /// cancelled.
   private func outcome(of line: [UInt8]) async -> Outcome {
     guard let number = lines.begin() else { return .late }
     let (outcomes, outcome) = AsyncStream<Outcome>.makeStream()
@@ -87,8 +89,8 @@ package struct LineExporter: OTLPSending {
   }
 }
 
-/// The lines that are being written, and those among them that nobody waits for any more: while there is one, whoever
-/// reads is gone or stands still, and no more are begun.
+/// Counts the lines that are being written, and notes the lines that took too long (`left`). While there is a line that
+/// took too long, its reader is gone or has stopped reading, and `begin` starts no further line.
 private final class Lines: Sendable {
   private struct State {
     var last = 0
@@ -98,6 +100,7 @@ private final class Lines: Sendable {
 
   private let state = Mutex(State())
 
+  /// Registers a new line and returns its number; `nil` while a line that took too long is still being written.
   func begin() -> Int? {
     state.withLock { state in
       guard state.left.isEmpty else { return nil }
@@ -107,6 +110,7 @@ private final class Lines: Sendable {
     }
   }
 
+  /// A line was written, or writing it failed.
   func end(_ number: Int) {
     state.withLock { state in
       state.open.remove(number)
@@ -114,10 +118,11 @@ private final class Lines: Sendable {
     }
   }
 
+  /// Notes that a line took too long, if it is still being written.
   func leave(_ number: Int) { state.withLock { if $0.open.contains(number) { $0.left.insert(number) } } }
 }
 
-// Its own threads' part. Failures are numbers of `errno`.
+// The part that runs on the dispatch queue. Failures are values of `errno`; `nil` means success.
 extension LineExporter {
   private static func write(_ line: [UInt8], to place: Place) -> Int32? {
     switch place {
@@ -140,5 +145,5 @@ extension LineExporter {
   }
 }
 
-/// Outside the type, where `write` is the system's.
+/// Calls the system's `write`. It is outside the type because `write` means the type's own function there.
 private func writeOnce(_ file: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int { write(file, bytes, count) }

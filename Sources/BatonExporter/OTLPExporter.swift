@@ -18,8 +18,8 @@ internal import NIOHTTP1
   internal import Darwin
 #endif
 
-/// Sends the requests of one signal to a backend: OTLP over HTTP, protobuf.
-/// Source: https://opentelemetry.io/docs/specs/otlp/#otlphttp.
+/// Sends the requests of one signal to a backend by OTLP over HTTP, with protobuf bodies. Each call of `send` makes one
+/// attempt. Source: https://opentelemetry.io/docs/specs/otlp/#otlphttp.
 package struct OTLPExporter: OTLPSending {
   private let settings: SignalSettings
   private let client: ExporterClient
@@ -29,7 +29,7 @@ package struct OTLPExporter: OTLPSending {
 
   /// - Parameters:
   ///   - what: `traces` or `metrics`, for the log.
-  ///   - date: the wall clock, for a `Retry-After` with a date.
+  ///   - date: the wall clock, to which a date in `Retry-After` is compared.
   init(
     _ what: String, _ settings: SignalSettings, client: ExporterClient, clock: TelemetryClock = .system,
     date: @escaping @Sendable () -> Timestamp = { .now }, logger: Logger
@@ -45,11 +45,11 @@ package struct OTLPExporter: OTLPSending {
   }
 }
 
-// One attempt.
+// The parts of one attempt.
 extension OTLPExporter {
   private struct Answer: Sendable {
     var verdict = ExportVerdict.unreachable
-    /// What the log says if it is to be tried again.
+    /// What the log says if the verdict is `retry`.
     var reason: String
   }
 
@@ -94,8 +94,8 @@ extension OTLPExporter {
     return request
   }
 
-  /// At most 64 KiB; no answer of OTLP needs more. What could not be read counts as absent: the status alone says whether
-  /// the request was taken.
+  /// The first 64 KiB of the body; no OTLP answer needs more. If reading fails, the part that was read is returned: the
+  /// status alone says whether the backend took the request.
   private static func body(of response: HTTPClientResponse) async -> [UInt8] {
     var bytes: [UInt8] = []
     do {
@@ -109,8 +109,8 @@ extension OTLPExporter {
     return bytes
   }
 
-  /// One line in words. The client's errors nest: what the system said stands in them as `errno: 111`. They name the host
-  /// and the port, and never a header.
+  /// The reason of a failure on one line. The client's errors are nested and contain the system's error as `errno:
+  /// 111`, which is replaced by its text. The errors contain the host and the port, but never a header.
   private static func reason(_ error: any Error) -> String {
     if let error = error as? HTTPClientError { return ExportVerdict.clip(error.shortDescription) }
     let text = "\(error)"

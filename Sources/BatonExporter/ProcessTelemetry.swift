@@ -12,19 +12,20 @@ internal import Tracing
   import Foundation
 #endif
 
-/// Spans and metrics of one process, as the `OTEL_*` variables of its environment want them.
+/// The spans and metrics of one process, configured by the `OTEL_*` variables of its environment. Each daemon makes one
+/// at its start, calls `bootstrap` once, and runs `services`.
 package struct ProcessTelemetry: Sendable {
   package let telemetry: Telemetry
-  /// What everything in the process counts with.
+  /// The registry in which all metrics of the process are counted.
   package let registry: MetricsRegistry
-  /// What `/metrics` shows, and what is sent.
+  /// Provides the snapshots that `/metrics` shows and that are exported.
   package let reader: MetricsReader
-  /// nil where metrics are not sent.
+  /// Exports metrics by interval; `nil` if metrics are not exported.
   private let export: MetricsExport?
   private let logger: Logger
 
-  /// Logs what cannot be read of the settings.
-  /// - Parameter service: `baton-coordinator`, `baton-worker`, or `baton` for both in one process.
+  /// Reads the settings, and logs a warning for each variable that cannot be read.
+  /// - Parameter service: `baton-coordinator`, `baton-worker`, or `baton` if both run in one process.
   package init(_ service: String, environment: [String: String], logger: Logger) {
     let (settings, metrics) = (TelemetrySettings(environment: environment), MetricSettings(environment: environment))
     telemetry = Telemetry(settings, resource: .ofProcess(service, settings: settings), logger: logger)
@@ -43,8 +44,8 @@ package struct ProcessTelemetry: Sendable {
     for warning in telemetry.warnings + metrics.warnings { logger.warning("\(warning)") }
   }
 
-  /// Brings the counter of dropped spans up to date. Each cause is there with 0 from the beginning: of a counter that
-  /// appears with its first drop, no reader sees the drop.
+  /// A collector that updates the counters of dropped spans. Each cause has a counter with the value 0 from the
+  /// beginning: if a counter appeared only with the first drop, a reader would not see that drop as an increase.
   private static func drops(of spans: SpanQueue, in registry: MetricsRegistry) -> MetricsRegistry.Collector {
     let counters = BatchQueue.Drop.allCases.map { cause in
       let dimensions = [(Names.Label.reason, cause.rawValue)]
@@ -62,24 +63,25 @@ package struct ProcessTelemetry: Sendable {
     }
   }
 
-  /// Makes them the process's own; once, before anything counts or traces.
+  /// Installs the registry and the tracer for the whole process. Call it once, before anything counts or traces.
   package func bootstrap() {
     MetricsSystem.bootstrap(registry)
     if let tracer = telemetry.tracer { InstrumentationSystem.bootstrap(tracer) }
   }
 
-  /// To run before, and so to be shut down after, everything that makes spans or metrics.
+  /// The services to run. Start them before, and so shut them down after, all services that make spans or metrics.
   package var services: [any Service] {
     telemetry.services + (export.map { [MetricsSender(export: $0)] } ?? [])
   }
 
-  /// Sends the spans and metrics that wait as soon as the backend takes them; does not wait for it.
+  /// Asks to send waiting spans and metrics as soon as the backend takes them, and returns without waiting for it.
   package func flush() {
     telemetry.spans?.flush()
     export?.flush()
   }
 
-  /// Runs the services around `body`, and lets them send what is left.
+  /// Runs the services while `body` runs. Afterwards it shuts them down, which sends the remaining spans and metrics,
+  /// and returns the result of `body` or throws its error.
   package func running<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result) async throws -> Result {
     try await withThrowingTaskGroup(of: Void.self) { group in
       let services = ServiceGroup(services: services, logger: logger)
@@ -93,7 +95,7 @@ package struct ProcessTelemetry: Sendable {
   }
 }
 
-/// Sends metrics until the end, and what they are then.
+/// Exports metrics until the graceful shutdown, and then once more, for at most `SpanQueue.closingWindow`.
 private struct MetricsSender: Service {
   let export: MetricsExport
 

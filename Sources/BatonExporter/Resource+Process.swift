@@ -8,8 +8,8 @@ package import BatonTelemetry
 #endif
 
 extension Resource {
-  /// What this process says of itself.
-  /// - Parameter service: `baton-coordinator`, `baton-worker`, or `baton` for both in one process.
+  /// The resource that describes this process.
+  /// - Parameter service: `baton-coordinator`, `baton-worker`, or `baton` if both run in one process.
   package static func ofProcess(_ service: String, settings: TelemetrySettings) -> Resource {
     #if os(Linux)
       let system = "linux"

@@ -3,25 +3,25 @@ package import Logging
 internal import NIOSSL
 package import ServiceLifecycle
 
-/// What a daemon needs to send spans and metrics, made from its settings.
-///
-/// Traces and metrics that are off cost nothing and have no exporter here.
+/// The exporters, the tracer and the span queue of a daemon, made from its settings. A signal that is off has no
+/// exporter and costs nothing.
 package struct Telemetry: Sendable {
   package let settings: TelemetrySettings
   package let resource: Resource
-  /// Where spans go that are sent by hand, as the coordinator does from its rows; nil when traces are off.
+  /// The destination for spans that are sent without the tracer, as the coordinator sends spans from the rows of its
+  /// store; `nil` if traces are off.
   package let traces: (any OTLPSending)?
-  /// Nil when metrics are off, or only scraped.
+  /// The destination for metrics; `nil` if metrics are off or only scraped.
   package let metrics: (any OTLPSending)?
-  /// To be bootstrapped; nil when traces are off: then nothing is, and spans are no-ops.
+  /// The tracer to bootstrap; `nil` if traces are off. Then no tracer is bootstrapped, and spans are no-ops.
   package let tracer: BatonTracer?
-  /// What `tracer` sends to; nil when traces are off.
+  /// The queue to which `tracer` sends its spans; `nil` if traces are off.
   package let spans: SpanQueue?
-  /// Counts the drops of `spans`; there in any case.
+  /// Counts the spans that `spans` dropped. It exists even if traces are off.
   package let drops: SpanDrops
-  /// To run before, and so to be shut down after, everything that makes spans or metrics.
+  /// The services to run. Start them before, and so shut them down after, all services that make spans or metrics.
   package let services: [any Service]
-  /// To be logged once, at start.
+  /// Warnings about the settings. The daemon logs them once, at its start.
   package let warnings: [SettingsWarning]
 
   package init(_ settings: TelemetrySettings, resource: Resource, logger: Logger) {
@@ -42,7 +42,7 @@ package struct Telemetry: Sendable {
   }
 }
 
-/// Makes exporters, and remembers what they have to be shut down with.
+/// Makes the exporters, and collects their HTTP clients, which have to be shut down at the end.
 private struct Assembly {
   let logger: Logger
   var clients: [ExporterClient] = []
@@ -50,7 +50,7 @@ private struct Assembly {
 
   init(logger: Logger) { self.logger = logger }
 
-  /// All exporters of a signal as one, the backend first; nil if there is none.
+  /// All exporters of a signal as one destination, with the backend first; `nil` if the signal has no exporter.
   mutating func sender(
     _ what: String, _ signal: SignalSettings.Signal, _ settings: SignalSettings
   ) -> (any OTLPSending)? {
@@ -83,7 +83,7 @@ private struct Assembly {
   }
 }
 
-/// Runs a worker's span queue, and sends what is left when it is shut down.
+/// Runs a worker's span queue. On shutdown, the queue sends the spans that remain.
 private struct SpanSender: Service {
   let queue: SpanQueue
 
@@ -96,12 +96,12 @@ private struct SpanSender: Service {
   }
 }
 
-/// Closes the exporters' connections after everybody else has ended.
+/// Closes the exporters' connections when all other services have ended.
 private struct ExporterClients: Service {
   let clients: [ExporterClient]
 
   func run() async throws {
-    // A cancellation is an end like any other.
+    // After a cancellation the clients have to be shut down as after a graceful shutdown.
     try? await gracefulShutdown()
     for client in clients { await client.shutDown() }
   }

@@ -5,19 +5,20 @@ package import Logging
 import NIOCore
 import ServiceLifecycle
 
-/// The HTTP side of a daemon, on loopback: `/healthz` answers while the process runs, `/readyz` says whether it can do
-/// its work, `/metrics` shows its metrics, and a daemon can add routes of its own.
+/// The HTTP server of a daemon, on loopback. `/healthz` answers as long as the process runs, `/readyz` says whether the
+/// daemon can do its work, `/metrics` shows its metrics, and a daemon can add routes of its own.
 ///
-/// `/metrics` names definitions, and every user of the machine can connect: so it needs the fleet's metrics token
-/// (`Authorization: Bearer TOKEN`). The fleet's own token is not taken there: what is sent again and again over TCP comes
-/// to the program of another user that took the port. `/metrics` also needs a loopback `Host`, so that no page in a browser
-/// reads it under a name of its own that was made to point here. `/healthz` and `/readyz` need neither.
+/// `/metrics` contains the names of definitions, and every user of the machine can connect. Therefore it requires the
+/// fleet's metrics token (`Authorization: Bearer TOKEN`). It does not accept the fleet's own token: a token that is
+/// sent repeatedly over TCP would reach the program of another user if that program took the port. `/metrics` also
+/// requires a loopback `Host` header, so that a page in a browser cannot read it under a host name that was made to
+/// point to this machine. `/healthz` and `/readyz` require neither.
 ///
-/// Connections go through `door`. A request is answered before its body is read, where the answer is a refusal, and a
-/// connection that goes on sending a body that was not asked for is closed (`RequestLimit`).
+/// Connections are admitted by `door`. A request that is refused is answered before its body is read, and a connection
+/// that sends a larger body than any route takes is closed (`RequestLimit`).
 package struct HTTPService: Service {
   package typealias Routes = Router<BasicRequestContext>
-  /// Gives what `/metrics` shows, as `MetricsReader.snapshot` does.
+  /// Provides the metrics for `/metrics`, as `MetricsReader.snapshot` does.
   package typealias Metrics = @Sendable () async -> MetricsSnapshot
 
   private let endpoint: HostPort
@@ -32,15 +33,18 @@ package struct HTTPService: Service {
   private let onListening: @Sendable (HostPort) -> Void
 
   /// - Parameters:
-  ///   - endpoint: port 0 takes a free one.
+  ///   - endpoint: the loopback address to listen on; port 0 takes a free port.
   ///   - socket: the path of a Unix socket to listen on in place of `endpoint`.
-  ///   - metricsToken: that `/metrics` asks for (`MetricsToken`), read with each request; nil, and nothing is shown.
-  ///   - door: admits connections; nil for one that this process has descriptors for.
-  ///   - metrics: nil, and there is no such route.
-  ///   - idleTimeout: a connection over which nothing comes for so long is closed: half a request would stay for ever.
-  ///   - routes: adds to the others.
-  ///   - onListening: is told the address, with the port that was taken.
-  /// - Throws: `ListenError` if `endpoint` is not on loopback: without TLS nothing else is listened on.
+  ///   - metricsToken: the token that `/metrics` requires (`MetricsToken`), read again for each request. If it is
+  ///     `nil`, all requests are refused.
+  ///   - door: admits connections; `nil` for a door with the share of this process's file descriptors for HTTP.
+  ///   - isReady: whether the daemon can do its work.
+  ///   - metrics: provides the metrics; `nil` to have no route `/metrics`.
+  ///   - idleTimeout: how long a connection may be silent before it is closed. Without this limit, half a request could
+  ///     hold a connection for ever.
+  ///   - routes: adds further routes.
+  ///   - onListening: is called with the address, including the port that was taken.
+  /// - Throws: `ListenError` if `endpoint` is not on loopback: without TLS the service listens on nothing else.
   package init(
     _ endpoint: HostPort, socket: String? = nil, metricsToken: @escaping @Sendable () -> String?, door: Door? = nil,
     isReady: @escaping @Sendable () async -> Bool, metrics: Metrics?,
@@ -56,10 +60,10 @@ package struct HTTPService: Service {
 
   /// Serves until the graceful shutdown.
   ///
-  /// - Throws: `ListenError` if it cannot listen.
+  /// - Throws: `ListenError` if it cannot listen on the address.
   package func run() async throws {
     var quiet = logger
-    // What goes wrong is thrown; at a shutdown it would complain of its own cancelled tasks.
+    // Failures are thrown. Without this the server would log its own cancelled tasks at each shutdown.
     quiet.logLevel = .critical
     let application = Application(
       router: router,

@@ -2,9 +2,9 @@ import BatonModel
 import NIOCore
 import NIOHTTPTypes
 
-/// Closes a connection whose request has a body of more than the largest payload and some more. The server reads what is
-/// left of a body even after it has answered, so that the connection can be used again: without this a refused client
-/// could send for as long as it likes.
+/// Closes a connection when the body of a request exceeds four times the largest payload. The server reads the rest of
+/// a body even after it has answered, so that the connection can be used again. Without this handler, a client that was
+/// refused could go on sending without limit.
 final class RequestLimit: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
   typealias InboundOut = HTTPRequestPart

@@ -2,28 +2,32 @@ import BatonSpec
 import Configuration
 import SystemPackage
 
-/// The settings of a daemon: what its flags do not say comes from the environment (`BATON_LEASE_TERM`), else from its
-/// YAML file (`leaseTerm: 15s`), else it has its default.
+/// The settings of a daemon. A setting that has no flag on the command line is read from the environment
+/// (`BATON_LEASE_TERM`), else from the daemon's YAML file (`leaseTerm: 15s`), else it is `nil` and the daemon uses its
+/// default.
 ///
-/// A wrong value does not end the reading: it is noted with its place and reads as nil, so that `finish()` can tell all
-/// that is wrong at once.
+/// A wrong value does not stop the reading. The value is noted with its place and reads as `nil`, so that `finish()`
+/// can report all wrong values at once.
 package struct Settings: Sendable {
   private let reader: ConfigReader
   private let environment: [String: String]
   private let file: SettingsFile?
   private let report: SettingsReport
 
+  /// Opens the settings.
+  ///
   /// - Parameters:
-  ///   - file: nil means that there is none.
-  ///   - keys: every key that the daemon knows; another one in the file is noted, with the nearest of these.
-  /// - Throws: `SettingsError` if the file cannot be read, or is no YAML.
+  ///   - file: the path of the YAML file; `nil` if there is no file.
+  ///   - keys: every key that the daemon knows. Another key in the file is noted as an error, with the nearest known
+  ///     key.
+  /// - Throws: `SettingsError` if the file cannot be read, or is not YAML.
   package init(file: String?, environment: [String: String], keys: [String]) async throws {
     var providers: [any ConfigProvider] = [
       EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "baton")
     ]
     let report = SettingsReport()
     let read = try file.map { try SettingsFile($0, keys: keys, report: report) }
-    // Without anything in it, all of the file is commented out, as in the files that are shipped.
+    // A file that contains only comments, like the files that are shipped, is not given to the reader.
     if let found = read, !found.isEmpty {
       do {
         providers.append(try await FileProvider<YAMLSnapshot>(filePath: FilePath(found.path)))
@@ -35,18 +39,21 @@ package struct Settings: Sendable {
     (self.environment, self.file, self.report) = (environment, read, report)
   }
 
-  /// - Throws: `SettingsError` with everything that was noted so far, in the order of the file.
+  /// Ends the reading. Call it when all settings have been read.
+  ///
+  /// - Throws: `SettingsError` with everything that was noted, in the order of the file, if anything was noted.
   package func finish() throws {
     if let error = report.error { throw error }
   }
 
-  /// A text; noted if the file has something else there.
+  /// The text of a key. A list or mapping in the file is noted as an error.
   package func text(_ key: String) -> String? {
     if let text = reader.string(forKey: ConfigKey(key)) { return text }
     requirePlain(key)
     return nil
   }
 
+  /// A whole number. A value outside of `range`, or that is no number, is noted as an error.
   package func number(_ key: String, in range: ClosedRange<Int>) -> Int? {
     guard let text = written(key) else { return nil }
     if let number = Int(text), range.contains(number) { return number }
@@ -54,6 +61,7 @@ package struct Settings: Sendable {
     return nil
   }
 
+  /// A duration, written such as `15s`. A value that is no duration is noted as an error.
   package func duration(_ key: String) -> Duration? {
     guard let text = written(key) else { return nil }
     do {
@@ -64,14 +72,14 @@ package struct Settings: Sendable {
     }
   }
 
-  /// `true` or `false`.
+  /// `true` or `false`. Another value is noted as an error.
   package func flag(_ key: String) -> Bool? {
     if let flag = reader.bool(forKey: ConfigKey(key)) { return flag }
     if let text = written(key) { note(key, "must be true or false, not '\(text)'") }
     return nil
   }
 
-  /// One of a few words.
+  /// One of the raw values of `Value`. Another value is noted as an error.
   package func choice<Value: RawRepresentable & CaseIterable>(
     _ key: String, _ type: Value.Type
   ) -> Value? where Value.RawValue == String {
@@ -81,7 +89,7 @@ package struct Settings: Sendable {
     return nil
   }
 
-  /// Names and plain values: a mapping in the file, `zone=garage,disk=fast` in the environment.
+  /// Names with plain values: a mapping in the file, or `zone=garage,disk=fast` in the environment.
   package func mapping(_ key: String) -> [String: String]? {
     guard let pairs = list(key) else { return file?.mappings[key] }
     var mapping: [String: String] = [:]
@@ -95,18 +103,20 @@ package struct Settings: Sendable {
     return mapping
   }
 
-  /// One plain value is a list of one.
+  /// A list of texts. A single plain value is read as a list with one element.
   package func list(_ key: String) -> [String]? {
     reader.stringArray(forKey: ConfigKey(key)) ?? plain(key).map { [$0] }
   }
 
-  /// A plain number in YAML is a number to the reader, and text in the environment.
+  /// The plain value of a key as text. The reader returns an unquoted number in YAML as a number; in the environment
+  /// every value is text.
   private func plain(_ key: String) -> String? {
     if let text = reader.string(forKey: ConfigKey(key)) { return text }
     if let number = reader.int(forKey: ConfigKey(key)) { return String(number) }
     return reader.double(forKey: ConfigKey(key)).map { String($0) }
   }
 
+  /// The plain value of a key as text. A list or mapping in the file is noted as an error.
   private func written(_ key: String) -> String? {
     if let text = plain(key) { return text }
     requirePlain(key)
@@ -119,7 +129,7 @@ package struct Settings: Sendable {
     }
   }
 
-  /// Notes a wrong value, with where it stands.
+  /// Notes that the value of a key is wrong, with the place where the value was set.
   package func note(_ key: String, _ text: String) {
     let variable = Self.variable(key)
     if environment[variable] != nil {
@@ -131,7 +141,7 @@ package struct Settings: Sendable {
     }
   }
 
-  /// `idle.otherLoad` is `BATON_IDLE_OTHER_LOAD`.
+  /// The environment variable of a key: `BATON_IDLE_OTHER_LOAD` for `idle.otherLoad`.
   private static func variable(_ key: String) -> String {
     "BATON_"
       + key.reduce(into: "") { name, character in

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Why settings cannot be used: everything that is wrong with them, each with its place.
+/// Why settings cannot be used: everything that is wrong with them, each problem with its place.
 package struct SettingsError: Error, Sendable, CustomStringConvertible {
-  /// One line each, such as `worker.yaml:3:10: error: 'idle.after': …`.
+  /// The problems, one line each, such as `worker.yaml:3:10: error: 'idle.after': …`.
   package let problems: [String]
 
   package init(_ problems: [String]) { self.problems = problems }
   package init(_ message: String) { self.init([message]) }
 
-  /// The problem; of several, a line that counts them and then one line for each.
+  /// The problem if there is only one. Else a line with the number of problems, followed by one line for each.
   package var message: String {
     problems.count == 1 ? problems[0] : (["\(problems.count) settings are wrong:"] + problems).joined(separator: "\n  ")
   }
@@ -16,25 +16,26 @@ package struct SettingsError: Error, Sendable, CustomStringConvertible {
   package var description: String { message }
 }
 
-/// One thing that is wrong with the settings.
+/// One wrong setting.
 struct SettingsProblem: Hashable, Sendable {
   var place: String
-  /// In the file; 0 for what stands elsewhere.
+  /// The line in the file, from 1; 0 if the setting is not in the file.
   var line = 0
   var column = 0
   var message: String
 }
 
-/// What is wrong with settings, as far as they were read.
+/// Collects the wrong settings while they are read.
 final class SettingsReport: Sendable {
   private let problems = Mutex<[SettingsProblem]>([])
 
-  /// A problem that was added before is the same one: a key may be read twice.
+  /// Adds a problem, unless an equal problem has been added: a key may be read twice.
   func add(_ problem: SettingsProblem) {
     problems.withLock { if !$0.contains(problem) { $0.append(problem) } }
   }
 
-  /// In the order of the file, what stands elsewhere first; nil if nothing is wrong.
+  /// The collected problems as an error: first those outside of the file, then those in the file in its order. `nil` if
+  /// nothing is wrong.
   var error: SettingsError? {
     let sorted = problems.withLock { problems in
       problems.enumerated().sorted { one, other in

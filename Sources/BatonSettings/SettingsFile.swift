@@ -7,28 +7,30 @@ import Yams
   import Foundation
 #endif
 
-/// A daemon's YAML file: where each of its keys stands, and what the reader of plain values cannot give.
+/// A daemon's YAML file. It knows where each key is in the file, which is needed for error messages, and it reads
+/// mappings, which the reader of plain values cannot return.
 struct SettingsFile: Sendable {
-  /// Where a value stands, counted from 1.
+  /// Where a value is in the file. Lines and columns are counted from 1.
   struct Place: Hashable, Sendable {
     var line: Int
     var column: Int
-    /// Neither a list nor a mapping.
+    /// Whether the value is neither a list nor a mapping.
     var isPlain: Bool
   }
 
   let path: String
-  /// Of each key that is known and given, such as `idle.after`.
+  /// The place of each known key in the file, such as `idle.after`.
   private(set) var places: [String: Place] = [:]
-  /// Of the keys that stand for a mapping as a whole: names to plain values.
+  /// The names and plain values of each key whose value is a mapping.
   private(set) var mappings: [String: [String: String]] = [:]
-  /// Nothing is in it but comments.
+  /// Whether the file contains nothing but comments.
   let isEmpty: Bool
 
   private static let mostBytes = 1 << 20
 
-  /// Notes unknown keys, with the nearest that is known, and mappings of which a value is not plain.
-  /// - Throws: `SettingsError` if the file cannot be read, or is no YAML with keys and values.
+  /// Reads the file. Unknown keys are noted in `report` with the nearest known key, and so are mappings with values
+  /// that are not plain.
+  /// - Throws: `SettingsError` if the file cannot be read, is larger than 1 MiB, or is not a YAML mapping.
   init(_ path: String, keys: [String], report: SettingsReport) throws {
     guard let data = FileManager.default.contents(atPath: path) else {
       throw SettingsError("the configuration file \(path) cannot be read: does it exist, and may this user read it?")
@@ -49,7 +51,7 @@ struct SettingsFile: Sendable {
     read(mapping, below: "", keys, report)
   }
 
-  /// A key such as `limits.pending` stands in a mapping below `limits`.
+  /// Reads a mapping and the mappings within it. The key `limits.pending` is the key `pending` in the mapping `limits`.
   private mutating func read(
     _ mapping: Yams.Node.Mapping, below prefix: String, _ keys: [String], _ report: SettingsReport
   ) {
@@ -80,7 +82,8 @@ struct SettingsFile: Sendable {
     }
   }
 
-  /// `idle` for `idle.after`, `network.reachability` and `network` for `network.reachability.target`.
+  /// The names of the mappings that contain keys: `idle` for `idle.after`, and `network.reachability` and `network` for
+  /// `network.reachability.target`.
   private static func sections(_ keys: [String]) -> [String] {
     Set(
       keys.flatMap { key in

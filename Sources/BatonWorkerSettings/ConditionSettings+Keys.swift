@@ -2,7 +2,7 @@ import BatonModel
 import BatonSettings
 import BatonWorker
 
-/// The keys of worker.yaml about conditions.
+/// The keys of worker.yaml that configure how conditions are read.
 extension WorkerSettings {
   package static let conditionKeys = [
     "facts.command", "facts.every", "gpu.interval", "gpu.keep", "idle.after", "idle.cpuPressure", "idle.ignore",
@@ -17,7 +17,8 @@ extension WorkerSettings {
     "treatUnknownAs.network", "treatUnknownAs.power", "treatUnknownAs.thermal", "ups",
   ]
 
-  /// How the host is read. Without a key its default holds, as it does for a wrong value, which is noted.
+  /// Reads the settings of conditions. A key that is missing or has a wrong value keeps its default; a wrong value is
+  /// noted in `settings`.
   static func conditions(_ settings: Settings) -> ConditionSettings {
     var conditions = ConditionSettings()
     if let probes = probes(settings) { conditions.probes = probes }

@@ -3,19 +3,20 @@ package import BatonSettings
 import BatonWire
 package import BatonWorker
 
-/// A worker's settings as its flags, its environment and its worker.yaml say: the one place that knows every key.
+/// A worker's settings from its flags, its environment and its worker.yaml, in this order of precedence. This type is
+/// the one place that knows every key.
 package struct WorkerSettings: Sendable {
   package var configuration: WorkerConfiguration
   package var settings: Settings
 
-  /// What flags say; nil leaves it to the environment and the file.
+  /// The values of command-line flags; `nil` for a flag that was not given.
   package struct Flags: Sendable {
     package var coordinator: String?
     package var name: String?
     package var data: String?
     package var slots: Int?
     package var tokenFile: String?
-    /// A worker.yaml.
+    /// The path of a worker.yaml.
     package var config: String?
 
     package init() {}
@@ -23,16 +24,16 @@ package struct WorkerSettings: Sendable {
 
   package static let keys = ["coordinator", "data", "http", "logLevel", "name", "tokenFile"] + hostKeys
 
-  /// Those that a worker within another process has, too.
+  /// The keys that also apply to a worker within another process (`baton run` and `baton up`).
   static let hostKeys =
     [
       "accepts", "cpuLimit", "dailyAllowance", "hours", "ownerSocket", "permittedIdentifiers", "slots",
       "tracing.batchInterval", "tracing.slowFactor", "tracing.slowMinimum",
     ] + conditionKeys
 
-  /// What the owner of this host says of it, for a worker within another process.
-  /// - Parameter file: a worker.yaml; keys about the coordinator are taken and have no effect.
-  /// - Throws: `SettingsError` that says everything that is wrong, and where.
+  /// Reads the keys about this host into the configuration of a worker within another process.
+  /// - Parameter file: the path of a worker.yaml. Keys about the coordinator are allowed in it and have no effect.
+  /// - Throws: `SettingsError` with everything that is wrong, and where.
   package static func read(
     file: String?, environment: [String: String], into configuration: inout WorkerConfiguration
   ) async throws {
@@ -41,11 +42,15 @@ package struct WorkerSettings: Sendable {
     try settings.finish()
   }
 
+  /// Reads the settings of a worker.
+  ///
   /// - Parameters:
-  ///   - defaultData: the data folder of a worker of that name, unless something else is said.
-  ///   - cores: how many slots there are, unless something else is said.
-  ///   - more: reads the settings that its caller alone knows, and notes what is wrong with them.
-  /// - Throws: `SettingsError` that says everything that is wrong, and where.
+  ///   - hostName: the worker's name, unless flags or settings name another.
+  ///   - cores: the number of slots, unless flags or settings say otherwise.
+  ///   - more: reads further settings that only the caller knows, and notes what is wrong with them.
+  ///   - defaultData: returns the data folder of a worker with the given name, unless flags or settings name another.
+  /// - Throws: `SettingsError` with everything that is wrong, and where; `HostPortError` if the coordinator's address
+  ///   in the flags is wrong.
   package init(
     _ flags: Flags, environment: [String: String], hostName: String, cores: Int,
     reading more: (Settings) -> Void = { _ in }, defaultData: (_ name: String) -> String

@@ -8,8 +8,9 @@ import BatonSimulation
   import Darwin
 #endif
 
-/// What the two ways to call it do; each answers an exit status.
+/// The two commands of `baton-simulate`. Each returns an exit status.
 enum Command {
+  /// Runs one seed and prints everything that happens.
   static func replay(_ seed: UInt64) throws -> Int32 {
     let schedule = Schedule(seed: seed)
     print(schedule)
@@ -20,6 +21,7 @@ enum Command {
     return outcome.violation == nil ? 0 : 1
   }
 
+  /// Runs `count` seeds from `first` and prints every violation. The exit status is 1 if there was one.
   static func run(_ count: Int, first: UInt64, threads: Int?, repeating: Int?, shrinks: Bool) async throws -> Int32 {
     let clock = ContinuousClock()
     let start = clock.now
@@ -38,7 +40,7 @@ enum Command {
     return result.failures.isEmpty ? 0 : 1
   }
 
-  /// What was violated, and the least that it takes.
+  /// Prints a violation and, if `shrinks` is true, the smallest schedule that still causes it.
   private static func explain(_ failure: Campaign.Failure, shrinks: Bool) throws {
     print("seed \(failure.seed): \(failure.text)")
     guard shrinks, let rule = failure.rule else { return }
@@ -54,7 +56,7 @@ enum Command {
   private static func hexadecimal(_ number: UInt64) -> String { String(number, radix: 16) }
 }
 
-/// Ends the process with what was printed.
+/// Ends the process after its output has been flushed.
 func end(_ status: Int32) {
   fflush(nil)
   exit(status)

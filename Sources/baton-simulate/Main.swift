@@ -1,8 +1,8 @@
 import BatonSimulation
 
-/// `baton-simulate SEEDS [FIRST]` runs so many seeds, one of 64 (`--repeating`) twice; `baton-simulate --seed SEED` runs
-/// one and says all that happens. With `BATON_PLANTED_BUG` the fleets have the bug of that name; `baton-simulate --plants`
-/// says which there are.
+/// The simulator's program. `baton-simulate SEEDS [FIRST]` runs SEEDS seeds, and runs one in 64 of them (`--repeating`)
+/// twice to compare the results. `baton-simulate --seed SEED` runs one seed and prints everything that happens. With
+/// `BATON_PLANTED_BUG` the simulated fleets have the bug of that name; `baton-simulate --plants` lists the bugs.
 @main
 struct Main {
   static func main() async throws {

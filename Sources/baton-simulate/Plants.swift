@@ -9,13 +9,15 @@ import BatonSimulation
   import Darwin
 #endif
 
-/// The bug that this process makes, if any: of the cores and the SQL, where the build has those, or of the shells.
+/// The planted bug of this process, if any, which `BATON_PLANTED_BUG` names. A bug of the cores or the SQL
+/// (`PlantedBug`) exists only in a build that was made with them; a bug of the shells (`Breakage`) exists in each
+/// build.
 enum Plants {
   private static let chosen = getenv("BATON_PLANTED_BUG").map { String(cString: $0) }
 
   static var breakage: Breakage? { chosen.flatMap(Breakage.named) }
 
-  /// False, with a word, if there is no bug of that name in this build.
+  /// Activates the bug that is named. Returns false and prints a message if this build has no such bug.
   static func choose() -> Bool {
     guard let chosen, breakage == nil else { return true }
     #if PLANTED_BUGS
@@ -26,7 +28,7 @@ enum Plants {
     return false
   }
 
-  /// A line each: its name, and what it does.
+  /// Prints one line for each bug: its name, and what it does.
   static func list() -> Int32 {
     #if PLANTED_BUGS
       for bug in PlantedBug.allCases { print("\(bug)\t\(bug.rawValue)") }

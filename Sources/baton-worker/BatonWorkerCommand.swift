@@ -10,7 +10,7 @@ import BatonWorker
   import Foundation
 #endif
 
-/// The command line of a worker: it runs one, or speaks to one that runs here.
+/// The command line of `baton-worker`: it runs a worker, or talks to a worker that runs on this host.
 @main
 struct BatonWorkerCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

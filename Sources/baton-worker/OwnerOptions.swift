@@ -9,7 +9,7 @@ import BatonWorker
   import Foundation
 #endif
 
-/// What the commands of a host's owner take to find the worker.
+/// The options with which the commands of a host's owner find the worker.
 struct OwnerOptions: ParsableArguments, Sendable {
   @Option(help: "The worker's name, where several run on this host.")
   var name: String?
@@ -20,7 +20,7 @@ struct OwnerOptions: ParsableArguments, Sendable {
       valueName: "path"))
   var socket: String?
 
-  /// Asks the worker; what goes wrong is told, and ends the command.
+  /// Sends a request to the worker. An error is printed, and its exit status is thrown.
   func ask(_ request: OwnerRequest) async throws -> OwnerReply {
     try await OwnerFailure.told {
       let client = OwnerClient(path: try await path())
@@ -36,13 +36,13 @@ struct OwnerOptions: ParsableArguments, Sendable {
   }
 }
 
-/// What a worker answered, and the way to ask it again.
+/// The worker's answer, and the client to ask it again.
 struct OwnerReply: Sendable {
   var client: OwnerClient
   var status: HostStatus
   var warning: String?
 
-  /// "until 2026-03-01T08:30:00Z (2h)", or how it is ended.
+  /// How long the pause lasts or how to end it, such as "until 2026-03-01T08:30:00Z (2h)".
   var words: String { status.owner.words(at: status.at.date) }
 
   func tellWarning() {
@@ -50,8 +50,10 @@ struct OwnerReply: Sendable {
   }
 }
 
-/// How an owner's command ends when it cannot be done: the numbers of sysexits(3).
+/// Prints the error of an owner's command and chooses its exit status: 69 and 77 of sysexits(3), or 1 if the worker
+/// refused.
 enum OwnerFailure {
+  /// Runs `body`. An `OwnerClientError` is printed, and its exit status is thrown in its place.
   static func told<Result>(_ body: () async throws -> Result) async throws -> Result {
     do {
       return try await body()

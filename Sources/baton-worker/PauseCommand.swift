@@ -13,7 +13,7 @@ import UnixSignals
   import Darwin
 #endif
 
-/// `baton-worker pause`: the host's owner wants it now.
+/// `baton-worker pause`: the host's owner takes the host back.
 struct PauseCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "pause",
@@ -84,13 +84,13 @@ struct PauseCommand: AsyncParsableCommand, Sendable {
   }
 }
 
-/// A line that changes: in place on a terminal, one after the other in a pipe.
+/// A status line. On a terminal each text replaces the one before; in a pipe each text is a line of its own.
 private struct StatusLine: Sendable {
   let isTerminal: Bool
 
   func show(_ text: String) { isTerminal ? put("\r\u{1B}[K" + text) : StandardError.say(text) }
 
-  /// Leaves the last one where it is.
+  /// Ends the line, so that its last text stays visible.
   func end() { if isTerminal { put("\n") } }
 
   private func put(_ text: String) {

@@ -2,7 +2,7 @@ import ArgumentParser
 import BatonWire
 import BatonWorker
 
-/// `baton-worker resume`: the host's owner lends it again.
+/// `baton-worker resume`: the host's owner lends the host again.
 struct ResumeCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "resume",

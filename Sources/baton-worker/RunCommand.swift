@@ -9,7 +9,7 @@ import BatonWorker
   import Foundation
 #endif
 
-/// `baton-worker`, or `baton-worker run`: the worker of this host.
+/// `baton-worker` or `baton-worker run`: runs the worker of this host.
 struct RunCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run",
@@ -43,7 +43,8 @@ struct RunCommand: AsyncParsableCommand {
   var logLevel: String?
 
   mutating func run() async throws {
-    // The supervisor and the worker, both before the token is read.
+    // This keeps the token from other processes of the same user. Both the supervisor and the worker do it before the
+    // token is read.
     ProcessPrivacy.hide(environment: ProcessInfo.processInfo.environment)
     let setup: WorkerSetup
     do {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import BatonWorker
 
-/// `baton-worker status`: what a host's owner sees of it.
+/// `baton-worker status`: shows the host's owner what runs on the host.
 struct StatusCommand: AsyncParsableCommand, Sendable {
   enum Format: String, CaseIterable, ExpressibleByArgument, Sendable { case table, json }
 

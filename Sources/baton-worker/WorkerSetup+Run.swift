@@ -31,7 +31,8 @@ extension WorkerSetup {
     return logger
   }
 
-  /// The parent: starts this program again as the worker proper, and tells the coordinator when that dies.
+  /// Runs the supervisor. It starts this program again as the worker process, and when that process dies it tells the
+  /// coordinator and starts another. Returns the exit status.
   func supervise() async throws -> Int32 {
     let logger = logger("baton-worker.supervisor")
     return try await Supervisor.run(arguments: Array(CommandLine.arguments.dropFirst())) { death in
@@ -44,7 +45,7 @@ extension WorkerSetup {
     }
   }
 
-  /// The worker proper.
+  /// Runs the worker process below the supervisor. Returns the exit status.
   func work() async throws -> Int32 {
     let logger = logger("baton-worker")
     let incarnation = Incarnation(.randomIncarnation())
@@ -68,7 +69,7 @@ extension WorkerSetup {
       try await group.run()
       return 0
     } catch let error as ListenError {
-      // A port that is taken may be free at the next start.
+      // The status 75 says "try again": a port that is taken may be free at the next start.
       StandardError.say("baton-worker: \(error)")
       return error.code == .notPermitted ? 77 : 75
     } catch {
@@ -96,7 +97,8 @@ extension WorkerSetup {
 }
 
 extension WorkerConfiguration {
-  /// The metrics token of this worker's fleet, from the token as it is now; nil if there is none, or it is refused.
+  /// The metrics token of this worker's fleet, derived from the present token; `nil` if the token file does not exist
+  /// or is refused.
   fileprivate func metricsToken() -> String? {
     guard let endpoint = try? HostPort(parsing: coordinator) else { return nil }
     return (try? TokenFile.read(tokenFile, port: endpoint.port)).map { MetricsToken.derived(from: $0) }

@@ -10,13 +10,14 @@ import Logging
   import Foundation
 #endif
 
-/// A worker as its flags, environment and file want it.
+/// The settings of a worker process from its flags, its environment and its worker.yaml, in this order of precedence.
 struct WorkerSetup {
   var configuration: WorkerConfiguration
   var logLevel: Logger.Level
-  /// Nil serves no HTTP.
+  /// The address of the HTTP service; `nil` if the worker serves no HTTP.
   var http: HostPort?
 
+  /// Reads the settings. Throws `SettingsError` or `HostPortError` if they are wrong.
   init(_ command: RunCommand, environment: [String: String]) async throws {
     if let text = command.http, text != "off" { _ = try HostPort(parsing: text) }
     if let text = command.logLevel, Logger.Level(rawValue: text) == nil {

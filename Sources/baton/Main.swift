@@ -14,7 +14,7 @@ import BatonWorker
 enum Main {
   static func main() async {
     let environment = CommandEnvironment.live()
-    // Before the token is read.
+    // This has to come before the token is read.
     ProcessPrivacy.hide(environment: environment.variables)
     exit(await BatonCommand.execute(Array(CommandLine.arguments.dropFirst()), in: environment))
   }

@@ -1,19 +1,20 @@
 package import BatonStore
 
 extension HostFacts {
-  /// A data folder, or the place where it would be made.
+  /// A data folder, or the place where it would be created.
   package struct Folder: Hashable, Sendable {
-    /// Absolute.
+    /// The absolute path of the data folder.
     package var path: String
-    /// The same, or the nearest folder on the way to it that is there: the rest is about that.
+    /// The data folder if it exists, else its nearest existing parent folder. All other properties describe this
+    /// folder.
     package var nearest: String
     package var isFolder = true
     package var owner: UInt32 = 0
-    /// Of `nearest`: the twelve lower bits of st_mode.
+    /// The permissions of `nearest`: the lower twelve bits of `st_mode`.
     package var mode: UInt32 = 0o700
-    /// The system's words, if no file could be made and written there.
+    /// The system's error message if no file could be created and written in `nearest`; else `nil`.
     package var failure: String?
-    /// Nil where the system does not say what is mounted there.
+    /// The file system that is mounted there; `nil` if the system does not say.
     package var mount: MountedFileSystem?
     package var room: Room?
     package var syncs: Syncs?
@@ -26,10 +27,11 @@ extension HostFacts {
     }
   }
 
+  /// The free room on a file system.
   package struct Room: Hashable, Sendable {
-    /// For users other than root.
+    /// Free bytes for users other than root.
     package var freeBytes: Int64
-    /// Nil where inodes are not counted.
+    /// Free inodes; `nil` if the file system does not count inodes.
     package var freeFiles: Int64?
     package var isReadOnly: Bool
 
@@ -40,7 +42,7 @@ extension HostFacts {
     }
   }
 
-  /// Writing 4 KiB and making them durable, again and again.
+  /// How fast writes are durable: the result of repeatedly writing 4 KiB and syncing them to the disk.
   package struct Syncs: Hashable, Sendable {
     package var count: Int
     package var lasted: Duration
@@ -55,6 +57,7 @@ extension HostFacts {
     package var perSecond: Double { Double(count) / max(0.000_001, lasted.milliseconds / 1000) }
   }
 
+  /// A token file, or the place where one was looked for.
   package struct Token: Hashable, Sendable {
     package enum State: Hashable, Sendable {
       case missing
@@ -62,11 +65,11 @@ extension HostFacts {
     }
 
     package enum Kind: Hashable, Sendable {
-      /// In the coordinator's data folder.
+      /// The token in the coordinator's data folder.
       case own
-      /// Where a coordinator leaves it for clients of its user.
+      /// The copy of the token that a coordinator leaves for clients of its user.
       case published
-      /// The person said so: BATON_TOKEN_FILE, or `tokenFile` in worker.yaml.
+      /// A file that the settings name: `BATON_TOKEN_FILE`, or `tokenFile` in worker.yaml.
       case named
     }
 

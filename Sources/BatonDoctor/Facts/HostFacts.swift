@@ -1,21 +1,21 @@
 package import BatonModel
 package import BatonStore
 
-/// What `baton doctor` found on a host: readings, without an opinion. `findings` are what it makes of them.
+/// What `baton doctor` found on a host: only readings, without a judgement. `findings` judges them.
 package struct HostFacts: Hashable, Sendable {
-  /// What the host is to be: it is looked at for that alone.
+  /// What the host is used for. `baton doctor` checks only what this role needs.
   package enum Role: String, CaseIterable, Hashable, Sendable { case coordinator, worker }
 
   package var roles = Set(Role.allCases)
-  /// What is wrong with settings, where they could not be read.
+  /// The errors in settings that could not be read.
   package var mistakes: [String] = []
   package var user = User(id: 0, name: "root")
-  /// The coordinator's data folder; nil if it is not one that is looked at.
+  /// The coordinator's data folder; `nil` if the host is not checked as a coordinator.
   package var store: Folder?
-  /// The worker's.
+  /// The worker's data folder; `nil` if the host is not checked as a worker.
   package var work: Folder?
   package var database: StoreInspection?
-  /// Who has the store open.
+  /// The id of the process that has the store open; `nil` if no process has it open, or if this is not known.
   package var holder: Int32?
   package var tokens: [Token] = []
   package var clock = Clock()
@@ -38,11 +38,11 @@ package struct HostFacts: Hashable, Sendable {
     }
   }
 
-  /// The host's own clock.
+  /// The host's clock.
   package struct Clock: Hashable, Sendable {
-    /// Nil where the kernel does not say.
+    /// Whether the clock is synchronised; `nil` if the kernel does not say.
     package var isSynchronised: Bool?
-    /// The most that it is off by, as the kernel estimates it.
+    /// The maximum error of the clock, as the kernel estimates it.
     package var error: Duration?
 
     package init(isSynchronised: Bool? = nil, error: Duration? = nil) {
@@ -51,9 +51,11 @@ package struct HostFacts: Hashable, Sendable {
     }
   }
 
+  /// The coordinator, and how it answered.
   package struct Coordinator: Hashable, Sendable {
     package enum Answer: Hashable, Sendable {
-      /// `ahead`: how much its wall clock is ahead of this host's; `within`: how exactly that was measured.
+      /// The coordinator answered. `ahead` is how much its wall clock is ahead of this host's, and `within` is the
+      /// precision of this measurement.
       case answered(version: String?, ahead: Duration?, within: Duration)
       case notPermitted(String)
       case unreachable(String)
@@ -68,12 +70,13 @@ package struct HostFacts: Hashable, Sendable {
     }
   }
 
-  /// Control groups for launches.
+  /// Whether launches can have control groups.
   package struct Groups: Hashable, Sendable {
-    /// Below which they are; nil if there can be none.
+    /// The control group below which launches have their groups; `nil` if there can be no control groups, for the
+    /// reason `why`.
     package var base: String?
     package var why: String
-    /// A `cpuLimit` can be enforced there.
+    /// Whether a `cpuLimit` can be enforced there.
     package var hasProcessorTime: Bool
 
     package init(base: String?, why: String = "", hasProcessorTime: Bool = false) {
@@ -83,16 +86,16 @@ package struct HostFacts: Hashable, Sendable {
     }
   }
 
-  /// What `baton-worker pause` would find.
+  /// What `baton-worker pause` would find on this host.
   package enum OwnerSocket: Hashable, Sendable {
     case answers(path: String)
-    /// Several workers answer, each with its name and socket.
+    /// Several workers answer. Each text has a worker's name and socket.
     case several([String])
     case absent(String)
     case notPermitted(String)
   }
 
-  /// Of this process and what it starts; nil where there is none.
+  /// The resource limits of this process and its children; `nil` where there is no limit.
   package struct Limits: Hashable, Sendable {
     package var openFiles: Int64?
     package var openFilesAtMost: Int64?
@@ -108,7 +111,7 @@ package struct HostFacts: Hashable, Sendable {
   package struct Versions: Hashable, Sendable {
     package var baton = ""
     package var sqlite = ""
-    /// "Linux 6.1.0 x86_64".
+    /// The system's name, release and machine, such as "Linux 6.1.0 x86_64".
     package var system = ""
 
     package init(baton: String = "", sqlite: String = "", system: String = "") {

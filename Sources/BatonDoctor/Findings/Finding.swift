@@ -1,10 +1,10 @@
-/// One check of a host: what was found, what that means, and what to do about it.
+/// The result of one check of a host: what was found, what it means, and what to do about it.
 package struct Finding: Hashable, Sendable {
   package enum Level: String, CaseIterable, Hashable, Sendable {
     case ok
-    /// Baton runs, and not as well as it could.
+    /// Baton runs, but not as well as it could.
     case warning
-    /// A promise does not hold here, or Baton does not run.
+    /// A promise does not hold on this host, or Baton does not run.
     case problem
   }
 
@@ -13,12 +13,12 @@ package struct Finding: Hashable, Sendable {
   }
 
   package var area: Area
-  /// Stays the same from version to version, for scripts: `fileSystem`.
+  /// The name of the check, such as `fileSystem`. It stays the same in all versions, for scripts.
   package var check: String
   package var level: Level
-  /// One sentence.
+  /// What was found, in one sentence.
   package var found: String
-  /// What to do; nil if there is nothing to do.
+  /// What to do; `nil` if there is nothing to do.
   package var remedy: String?
 
   package init(_ area: Area, _ check: String, _ level: Level, _ found: String, remedy: String? = nil) {
@@ -31,7 +31,7 @@ package struct Finding: Hashable, Sendable {
 }
 
 extension HostFacts {
-  /// Everything there is to say, in the order in which people are shown it.
+  /// All findings, in the order in which they are shown.
   package var findings: [Finding] {
     settingsFindings + storageFindings + clockFindings + processFindings + accessFindings + versionFindings
       + limitFindings + conditionFindings

@@ -1,4 +1,4 @@
-/// Who runs Baton here, and who may speak to it.
+/// Findings about the user that runs Baton, the tokens, and the socket for the host's owner.
 extension HostFacts {
   var accessFindings: [Finding] {
     [userFinding] + tokens.compactMap { tokenFinding($0) } + [ownerFinding].compactMap { $0 }
@@ -13,7 +13,7 @@ extension HostFacts {
       remedy: "give workers a user of their own, as Deploy/README.md shows it")
   }
 
-  /// Nothing where there is nothing to say.
+  /// The finding about a token; `nil` if there is nothing to report.
   private func tokenFinding(_ token: Token) -> Finding? {
     let check = token.check
     guard case .there(let owner, let mode) = token.state else {

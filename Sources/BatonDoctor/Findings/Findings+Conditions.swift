@@ -1,6 +1,7 @@
 import BatonModel
 
-/// What a worker's probes see here, and what is assumed where they see nothing.
+/// Findings about the conditions that a worker's probes read on this host, and about the values that are assumed where
+/// the probes read nothing.
 extension HostFacts {
   var conditionFindings: [Finding] {
     guard let conditions else { return [] }
@@ -20,7 +21,8 @@ extension HostFacts {
     state == .unavailable ? "give it a default route; jobs that need a network wait" : nil
   }
 
-  /// Somebody who sits at it is as it should be; a host that nobody can tell anything about would wait for ever.
+  /// Warns if the idle state is unknown and counts as "in use", because processing jobs would then wait for ever. It is
+  /// normal that a person uses the host.
   private static func business(_ isIdle: Bool, isAssumed: Bool) -> String? {
     isAssumed && !isIdle
       ? "processing jobs wait for an idle host: let the worker see input devices (group input), or set "
@@ -55,6 +57,6 @@ extension HostFacts {
 }
 
 extension Reading {
-  /// What was read, if there is something.
+  /// The raw reading in parentheses; empty if there is none.
   fileprivate var inParentheses: String { raw.isEmpty ? "" : " (\(raw))" }
 }

@@ -1,6 +1,6 @@
 import BatonModel
 
-/// The clock, processes, versions and limits.
+/// Findings about the clock, processes, versions and limits.
 extension HostFacts {
   var clockFindings: [Finding] { [kernelClock] + [coordinatorClock].compactMap { $0 } }
 
@@ -99,7 +99,8 @@ extension HostFacts {
 
   var limitFindings: [Finding] { [openFiles, processLimit] }
 
-  /// A worker has one connection to its coordinator, which keeps 10,000 at most; the store, HTTP and others take a few.
+  /// Each worker has one connection to its coordinator, which accepts at most 10,000 workers. The store, HTTP and
+  /// others need a few more files.
   private var openFiles: Finding {
     let check = "openFiles"
     guard let limit = limits.openFiles else { return Finding(.limits, check, .ok, "no limit of open files") }

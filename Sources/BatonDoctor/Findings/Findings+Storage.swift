@@ -1,7 +1,7 @@
 import BatonModel
 import BatonStore
 
-/// Data folders: what they are on, how much room there is, who may write, and how fast writes are durable.
+/// Findings about data folders: their file system, their free room, their permissions, and how fast writes are durable.
 extension HostFacts {
   var storageFindings: [Finding] {
     (store.map { $0.findings(named: "data folder", user: user, isStore: true) + databaseFindings } ?? [])
@@ -116,7 +116,7 @@ extension HostFacts.Folder {
     return Finding(.storage, "fileSystem", .ok, found)
   }
 
-  /// Mount options with which fsync does not reach the disk (ext4(5), xfs(5), btrfs(5)).
+  /// Mount options with which `fsync` does not reach the disk (ext4(5), xfs(5), btrfs(5)).
   private static let careless: Set<String> = ["nobarrier", "barrier=0"]
 
   private func space(_ check: String) -> Finding? {
@@ -131,7 +131,7 @@ extension HostFacts.Folder {
     return Finding(.storage, check, .ok, found)
   }
 
-  /// Only worth a line where there are few.
+  /// The finding about free inodes; `nil` unless there are few of them.
   private func files(_ check: String) -> Finding? {
     guard let files = room?.freeFiles, files < 10_000 else { return nil }
     return Finding(
@@ -169,12 +169,13 @@ extension HostFacts.Folder {
     return Finding(.storage, "sync", .ok, found)
   }
 
-  /// An NVMe disk with a protected cache takes about 20 microseconds for a write and a flush, one after the other.
+  /// Durable writes per second above which a measurement is not believed. An NVMe disk with a protected cache takes
+  /// about 20 microseconds for a write and a flush, one after the other, so about 50,000 per second.
   private static let incredible = 60_000
 }
 
 extension UInt32 {
-  /// `0644`.
+  /// The mode in octal, such as `0644`.
   var inOctal: String {
     let digits = String(self & 0o7777, radix: 8)
     return String(repeating: "0", count: Swift.max(0, 4 - digits.utf8.count)) + digits
@@ -182,7 +183,7 @@ extension UInt32 {
 }
 
 extension String {
-  /// `0.24 ms`, `12 ms`.
+  /// Milliseconds in a readable form: `0.24 ms`, `12 ms`.
   init(milliseconds: Double) {
     let hundredths = Int((milliseconds * 100).rounded())
     let rest = hundredths % 100
@@ -191,7 +192,7 @@ extension String {
 }
 
 extension Int64 {
-  /// `640 B`, `1.5 GiB`.
+  /// Bytes in a readable form: `640 B`, `1.5 GiB`.
   var inBytes: String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"]
     var (value, unit) = (Double(Swift.max(0, self)), 0)

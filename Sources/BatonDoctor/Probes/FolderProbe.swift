@@ -10,11 +10,11 @@ import CBatonHost
   import Darwin
 #endif
 
-/// Looks at a data folder: it makes nothing but a scratch file, which it removes.
+/// Examines a data folder. It creates nothing but one scratch file, which it removes.
 package enum FolderProbe {
   /// - Parameters:
-  ///   - path: absolute; it need not be there.
-  ///   - syncing: for how long durable writes are counted; nil for not at all. A single one may take longer.
+  ///   - path: the absolute path of the folder, which need not exist.
+  ///   - syncing: for how long durable writes are measured; `nil` to measure none. A single slow write may take longer.
   package static func look(at path: String, syncing: Duration?) -> HostFacts.Folder {
     var folder = HostFacts.Folder(path: path, nearest: nearest(to: path))
     var file = baton_host_file()
@@ -35,7 +35,7 @@ package enum FolderProbe {
     return folder
   }
 
-  /// The path itself, or the nearest on the way to it that is there.
+  /// The path itself if it exists, else its nearest existing parent folder.
   private static func nearest(to path: String) -> String {
     var path = path
     while path.utf8.count > 1, access(path, F_OK) != 0, errno == ENOENT || errno == ENOTDIR,
@@ -56,8 +56,8 @@ package enum FolderProbe {
 
   private struct ScratchFailure: Error { var code: Int32 }
 
-  /// The proof that the folder can be written: a page, as SQLite appends it to its log at a commit. It is without a name
-  /// from the start, so that nothing of it stays whatever happens.
+  /// Proves that the folder can be written by writing pages of 4 KiB, as SQLite appends them to its log at a commit.
+  /// The file's name is removed at once, so that nothing remains even if the process dies.
   private static func write(in folder: String, syncing: Duration?) throws(ScratchFailure) -> HostFacts.Syncs? {
     var name = Array((folder + "/.baton-doctor-XXXXXX").utf8CString)
     let file = mkstemp(&name)
@@ -71,7 +71,7 @@ package enum FolderProbe {
       let before = ContinuousClock.now
       let place = off_t(syncs.count % Self.pages * page.count)
       guard pwrite(file, page, page.count, place) == page.count else {
-        // Little room is another finding: what was written says that the folder can be.
+        // A full disk is reported by another finding. The pages that were written prove that the folder can be written.
         if syncs.count > 0 { return syncs }
         throw ScratchFailure(code: errno)
       }
@@ -85,7 +85,8 @@ package enum FolderProbe {
     return syncs
   }
 
-  /// The log grows to 4 MiB and begins anew (1,000 pages, SQLite's `wal_autocheckpoint`).
+  /// The number of pages after which writing starts again at the beginning of the file, like SQLite's log, which is
+  /// reused after 1,000 pages (4 MiB, `wal_autocheckpoint`).
   private static let pages = 1000
 }
 

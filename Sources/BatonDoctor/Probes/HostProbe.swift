@@ -11,7 +11,7 @@ import CBatonHost
   import Darwin
 #endif
 
-/// Reads what the host itself says: its clock, users, tokens, limits and versions.
+/// Reads the host's clock, users, tokens, limits and versions.
 package enum HostProbe {
   package static func user() -> HostFacts.User {
     let name = getpwuid(geteuid()).flatMap { $0.pointee.pw_name }.map { String(cString: $0) }
@@ -25,6 +25,7 @@ package enum HostProbe {
       ? HostFacts.Clock() : HostFacts.Clock(isSynchronised: answer == 1, error: .microseconds(error))
   }
 
+  /// The resource limits of this process.
   package static func limits() -> HostFacts.Limits {
     let (files, atMost) = limit(BATON_HOST_OPEN_FILES)
     return HostFacts.Limits(openFiles: files, openFilesAtMost: atMost, processes: limit(BATON_HOST_PROCESSES).0)
@@ -44,6 +45,7 @@ package enum HostProbe {
       baton: BatonVersion.current, sqlite: StoreInspection.engine, system: code == 0 ? system : "unknown system")
   }
 
+  /// Examines the token file at `path`.
   package static func token(_ path: String, _ kind: HostFacts.Token.Kind) -> HostFacts.Token {
     var file = baton_host_file()
     guard baton_host_look(path, &file) == 0 else {
@@ -54,7 +56,8 @@ package enum HostProbe {
       isReadable: access(path, R_OK) == 0)
   }
 
-  /// The process that has the store in `folder` open, as its lock says; nil if nobody has, or the system does not say.
+  /// The id of the process that holds the lock of the store in `folder`; `nil` if no process holds it, or if the system
+  /// does not say.
   package static func holder(of folder: String) -> Int32? {
     let path = StoreInspection.lockFile(of: folder)
     var file = baton_host_file()
@@ -64,8 +67,10 @@ package enum HostProbe {
     return isLocked(inode: file.inode, by: pid, locks: locks) ? pid : nil
   }
 
-  /// - Parameter locks: as `proc_locks(5)` has it. Nobody takes a lock to find out: that would keep a coordinator from
-  ///   starting meanwhile.
+  /// Whether the process `pid` holds a lock on the file `inode`. It reads the list of locks instead of trying to take
+  /// the lock, because a lock that is taken for a moment could keep a coordinator from starting.
+  ///
+  /// - Parameter locks: the content of /proc/locks (proc_locks(5)).
   static func isLocked(inode: UInt64, by pid: Int32, locks: String) -> Bool {
     locks.split(separator: "\n").contains { line in
       let words = line.split(separator: " ")
@@ -74,7 +79,7 @@ package enum HostProbe {
     }
   }
 
-  /// Nil if it cannot be read; without white space at its end.
+  /// The content of a file without white space at its end; `nil` if the file cannot be opened.
   private static func text(of path: String) -> String? {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }

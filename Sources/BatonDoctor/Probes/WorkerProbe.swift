@@ -1,8 +1,9 @@
 package import BatonModel
 package import BatonWorker
 
-/// Reads the host as its worker would, with the worker's own code.
+/// Reads the host in the way a worker does, with the worker's own code.
 package enum WorkerProbe {
+  /// Whether a worker with this data folder can put its launches into control groups.
   package static func groups(for folder: String) -> HostFacts.Groups {
     do throws(ControlGroupError) {
       let groups = try LaunchGroups.found(for: folder)
@@ -12,13 +13,13 @@ package enum WorkerProbe {
     }
   }
 
-  /// The workers that run here, whatever their number.
-  /// - Parameter setting: where the worker's settings say that it listens for its owner.
+  /// Finds the workers that run on this host.
+  /// - Parameter setting: the path of the owner's socket that the worker's settings name; `nil` if they name none.
   package static func owner(environment: [String: String], setting: String?) async -> HostFacts.OwnerSocket {
     HostFacts.OwnerSocket(await OwnerSocketSearch.census(environment: environment, setting: setting))
   }
 
-  /// What every probe says now; one that does not answer within some seconds is unknown.
+  /// The present conditions. A probe that does not answer within some seconds gives an unknown reading.
   package static func conditions(_ settings: ConditionSettings) async -> Conditions {
     await ConditionMonitor(settings, own: .init(cpuTime: { .zero }, isWorking: { false })).look()
   }

@@ -1,6 +1,7 @@
 /// The name, help text and kind of one metric. They are the same for all of its series and do not change while the
 /// process runs.
 package struct MetricDescription: Hashable, Sendable {
+  /// The kind of a metric, which decides how its values are recorded and exported.
   package enum Kind: Hashable, Sendable {
     /// A number that only rises; its name ends in `_total`.
     case counter

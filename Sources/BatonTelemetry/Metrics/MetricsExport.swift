@@ -6,7 +6,7 @@ internal import Synchronization
 /// not take is not sent again: the next snapshot contains the same information, because all counters count from the
 /// start of the process.
 package final class MetricsExport: Sendable {
-  /// Sends an `ExportMetricsServiceRequest`. It makes one attempt and returns within the interval.
+  /// Sends an `ExportMetricsServiceRequest`. It makes one attempt; the exporter's timeout limits its time.
   package typealias Send = @Sendable (_ request: MetricsRequest) async -> ExportVerdict
 
   private let interval: Duration
@@ -20,6 +20,12 @@ package final class MetricsExport: Sendable {
   private let complaint = Mutex<String?>(nil)
   private let wanted = Signal()
 
+  /// Creates an exporter; `run` starts the exports.
+  ///
+  /// - Parameters:
+  ///   - interval: the time from the start of one export to the start of the next.
+  ///   - now: the monotonic clock that measures the interval.
+  ///   - sleep: sleeps for a duration by the same clock, and throws only if the task is cancelled.
   package init(
     interval: Duration = MetricSettings().interval, resource: Resource, reader: MetricsReader, logger: Logger,
     now: @escaping @Sendable () -> Instant, sleep: @escaping @Sendable (Duration) async throws -> Void,
@@ -39,6 +45,7 @@ package final class MetricsExport: Sendable {
     }
   }
 
+  /// Waits for the rest of the interval, or for a `flush`.
   private func rest(since began: Instant) async throws {
     let rest = max(.zero, interval - (now() - began))
     try await wanted.wait { [sleep] in try await sleep(rest) }

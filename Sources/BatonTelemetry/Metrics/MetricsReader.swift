@@ -15,6 +15,8 @@ package final class MetricsReader: Sendable {
     var waiters: [Waiter]?
   }
 
+  /// What a caller of `snapshot` does next: it returns a known snapshot, makes one, or waits for the caller that makes
+  /// one.
   private enum Turn {
     case known(MetricsSnapshot)
     case make
@@ -69,6 +71,7 @@ package final class MetricsReader: Sendable {
     return snapshot
   }
 
+  /// Waits for the snapshot that another caller makes; `nil` if that caller has ended already or was cancelled.
   private func wait() async -> MetricsSnapshot? {
     await withCheckedContinuation { waiter in
       let isTooLate = state.withLock { state in

@@ -47,6 +47,7 @@ package final class MetricsRegistry: Sendable {
       Names.Metric.seriesRefused, refused.map { ([MetricLabel(Names.Label.metric, $0.key)], Double($0.value)) })
   }
 
+  /// The series with these labels; `nil` if there is no room for it, or if the metric exists with another kind.
   private func series<Series: MetricSeries>(
     _ name: String, _ dimensions: [(String, String)], _ kind: MetricDescription.Kind,
     make: (MetricDescription) -> Series

@@ -20,6 +20,7 @@ package struct MetricsSnapshot: Hashable, Sendable {
 
 /// One metric with the samples of all its series. Prometheus calls this a metric family.
 package struct MetricFamily: Hashable, Sendable {
+  /// The value of one series.
   package struct Sample: Hashable, Sendable {
     /// The labels of the series, sorted by name.
     package var labels: [MetricLabel]
@@ -49,6 +50,7 @@ package struct MetricFamily: Hashable, Sendable {
     self.init(description, readings.map { Sample($0.labels, .number($0.value)) })
   }
 
+  /// Creates a family of one number without labels, for one of Baton's metrics.
   package init(_ name: String, _ value: Double) { self.init(name, [([], value)]) }
 
   package var name: String { description.name }

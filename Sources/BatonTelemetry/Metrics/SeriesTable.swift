@@ -40,6 +40,7 @@ struct SeriesTable {
 
   private func hasRoom(for name: String) -> Bool { metrics[name] != nil || metrics.count < limits.families }
 
+  /// Returns the series that all label sets beyond the limit share. It is created at its first use.
   private mutating func overflow<Series: MetricSeries>(
     _ metric: Metric, make: (MetricDescription) -> Series
   ) -> Series? {

@@ -11,6 +11,7 @@ package import BatonModel
 /// `SpanQueue` is the shell: it performs the effects, calls `tick` at `nextTick`, and answers each `export` with
 /// exactly one call of `exported`.
 package struct BatchQueue: Sendable {
+  /// What the shell has to do.
   package enum Effect: Hashable, Sendable {
     /// Send these spans now. No other spans may be sent until `exported` has been called.
     case export([SpanRecord])
@@ -43,6 +44,7 @@ package struct BatchQueue: Sendable {
     case ended
   }
 
+  /// A batch that is being sent, or that waits for its next attempt.
   private struct Sending {
     var spans: [SpanRecord]
     /// The number of the current attempt, from 1.
@@ -161,6 +163,7 @@ extension BatchQueue {
     return (isPressing || due <= now) && (peace ?? .past) <= now
   }
 
+  /// Starts what is due now: an attempt for the waiting batch, a new batch, or the end of a shutdown.
   private mutating func next(at now: Instant) -> [Effect] {
     switch phase {
     case .idle where isDue(at: now): return export(Sending(spans: takeBatch(at: now), began: now))
@@ -194,6 +197,7 @@ extension BatchQueue {
     due = now
   }
 
+  /// Schedules the next attempt for a batch, or drops the batch if its attempts or its time are used up.
   private mutating func retry(_ sending: Sending, _ asked: Duration?, _ draw: Double, at now: Instant) {
     if isShuttingDown { return giveUp(sending.spans.count) }
     let until = now + backoff.wait(after: sending.attempt, asked: asked, draw: draw)

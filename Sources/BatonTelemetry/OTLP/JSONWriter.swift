@@ -5,6 +5,7 @@ struct JSONWriter {
   private(set) var text = ""
   private var needsComma = false
 
+  /// Writes an object with the fields that `body` writes.
   mutating func object(_ body: (inout Self) -> Void) {
     text += "{"
     needsComma = false
@@ -65,6 +66,7 @@ struct JSONWriter {
     return "\(value)"
   }
 
+  /// `text` as a JSON string. Control characters and other characters that cannot be printed are escaped.
   static func quoted(_ text: String) -> String {
     var result = "\""
     for scalar in text.unicodeScalars {

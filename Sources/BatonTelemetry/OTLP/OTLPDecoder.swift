@@ -193,6 +193,8 @@ extension AttributeValue {
   }
 }
 
+/// The value of a field as a given type. Each function throws `ProtobufError` with the code `.notAllowed` if the field
+/// has another wire type or a value that OTLP does not allow.
 extension ProtobufReader {
   func bytes(_ value: Value) throws(ProtobufError) -> ArraySlice<UInt8> {
     guard case .delimited(let bytes) = value else { throw error(.notAllowed) }

@@ -3,6 +3,7 @@ internal import BatonModel
 // Field numbers: opentelemetry/proto/common/v1/common.proto and trace/v1/trace.proto, version 1.3.2.
 
 extension ProtobufWriter {
+  /// Writes a repeated field of messages.
   mutating func messages(_ number: Int, _ values: [some OTLPMessage]) {
     // The loop uses indices because copying each message would cost as much as writing it.
     for place in values.indices { message(number) { values[place].write(to: &$0) } }

@@ -13,11 +13,11 @@ import Logging
   import Foundation
 #endif
 
-/// A coordinator as its flags, environment and file want it.
+/// The settings of a coordinator from its flags, its environment and its YAML file, in this order of precedence.
 struct CoordinatorSetup {
   var dataFolder: String
   var listen: HostPort
-  /// Nil if the setting is `off`.
+  /// The address of the HTTP service; `nil` if the setting is `off`.
   var http: HostPort?
   var settings: CoordinatorSettings
   var limits: StoreLimits
@@ -30,6 +30,11 @@ struct CoordinatorSetup {
     "retention.spanCount", "retention.spans", "retention.submissions",
   ]
 
+  /// Reads the settings.
+  /// - Parameter defaultFolder: the name of the data folder below `stateFolder`, unless flags or settings name another
+  ///   folder.
+  /// - Throws: `SettingsError` with everything that is wrong in the settings; `HostPortError` if an address in the
+  ///   flags is wrong.
   init(_ options: CoordinatorOptions, environment: [String: String], defaultFolder: String) async throws {
     let file = try await Settings(
       file: options.configurationFile ?? environment["BATON_CONFIG"], environment: environment, keys: Self.keys)
@@ -59,7 +64,8 @@ struct CoordinatorSetup {
     try file.finish()
   }
 
-  /// What a flag says, else the setting; nil if neither does, or the setting is wrong, which is noted.
+  /// An address from its flag, else from its setting; `nil` if neither is given, or if the setting is wrong, which is
+  /// noted. Throws `HostPortError` if the flag is wrong.
   private static func address(_ flag: String?, _ key: String, _ file: Settings) throws -> HostPort? {
     if let flag { return try HostPort(parsing: flag) }
     guard let text = file.text(key) else { return nil }
@@ -96,7 +102,8 @@ struct CoordinatorSetup {
     return retention
   }
 
-  /// To be called with the store open: then no other coordinator has the data folder, in which the tokens are kept.
+  /// Creates the server of a coordinator, and its tokens in the data folder. Call it while the store is open: the
+  /// store's lock then keeps other coordinators out of the data folder.
   func server(for coordinator: Coordinator, metrics: MetricsReader, logger: Logger) throws -> CoordinatorServer {
     let token = try TokenFile.own(dataFolder: dataFolder)
     try TokenFile.keepMetricsToken(of: token, dataFolder: dataFolder)
@@ -109,6 +116,7 @@ struct CoordinatorSetup {
     }
   }
 
+  /// The folder below which Baton keeps its data by default: `$XDG_STATE_HOME/baton`, else `~/.local/state/baton`.
   static func stateFolder(_ environment: [String: String]) -> String {
     let state = environment["XDG_STATE_HOME"].flatMap { $0.isEmpty ? nil : $0 }
     return (state ?? (environment["HOME"] ?? ".") + "/.local/state") + "/baton"

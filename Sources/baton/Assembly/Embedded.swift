@@ -13,25 +13,28 @@ import Logging
   import Foundation
 #endif
 
-/// A coordinator and its only worker in this process, on a store of their own.
+/// A coordinator and its only worker in one process, with a store of their own. `baton run` and `baton up` use it.
 struct Embedded {
   let store: SQLiteStore
   let coordinator: Coordinator
   let worker: Worker
 
-  /// How the worker in this process is set up.
+  /// The settings of the worker.
   struct Host {
     var slots: Int?
-    /// A worker.yaml.
+    /// The path of a worker.yaml.
     var settings: String?
-    /// The person asked now: it does not wait until nobody is there.
+    /// Whether the host counts as idle even if a person uses it, because the person started the job just now.
     var isIdle = false
-    /// Obeys `baton-worker pause` as a worker of its own does.
+    /// Whether the worker answers `baton-worker pause`, `resume` and `status`.
     var answersOwner = false
-    /// What the host's owner is told of where the coordinator listens; nil where nothing is listened on, or on any port.
+    /// The coordinator's address as `baton-worker status` shows it; `nil` if the coordinator does not listen, or
+    /// listens on any free port.
     var coordinator: String?
   }
 
+  /// Opens the store, and makes the coordinator and the worker. Nothing runs yet.
+  /// - Throws: `SettingsError` if the worker's settings are wrong; the store's errors.
   init(
     dataFolder: String, host: Host, environment: [String: String], logger: Logger,
     settings: CoordinatorSettings = CoordinatorSettings(),
@@ -55,15 +58,17 @@ struct Embedded {
       connector: EmbeddedConnector { [coordinator] in try await coordinator.serve($0, from: "this process") })
   }
 
-  /// Runs both around `body`, then lets running batches finish and closes the store.
-  /// - Parameter removing: the folder goes if `body` returned, while its lock is still held.
+  /// Runs the coordinator and the worker while `body` runs. Afterwards it lets running batches finish, sends the
+  /// remaining spans, and closes the store.
+  /// - Parameter folder: a folder to remove if `body` returned without an error. It is removed while its lock is
+  ///   still held.
   func run<Result: Sendable>(
     removing folder: String?, prepare: @escaping @Sendable (any OperatorAPI) async throws -> Void,
     _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
   ) async throws -> Result {
     try await coordinator.restore()
     do {
-      // Before a launch can start.
+      // `prepare` has to run before a launch can start.
       try await prepare(coordinator)
     } catch {
       try await store.close()
@@ -97,7 +102,7 @@ struct Embedded {
     return try outcome.get()
   }
 
-  /// What `body` made of it, once the worker has ended too.
+  /// The result of `body`, once the worker has ended too.
   private static func outcome<Result>(
     of group: inout ThrowingTaskGroup<Swift.Result<Result, any Error>?, any Error>
   ) async throws -> Swift.Result<Result, any Error> {

@@ -15,6 +15,8 @@ import BatonWorkerSettings
 #endif
 
 extension LiveBackend {
+  /// Collects the facts for `baton doctor`: about the coordinator and the worker, as the options ask, and about the
+  /// connection to the coordinator.
   func examineHost(_ options: DoctorOptions) async -> HostFacts {
     var facts = HostFacts()
     facts.roles = options.roles
@@ -42,7 +44,8 @@ extension LiveBackend {
     }
   }
 
-  /// What the worker would run with; nil if its settings are wrong.
+  /// Examines what the worker needs, and returns the configuration with which it would run; `nil` if its settings are
+  /// wrong.
   private func examineWorker(_ options: DoctorOptions, _ facts: inout HostFacts) async -> WorkerConfiguration? {
     do {
       let configuration = try await workerConfiguration(options)
@@ -59,7 +62,7 @@ extension LiveBackend {
     }
   }
 
-  /// One for each thing that is wrong.
+  /// One text for each error in settings.
   private static func mistakes(_ subject: String, _ error: any Error) -> [String] {
     ((error as? SettingsError)?.problems ?? ["\(error)"]).map { "\(subject): \($0)" }
   }
@@ -86,8 +89,9 @@ extension LiveBackend {
     }
   }
 
-  /// The one that was said; else the one that a coordinator has left for its user, if it is there; else what was found of
-  /// the coordinator's and the worker's own.
+  /// The token file to use: the file that was named. If no file was named and the coordinator's published token is
+  /// readable, `nil`, which lets the client find that token. Otherwise the first readable token of those that were
+  /// found.
   private func tokenFile(_ target: ConnectionTarget, _ endpoint: HostPort, _ facts: HostFacts) -> String? {
     let published = Self.published(endpoint)
     if let file = target.tokenFile { return file }
@@ -100,7 +104,7 @@ extension LiveBackend {
     return [HostProbe.token(Self.published(endpoint), .published)]
   }
 
-  /// Where the coordinator of this user left its token, or would have.
+  /// The path where a coordinator of this user publishes its token, whether the file exists or not.
   private static func published(_ endpoint: HostPort) -> String {
     let (folders, name) = (RuntimeFolders(), "\(endpoint.port).token")
     return folders.file(name) ?? (folders.paths.first ?? "") + "/" + name

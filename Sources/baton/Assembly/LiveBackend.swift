@@ -25,7 +25,7 @@ import UnixSignals
   import Darwin
 #endif
 
-/// Real coordinators: over gRPC, and in this process.
+/// Connects the commands of `baton` to real coordinators: over gRPC, or in this process.
 struct LiveBackend: Backend {
   let environment: [String: String]
 
@@ -88,7 +88,7 @@ struct LiveBackend: Backend {
     }
     let server = try setup.server(
       for: embedded.coordinator, metrics: telemetry.reader, logger: Self.logger(setup.logLevel))
-    // Before the worker can say hello.
+    // The state has to be restored before the worker can say hello.
     try await embedded.coordinator.restore()
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
@@ -99,7 +99,7 @@ struct LiveBackend: Backend {
         await embedded.coordinator.waitForAttachment()
         try await started(embedded.coordinator)
       }
-      // Not `waitForAll`: it would wait for ever for a server that cannot listen to be ready.
+      // `waitForAll` would wait for ever for `ready()` if the server cannot listen. This loop throws the first error.
       for try await _ in group {}
     }
     try await embedded.store.close()
@@ -109,7 +109,7 @@ struct LiveBackend: Backend {
     let setup = try await asUsage {
       try await CoordinatorSetup(options, environment: environment, defaultFolder: "coordinator")
     }
-    // It starts no other programs, which would get the limit too.
+    // The coordinator starts no programs, which would inherit the raised limit.
     DescriptorBudget.raise()
     let daemon = try assembled(setup)
     try await daemon.coordinator.restore()
@@ -117,13 +117,15 @@ struct LiveBackend: Backend {
     try await daemon.store.close()
   }
 
+  /// A coordinator with its store and all services of its process.
   private struct Daemon {
     var store: SQLiteStore
     var coordinator: Coordinator
     var services: [any Service]
   }
 
-  /// Not inlined into `runCoordinator`: the optimizer of Swift 6.3 crashes while it splits the larger function.
+  /// This function is not inlined into `runCoordinator`, because the optimizer of Swift 6.3 crashes when it splits the
+  /// larger function.
   @inline(never)
   private func assembled(_ setup: CoordinatorSetup) throws -> Daemon {
     let logger = Self.logger(setup.logLevel)
@@ -146,7 +148,8 @@ struct LiveBackend: Backend {
     try await SQLiteStore.backUp(folder: folder, to: file, report)
   }
 
-  /// What is wrong with flags, the environment or a configuration file is a matter of usage.
+  /// Runs `body`, and turns errors in flags, the environment or a configuration file into usage errors (exit status
+  /// 64).
   private func asUsage<Result>(_ body: () async throws -> Result) async throws -> Result {
     do {
       return try await body()
@@ -157,7 +160,7 @@ struct LiveBackend: Backend {
     }
   }
 
-  /// Runs until SIGTERM or SIGINT; the last service is shut down first.
+  /// Runs the services until SIGTERM or SIGINT. The last service in the list is shut down first.
   private static func serve(_ services: [any Service], _ level: Logger.Level) async throws {
     let group = ServiceGroup(
       configuration: ServiceGroupConfiguration(

@@ -19,7 +19,7 @@ import UnixSignals
 #endif
 
 extension CommandEnvironment {
-  /// The terminal, the clock and the user of this process.
+  /// The environment of the commands in a real process: its terminal, clock, user and variables.
   static func live() -> CommandEnvironment {
     let variables = ProcessInfo.processInfo.environment
     return CommandEnvironment(
@@ -36,14 +36,14 @@ extension CommandEnvironment.Stream {
   fileprivate var descriptor: Int32 { self == .output ? STDOUT_FILENO : STDERR_FILENO }
 }
 
-/// The process's own terminal, signals and end.
+/// The terminal of this process, and the signals that people send from it.
 enum Terminal {
   static func write(_ stream: CommandEnvironment.Stream, _ bytes: [UInt8]) {
     let file: FileDescriptor = stream == .output ? .standardOutput : .standardError
     do {
       try file.writeAll(bytes)
     } catch Errno.brokenPipe {
-      // Whoever read has enough; nothing is wrong.
+      // The reader of the pipe has closed it. This is not an error.
       exit(128 + SIGPIPE)
     } catch {
       if stream == .output { StandardError.say("baton: standard output cannot be written: \(error)") }
@@ -51,7 +51,7 @@ enum Terminal {
     }
   }
 
-  /// Nil if standard input is no terminal.
+  /// Reads a line that a person types; `nil` if standard input is not a terminal.
   static var readAnswer: (@Sendable () -> String?)? {
     guard isatty(STDIN_FILENO) == 1 else { return nil }
     return { readLine() }
@@ -68,7 +68,8 @@ enum Terminal {
     return variables["USER"] ?? "uid \(getuid())"
   }
 
-  /// Returns at the first SIGINT or SIGTERM; the second one then ends the process as it would have without us.
+  /// Returns at the first SIGINT or SIGTERM. Afterwards the signal has its default action again, so the second one ends
+  /// the process.
   @Sendable static func interrupted() async {
     let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
     for await received in signals {

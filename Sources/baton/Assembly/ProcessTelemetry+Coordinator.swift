@@ -6,7 +6,7 @@ import BatonWire
 import Logging
 
 extension ProcessTelemetry {
-  /// A coordinator that counts and traces as this process does, and its store.
+  /// Opens the store in `folder` and makes its coordinator, both with the metrics and the traces of this process.
   func coordinator(
     folder: String, _ settings: CoordinatorSettings, _ limits: StoreLimits, logger: Logger
   ) throws -> (SQLiteStore, Coordinator) {

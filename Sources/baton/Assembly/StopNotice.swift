@@ -1,12 +1,14 @@
 import BatonWire
 import ServiceLifecycle
 
-/// Says, as soon as a signal asks the process to stop, that it stops and what becomes of running work: without it the
-/// seconds in which batches finish look as if Ctrl-C had not been noticed.
+/// A service that prints a notice as soon as a signal asks the process to stop: that the process is stopping, and what
+/// happens to running work. Without it, Ctrl-C seems to have no effect during the seconds in which running batches
+/// finish.
 struct StopNotice: Service {
   let text: String
 
-  /// Ends when the stop begins; services that were started before it stop after it.
+  /// Prints the notice and returns when the shutdown begins. Services that were started before this one are shut down
+  /// after it.
   func run() async throws {
     let (stopping, continuation) = AsyncStream<Void>.makeStream()
     await withGracefulShutdownHandler {
