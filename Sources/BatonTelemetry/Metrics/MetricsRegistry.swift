@@ -5,7 +5,7 @@ internal import Synchronization
 /// Holds the metrics of a process. It is the factory for swift-metrics, and asks additional collectors at each
 /// snapshot.
 ///
-/// Its memory is bounded, whatever labels are used (`MetricLimits`). A series is kept until the process ends, even
+/// Its memory is bounded, however many labels are used (`MetricLimits`). A series is kept until the process ends, even
 /// after swift-metrics has called `destroy…`: other handlers may share the series, and a counter that starts again at 0
 /// would look like a restart of the process.
 package final class MetricsRegistry: Sendable {

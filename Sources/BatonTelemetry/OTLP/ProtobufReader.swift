@@ -34,8 +34,8 @@ package struct ProtobufError: Error, Hashable, Sendable, CustomStringConvertible
   }
 }
 
-/// Reads the fields of a protobuf message one after the other. Whatever the bytes are, reading ends or throws; it never
-/// loops or traps. Nested messages and strings are slices of the original bytes, not copies.
+/// Reads the fields of a protobuf message one after the other. For any input, reading ends or throws; it never hangs or
+/// traps. Nested messages and strings are slices of the original bytes, not copies.
 struct ProtobufReader {
   /// The value of one field as it is on the wire. Groups, which have been out of use since proto2, count as malformed.
   enum Value: Hashable {

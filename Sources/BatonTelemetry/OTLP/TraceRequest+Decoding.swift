@@ -3,8 +3,8 @@ extension TraceRequest {
   /// too if a `TraceRequest` can hold their content: unknown fields are skipped, and if a field that is not repeated
   /// occurs twice, the last occurrence is used.
   ///
-  /// Whatever the bytes are, decoding ends or throws `ProtobufError`. Messages are followed only as deep as OTLP nests
-  /// them, so the input cannot cause deep recursion.
+  /// For any input, decoding ends or throws `ProtobufError`. Messages are followed only as deep as OTLP nests them, so
+  /// the input cannot cause deep recursion.
   package init(protobuf bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) throws(ProtobufError) {
     guard bytes.count <= limits.bytes else { throw ProtobufError(code: .tooLarge, offset: limits.bytes) }
     self.init(resource: Resource([]), spans: [], version: "")

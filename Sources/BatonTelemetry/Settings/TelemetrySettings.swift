@@ -4,7 +4,7 @@
 /// An empty variable counts as unset. A variable that cannot be read counts as unset too, and adds a warning. Source:
 /// https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables.
 package struct TelemetrySettings: Hashable, Sendable {
-  /// `OTEL_SDK_DISABLED`: if true, nothing is exported, whatever the other variables say.
+  /// `OTEL_SDK_DISABLED`: if true, nothing is exported, even if other variables name exporters.
   package var isDisabled = false
   package var traces = SignalSettings(signal: .traces)
   package var metrics = SignalSettings(signal: .metrics)

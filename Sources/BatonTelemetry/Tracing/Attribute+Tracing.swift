@@ -2,9 +2,9 @@ package import BatonModel
 package import Tracing
 
 extension SpanLimits {
-  /// Merges and limits attributes for a finished span, event or link. The result is sorted by key, whatever order the
-  /// dictionary has, so that equal spans are encoded to equal bytes. Only the first `limit` attributes in this order
-  /// are kept.
+  /// Merges and limits attributes for a finished span, event or link. The result is sorted by key, independent of the
+  /// order in a dictionary, so that equal spans are encoded to equal bytes. Only the first `limit` attributes in this
+  /// order are kept.
   /// - Parameter others: further attributes, with keys that are not in `attributes`.
   func attributes(
     _ attributes: SpanAttributes, and others: [Attribute] = [], atMost limit: Int

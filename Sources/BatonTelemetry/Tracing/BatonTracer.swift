@@ -44,7 +44,7 @@ package final class BatonTracer: Tracer {
   /// Starts the span of a run, like `startSpan`. The new context contains nothing but the span.
   ///
   /// - Parameters:
-  ///   - parent: the launch span, which belongs to another process.
+  ///   - parent: the launch span. It counts as a span of another process.
   ///   - openBatch: knows the batch that is open in the run, so that spans made in the run's context become children of
   ///     that batch. It is not used if the span is not sampled.
   package func startRun(

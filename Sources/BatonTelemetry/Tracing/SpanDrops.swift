@@ -25,7 +25,7 @@ package struct DropReport: Hashable, Sendable {
   ///
   /// - Parameters:
   ///   - total: how many spans have been dropped since the start.
-  ///   - isLast: true to log drops that have not been logged yet, whatever the time.
+  ///   - isLast: true to log all drops that have not been logged yet, even if `pause` has not passed.
   package mutating func due(total: Int, at now: Instant, isLast: Bool = false) -> Int? {
     guard total > reported, isLast || next.map({ $0 <= now }) ?? true else { return nil }
     defer { (reported, next) = (total, now + pause) }
