@@ -6,20 +6,24 @@
   import Darwin
 #endif
 
-/// Notices that properties change on the system bus, by a program that prints a line when they do. What it prints is
-/// not interpreted: whoever asks the services afterwards knows what changed.
+/// Notices changes of properties on the system bus with the help of a program that prints a line for each change.
+/// `ConditionMonitor` runs it. The output is not interpreted: the caller asks the services again to find out what
+/// changed.
 ///
-/// `dbus-monitor` and `gdbus monitor` work for every user: where they may not monitor the bus (only root may, says its
-/// usual policy), they subscribe to the signals. `busctl monitor` works for root only.
+/// `dbus-monitor` and `gdbus monitor` work for every user: the usual bus policy lets only root monitor the bus, but
+/// without that right both programs subscribe to the signals instead. `busctl monitor` works for root only.
 package struct BusWatch: Sendable {
   package enum Event: Hashable, Sendable {
-    /// Something may have changed: ask now. Often several in a row.
+    /// Something may have changed: the caller should ask the services now. This event often comes several times in a
+    /// row.
     case changed
-    /// Nothing is watching: ask every 5 s or so, until `changed` says that something watches again.
+    /// No program watches the bus: the caller should ask the services about every 5 s, until `changed` shows that a
+    /// program watches again.
     case blind
   }
 
-  /// The first pause after a program ended by itself; each is twice as long as the one before.
+  /// The pause after a program that printed something has ended. While no program prints anything, each pause is twice
+  /// as long as the one before, up to `longestPause`.
   package static let firstPause = Duration.seconds(1)
   package static let longestPause = Duration.seconds(300)
 
@@ -29,9 +33,10 @@ package struct BusWatch: Sendable {
   private let sleep: @Sendable (Duration) async throws -> Void
 
   /// - Parameters:
-  ///   - variables: for the programs' environment, such as `DBUS_SYSTEM_BUS_ADDRESS`.
-  ///   - candidates: commands of which the first that works is used.
-  ///   - isThere: whether there is a bus; where there is none nothing is started.
+  ///   - variables: additional environment variables for the programs, such as `DBUS_SYSTEM_BUS_ADDRESS`.
+  ///   - candidates: commands in order of preference. The first command that prints anything is used.
+  ///   - sleep: waits between two attempts.
+  ///   - isThere: whether the host has a system bus. Without a bus, no program is started.
   package init(
     variables: [String: String] = [:], candidates: [[String]] = BusWatch.programs(isRoot: geteuid() == 0),
     sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0, clock: .continuous) },
@@ -43,7 +48,7 @@ package struct BusWatch: Sendable {
     self.sleep = sleep
   }
 
-  /// Watches until the task is cancelled; then the program is ended and reaped before this returns.
+  /// Watches until the task is cancelled. Before this method returns, the program has been ended and reaped.
   package func run(_ notice: @escaping @Sendable (Event) -> Void) async {
     let monitors = candidates.compactMap { BusMonitor($0, variables) }
     var pause = Self.firstPause
@@ -54,7 +59,7 @@ package struct BusWatch: Sendable {
       }
       if Task.isCancelled { return }
       notice(.blind)
-      // One that printed nothing will hardly do better in a second.
+      // A program that printed nothing is unlikely to work a second later.
       pause = hasPrinted ? Self.firstPause : min(pause * 2, Self.longestPause)
       guard (try? await sleep(pause)) != nil else { return }
     }
@@ -62,7 +67,8 @@ package struct BusWatch: Sendable {
 }
 
 extension BusWatch {
-  /// In the order of preference. NetworkManager's own object only: those below it report the strength of every signal.
+  /// The commands that can watch the bus, in order of preference. They watch only the main object of NetworkManager,
+  /// because the objects below it report every change of signal strength.
   package static func programs(isRoot: Bool) -> [[String]] {
     let rules = [
       "path_namespace='/org/freedesktop/login1'", "path='/org/freedesktop/NetworkManager'",
@@ -72,6 +78,6 @@ extension BusWatch {
     return [["dbus-monitor", "--system", "--profile"] + rules] + (isRoot ? [busctl] : []) + [gdbus]
   }
 
-  /// It watches one service: the one that is asked most often.
+  /// `gdbus` can watch only one service. This command watches logind, the service that is asked most often.
   private static let gdbus = ["gdbus", "monitor", "--system", "--dest", "org.freedesktop.login1"]
 }

@@ -1,12 +1,13 @@
 package import BatonModel
 
-/// What the probes say now, each in its own words; nil where a probe has said nothing yet, or has nothing to say.
+/// The last reading of each probe. A property is `nil` if its probe has not read anything yet, or has nothing to read
+/// on this host.
 package struct Observations: Sendable {
-  /// From the supplies of the system itself.
+  /// The supplies that the operating system itself knows.
   package var power: PowerReadings?
-  /// From a UPS that is asked over the network.
+  /// The UPS devices that are asked over the network.
   package var ups: PowerReadings?
-  /// From the firmware, and from a power daemon.
+  /// The readings of the firmware and of a power daemon.
   package var lowPowerModes: [Reading<Bool>] = []
   package var thermal: Reading<ThermalState>?
   package var network: Reading<NetworkState>?
@@ -18,8 +19,9 @@ package struct Observations: Sendable {
   package init() {}
 }
 
-/// Makes a host's conditions of what its probes say: merges them, steadies them, and decides what counts where nobody
-/// knows. A value without a clock.
+/// Computes a host's conditions from the readings of its probes. It merges several readings of one condition, delays
+/// changes with `Hysteresis`, and replaces unknown values by the assumptions in `UnknownTreatment`. It is a value
+/// without a clock; `ConditionMonitor` owns it and passes the time.
 package struct ConditionsCore: Sendable {
   package var observations = Observations()
   private let unknown: UnknownTreatment
@@ -46,13 +48,13 @@ package struct ConditionsCore: Sendable {
     observations.labels = Reading(settings.labels, source: "worker.yaml")
   }
 
-  /// Something was read that does not count yet.
+  /// `true` while a reading differs from the condition that counts, and its delay has not passed yet.
   package var isWaiting: Bool {
     power.isWaiting || battery.isWaiting || lowPowerMode.isWaiting || thermal.isWaiting || network.isWaiting
       || gpus.isWaiting
   }
 
-  /// What counts now.
+  /// Returns the conditions that count at `now`.
   package mutating func conditions(at now: Instant) -> Conditions {
     let (source, charge) = mergedPower
     return Conditions(
@@ -64,7 +66,9 @@ package struct ConditionsCore: Sendable {
       labels: labels.read(observations.labels, at: now), owner: observations.owner)
   }
 
-  /// A host stands on battery as soon as one of its supplies says so; a UPS that no longer answers leaves it unknown.
+  /// Merges the readings of the UPS and of the system's own supplies. One supply on battery puts the host on battery.
+  /// If no supply is on battery and one is unknown, such as a UPS that no longer answers, the power source is unknown.
+  /// The lowest known charge counts.
   private var mergedPower: (Reading<PowerSource>, Reading<Int>) {
     let found = [observations.ups, observations.power].compactMap { $0 }
     let sources = found.map(\.power)
@@ -98,11 +102,14 @@ package struct ConditionsCore: Sendable {
 }
 
 extension Reading {
+  /// The reading of a condition that was not probed.
   static var unprobed: Reading { Reading(nil, source: assumed, raw: "not probed") }
 
+  /// The source of a value that was assumed, not read.
   static var assumed: String { "assumed" }
 
-  /// The same, with a value in the place of an unknown one, which then is assumed.
+  /// Returns this reading if its value is known. Otherwise returns `value` as an assumed value, with the reason why the
+  /// real value is unknown.
   func known(or value: Value) -> Reading {
     if self.value != nil { return self }
     let who = source.isEmpty || source == Self.assumed ? "" : "\(source): "
@@ -111,7 +118,7 @@ extension Reading {
 }
 
 extension NetworkState? {
-  /// How much it permits.
+  /// How much this state permits: a higher number permits more. An unknown network ranks with an unmetered one.
   fileprivate var permission: Int {
     switch self {
     case .unavailable: 0

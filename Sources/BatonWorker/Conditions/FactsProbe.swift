@@ -6,11 +6,11 @@ package import BatonModel
   import Foundation
 #endif
 
-/// Key `facts` of worker.yaml.
+/// The operator's facts command: the keys `facts.command` and `facts.every` of worker.yaml.
 package struct FactsSettings: Hashable, Sendable {
-  /// The program and its arguments, run without a shell.
+  /// The program and its arguments. It is run without a shell.
   package var command: [String]
-  /// How often, 1 s or more.
+  /// The time between two runs, at least 1 s.
   package var every: Duration
 
   package init(command: [String], every: Duration = .seconds(30)) {
@@ -19,10 +19,11 @@ package struct FactsSettings: Hashable, Sendable {
   }
 }
 
-/// A probe of the operator's own: a command that prints one JSON object, whose members become labels that jobs can
-/// require. Its words come on top of the labels that are written down.
+/// The operator's own probe: a command that prints one JSON object, whose members become labels that jobs can require.
+/// A fact replaces a label of worker.yaml that has the same name.
 ///
-/// A command that fails once changes nothing; from the second time on its facts are gone, and what requires them expires.
+/// If the command fails once, its last facts stay. If it fails twice in a row, its facts are removed, and launches that
+/// require them expire.
 package struct FactsProbe: Sendable {
   private let settings: FactsSettings
   private let labels: [String: String]
@@ -36,7 +37,8 @@ package struct FactsProbe: Sendable {
     self.command = command
   }
 
-  /// Runs the command once; it may take as long as the time between two runs, at most 10 s.
+  /// Runs the command once. The command may take as long as `FactsSettings.every`, but at most 10 s.
+  /// - Returns: all labels, with the facts merged in. The raw text has the number of facts, or the reason of a failure.
   package mutating func read() async -> Reading<[String: String]> {
     switch Self.facts(in: await command.run(settings.command, min(settings.every, .seconds(10)))) {
     case .success(let found):
@@ -68,7 +70,9 @@ package struct FactsProbe: Sendable {
     }
   }
 
-  /// Strings, numbers and booleans; numbers without a fraction where they have none.
+  /// Decodes the facts in `text`: a JSON object whose values are strings, numbers and booleans. Whole numbers are
+  /// written without a fraction. Throws `WorkerMistake` if there are too many facts or if a name or a value cannot be a
+  /// label, and a `DecodingError` if `text` is not such an object.
   static func facts(inJSON text: String) throws -> [String: String] {
     let facts = try JSONDecoder().decode([String: Fact].self, from: Data(text.utf8))
     guard facts.count <= Label.maximumCount else {
@@ -99,7 +103,7 @@ package struct FactsProbe: Sendable {
   }
 }
 
-/// What is wrong with what a command printed.
+/// An error in the output of the facts command, in words for the operator.
 struct WorkerMistake: Error {
   let message: String
   init(_ message: String) { self.message = message }

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Takes the first of several answers, for one who waits for it.
+/// Keeps the first of several answers and hands it to one waiting task. It serves races between an operation and its
+/// timeout.
 final class FirstAnswer<Value: Sendable>: Sendable {
   private struct State {
     var value: Value?
@@ -9,7 +10,8 @@ final class FirstAnswer<Value: Sendable>: Sendable {
 
   private let state = Mutex(State())
 
-  /// Later ones change nothing; false if this is one.
+  /// Stores the answer and resumes the waiting task. Only the first call has an effect.
+  /// - Returns: `true` for the first call, `false` for every later one.
   @discardableResult
   func give(_ value: Value) -> Bool {
     let (isFirst, waiter) = state.withLock { state in
@@ -21,7 +23,8 @@ final class FirstAnswer<Value: Sendable>: Sendable {
     return isFirst
   }
 
-  /// To be asked once.
+  /// Waits for the first answer. It may be read only once: a second reader would replace the first one, which would
+  /// then wait forever.
   var value: Value {
     get async {
       await withCheckedContinuation { continuation in

@@ -1,14 +1,17 @@
 import BatonModel
 
-/// What `nvidia-smi` lists, asked as seldom as can be.
+/// The GPUs that `nvidia-smi` lists. The program runs as seldom as possible, because each run costs processor time.
 struct NVIDIAList {
-  /// - `gpus`: nil if they are unknown.
-  /// - `isSource`: whether there is such a program, and so something that it said.
+  /// - `gpus`: the GPUs, or `nil` if they are unknown.
+  /// - `isSource`: whether this host has, or had, `nvidia-smi` or NVIDIA's driver. Only then is `nvidia-smi` named as a
+  ///   source.
+  /// - `remark`: the reason of the last failure, or an empty string.
   typealias Answer = (gpus: [GPU]?, isSource: Bool, remark: String)
 
-  /// The driver makes a folder for each GPU that it has.
+  /// The driver makes a folder in here for each of its GPUs.
   private static let folder = "proc/driver/nvidia/gpus"
-  /// Besides the standard path and the worker's own: NixOS, WSL, and what distributions and containers use.
+  /// Where `nvidia-smi` may be, besides the standard path and the worker's own path: the folders of NixOS, WSL, Linux
+  /// distributions and containers.
   private static let places = [
     "/run/current-system/sw/bin", "/usr/lib/wsl/lib", "/opt/bin", "/usr/local/nvidia/bin", "/usr/local/cuda/bin",
     "/usr/lib/nvidia/bin", "/usr/lib/nvidia/current", "/snap/bin",
@@ -27,13 +30,15 @@ struct NVIDIAList {
   private var isSource = false
   private var hasDriver = false
 
-  /// - Parameter searchPath: folders that are looked in besides the usual ones.
+  /// - Parameter searchPath: folders that are searched in addition to the usual ones. Relative paths are ignored.
   init(_ settings: GPUSettings, _ command: SystemCommand, searchPath: [String]) {
     self.settings = settings
     self.command = command
     self.searchPath = searchPath.filter { $0.hasPrefix("/") }
   }
 
+  /// Returns the GPUs. Runs `nvidia-smi` if the driver's list of GPUs has changed, or if the last run is older than the
+  /// interval in the settings.
   mutating func read(_ root: SystemRoot, at now: Instant) async -> Answer {
     let present = root.exists(Self.folder) ? root.names(in: Self.folder) : nil
     if isDue(at: now, present) {
@@ -44,13 +49,14 @@ struct NVIDIAList {
     return answer(at: now)
   }
 
-  /// The kernel's module makes the one or the other; a container may have the devices alone. Such a host may have GPUs
-  /// even if no program says so.
+  /// Whether NVIDIA's driver is loaded. The kernel module makes the version file or the folders of GPUs; in a container
+  /// there may be only the device files. A host with the driver may have GPUs even if `nvidia-smi` cannot be run.
   private static func hasDriver(_ root: SystemRoot) -> Bool {
     root.exists("proc/driver/nvidia/version") || !root.names(in: folder).isEmpty
       || root.names(in: "dev").contains { $0.hasPrefix("nvidia") }
   }
 
+  /// Runs `nvidia-smi` from the standard path, or else from the first other folder in which it is found.
   private func ask(_ root: SystemRoot) async -> SystemCommand.Answer {
     let answer = await command.run([Self.program] + Self.query, settings.patience)
     guard answer == .missing else { return answer }
@@ -90,9 +96,10 @@ struct NVIDIAList {
     (listed, failure, failingSince) = (gpus, nil, nil)
   }
 
-  /// A program that fails, or is not found, is no loss of a GPU, unless the driver is there and says itself that it has
-  /// none. A host where none was ever seen, and that has no driver, has none: a program that was installed for nothing is
-  /// not unknown.
+  /// Notes a failed run. The last list stays valid for a while (`GPUSettings.keep`), because a program that fails or is
+  /// not found does not mean that a GPU was lost. The list becomes empty at once in two cases: the driver lists no GPU,
+  /// or there is no driver and no GPU was ever seen. In the second case the program was installed without need, and the
+  /// host has no GPU rather than an unknown number.
   private mutating func fail(_ why: String, at now: Instant) {
     let wasNeverSeen = (listed ?? []).isEmpty
     if names == [] || (names == nil && wasNeverSeen && !hasDriver) {
@@ -110,10 +117,10 @@ struct NVIDIAList {
   }
 }
 
-/// The lines of `nvidia-smi --query-gpu=index,uuid,name,memory.total --format=csv,noheader,nounits`.
+/// Parses the output of `nvidia-smi --query-gpu=index,uuid,name,memory.total --format=csv,noheader,nounits`.
 enum NVIDIAOutput {
-  /// The GPUs by index, and every line that is none. Memory is in MiB; where it is not told (`[N/A]`, or not permitted)
-  /// it is 0. A GPU that is split (MIG) is one GPU.
+  /// Returns the GPUs in the order of their indexes, and all other lines as `words`. The memory is printed in MiB; a
+  /// memory size that is missing (`[N/A]`, or not permitted) becomes 0. A GPU that is split by MIG counts as one GPU.
   static func parse(_ output: String) -> (gpus: [GPU], words: String) {
     let lines = output.split(whereSeparator: \.isNewline)
     let found = lines.compactMap(gpu).sorted { $0.index < $1.index }

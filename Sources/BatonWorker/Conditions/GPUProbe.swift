@@ -6,16 +6,17 @@ package import BatonModel
   import Foundation
 #endif
 
-/// Under `gpu` in worker.yaml; Baton's own choice throughout.
+/// How GPUs are probed: the keys `gpu.interval` and `gpu.keep` of worker.yaml, and two times that cannot be set there.
+/// Each default is Baton's own choice.
 package struct GPUSettings: Hashable, Sendable {
-  /// How often NVIDIA's program runs while its driver's list stays the same (`interval`): a run costs tens of
-  /// milliseconds of CPU, more where the driver has to wake the GPU.
+  /// The time between two runs of `nvidia-smi` while the driver's list of GPUs stays the same (`gpu.interval`). A run
+  /// costs tens of milliseconds of processor time, and more if the driver has to wake the GPU.
   package var interval: Duration
-  /// After a failure (`retryInterval`).
+  /// The time until the next run after a failure.
   package var retryInterval: Duration
-  /// How long the last list holds while it cannot be renewed (`keep`).
+  /// How long the last list stays valid while `nvidia-smi` fails (`gpu.keep`).
   package var keep: Duration
-  /// How long one run may take (`patience`): the first after a start loads the driver.
+  /// How long one run may take. The first run after a start of the host loads the driver, which takes longer.
   package var patience: Duration
 
   package init(
@@ -29,11 +30,12 @@ package struct GPUSettings: Hashable, Sendable {
   }
 }
 
-/// The GPUs of a host that can compute: NVIDIA's by `nvidia-smi`, all others by the kernel's render nodes.
+/// Lists the GPUs of a host that can compute. NVIDIA's GPUs are found by `nvidia-smi`, all others by the kernel's
+/// render nodes.
 ///
-/// Their order never changes while the probe lives, because launches hold GPUs by their place: one that vanishes keeps
-/// its place and is absent, one that comes back takes it again by its id, and new ones follow at the end. At the start
-/// NVIDIA's come first, in its own order.
+/// The order of the GPUs never changes during the life of the probe, because launches hold GPUs by their place in the
+/// list. A GPU that vanishes keeps its place and is marked as absent. If a GPU with the same id comes back, it takes
+/// its place again. New GPUs are appended. In the first list NVIDIA's GPUs come first, in the order of `nvidia-smi`.
 package struct GPUProbe: Sendable {
   private let root: SystemRoot
   private let settings: GPUSettings
@@ -41,7 +43,7 @@ package struct GPUProbe: Sendable {
   private var drm = DRMList()
   private var places: [GPU] = []
 
-  /// - Parameter searchPath: the worker's own `PATH`, in folders.
+  /// - Parameter searchPath: the folders of the worker's own `PATH`.
   package init(
     root: SystemRoot, settings: GPUSettings = GPUSettings(), command: SystemCommand = .system,
     searchPath: [String] = Self.ownSearchPath
@@ -55,8 +57,9 @@ package struct GPUProbe: Sendable {
     (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
   }
 
-  /// Unknown if NVIDIA's program has failed for longer than the last list holds, or is not found where its driver is: a
-  /// GPU that nobody can see at the moment is not lost. Takes `patience` at most, and a few files where the program need not run.
+  /// Reads the GPUs. The list is unknown if `nvidia-smi` has failed for longer than `GPUSettings.keep`, or if NVIDIA's
+  /// driver is there and `nvidia-smi` was never found. A GPU that merely cannot be read at the moment does not count as
+  /// lost. A call without a run of `nvidia-smi` reads a few files; each run takes at most `GPUSettings.patience`.
   package mutating func read(at now: Instant) async -> Reading<[GPU]> {
     let card = await nvidia.read(root, at: now)
     let other = drm.read(root, at: now, every: settings.interval)
@@ -70,6 +73,7 @@ package struct GPUProbe: Sendable {
       places, source: source, raw: (names + absent + [card.remark]).filter { !$0.isEmpty }.joined(separator: "; "))
   }
 
+  /// Updates the list of places: marks each place as present or absent, and appends GPUs with new ids.
   private mutating func place(_ found: [GPU]) {
     for index in places.indices { places[index].isPresent = false }
     for gpu in found {

@@ -1,6 +1,6 @@
 package import BatonModel
 
-/// The probes that read small files, all at one moment.
+/// All probes that read small files, read at one moment. `ConditionMonitor` uses it for each look at the host.
 package struct Glance: Sendable {
   package struct Seen: Sendable {
     package var power: PowerReadings?
@@ -8,10 +8,10 @@ package struct Glance: Sendable {
     package var thermal: Reading<ThermalState>?
     package var network: Reading<NetworkState>?
     package var idle: IdleVerdict?
-    /// Sessions at a screen.
+    /// The names of the graphical sessions in the foreground.
     var desktops: [String] = []
 
-    /// What is known while the system does not answer: nothing.
+    /// The readings that count while the system does not answer: every probed condition is unknown.
     static func silence(_ probes: Set<ConditionSettings.Probe>) -> Seen {
       var seen = Seen()
       let raw = "the system does not answer"
@@ -34,6 +34,8 @@ package struct Glance: Sendable {
   private let network: NetworkProbe
   private var idle: IdleProbe
 
+  /// - Parameter ownTime: the processor time of Baton and of all processes that it started, or `nil` if it is not
+  ///   known.
   init(_ settings: ConditionSettings, ownTime: @escaping @Sendable () -> Duration?) {
     probes = settings.probes
     power = PowerProbe(root: settings.root, fullMargin: settings.fullMargin)
@@ -43,7 +45,11 @@ package struct Glance: Sendable {
     idle = IdleProbe(root: settings.root, settings: settings.idle, ownTime: ownTime)
   }
 
-  /// - Parameter isWorking: a launch runs here.
+  /// Reads all files once.
+  /// - Parameters:
+  ///   - date: the wall clock.
+  ///   - bus: what the services on the system bus said last.
+  ///   - isWorking: whether a launch runs on this host.
   mutating func look(at now: Instant, date: Timestamp, _ bus: BusFacts, isWorking: Bool) -> Seen {
     var seen = Seen()
     if probes.contains(.power) { seen.power = power.read() }
@@ -63,7 +69,7 @@ package struct Glance: Sendable {
   }
 }
 
-/// What only the bus says, handed to the probes that weigh it.
+/// What only the services on the system bus can tell. The probes of `Glance` take these facts into account.
 struct BusFacts: Sendable {
   var networkCost: NetworkCost?
   var logind: LogindAnswer?

@@ -1,19 +1,21 @@
 package import BatonModel
 
-/// Keeps a flapping condition from thrashing: it takes a permission away at once, and gives it back only when it has
-/// been there for a while. Where a loss is to be bridged (the network), that has a time of its own.
+/// Keeps a flapping condition from starting and stopping launches again and again. A value that permits less counts at
+/// once, or after `lossAfter` where short losses are to be ignored (the network). A value that permits more counts only
+/// after it has lasted for `returnAfter`. `ConditionsCore` has one for each condition.
 package struct Hysteresis<Value: Hashable & Sendable & Codable>: Sendable {
-  /// How much a value permits: more for a higher number.
+  /// Ranks a value by how much it permits: a higher number permits more.
   package typealias Permission = @Sendable (Value?) -> Int
 
   private let permission: Permission
-  /// How long more must have been permitted before it counts; zero is at once.
+  /// How long a value that permits more must last before it counts. Zero: it counts at once.
   private let returnAfter: Duration
-  /// How long less must have been permitted before it counts; zero is at once.
+  /// How long a value that permits less must last before it counts. Zero: it counts at once.
   private let lossAfter: Duration
-  /// What counts, and since when it says what it says.
+  /// The reading that counts, and since when its value has been the same.
   private var held: (reading: Reading<Value>, since: Instant)?
-  /// What is to count instead, if it lasts: the least step away from what counts that was read since then.
+  /// The reading that will count if the change lasts, and since when the change has lasted. Of all readings since then,
+  /// it is the one closest to the value that counts.
   private var waiting: (reading: Reading<Value>, since: Instant)?
 
   package init(returnAfter: Duration, lossAfter: Duration = .zero, permission: @escaping Permission) {
@@ -22,10 +24,10 @@ package struct Hysteresis<Value: Hashable & Sendable & Codable>: Sendable {
     self.permission = permission
   }
 
-  /// Something else was read than what counts, and has to last before it does.
+  /// `true` while the last reading differs from the value that counts, and its delay has not passed yet.
   package var isWaiting: Bool { waiting != nil }
 
-  /// What counts now that this was read. The first reading counts as it is.
+  /// Takes a reading and returns the reading that counts now. The first reading counts at once.
   package mutating func read(_ reading: Reading<Value>, at now: Instant) -> Reading<Value> {
     guard let current = held?.reading else { return hold(reading, at: now) }
     let difference = permission(reading.value) - permission(current.value)
@@ -33,7 +35,7 @@ package struct Hysteresis<Value: Hashable & Sendable & Codable>: Sendable {
     let step = leastStep(from: current, to: reading, at: now)
     let patience = difference > 0 ? returnAfter : lossAfter
     if now - step.since >= patience {
-      // What goes further than what has lasted has to last by itself.
+      // The smaller change has lasted long enough. A reading that goes further has to last for its own delay.
       let counts = hold(step.reading, at: now)
       return step.reading == reading ? counts : read(reading, at: now)
     }
@@ -41,6 +43,8 @@ package struct Hysteresis<Value: Hashable & Sendable & Codable>: Sendable {
     return delayed(current, by: reading, for: patience - (now - step.since), at: now)
   }
 
+  /// The new waiting reading: the smallest change in the direction of `reading` since the readings began to differ in
+  /// that direction.
   private func leastStep(
     from current: Reading<Value>, to reading: Reading<Value>, at now: Instant
   ) -> (reading: Reading<Value>, since: Instant) {
@@ -59,7 +63,8 @@ package struct Hysteresis<Value: Hashable & Sendable & Codable>: Sendable {
     return aged(reading, since: since, at: now)
   }
 
-  /// What counts still, with what was read instead and for how long it has to last.
+  /// Returns the reading that still counts. Its raw text tells the new reading and how long it must last until it
+  /// counts.
   private func delayed(
     _ current: Reading<Value>, by reading: Reading<Value>, for rest: Duration, at now: Instant
   ) -> Reading<Value> {

@@ -1,19 +1,22 @@
 import BatonModel
 
-/// What the sources say at one moment, and what it means.
+/// Decides whether a host is in use, from the states of all sources at one moment.
 struct IdleDecision: Sendable {
   var logind: LogindSessions.State
   var input: InputDevices.State
   var terminals: Terminals.Use
   var load: OtherLoad.State
 
-  /// A source that knows of nobody: since when, and what it looks at.
+  /// A source that reports no use of the host: since when, and what it watches.
   private struct Witness {
     var source: IdleSettings.Source
     var since: Instant?
     var what: String
   }
 
+  /// Any sign of use means busy. Without such a sign the host is idle if every source that could notice a person was
+  /// able to, and unknown otherwise.
+  /// - Parameter after: how long there must be no sign of a person before the host counts as idle.
   func verdict(at now: Instant, after: Duration) -> IdleVerdict {
     if let busy = somebody(at: now, after: after) { return .known(busy) }
     if case .high(let source, let why) = load { return .known(Self.busy(source, why)) }
@@ -23,7 +26,7 @@ struct IdleDecision: Sendable {
     case .high(let source, let why): return .known(Self.busy(source, why))
     case .unknown(let why): return .unknown(raw: why, looksUnused: false)
     case .low(let load):
-      // The one that saw somebody last.
+      // The witness that noticed a person last explains the reading.
       guard let last = witnesses.max(by: { ($0.since?.nanoseconds ?? .min) < ($1.since?.nanoseconds ?? .min) }) else {
         return .unknown(raw: "no seat, no terminal, \(load)", looksUnused: true)
       }
@@ -36,7 +39,8 @@ struct IdleDecision: Sendable {
     Reading(false, source: source.rawValue, raw: why)
   }
 
-  /// Somebody who was seen lately, or of whom a desktop says that he is there.
+  /// A sign of a person: a recent use of a device, terminal or session, a desktop that says it is not idle, or a
+  /// program that asks not to be idle. `nil` if there is none.
   private func somebody(at now: Instant, after: Duration) -> Reading<Bool>? {
     func recent(_ source: IdleSettings.Source, _ seen: Sighting?) -> Reading<Bool>? {
       guard let seen, now - seen.at < after else { return nil }
@@ -52,7 +56,8 @@ struct IdleDecision: Sendable {
     case .busy: return Self.busy(.logind, "\(desktop.what) is not idle")
     case .silent: return nil
     case .quiet(let since):
-      // Its input devices may know better since when nobody was there.
+      // The input devices of this seat may show that no person has used the host for longer than the desktop's hint
+      // says.
       if now - since >= after || (desktop.hasSeat && inputIsQuiet(at: now, after: after)) { return nil }
       return Self.busy(.logind, "\(desktop.what) idle for \((now - since).roughly) only")
     }
@@ -63,7 +68,8 @@ struct IdleDecision: Sendable {
     return now - since >= after
   }
 
-  /// Why nobody can say whether somebody is there; nil if everybody who may be there would be seen.
+  /// Explains why the sources cannot tell whether a person uses the host. `nil` if the sources would notice every
+  /// possible person.
   private func gap(at now: Instant, after: Duration) -> String? {
     let silent = logind.desktops.filter { $0.word == .silent }
     if let remote = silent.first(where: { !$0.hasSeat }) { return "\(remote.what) does not say whether it is idle" }
@@ -74,6 +80,7 @@ struct IdleDecision: Sendable {
     return "input devices watched for \((now - since).roughly) only"
   }
 
+  /// The sources that could notice a person and did not.
   private func witnesses(at now: Instant, after: Duration) -> [Witness] {
     var witnesses = logind.desktops.compactMap { desktop -> Witness? in
       guard case .quiet(let since) = desktop.word else { return nil }

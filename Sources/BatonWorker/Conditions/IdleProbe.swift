@@ -1,9 +1,11 @@
 package import BatonModel
 
-/// Whether somebody uses this host: a person at its screen or on a terminal, or other work on its processors and disks.
+/// Tells whether a host is in use: by a person at its screen or on a terminal, or by programs other than Baton's on its
+/// processors and disks.
 ///
-/// Busy is what any source says; idle is what every source says that can know of a person. It is cheap enough for every
-/// second. Read it at least every few seconds: counters say only that something was touched since the last reading.
+/// One source that says busy is enough for busy. The host is idle only if every source that can notice a person says
+/// idle. A reading is cheap enough for one per second. Read it at least every few seconds, because counters only tell
+/// that something was touched since the last reading.
 package struct IdleProbe: Sendable {
   private let settings: IdleSettings
   private var logind: LogindSessions
@@ -11,8 +13,8 @@ package struct IdleProbe: Sendable {
   private var terminals: Terminals
   private var load: OtherLoad
 
-  /// - Parameter ownTime: processor time of Baton and all that it started, ended processes included; nil where nobody
-  ///   knows, and then nobody knows the load of others, either.
+  /// - Parameter ownTime: the processor time of Baton and of all processes that it started, including those that have
+  ///   ended; `nil` if it is not known. The load of other programs is then unknown too.
   package init(
     root: SystemRoot, settings: IdleSettings = IdleSettings(), ownTime: @escaping @Sendable () -> Duration?
   ) {
@@ -23,13 +25,15 @@ package struct IdleProbe: Sendable {
     load = OtherLoad(root: root, settings: settings, ownTime: ownTime)
   }
 
-  /// Desktops that the last reading found, whose hints `SystemBus.logind` may be asked for.
+  /// The names of the desktop sessions at the last reading. `SystemBus.logind` may be asked for their hints.
   package var desktops: [String] { logind.desktops }
 
+  /// Reads all sources once.
   /// - Parameters:
-  ///   - date: the wall clock, with which terminals and logind compare at first sight. A step of it makes nobody idle.
-  ///   - answer: what logind said last, if it was asked.
-  ///   - isWorking: something that Baton started runs now.
+  ///   - date: the wall clock. Times of terminals and of logind are compared with it when they are first seen. A step
+  ///     of the wall clock does not make a host idle.
+  ///   - answer: the last answer of logind, or `nil` if logind was not asked.
+  ///   - isWorking: whether a process that Baton started runs now.
   package mutating func read(
     at now: Instant, date: Timestamp, logind answer: LogindAnswer? = nil, isWorking: Bool = false
   ) -> IdleVerdict {

@@ -1,23 +1,24 @@
 package import BatonModel
 
-/// Whether somebody uses a host.
+/// Whether a host is idle, as `IdleProbe` reads it.
 package enum IdleVerdict: Hashable, Sendable {
-  /// Its source is what decided: `input`, `terminal`, `logind`, `load` or `pressure`.
+  /// `true` for idle. The reading's source is the source that decided: `input`, `terminal`, `logind`, `load` or
+  /// `pressure`.
   case known(Reading<Bool>)
-  /// Nobody can say. `looksUnused` is true where there is nobody to ask, as in a container, and load and pressure are
-  /// known and low (contract, row 21).
+  /// The sources cannot tell. `looksUnused` is true if there is no source that could notice a person, as in a
+  /// container, and load and pressure are known and low (contract, row 21).
   case unknown(raw: String, looksUnused: Bool)
 }
 
-/// When somebody was seen last, and how.
+/// When a person was last noticed, and by what sign.
 struct Sighting: Hashable, Sendable {
   var at: Instant
-  /// Such as `pts/3 used`.
+  /// The sign, in words for people, such as `pts/3 used`.
   var what: String
 }
 
 extension Duration {
-  /// In whole seconds, minutes or hours, for people: `12 s`, `5 min`, `3 h`.
+  /// This duration in whole seconds, minutes or hours, for people: `12 s`, `5 min`, `3 h`.
   var roughly: String {
     let seconds = max(0, components.seconds)
     if seconds < 120 { return "\(seconds) s" }

@@ -1,17 +1,18 @@
-/// Whether an input device is one that people sit before, by what it can report (Linux,
+/// Tells whether a person operates an input device, from the events that it can report (Linux,
 /// Documentation/input/event-codes.rst, <linux/input-event-codes.h>; the same rules as udev's `input_id`).
 ///
-/// Keyboards, mice, touchpads, touch screens and pens are. Power buttons, lids and sockets of headphones are not: they
-/// are at every server. Game pads and accelerometers are not: many report without anybody near them.
+/// Keyboards, mice, touchpads, touch screens and pens count. Power buttons, lids and headphone sockets do not, because
+/// every server has them. Game pads and accelerometers do not, because many of them report events while no person is
+/// near.
 struct InputCapabilities: Hashable, Sendable {
   let isForPeople: Bool
 
-  /// - Parameter folder: of the input device, such as `sys/class/input/event3/device`.
+  /// - Parameter folder: the folder of the input device, such as `sys/class/input/event3/device`.
   init(root: SystemRoot, folder: String) {
     func bits(_ name: String) -> BitList { BitList(root.string("\(folder)/\(name)") ?? "") }
     let keys = bits("capabilities/key")
     let (moves, points) = (bits("capabilities/rel").has(0), bits("capabilities/abs").has(0))
-    // KEY_ESC to KEY_S: all of a keyboard's first rows, which no button panel has.
+    // KEY_ESC to KEY_S: the first rows of every keyboard. No panel of buttons has all of these keys.
     let isKeyboard = (1...31).allSatisfy(keys.has)
     let isMouse = (moves || points) && keys.has(0x110)  // BTN_MOUSE
     // BTN_TOOL_PEN, BTN_TOOL_FINGER, BTN_TOUCH
@@ -21,7 +22,8 @@ struct InputCapabilities: Hashable, Sendable {
   }
 }
 
-/// Bits as the kernel prints them for input devices: hexadecimal words of `long`, the highest first.
+/// A bit set as the kernel prints it for input devices: hexadecimal words of the size of a C `long`, the highest word
+/// first.
 struct BitList: Hashable, Sendable {
   private let words: [UInt]
 

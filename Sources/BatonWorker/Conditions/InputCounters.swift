@@ -1,20 +1,21 @@
-/// Counts that grow while somebody uses an input device, and that every user may read: of a USB device's transfers, and
-/// of interrupts.
+/// Notices the use of input devices by counters that every user may read: of transfers of USB devices, and of
+/// interrupts.
 ///
-/// A keyboard or mouse completes a transfer only when it has something to report; while it has not, it answers the
-/// host's questions with NAK, which completes nothing, however often it is asked. The kernel counts a transfer when it
-/// asks for the next (`usb_hcd_submit_urb`), and asks only for devices that some program has open, as a desktop has all
-/// and the text console has keyboards.
+/// A keyboard or mouse completes a USB transfer only when it has something to report. Otherwise it answers the host's
+/// polls with NAK, which completes no transfer. The kernel counts a transfer when it submits the next one
+/// (`usb_hcd_submit_urb`), and it submits transfers only for devices that a program has open. A desktop opens all input
+/// devices; the text console opens keyboards.
 struct InputCounters: Sendable {
-  /// So many transfers at least between two looks: who asks a wireless keyboard how full its battery is, as desktops
-  /// do, makes one or two.
+  /// The smallest number of USB transfers between two readings that counts as use. Desktops ask a wireless keyboard for
+  /// its battery charge, which makes one or two transfers.
   static let fewestTransfers = 3
 
   private var counts: [String: Int] = [:]
-  /// The buses whose devices could be read at the last look.
+  /// The buses whose counters could be read at the last reading.
   private(set) var readable: Set<InputInventory.Bus> = []
 
-  /// What was used since the last look; a counter that was not there then says nothing yet.
+  /// Reads all counters and returns the name of a device or interrupt that was used since the last reading, or `nil`. A
+  /// counter that is new does not count yet.
   mutating func read(_ inventory: InputInventory, root: SystemRoot) -> String? {
     var found: [String: Int] = [:]
     readable = []
@@ -32,8 +33,8 @@ struct InputCounters: Sendable {
     return used.keys.min().map { $0.hasPrefix("sys/") ? "usb " + $0.split(separator: "/").last! : $0 }
   }
 
-  /// ` 12:  144  0  IR-IO-APIC  12-edge  i8042`: a number, a count per processor, and names. Several lines may have the
-  /// same name.
+  /// Adds up the interrupts of each input device. A line such as ` 12:  144  0  IR-IO-APIC  12-edge  i8042` has a
+  /// number, one count per processor, and names. Several lines may have the same last name.
   private mutating func countInterrupts(
     of inventory: InputInventory, _ root: SystemRoot, into found: inout [String: Int]
   ) {

@@ -8,17 +8,18 @@ import BatonModel
   import Darwin
 #endif
 
-/// When somebody last touched a keyboard, a mouse, or a screen.
+/// Tells when a person last touched a keyboard, a mouse or a screen.
 ///
-/// Devices in `dev/input` that this user may open (members of the group `input`, or root) are opened and emptied at
-/// every look. That there was something is all that counts: what it was is thrown away unread, never looked at, kept or
-/// sent. Where a device cannot be opened, counters are compared instead. Neither has a history: nobody knows what was
-/// before the first look.
+/// At each reading, the devices in `dev/input` that the worker's user may open (as root, or as a member of the group
+/// `input`) are opened and emptied. Only the fact that there was an event counts: the content of events is discarded
+/// without being looked at, stored or sent. For devices that cannot be opened, counters are compared instead
+/// (`InputCounters`). Neither way has a history, so that the time before the first reading is unknown.
 struct InputDevices: Sendable {
   struct State: Hashable, Sendable {
-    /// There is a keyboard or the like.
+    /// The host has an input device that people operate, such as a keyboard.
     var hasDevices: Bool
-    /// Since when every one of them is watched, or was last touched; nil while one is not.
+    /// Since when all devices have been watched without a touch: the later of the beginning of the watch and the last
+    /// touch. `nil` while one of the devices cannot be watched.
     var quietSince: Instant?
     var lastTouch: Sighting?
   }
@@ -31,7 +32,7 @@ struct InputDevices: Sendable {
   private var watchedSince: Instant?
   private var lastTouch: Sighting?
 
-  /// What is plugged in is looked for this often.
+  /// How often new devices are looked for.
   private static let scan = Duration.seconds(10)
 
   init(root: SystemRoot, opens: Bool) {
@@ -47,7 +48,8 @@ struct InputDevices: Sendable {
     return State(hasDevices: !inventory.devices.isEmpty, quietSince: quietSince, lastTouch: lastTouch)
   }
 
-  /// A device that was plugged in meanwhile was touched by somebody.
+  /// Returns the devices, listed again at most every 10 s. A new device counts as a touch, because a person plugged it
+  /// in.
   private mutating func currentInventory(at now: Instant) -> InputInventory {
     if let inventory, now - inventory.at < Self.scan { return inventory.value }
     let fresh = InputInventory(root: root)
@@ -65,6 +67,7 @@ struct InputDevices: Sendable {
     }
   }
 
+  /// Returns the name of a device that was touched since the last reading, or `nil`.
   private mutating func touched(_ inventory: InputInventory) -> String? {
     var touched: [String] = []
     for (name, device) in open {
@@ -79,6 +82,7 @@ struct InputDevices: Sendable {
     return touched.min() ?? counted
   }
 
+  /// Whether a touch of any device would be noticed. A virtual device needs no watch of its own.
   private func isWatched(_ inventory: InputInventory) -> Bool {
     inventory.devices.allSatisfy { name, bus in
       open[name] != nil || bus == .virtual || counters.readable.contains(bus)
@@ -86,13 +90,13 @@ struct InputDevices: Sendable {
   }
 }
 
-/// A device that is open for reading, closed with its last owner.
+/// An input device that is open for reading. It is closed when the last reference to it is gone.
 final class OpenDevice: Sendable {
   enum Contents: Hashable, Sendable { case nothing, something, gone }
 
   private let descriptor: Int32
 
-  /// Nil if it may not be opened.
+  /// - Returns: `nil` if the worker's user may not open the device.
   init?(_ path: String) {
     guard let descriptor = try? SystemCall.open(path, O_RDONLY | O_NONBLOCK) else { return nil }
     self.descriptor = descriptor
@@ -100,7 +104,8 @@ final class OpenDevice: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Throws away what waits to be read, at most 64 KiB of it.
+  /// Reads and discards the events that wait, at most 64 KiB.
+  /// - Returns: whether there were events, or `.gone` if the device can no longer be read.
   func empty() -> Contents {
     for count in 0..<16 {
       if let chunk = SystemCall.read(descriptor, limit: 4096) {

@@ -1,19 +1,22 @@
-/// A session as logind (or elogind) writes it to `run/systemd/sessions`. The file calls itself private data; systemd's
-/// own library (sd_session_is_active(3) and others) reads the same keys from it, so that they are stable.
+/// A login session as logind (or elogind) writes it to `run/systemd/sessions`. The files call themselves private data,
+/// but systemd's own library reads the same keys from them (sd_session_is_active(3) and others), so these keys are
+/// stable.
 struct LoginSession: Hashable, Sendable {
   var name: String
   var user: String
-  /// In the foreground of its seat; always true for one that has no seat.
+  /// The session is in the foreground of its seat. Always true for a session without a seat.
   var isActive: Bool
-  /// At a screen of this host, or one that is drawn elsewhere.
+  /// The session has a desktop, on a screen of this host or on a remote one.
   var isGraphical: Bool
-  /// `seat0`; empty for a session from elsewhere.
+  /// The seat, such as `seat0`; empty for a remote session.
   var seat: String
 
-  /// Nil for what is no person's: a greeter, a lock screen, cron, the service manager of a user, what is closing.
+  /// Returns `nil` for a session that does not belong to a person: a greeter, a lock screen, cron, or a user's service
+  /// manager. Also `nil` for a session that is closing.
   init?(_ name: String, _ text: String) {
     let values = Self.values(text)
-    // `user`, and its kinds since systemd 256: `user-early`, `user-light`, `user-incomplete`.
+    // The class of a person's session is `user`, or since systemd 256 also `user-early`, `user-light` or
+    // `user-incomplete`.
     let isPersons = values["CLASS"].map { $0 == "user" || $0.hasPrefix("user-") } ?? false
     guard isPersons, values["STATE"] != "closing" else { return nil }
     self.name = name
@@ -32,9 +35,10 @@ struct LoginSession: Hashable, Sendable {
     return values
   }
 
-  /// Those of people, by name; nil where there is no logind.
+  /// The sessions of people, in the order of their names. `nil` if this system has no logind.
   static func all(root: SystemRoot) -> [LoginSession]? {
-    // A seat's file is there from the start; the folder of sessions may appear with the first.
+    // The files of seats exist from the start of logind, but the folder of sessions may appear only with the first
+    // session.
     let names = root.names(in: "run/systemd/sessions").filter { !$0.hasSuffix(".ref") && !$0.hasPrefix(".") }
     if names.isEmpty, root.names(in: "run/systemd/seats").isEmpty { return nil }
     return names.compactMap { name in root.string("run/systemd/sessions/\(name)").flatMap { LoginSession(name, $0) } }

@@ -1,42 +1,43 @@
 import BatonModel
 
-/// What logind knows of the people at this host: who is logged in at a screen, and whether their desktop says that it
-/// is idle. Sessions on terminals are left to the terminals, which know it to the second.
+/// What logind knows about the people at this host: who is logged in at a screen, and whether the desktop says that it
+/// is idle. Sessions on terminals are not read here, because `Terminals` reads their last use directly.
 ///
-/// A desktop gives its hint after a time of its own (GNOME after that of the blank screen); one that never gave any,
-/// such as a plain window manager, says nothing, whatever logind's default.
+/// A desktop gives its idle hint after a delay of its own (GNOME after the delay of the blank screen). A desktop that
+/// has never given a hint, such as a plain window manager, counts as silent, whatever default logind reports for it.
 struct LogindSessions: Sendable {
+  /// What a desktop says about its use.
   enum Word: Hashable, Sendable {
-    /// The desktop says that somebody is there.
+    /// The desktop says that a person is there.
     case busy
-    /// Idle, or locked, since then.
+    /// The desktop has been idle or locked since this time.
     case quiet(since: Instant)
-    /// It has never said anything.
+    /// The desktop has never given a hint.
     case silent
   }
 
   struct Desktop: Hashable, Sendable {
-    /// For people, such as `session 2 of anna`.
+    /// The session, in words for people, such as `session 2 of anna`.
     var what: String
-    /// Its keyboard is this host's.
+    /// The session is at a screen and keyboard of this host.
     var hasSeat: Bool
     var word: Word
   }
 
   struct State: Hashable, Sendable {
-    /// False where nobody knows who is logged in.
+    /// `false` if it is not known who is logged in.
     var isKnown: Bool
-    /// Desktops in the foreground: nobody sits before another.
+    /// The desktops in the foreground. A person can use only those.
     var desktops: [Desktop] = []
-    /// A program asks that the host is not taken for idle.
+    /// A program asks that the host does not count as idle.
     var isInhibited = false
-    /// Somebody logged in or out at a seat, or another session came to its foreground.
+    /// A person logged in or out at a seat, or another session came to the foreground there.
     var change: Sighting?
   }
 
   private struct Known {
     var hint: LogindAnswer.Hint
-    /// Since when `hint.isIdle` is so, by the steady clock.
+    /// Since when `hint.isIdle` has had its value, by the monotonic clock.
     var since: Instant
     var lockedSince: Instant?
   }
@@ -45,11 +46,15 @@ struct LogindSessions: Sendable {
   private var known: [String: Known] = [:]
   private var seats: Set<LoginSession>?
   private var change: Sighting?
-  /// Whose hints to ask logind for, by name.
+  /// The names of the sessions whose hints logind is to be asked for.
   private(set) var desktops: [String] = []
 
   init(root: SystemRoot) { self.root = root }
 
+  /// Reads the sessions.
+  /// - Parameters:
+  ///   - date: the wall clock.
+  ///   - answer: the last answer of logind on the system bus, or `nil`.
   mutating func read(at now: Instant, date: Timestamp, answer: LogindAnswer?) -> State {
     guard let sessions = LoginSession.all(root: root) else { return stateWithoutFiles(at: now, date: date, answer) }
     note(Set(sessions.filter { !$0.seat.isEmpty }), at: now)
@@ -64,16 +69,17 @@ struct LogindSessions: Sendable {
     return State(isKnown: true, desktops: words, isInhibited: answer?.isInhibited ?? false, change: change)
   }
 
-  /// The bus answers, and the files cannot be seen: the hint of all together has to do.
+  /// Without the files of sessions, only logind's hint for the whole host is used.
   private mutating func stateWithoutFiles(at now: Instant, date: Timestamp, _ answer: LogindAnswer?) -> State {
     (desktops, seats) = ([], nil)
     guard let answer, let hint = answer.host else { return State(isKnown: false) }
     let word = word("", hint, at: now, date: date)
-    // Not idle may only mean that a terminal was used within half an hour.
+    // "Not idle" may only mean that a terminal was used within the last half hour.
     let desktop = Desktop(what: "logind", hasSeat: true, word: word == .busy ? .silent : word)
     return State(isKnown: false, desktops: [desktop], isInhibited: answer.isInhibited)
   }
 
+  /// Notes a change of the sessions at seats since the last reading.
   private mutating func note(_ current: Set<LoginSession>, at now: Instant) {
     if let seats, seats != current {
       change = Sighting(at: now, what: "login or logout at \(Self.names(seats, current))")
@@ -90,7 +96,7 @@ struct LogindSessions: Sendable {
   ) -> Word {
     guard let hint else { return .silent }
     let old = known[session]
-    // A time in the future, after a step of the wall clock, counts as now.
+    // A time in the future counts as now: the wall clock was set back.
     var since = now + min(.zero, (hint.since ?? date) - date)
     if let old, old.hint.isIdle == hint.isIdle, old.hint.since == hint.since { since = old.since }
     let locked = hint.isLocked ? old?.lockedSince ?? now : nil

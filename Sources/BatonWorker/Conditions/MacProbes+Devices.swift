@@ -7,7 +7,8 @@ package import BatonModel
 #endif
 
 extension MacProbes {
-  /// `scutil --nwi`: "Network information". It says nothing of what a network costs. The first interface that is `Reachable` carries the traffic.
+  /// Reads the output of `scutil --nwi` ("Network information"), which does not tell what a network costs. The first
+  /// interface that is `Reachable` carries the traffic.
   package static func network(fromInformation output: String) -> Reading<NetworkState> {
     let lines = output.split(whereSeparator: \.isNewline).map(\.trimmed)
     guard lines.contains(where: { $0.hasPrefix("Network information") }) else {
@@ -23,7 +24,8 @@ extension MacProbes {
     return Reading(.unmetered, source: "scutil", raw: "reachable by \(interface)")
   }
 
-  /// `system_profiler SPDisplaysDataType -json`. Memory is 0 where it is shared with the host, as on Apple Silicon.
+  /// Reads the output of `system_profiler SPDisplaysDataType -json`. The memory of a GPU is 0 if it is shared with the
+  /// host, as on Apple silicon.
   package static func gpus(fromProfile output: String) -> Reading<[GPU]> {
     guard let profile = try? JSONDecoder().decode(Profile.self, from: Data(output.utf8)) else {
       return Reading(nil, source: "system_profiler", raw: String(output.prefix(80)))
@@ -44,7 +46,7 @@ extension MacProbes {
   private struct Display: Decodable {
     var name: String?
     var model: String?
-    /// Of its own, such as `4 GB`. What it may take from the host has another key.
+    /// The GPU's own memory, such as `4 GB`. Memory that is shared with the host has another key.
     var memory: String?
     enum CodingKeys: String, CodingKey {
       case name = "_name"

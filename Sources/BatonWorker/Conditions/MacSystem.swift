@@ -1,7 +1,7 @@
 package import BatonModel
 
-/// What macOS says of itself by its own commands, in place of the files of Linux. Tested on what such commands print;
-/// nobody has run it on a Mac yet.
+/// Reads the conditions of a Mac with the commands of macOS, in place of the files that Linux has. It is tested with
+/// recorded output of these commands, and has not been run on a Mac yet.
 package struct MacSystem: Sendable {
   private let settings: ConditionSettings
   private let command: SystemCommand
@@ -11,7 +11,7 @@ package struct MacSystem: Sendable {
     self.command = command
   }
 
-  /// Each command in its turn; together they take some tens of milliseconds.
+  /// Runs the commands one after another. Together they take some tens of milliseconds.
   package func look() async -> Glance.Seen {
     var seen = Glance.Seen()
     let probes = settings.probes
@@ -29,7 +29,7 @@ package struct MacSystem: Sendable {
     return seen
   }
 
-  /// It takes seconds.
+  /// Lists the GPUs. This takes seconds.
   package func gpus() async -> Reading<[GPU]> {
     guard let text = await output(["system_profiler", "SPDisplaysDataType", "-json"], patience: .seconds(30)) else {
       return Reading(nil, source: "system_profiler", raw: "no answer")
@@ -37,7 +37,7 @@ package struct MacSystem: Sendable {
     return MacProbes.gpus(fromProfile: text)
   }
 
-  /// It says nothing of what a network costs.
+  /// `scutil` does not tell what a network costs, so every network counts as unmetered.
   private func network() async -> Reading<NetworkState> {
     guard let text = await output(["scutil", "--nwi"]) else {
       return Reading(nil, source: "scutil", raw: "no answer")

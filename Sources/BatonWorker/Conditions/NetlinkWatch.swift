@@ -8,11 +8,11 @@ import CBatonProcess
   import Darwin
 #endif
 
-/// Says when links, addresses or routes change (rtnetlink(7)), or when a driver says something of a device (uevents),
-/// without polling. What changed is not interpreted: read it again. A sequence for one reader, which ends when the task
-/// is cancelled.
+/// Reports changes without polling: of links, addresses and routes (rtnetlink(7)), or of devices (uevents of their
+/// drivers). It does not tell what changed, so the caller has to read the state again. It is a sequence for one reader,
+/// and ends when the reader's task is cancelled.
 ///
-/// It watches the network namespace of the thread that makes it.
+/// It watches the network namespace of the thread that creates it.
 package final class NetlinkWatch: AsyncSequence, Sendable {
   package typealias Element = Void
   package typealias Failure = Never
@@ -21,7 +21,7 @@ package final class NetlinkWatch: AsyncSequence, Sendable {
 
   private let socket: Int32
 
-  /// Nil where there is no such thing (macOS), or a sandbox forbids it: then poll.
+  /// - Returns: `nil` if the system has no netlink (macOS) or a sandbox forbids it. The caller then has to poll.
   package init?(_ subject: Subject = .network) {
     socket =
       switch subject {
@@ -38,7 +38,8 @@ package final class NetlinkWatch: AsyncSequence, Sendable {
   package struct Iterator: AsyncIteratorProtocol {
     fileprivate let watch: NetlinkWatch
 
-    /// Returns after the next change, or nil when the task is cancelled. Changes in quick succession may be one.
+    /// Returns after the next change, or returns `nil` when the task is cancelled. Changes in quick succession may be
+    /// reported as one.
     package func next() async -> Void? {
       while !Task.isCancelled {
         await Readiness.wait(reading: watch.socket)
@@ -50,11 +51,11 @@ package final class NetlinkWatch: AsyncSequence, Sendable {
     package func next(isolation actor: isolated (any Actor)?) async -> Void? { await next() }
   }
 
-  /// Takes everything that waits; false if there was nothing. At most 1000 messages, so that a storm of them does not
-  /// hold the caller.
+  /// Reads the messages that wait, at most 1000, so that a storm of messages does not hold up the caller.
+  /// - Returns: `false` if no message waited.
   private func drain() -> Bool {
     for count in 0..<1000 {
-      // ENOBUFS says that messages were lost, so there were some.
+      // ENOBUFS tells that the kernel had to drop messages, so there was a change.
       if SystemCall.read(socket, limit: 8192) == nil && errno != ENOBUFS { return count > 0 }
     }
     return true

@@ -1,27 +1,29 @@
 import CBatonProcess
 
-/// An interface as `sys/class/net` shows it (Linux, Documentation/ABI/testing/sysfs-class-net), and as the system's own
-/// call does.
+/// A network interface as `sys/class/net` shows it (Linux, Documentation/ABI/testing/sysfs-class-net), and as the
+/// kernel reports it for the own network namespace.
 struct NetworkInterface: Hashable, Sendable {
   let name: String
-  /// Up and with carrier. `operstate` of tunnels and PPP is `unknown`, which counts as up (Linux,
+  /// The interface is up and has a carrier. The `operstate` of tunnels and PPP is `unknown`, which counts as up (Linux,
   /// Documentation/networking/operstates.rst).
   let isUp: Bool
-  /// What was read: `up`, `down`, `unknown`, `dormant`, `no carrier`…
+  /// The state for people: `up`, `down`, `unknown`, `dormant`, `no carrier`…
   let state: String
   let isMobile: Bool
-  /// ARPHRD_NONE, ARPHRD_TUNNEL and ARPHRD_TUNNEL6: it goes through another interface, and costs what that costs.
+  /// The interface is a tunnel (ARPHRD_NONE, ARPHRD_TUNNEL or ARPHRD_TUNNEL6). It sends through another interface, and
+  /// costs what that interface costs.
   let isTunnel: Bool
 
-  /// Of this process's own system the kernel is asked by name, which answers for the process's network namespace: the
-  /// folder belongs to the namespace of whoever mounted it, and may show another interface of that name.
+  /// For the system that this process runs on, the kernel's answer for this interface name beats the folder. The kernel
+  /// answers for this process's network namespace. The folder belongs to the namespace of the process that mounted it,
+  /// and may show another interface with the same name.
   init(_ name: String, in root: SystemRoot) {
     let folder = "sys/class/net/\(name)"
     let kind = root.number("\(folder)/type")
     self.name = name
     isMobile = Self.events(root.string("\(folder)/uevent"))["DEVTYPE"] == "wwan"
     isTunnel = kind == 65534 || kind == 768 || kind == 769
-    // Reading `carrier` fails while an interface is down.
+    // The file `carrier` cannot be read while an interface is down.
     let carrier = root.number("\(folder)/carrier") != 0
     let state = root.string("\(folder)/operstate")
     let shown = state.map { ($0 == "up" || $0 == "unknown") && carrier }
@@ -30,7 +32,8 @@ struct NetworkInterface: Hashable, Sendable {
     self.state = Self.words(state, shown, isUp: own)
   }
 
-  /// What the folder says, unless that is of another interface.
+  /// The state for people. What the folder says is left out if it contradicts the kernel, because it is then about
+  /// another interface.
   private static func words(_ state: String?, _ shown: Bool?, isUp: Bool?) -> String {
     guard let state, let shown, isUp == nil || isUp == shown else {
       return isUp.map { $0 ? "up" : "down" } ?? "state not known"
@@ -38,7 +41,7 @@ struct NetworkInterface: Hashable, Sendable {
     return !shown && (state == "up" || state == "unknown") ? "no carrier" : state
   }
 
-  /// Nil if this process sees no such interface.
+  /// Asks the kernel. `nil` if this process does not see an interface with this name.
   private static func isRunning(_ name: String) -> Bool? {
     let answer = baton_interface_is_running(name)
     return answer < 0 ? nil : answer == 1

@@ -1,8 +1,9 @@
 package import BatonModel
 
-/// Whether a host has a network, and whether it costs money: a default route through an interface that is up.
+/// Tells whether a host has a network and whether the network costs money. A host has a network if a default route
+/// leads through an interface that is up.
 ///
-/// The kernel's files are read at every call; nothing is remembered, and a reading is not smoothed.
+/// Each reading reads the kernel's files again. The probe remembers nothing and does not smooth its readings.
 package struct NetworkProbe: Sendable {
   package static let source = "kernel"
 
@@ -14,9 +15,9 @@ package struct NetworkProbe: Sendable {
     self.settings = settings
   }
 
-  /// Unknown if the routes cannot be read.
-  /// - Parameter cost: what NetworkManager says, nil where it is not there. The owner's word and the kind of the
-  ///   interface beat it.
+  /// Reads the network's state. The state is unknown if the routes cannot be read.
+  /// - Parameter cost: what NetworkManager says, or `nil` if the host does not have it. The settings and the kind of
+  ///   the interface take precedence over it.
   package func read(cost: NetworkCost? = nil) -> Reading<NetworkState> {
     let routes = NetworkRoutes(root: root, folder: folder)
     let found = routes.defaults.map { NetworkInterface($0.interface, in: root) }
@@ -29,11 +30,12 @@ package struct NetworkProbe: Sendable {
     return Reading(.unavailable, source: Self.source, raw: down.isEmpty ? "no default route" : "default by \(down)")
   }
 
-  /// `proc/net` is that of the process that reads it. Below another root it would still be this process's, so there the
-  /// first process of that system is asked.
+  /// The folder with the files of the network namespace. `proc/net` belongs to the process that reads it, below any
+  /// root. For another system's root, the files of that system's first process are read.
   private var folder: String { !root.isOwn && root.exists("proc/1/net/route") ? "proc/1/net" : "proc/net" }
 
-  /// An interface that is up and has an address: IPv4 has a route to its own subnet, IPv6 one beyond the link.
+  /// The first interface that is up and has an address: an interface with an IPv4 route, because each IPv4 address has
+  /// a route to its own subnet, or with an IPv6 address that is valid beyond the link.
   private func addressed(_ routes: NetworkRoutes) -> NetworkInterface? {
     var names = routes.routes.map(\.interface)
     names += (root.string("\(folder)/if_inet6") ?? "").split(separator: "\n").compactMap { line in
@@ -57,7 +59,7 @@ package struct NetworkProbe: Sendable {
   ) -> (Bool, String) {
     if let said = settings.isMetered(interface.name) { return (said, " by worker.yaml") }
     if interface.isMobile { return (true, ": mobile") }
-    // A tunnel costs what its way out costs: the next default route that is none.
+    // A tunnel costs what the network beneath it costs: the next default route that is not a tunnel.
     if interface.isTunnel, let beneath = all.first(where: { $0.isUp && !$0.isTunnel }) {
       let (isMetered, why) = isMetered(beneath, [], cost)
       return (isMetered, " through \(beneath.name)\(why)")

@@ -1,19 +1,19 @@
-/// The routes of a network namespace: the main table of IPv4 and all of IPv6, as `proc/net/route` and
+/// The routes of a network namespace: the main table of IPv4 and all tables of IPv6, as `proc/net/route` and
 /// `proc/net/ipv6_route` list them (Linux, Documentation/filesystems/proc.rst).
 struct NetworkRoutes: Hashable, Sendable {
   struct Route: Hashable, Sendable {
     var interface: String
-    /// The lower it is, the more the kernel likes the route.
+    /// The kernel prefers routes with a lower metric.
     var metric: Int
     var isDefault: Bool
   }
 
-  /// Those that lead somewhere, the best first.
+  /// The usable routes, the best first.
   private(set) var routes: [Route] = []
-  /// Why not everything could be read.
+  /// Why some of the routes could not be read.
   private(set) var gaps: [String] = []
 
-  /// What is up and rejects nothing, not over `lo`.
+  /// Reads the routes that are up, do not reject packets, and do not lead over `lo`.
   init(root: SystemRoot, folder: String) {
     let tables = [
       ("\(folder)/route", root.text("\(folder)/route"), Self.version4),
@@ -27,7 +27,7 @@ struct NetworkRoutes: Hashable, Sendable {
       }
     }
     if tables.allSatisfy({ $0.1 == .missing }) { gaps.append("no \(folder)/route") }
-    // Stable: IPv4 first where they are equal.
+    // Routes with the same metric keep their order, so that IPv4 comes first.
     routes = routes.enumerated().sorted { ($0.element.metric, $0.offset) < ($1.element.metric, $1.offset) }.map(
       \.element)
   }
@@ -38,11 +38,12 @@ struct NetworkRoutes: Hashable, Sendable {
     if let routes { self.routes += routes } else { gaps.append("\(file): not understood") }
   }
 
-  /// `RTF_UP` and `RTF_REJECT` of <linux/route.h>; the kernel shows blackholes as rejected, too.
+  /// `RTF_UP` and `RTF_REJECT` of <linux/route.h>. The kernel shows blackhole routes as rejecting too.
   private static let (up, reject) = (UInt32(0x1), UInt32(0x200))
 
-  /// A heading, then `Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT`: hexadecimal but for the
-  /// counts and the metric. Without even the heading in a namespace that never had a route.
+  /// Parses a heading, then lines of `Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT`. The
+  /// numbers are hexadecimal, except for the counts and the metric. In a namespace that never had a route, even the
+  /// heading is missing.
   private static func version4(_ text: String) -> [Route]? {
     let lines = text.utf8.split(separator: UInt8(ascii: "\n"))
     guard let heading = lines.first else { return [] }
@@ -55,7 +56,8 @@ struct NetworkRoutes: Hashable, Sendable {
     }
   }
 
-  /// `destination, its prefix, source, its prefix, gateway, metric, references, uses, flags, interface`: hexadecimal.
+  /// Parses lines of `destination, its prefix, source, its prefix, gateway, metric, references, uses, flags,
+  /// interface`. The numbers are hexadecimal.
   private static func version6(_ text: String) -> [Route]? {
     all(text.utf8.split(separator: UInt8(ascii: "\n"))) { columns in
       guard columns.count >= 10, columns[0].count == 32, let prefix = hexadecimal(columns[1]),
@@ -69,7 +71,8 @@ struct NetworkRoutes: Hashable, Sendable {
   private typealias Column = Substring.UTF8View
   private typealias Fields = (interface: Column, flags: UInt32, metric: Int, isDefault: Bool)
 
-  /// Nil if a line is not understood. The last one may be cut off: a long table is read in part.
+  /// Returns `nil` if a line cannot be parsed. The last line may be incomplete, because only the first part of a long
+  /// table is read.
   private static func all(_ lines: some Collection<Column>, _ parse: ([Column]) -> Fields?) -> [Route]? {
     var routes: [Route] = []
     for (place, line) in lines.enumerated() {

@@ -8,16 +8,18 @@ import BatonModel
   import Darwin
 #endif
 
-/// How much others than Baton take of the host: of its processors, and how long they wait for memory or disks.
+/// Measures how much of the host programs other than Baton's use: their share of the processors, and the pressure on
+/// memory and disks.
 ///
-/// What is over its threshold counts at once, but the processors' load is a mean over the window, so that a short burst
-/// is none. It counts until everything has been low for a while.
+/// A value above its threshold counts at once. The processors' load is a mean over the window, so that a short burst
+/// does not count. The host then counts as busy until all values have been low for `IdleSettings.loadCalm`.
 struct OtherLoad: Sendable {
   enum State: Hashable, Sendable {
-    /// Why it is not known.
+    /// The load is not known, for this reason.
     case unknown(String)
-    /// For people, such as `load 3 %`.
+    /// The load, in words for people, such as `load 3 %`.
     case low(String)
+    /// A value is, or recently was, above its threshold. The text is for people.
     case high(IdleSettings.Source, String)
   }
 
@@ -30,24 +32,29 @@ struct OtherLoad: Sendable {
   private let root: SystemRoot
   private let settings: IdleSettings
   private let ownTime: @Sendable () -> Duration?
-  /// The newest last; the first is the youngest that is older than the window, once there is one.
+  /// The samples in the order of time. The first one is the youngest sample that is at least as old as the window, once
+  /// there is one that old.
   private var samples: [Sample] = []
   private var lastHigh: (at: Instant, source: IdleSettings.Source, why: String)?
-  /// When Baton's own work was last seen to run.
+  /// When work of Baton was last seen to run.
   private var lastWork: Instant?
-  /// The kernel's mean over 10 s has forgotten all but a twentieth after three times that.
+  /// How long Baton's own work affects the pressure after it has ended: after three times 10 s, the kernel's mean over
+  /// 10 s contains only a twentieth of it.
   private static let aftermath = Duration.seconds(30)
-  /// Shortest distance of two samples, so that they stay few however often somebody asks.
+  /// The shortest time between two samples. It limits their number, however often `read` is called.
   private static let spacing = Duration.milliseconds(500)
 
-  /// - Parameter ownTime: processor time of Baton and of what it started, which never counts; nil where nobody knows.
+  /// - Parameter ownTime: the processor time of Baton and of the processes that it started, which does not count as
+  ///   load; `nil` if it is not known.
   init(root: SystemRoot, settings: IdleSettings, ownTime: @escaping @Sendable () -> Duration?) {
     self.root = root
     self.settings = settings
     self.ownTime = ownTime
   }
 
-  /// - Parameter isWorking: something that Baton started runs now, and may be what waits.
+  /// Reads processor times and pressure, and judges them.
+  /// - Parameter isWorking: whether a process that Baton started runs now. The pressure may then come from this
+  ///   process.
   mutating func read(at now: Instant, isWorking: Bool) -> State {
     if isWorking { lastWork = now }
     let company = lastWork.map { now - $0 < Self.aftermath } ?? false ? Pressure.Company.besideOwnWork(root) : .alone
@@ -64,8 +71,10 @@ struct OtherLoad: Sendable {
     }
   }
 
+  /// Why the load is not known.
   private struct Gap: Error { var why: String }
 
+  /// The value that is above its threshold now, with words for people; `nil` if none is.
   private func excess(
     _ share: Result<Int, Gap>, _ pressure: Pressure, _ company: Pressure.Company
   ) -> (IdleSettings.Source, String)? {
@@ -73,7 +82,7 @@ struct OtherLoad: Sendable {
     return pressure.excess(settings, company).map { (.pressure, $0) }
   }
 
-  /// What others took of all processors during the window, in per cent.
+  /// The share of all processors that other programs used during the window, in per cent.
   private mutating func share(at now: Instant) -> Result<Int, Gap> {
     if settings.ignored.contains(.load) { return .success(0) }
     guard let times = ProcessorTimes(root: root) else { return .failure(Gap(why: "proc/stat not understood")) }
@@ -84,7 +93,7 @@ struct OtherLoad: Sendable {
     }
     let (busy, total) = (times.busy - first.times.busy, times.total - first.times.total)
     guard total > 0 else { return .failure(Gap(why: "proc/stat stands still")) }
-    // Own time goes back when a process ends that nobody reaps.
+    // Baton's own time decreases when a process ends and Baton does not reap it.
     let others = Double(busy) - max(0, (own - first.own).inSeconds) * ProcessorTimes.ticksPerSecond
     return .success(min(100, max(0, Int(others * 100 / Double(total)))))
   }
@@ -96,16 +105,16 @@ struct OtherLoad: Sendable {
   }
 }
 
-/// How long all processors together did something, and passed, in ticks: the first line of `proc/stat` (Linux,
-/// proc(5)).
+/// The time that all processors together were busy, and the total time that passed, in ticks: the first line of
+/// `proc/stat` (Linux, proc(5)).
 struct ProcessorTimes: Hashable, Sendable {
   var busy: Int
   var total: Int
 
   static let ticksPerSecond = Double(sysconf(Int32(_SC_CLK_TCK)))
 
-  /// `cpu  user nice system idle iowait irq softirq steal guest guest_nice`: guests are part of user and nice; what the
-  /// hypervisor stole is nobody's here.
+  /// Parses `cpu  user nice system idle iowait irq softirq steal guest guest_nice`. The times of guests are part of
+  /// user and nice. Time that the hypervisor took (steal) counts as passed, but not as busy.
   init?(root: SystemRoot) {
     guard let text = root.string("proc/stat") else { return nil }
     let line = text[..<(text.utf8.firstIndex(of: UInt8(ascii: "\n")) ?? text.endIndex)]

@@ -1,10 +1,11 @@
 package import BatonModel
 
-/// Whether the host's owner asked it to save power, the twin of Low Power Mode: the platform profile `low-power`.
+/// Tells whether the host's owner asked it to save power, by the platform profile `low-power`. This is the counterpart
+/// of Apple's Low Power Mode.
 ///
-/// `sys/firmware/acpi/platform_profile` speaks for all drivers; where it is missing, or says `custom` because they
-/// differ, one of `sys/class/platform-profile/*/profile` (Linux 6.14) is enough. `quiet` and `cool` are about noise and
-/// heat, not about power (Documentation/ABI/testing/sysfs-platform_profile).
+/// `sys/firmware/acpi/platform_profile` stands for all drivers. If the file is missing, or says `custom` because the
+/// drivers differ, `low-power` in one of `sys/class/platform-profile/*/profile` (Linux 6.14) is enough. The profiles
+/// `quiet` and `cool` are about noise and heat, not about power (Documentation/ABI/testing/sysfs-platform_profile).
 package struct PlatformProfileProbe: Sendable {
   package static let source = "sysfs"
   private static let file = "sys/firmware/acpi/platform_profile"
@@ -17,7 +18,7 @@ package struct PlatformProfileProbe: Sendable {
 
   package init(root: SystemRoot) { self.root = root }
 
-  /// Nil if the host has no platform profile; unknown if it has and what it says is not one.
+  /// Returns `nil` if the host has no platform profile. The reading is unknown if no file names a known profile.
   package func read() -> Reading<Bool>? {
     if let profile = root.string(Self.file), profile != "custom", Self.names.contains(profile) {
       return Reading(profile == "low-power", source: Self.source, raw: profile)

@@ -8,10 +8,10 @@ package import BatonModel
   import Darwin
 #endif
 
-/// What feeds a host, and how full its battery is.
+/// The power source of a host, and the charge of its battery.
 package struct PowerReadings: Hashable, Sendable {
   package var power: Reading<PowerSource>
-  /// In per cent, 0 to 100; unknown also where there is no battery.
+  /// In per cent, 0 to 100. Also unknown if there is no battery.
   package var battery: Reading<Int>
 
   package init(power: Reading<PowerSource>, battery: Reading<Int>) {
@@ -20,10 +20,10 @@ package struct PowerReadings: Hashable, Sendable {
   }
 }
 
-/// Looks at every supply in `sys/class/power_supply` (Linux, Documentation/ABI/testing/sysfs-class-power).
+/// Reads every supply in `sys/class/power_supply` (Linux, Documentation/ABI/testing/sysfs-class-power).
 ///
-/// A reading takes a few small files per supply, and remembers nothing: a supply that appears or vanishes counts, or
-/// does not, from the next reading on. Batteries of mice and headsets (`scope` is `Device`) never count.
+/// A reading takes a few small files per supply. The probe remembers nothing, so a supply that appears or vanishes
+/// changes the next reading. Batteries of mice and headsets (`scope` is `Device`) do not count.
 package struct PowerProbe: Sendable {
   package static let source = "sysfs"
   private static let folder = "sys/class/power_supply"
@@ -31,8 +31,8 @@ package struct PowerProbe: Sendable {
   private let root: SystemRoot
   private let fullMargin: Int
 
-  /// - Parameter fullMargin: in per cent; a battery that drains beside a supply that is online is still called full so
-  ///   far below what it may be charged to (`powerFullMargin` in worker.yaml).
+  /// - Parameter fullMargin: in per cent. A battery that drains beside an online supply counts as full while its charge
+  ///   is at most this far below its limit (`power.fullMargin` in worker.yaml).
   package init(root: SystemRoot, fullMargin: Int = 5) {
     self.root = root
     self.fullMargin = fullMargin
@@ -50,7 +50,8 @@ package struct PowerProbe: Sendable {
       power: PowerVerdict(supplies, fullMargin: fullMargin).reading, battery: PowerVerdict.charge(of: supplies))
   }
 
-  /// Why the folder cannot be listed, nil if it can or is not there: a host without it has no supply to speak of.
+  /// Why the folder cannot be listed. `nil` if the folder can be listed or does not exist: a host without the folder
+  /// has no supplies that could be read.
   private func refusal() -> String? {
     guard case .unreadable(let why) = root.text(Self.folder), why != SystemRoot.isFolder else { return nil }
     return "\(Self.folder): \(why)"
@@ -58,6 +59,6 @@ package struct PowerProbe: Sendable {
 }
 
 extension SystemRoot {
-  /// What `text` says of a folder that can be listed.
+  /// The explanation that `text` has for a folder. It shows that the folder exists and may be opened.
   static let isFolder = SystemCall.explanation(of: EISDIR)
 }

@@ -1,11 +1,11 @@
 package import BatonModel
 
-/// Whether the owner chose the power saver, as power-profiles-daemon (or what takes its place, such as tuned-ppd) says:
-/// the switch that GNOME and Plasma show.
+/// Tells whether the host's owner chose the power saver: the switch that GNOME and Plasma show. The answer comes from
+/// power-profiles-daemon or a service that takes its place, such as tuned-ppd.
 package struct PowerProfileProbe: Sendable {
   package static let source = "power-profiles-daemon"
 
-  /// Its name since version 0.20, and the one before.
+  /// The service's name since version 0.20, and its older name.
   private static let objects = [
     BusObject(
       service: "org.freedesktop.UPower.PowerProfiles", path: "/org/freedesktop/UPower/PowerProfiles",
@@ -18,7 +18,7 @@ package struct PowerProfileProbe: Sendable {
 
   package init(bus: SystemBus) { self.bus = bus }
 
-  /// True for the profile `power-saver`.
+  /// Asks the service for the active profile. The reading is `true` for `power-saver`.
   package func read(at now: Instant) async -> BusWord<Reading<Bool>> {
     for object in Self.objects {
       let answer = await bus.properties(["ActiveProfile"], of: object, at: now)

@@ -1,17 +1,18 @@
-/// One folder of `sys/class/power_supply` as it was read: what it says, and for people what could not be understood.
+/// One folder of `sys/class/power_supply` as it was read: what it says, and in words for people what could not be
+/// understood.
 struct PowerSupply {
   enum Kind {
     /// An adapter.
     case mains
     /// A USB port, USB-C with or without Power Delivery, or a charging pad.
     case otherLine
-    /// Feeds the host; a UPS that the kernel drives is one.
+    /// A battery that feeds the host. A UPS with a kernel driver counts as a battery.
     case battery
-    /// Neither its type nor its files say what it is.
+    /// Neither the type nor the files of the supply tell its kind.
     case unclear
   }
 
-  /// As the kernel spells it; `Unknown` is no status.
+  /// The status as the kernel spells it. The kernel's `Unknown` has no case.
   enum Status: String {
     case charging = "Charging"
     case discharging = "Discharging"
@@ -29,12 +30,13 @@ struct PowerSupply {
   private(set) var energyWhenFull: Double?
   /// In µAh.
   private(set) var chargeWhenFull: Double?
-  /// To what it is charged at most, in per cent.
+  /// The charge up to which firmware charges the battery, in per cent.
   private var chargeLimit = 100
   private var statusComplaint = ""
   private var chargeComplaint = ""
 
-  /// Nil for what does not feed the host: a peripheral's battery, a bay without a battery, a supply that has vanished.
+  /// - Returns: `nil` if the folder is not a supply that feeds the host: the battery of a peripheral, a bay without a
+  ///   battery, or a supply that has vanished.
   init?(named name: String, in folder: String, of root: SystemRoot) {
     guard root.string("\(folder)/scope") != "Device", root.exists(folder) else { return nil }
     self.name = name
@@ -47,11 +49,12 @@ struct PowerSupply {
       readBattery(files)
     case .unclear: statusComplaint = files.complaint(about: "type")
     }
-    // What could not be read because it was taken away meanwhile says nothing.
+    // If the supply was removed while it was read, its values mean nothing.
     if !root.exists(folder) { return nil }
   }
 
-  /// By its type (older kernels have `USB_C`, `USB_PD` and the like), or by its files where the type is of no use.
+  /// Derives the kind from the supply's type (older kernels have `USB_C`, `USB_PD` and so on), or from its files if the
+  /// type does not tell.
   private static func kind(_ files: Files) -> Kind {
     let type = files.text("type") ?? ""
     if type == "Mains" { return .mains }
@@ -61,7 +64,7 @@ struct PowerSupply {
     return files.text("online") != nil ? .otherLine : .unclear
   }
 
-  /// `online` is 0, 1 or 2: offline, at a fixed voltage, at a programmable one.
+  /// `online` is 0 for offline, 1 for online with a fixed voltage, 2 for online with a programmable voltage.
   private mutating func readLine(_ files: Files) {
     switch files.number("online") {
     case 0: isOnline = false
@@ -85,15 +88,17 @@ struct PowerSupply {
     if (1...100).contains(limit) { chargeLimit = limit }
   }
 
-  /// A little above 100 is full: what the battery held when new is out of date. Anything else is not a charge.
+  /// A value a little above 100 counts as full: the firmware's value for the full charge is out of date. Any other
+  /// value outside the range is ignored.
   private func capacity(_ files: Files) -> Double? {
     guard let percent = files.number("capacity"), (0...150).contains(percent) else { return nil }
     return Double(min(percent, 100))
   }
 
+  /// Whether the charge is at most `margin` per cent below the limit up to which the battery is charged.
   func isFull(within margin: Int) -> Bool { charge.map { $0 >= Double(chargeLimit - margin) } ?? false }
 
-  /// Such as `AC online=1` and `BAT0 Charging 83 %`.
+  /// The supply in words for people, such as `AC online=1` or `BAT0 Charging 83 %`.
   var summary: String {
     if kind != .battery { return isOnline.map { "\(name) online=\($0 ? 1 : 0)" } ?? statusComplaint }
     let percent = charge.map { " \(Int($0)) %" } ?? ""
@@ -104,7 +109,7 @@ struct PowerSupply {
 }
 
 extension PowerSupply {
-  /// The files of one supply.
+  /// The files of one supply in sysfs.
   fileprivate struct Files {
     let root: SystemRoot
     let folder: String
@@ -112,22 +117,23 @@ extension PowerSupply {
 
     func text(_ file: String) -> String? { root.string("\(folder)/\(file)") }
     func number(_ file: String) -> Int? { root.number("\(folder)/\(file)") }
-    /// Above zero, nil for anything else.
+    /// The number in the file if it is above zero, otherwise `nil`.
     func amount(_ file: String) -> Double? { number(file).flatMap { $0 > 0 ? Double($0) : nil } }
 
-    /// In per cent.
+    /// The number in the file as a share of `full`, in per cent.
     func ratio(_ file: String, of full: Double?) -> Double? {
       guard let full, let now = number(file), now >= 0 else { return nil }
       return min(Double(now) / full * 100, 100)
     }
 
-    /// Such as `AC/online: 'banana'`.
+    /// Why the file was not understood, such as `AC/online: 'banana'`.
     func complaint(about file: String) -> String { "\(supply)/\(file): \(root.complaint(about: "\(folder)/\(file)"))" }
   }
 }
 
 extension SystemRoot {
-  /// What a file says that makes no sense, for people: in quotes, at most 40 characters, without control characters.
+  /// The content of a file that was not understood, for people: in quotes, at most 40 characters, without control
+  /// characters.
   func complaint(about file: String) -> String {
     switch text(file) {
     case .text(let text):

@@ -1,22 +1,25 @@
 import BatonModel
 
-/// What the supplies of a host say together.
+/// Decides from all supplies of a host whether the host runs on battery.
 ///
-/// Any line supply that is online means external power, as in systemd's `systemd-ac-power`; none online and a battery
-/// that discharges means battery. Supplies that contradict each other are common, and both sides are known to be wrong:
+/// If a line supply is online, the host is on external power, as in systemd's `systemd-ac-power`. If no line supply is
+/// online and a battery discharges, the host is on battery. Supplies often contradict each other, and either side can
+/// be wrong:
 ///
-/// - **Online, and the batteries drain.** Either the charger is too weak, or the firmware lies: ports that stay online
-///   after unplugging (Apple's M2 with `tps6598x`), adapters that lag (Surface), a telephone taken for a charger
-///   (Galaxy Book). Nothing tells these apart, and in each the battery carries the work, which is what
-///   `requiresExternalPower` is to prevent; and the rule for low batteries would never hold on a host that drains while
-///   it counts as plugged in. So it is `battery`, with one exception: within `fullMargin` of full, or of
-///   `charge_control_end_threshold`, firmware lets a battery drain on purpose while plugged in (Framework, AXP20x). A
-///   host whose adapter is stuck at online is therefore noticed only once it has lost that much charge, unless an
-///   adapter of type `Mains` beside it says that it is offline: then two witnesses stand against one.
-/// - **Offline, and no battery drains.** A battery that says `Charging`, `Full` or `Not charging` is not what feeds the
-///   host, so something else is: a port that the firmware does not count, or a charging pad. It is `external`. Where
-///   the battery's word merely lags after unplugging, work stops as soon as it says `Discharging`.
-/// - **Offline, without a battery.** The host runs, so it is fed: `external`.
+/// - **A line is online, and the batteries drain.** Either the charger is too weak or the firmware is wrong: ports that
+///   stay online after unplugging (Apple's M2 with `tps6598x`), adapters that report late (Surface), a telephone that
+///   counts as a charger (Galaxy Book). These cases cannot be told apart. In each of them the battery carries the work,
+///   which `requiresExternalPower` is to prevent, and the rule for low batteries would not protect a host that drains
+///   while it counts as plugged in. The result is therefore `battery`, with one exception: within `fullMargin` of full,
+///   or of `charge_control_end_threshold`, the result is `external`, because some firmware lets a battery drain on
+///   purpose while it is plugged in (Framework, AXP20x). The exception has a price: a host whose adapter is stuck at
+///   online is noticed only after it has lost this much charge, unless an adapter of type `Mains` says that it is
+///   offline. The adapter and the battery then outweigh the line that is online.
+/// - **All lines are offline, and no battery drains.** A battery that says `Charging`, `Full` or `Not charging` does
+///   not feed the host, so another supply does: a port that the firmware does not report, or a charging pad. The result
+///   is `external`. If the battery's status only lags behind after unplugging, work stops as soon as the status changes
+///   to `Discharging`.
+/// - **All lines are offline, and there is no battery.** The host runs, so it has power: `external`.
 struct PowerVerdict {
   private let lines: [PowerSupply]
   private let batteries: [PowerSupply]
@@ -30,6 +33,7 @@ struct PowerVerdict {
     self.fullMargin = fullMargin
   }
 
+  /// The power source, with what each supply said. Unknown if the supplies do not tell.
   var reading: Reading<PowerSource> {
     let (value, remark) = lines.contains { $0.isOnline == true } ? whenOnline : whenOffline
     let said = (lines + batteries + others).map(\.summary)
@@ -37,7 +41,8 @@ struct PowerVerdict {
       value, source: PowerProbe.source, raw: (said + [remark]).filter { !$0.isEmpty }.joined(separator: "; "))
   }
 
-  /// One battery may feed another (ThinkPad's two): they drain together only if none is charged.
+  /// Whether the batteries drain as a whole. One battery may charge another (ThinkPads with two batteries), so they
+  /// drain together only if no battery is being charged.
   private var drain: Bool {
     batteries.contains { $0.status == .discharging } && !batteries.contains { $0.status == .charging }
   }
@@ -72,7 +77,8 @@ struct PowerVerdict {
 }
 
 extension PowerVerdict {
-  /// The charge of all batteries together: by what they hold if each says so, else their mean. Rounded down.
+  /// The charge of all batteries together, in per cent and rounded down. Batteries are weighted by their full capacity
+  /// if all of them report it; otherwise the result is their mean.
   static func charge(of supplies: [PowerSupply]) -> Reading<Int> {
     let batteries = supplies.filter { $0.kind == .battery }
     let said = batteries.map(\.chargeSummary).joined(separator: "; ")
@@ -82,7 +88,7 @@ extension PowerVerdict {
     }
     let weights = self.weights(of: known)
     let sum = zip(known, weights).reduce(0) { $0 + ($1.0.charge ?? 0) * $1.1 }
-    // A little more, so that 20 % is not 19 by the arithmetic of binary fractions.
+    // The small addition keeps 20 % from becoming 19 % by the rounding of binary fractions.
     let percent = Int((sum / weights.reduce(0, +) + 1e-6).rounded(.down))
     return Reading(percent, source: PowerProbe.source, raw: said)
   }

@@ -6,23 +6,23 @@
   import Darwin
 #endif
 
-/// How long something waited for memory, disks or processors during the last 10 s, as the kernel's pressure stall
-/// information says (Linux, Documentation/accounting/psi.rst). A kernel without it says nothing, which counts as none.
+/// The share of the last 10 s in which processes waited for memory, for disks or for processors: the kernel's pressure
+/// stall information (Linux, Documentation/accounting/psi.rst). On a kernel without it, the pressure counts as zero.
 struct Pressure: Hashable, Sendable {
   enum Kind: String, CaseIterable { case memory, io, cpu }
 
-  /// Whether something of Baton's own may be what waits.
+  /// Whether processes of Baton may be among those that wait.
   enum Company: Hashable, Sendable {
     case alone
     case besideOwnWork(SystemRoot)
   }
 
-  /// In hundredths of a per cent of the time.
+  /// The pressure of each kind, in hundredths of a per cent of the time.
   private var shares: [Kind: Int] = [:]
-  /// Why one is not known although the kernel should say it.
+  /// Why a pressure is not known although the kernel provides it.
   private(set) var gap: String?
 
-  /// None at all.
+  /// No pressure of any kind.
   init() {}
 
   init(root: SystemRoot) {
@@ -30,7 +30,7 @@ struct Pressure: Hashable, Sendable {
       let file = "proc/pressure/\(kind.rawValue)"
       switch root.text(file) {
       case .missing: continue
-      // Built in and switched off (`psi=0`).
+      // The kernel has pressure information, but it is switched off (`psi=0`).
       case .unreadable(SystemCall.explanation(of: EOPNOTSUPP)): continue
       case .unreadable(let why): gap = "\(file): \(why)"
       case .text(let text):
@@ -40,14 +40,15 @@ struct Pressure: Hashable, Sendable {
     }
   }
 
-  /// The first that is over its threshold, for people.
+  /// The first kind of pressure that is above its threshold, in words for people; `nil` if none is.
   ///
-  /// Own work must not evict itself: beside it the processors' pressure does not count, and of the rest only what
-  /// Baton's own control group did not wait for, too. Where that is not known, nothing counts.
+  /// Baton's own work must not count as use of the host, because it would then expire itself. While it runs, the
+  /// processors' pressure does not count, and of the other kinds only the part for which Baton's own control group did
+  /// not wait. If that part is not known, the pressure does not count.
   func excess(_ settings: IdleSettings, _ company: Company) -> String? {
     for kind in Kind.allCases {
       let limit = settings.limit(of: kind) * 100
-      // The group is looked up only when it matters.
+      // The control group's files are read only if the pressure of the whole host is above the limit.
       guard let all = shares[kind], all > limit, let others = others(all, kind, company), others > limit else {
         continue
       }
@@ -64,7 +65,7 @@ struct Pressure: Hashable, Sendable {
     return all - own
   }
 
-  /// `some avg10=0.22 avg60=…`.
+  /// Parses `some avg10=0.22 avg60=…` to hundredths of a per cent.
   private static func share(_ text: String) -> Int? {
     guard text.hasPrefix("some avg10=") else { return nil }
     let number = text.utf8.dropFirst("some avg10=".count).prefix { $0 != UInt8(ascii: " ") }
@@ -77,13 +78,14 @@ struct Pressure: Hashable, Sendable {
     return whole * 100 + part
   }
 
-  /// The folder of the control group that Baton runs in, with all that it started (cgroup version 2).
+  /// The folder of the control group (cgroup version 2) in which Baton and the processes that it started run.
   private static func ownGroup(_ root: SystemRoot) -> String? {
     let lines = root.string("proc/self/cgroup")?.split(separator: "\n") ?? []
     guard let group = lines.first(where: { $0.hasPrefix("0::/") }).map({ "sys/fs/cgroup" + $0.dropFirst(3) }) else {
       return nil
     }
-    // A worker with a `cpuLimit` has moved to a leaf, beside its commands.
+    // A worker with a `cpuLimit` has moved into a leaf group of its own, beside the group of its commands. The parent
+    // contains both.
     let above = String(group.dropLast("/worker".count))
     return group.hasSuffix("/worker") && root.exists(above + "/limited") ? above : group
   }

@@ -1,19 +1,19 @@
 package import BatonModel
 
-/// Whom to ask whether the network leads anywhere.
+/// The target whose answer shows that the network leads beyond the host, and how to ask it.
 package struct ReachabilitySettings: Hashable, Sendable {
   /// `HOST:PORT`, with an IPv6 address in brackets. Key `network.reachability.target`.
   package var target: String
-  /// How long a connection may take, the look-up of the name included. Key `network.reachability.patience`.
+  /// How long the name look-up and the connection may take together. Key `network.reachability.patience`.
   package var patience = Duration.seconds(3)
-  /// Key `network.reachability.every`.
+  /// The time from one question to the next. Key `network.reachability.every`.
   package var every = Duration.seconds(30)
-  /// So many failures in a row mean that the network is not available. Key `network.reachability.failures`.
+  /// The network counts as unavailable after this many failures in a row. Key `network.reachability.failures`.
   package var failures = 2
 
   package init(target: String) { self.target = target }
 
-  /// Nil if it is no `HOST:PORT`.
+  /// Splits `HOST:PORT`. Returns `nil` if `target` does not have this form.
   package static func parse(_ target: String) -> (host: String, port: UInt16)? {
     guard let colon = target.lastIndex(of: ":"), let port = UInt16(target[target.index(after: colon)...]), port > 0
     else { return nil }
@@ -27,13 +27,14 @@ package struct ReachabilitySettings: Hashable, Sendable {
   }
 }
 
-/// What came of asking.
+/// The result of a question to the target.
 package enum ReachabilityAnswer: Hashable, Sendable {
   case reached
   case failed(String)
 }
 
-/// When to ask the target, and what its answers make of the network. It decides only; `TargetCheck` asks.
+/// Decides when to ask the target, and what the answers mean for the network. It does no I/O; `TargetCheck` asks the
+/// target.
 package struct Reachability: Sendable {
   private let settings: ReachabilitySettings
   private var nextCheck: Instant?
@@ -43,10 +44,11 @@ package struct Reachability: Sendable {
 
   package init(settings: ReachabilitySettings) { self.settings = settings }
 
-  /// The network changed, so that the next `shouldAsk` is true, even where an answer was due only later.
+  /// Notes that the network has changed. The next `shouldAsk` returns `true`, unless a question is still open.
   package mutating func networkChanged() { nextCheck = nil }
 
-  /// True if the target is to be asked now: `take` the answer afterwards. One question at a time.
+  /// Whether the target is to be asked now. After `true`, pass the answer to `take`. Until then every further call
+  /// returns `false`, so that only one question is open at a time.
   package mutating func shouldAsk(at now: Instant) -> Bool {
     if isAsking { return false }
     if let nextCheck, now < nextCheck { return false }
@@ -55,6 +57,7 @@ package struct Reachability: Sendable {
     return true
   }
 
+  /// Takes the answer to the question that `shouldAsk` allowed.
   package mutating func take(_ answer: ReachabilityAnswer) {
     isAsking = false
     switch answer {
@@ -65,7 +68,8 @@ package struct Reachability: Sendable {
     }
   }
 
-  /// A network behind which the target cannot be reached is not available.
+  /// Returns the network's state with the target's answers applied: the network is unavailable after enough failures in
+  /// a row.
   package func applied(to reading: Reading<NetworkState>) -> Reading<NetworkState> {
     guard failuresInARow >= max(1, settings.failures), reading.value != .unavailable else { return reading }
     let raw = "\(settings.target) not reached \(failuresInARow) times: \(lastFailure); \(reading.raw)"

@@ -1,11 +1,11 @@
 package import BatonModel
 
-/// What NetworkManager says of the main connection (its `NMMetered`).
+/// Whether NetworkManager considers the main connection metered (its `NMMetered`).
 package enum NetworkCost: UInt64, Hashable, Sendable {
   case unknown = 0
   case yes, no, guessYes, guessNo
 
-  /// Nil means that it does not know.
+  /// Whether the connection costs money; `nil` if NetworkManager does not know.
   package var isMetered: Bool? {
     switch self {
     case .unknown: nil
@@ -15,12 +15,12 @@ package enum NetworkCost: UInt64, Hashable, Sendable {
   }
 }
 
-/// What logind says, at one moment, of what its files do not tell.
+/// What logind says on the bus at one moment, in addition to its files.
 package struct LogindAnswer: Hashable, Sendable {
-  /// Of one session, or of all together.
+  /// The idle hint of one session, or of the whole host.
   package struct Hint: Hashable, Sendable {
     package var isIdle: Bool
-    /// When `isIdle` last changed; nil where nobody has ever given the hint.
+    /// When `isIdle` last changed, or `nil` if the hint was never given.
     package var since: Timestamp?
     package var isLocked: Bool
 
@@ -31,11 +31,11 @@ package struct LogindAnswer: Hashable, Sendable {
     }
   }
 
-  /// Of all sessions together; nil where logind gives none.
+  /// The hint of all sessions together, or `nil` if logind gives none.
   package var host: Hint?
-  /// A program, such as one that plays a film, asks that the host is not taken for idle.
+  /// A program, such as a film player, asks that the host does not count as idle.
   package var isInhibited: Bool
-  /// By the name of the session; without those that answered nothing.
+  /// The hints by the names of the sessions. Sessions without an answer are missing.
   package var sessions: [String: Hint]
 
   package init(host: Hint?, isInhibited: Bool = false, sessions: [String: Hint] = [:]) {
@@ -45,17 +45,17 @@ package struct LogindAnswer: Hashable, Sendable {
   }
 }
 
-/// What came of a question to a service.
+/// The result of a question to a service on the bus.
 package enum BusWord<Value: Sendable>: Sendable {
   case said(Value)
-  /// There is no such service.
+  /// The host does not have this service.
   case absent
-  /// It is there and did not answer: on a host under load it may just have been late.
+  /// The service exists and did not answer. On a host under load the answer may only have been late.
   case silent
 
   package var value: Value? { if case .said(let value) = self { value } else { nil } }
 
-  /// - Parameter value: nil if what was said is not understood.
+  /// - Parameter value: converts the answer, and returns `nil` if the answer is not understood.
   init(_ answer: SystemBus.Answer, _ value: ([BusValue]) -> Value?) {
     switch answer {
     case .missing: self = .absent
@@ -65,16 +65,18 @@ package enum BusWord<Value: Sendable>: Sendable {
   }
 }
 
-/// What a service said last. Silence changes nothing for a while, or a host under load would forget what its owner chose.
+/// Keeps the last answer of a service. An answer that fails to come changes nothing for a while; otherwise a host under
+/// load would forget what its owner chose.
 package struct LastWord<Value: Sendable>: Sendable {
   private var last: (value: Value, at: Instant)?
 
   package init() {}
 
-  /// Longer than two rounds of questions while something watches the bus.
+  /// How long the last answer stays valid without a new one. It is longer than two rounds of questions while a program
+  /// watches the bus.
   package static var patience: Duration { .seconds(150) }
 
-  /// What counts now that this came of asking.
+  /// Takes the result of a question, and returns the value that counts now.
   package mutating func take(_ word: BusWord<Value>, at now: Instant) -> Value? {
     switch word {
     case .said(let value): last = (value, now)
@@ -86,6 +88,7 @@ package struct LastWord<Value: Sendable>: Sendable {
 }
 
 extension SystemBus {
+  /// Asks NetworkManager whether the main connection is metered.
   package func networkCost(at now: Instant) async -> BusWord<NetworkCost> {
     let name = "org.freedesktop.NetworkManager"
     let object = BusObject(service: name, path: "/org/freedesktop/NetworkManager", interface: name)
@@ -94,10 +97,10 @@ extension SystemBus {
     }
   }
 
-  /// Of logind, or elogind.
+  /// Asks logind or elogind for its idle hints.
   /// - Parameters:
-  ///   - sessions: names as in `run/systemd/sessions`; at most 16 are asked for.
-  ///   - before: what was said last: a session that is silent now keeps what it said.
+  ///   - sessions: the names of sessions as in `run/systemd/sessions`. Only the first 16 are asked for.
+  ///   - before: the last answer. A session that does not answer now keeps its hint of this answer.
   package func logind(
     sessions: [String], before: LogindAnswer? = nil, at now: Instant
   ) async -> BusWord<LogindAnswer> {
@@ -129,8 +132,8 @@ extension SystemBus {
       interface: "org.freedesktop.login1." + interface)
   }
 
-  /// A name as part of an object's path: letters, and digits unless they come first, stay; every other byte becomes
-  /// `_` and two hexadecimal digits (sd_bus_path_encode(3)).
+  /// Encodes a name as a part of an object path: letters stay, and digits stay unless they come first. Every other byte
+  /// becomes `_` and two hexadecimal digits (sd_bus_path_encode(3)).
   static func label(_ name: String) -> String {
     if name.isEmpty { return "_" }
     return name.utf8.enumerated().map { place, byte in
@@ -145,7 +148,9 @@ extension SystemBus {
 }
 
 extension LogindAnswer.Hint {
-  /// `IdleHint`, `IdleSinceHint` (microseconds of the wall clock, 0 for never) and, of a session, `LockedHint`.
+  /// Reads the values of `IdleHint`, `IdleSinceHint` (microseconds of the wall clock, 0 for never) and a third
+  /// property: `LockedHint` for a session. For the whole host the third value is not a boolean, and `isLocked` is
+  /// `false`.
   init?(_ values: [BusValue]) {
     guard values.count == 3, let isIdle = values[0].flag, let microseconds = values[1].number else { return nil }
     let since = microseconds == 0 ? nil : Timestamp(nanoseconds: Int64(clamping: microseconds).saturated(times: 1000))

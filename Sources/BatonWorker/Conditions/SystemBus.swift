@@ -7,7 +7,7 @@ import Synchronization
   import Foundation
 #endif
 
-/// A value of a D-Bus property, of the basic types only.
+/// The value of a D-Bus property of a basic type.
 package enum BusValue: Hashable, Sendable {
   case flag(Bool)
   case number(UInt64)
@@ -18,7 +18,7 @@ package enum BusValue: Hashable, Sendable {
   package var text: String? { if case .text(let text) = self { text } else { nil } }
 }
 
-/// An interface of an object of a service on the bus.
+/// An interface of an object that a service has on the bus.
 package struct BusObject: Hashable, Sendable {
   package var service: String
   package var path: String
@@ -31,29 +31,29 @@ package struct BusObject: Hashable, Sendable {
   }
 }
 
-/// Asks services on the system bus for properties, by `busctl` (systemd). Only answers of one line per property are
-/// believed; what starts on demand may be started by the question.
+/// Asks services on the system bus for properties, with systemd's `busctl`. Only an answer with one line per property
+/// is accepted. The question may start a service that is started on demand.
 package final class SystemBus: Sendable {
   package enum Answer: Hashable, Sendable {
-    /// As many as were asked for, in that order.
+    /// The values of all properties, in the order of the question.
     case values([BusValue])
     /// No such service or property, no bus, or no `busctl`.
     case missing
     case failed(String)
   }
 
-  /// A service that is not there is asked for again after this long.
+  /// The time after which a missing service is asked again.
   package static let retry = Duration.seconds(60)
 
   private let command: SystemCommand
   private let patience: Duration
   private let isThere: @Sendable () -> Bool
-  /// Until when a service is not asked for.
+  /// The objects that were missing, each with the time until which it is not asked.
   private let absent = Mutex<[BusObject: Instant]>([:])
 
   /// - Parameters:
   ///   - patience: how long one question may take.
-  ///   - isThere: whether there is a bus; where there is none no program is started to ask it.
+  ///   - isThere: whether the host has a system bus. Without a bus, no program is started.
   package init(
     command: SystemCommand = .system, patience: Duration = .seconds(3),
     isThere: @escaping @Sendable () -> Bool = { true }
@@ -63,13 +63,13 @@ package final class SystemBus: Sendable {
     self.isThere = isThere
   }
 
-  /// Whether the system bus has its socket where everybody looks for it
+  /// Whether the system bus has its socket in the standard place
   /// (https://dbus.freedesktop.org/doc/dbus-specification.html#message-bus-types-system).
   package static func isThere(in root: SystemRoot) -> Bool {
     root.exists("run/dbus/system_bus_socket") || root.exists("var/run/dbus/system_bus_socket")
   }
 
-  /// All properties at once, or none of them.
+  /// Asks for all properties in one question. The answer has either all values or none.
   package func properties(_ names: [String], of object: BusObject, at now: Instant) async -> Answer {
     guard isThere() else { return .missing }
     if let end = absent.withLock({ $0[object] }), now < end { return .missing }
@@ -78,7 +78,7 @@ package final class SystemBus: Sendable {
     ]
     let answer = Self.answer(await command.run(arguments + names, patience), count: names.count)
     absent.withLock { absent in
-      // Sessions come and go: what was not there an hour ago is not remembered.
+      // Sessions come and go. Entries whose time has passed are removed, so that the table does not grow.
       absent = absent.filter { now < $0.value }
       if answer == .missing { absent[object] = now + Self.retry }
     }
@@ -99,7 +99,8 @@ package final class SystemBus: Sendable {
     }
   }
 
-  /// What `busctl` says where there is nothing to ask: no bus, no owner of the name, no such object or property.
+  /// Whether an error of `busctl` means that there is nothing to ask: no bus, no owner of the name, no such object or
+  /// property.
   private static func isAbsence(_ why: String) -> Bool {
     [
       "Failed to connect to bus", "was not provided by any", "Could not activate", "does not have an owner",
@@ -108,7 +109,7 @@ package final class SystemBus: Sendable {
   }
 }
 
-/// As `busctl --json=short` prints it: `{"type":"b","data":false}`.
+/// Decodes the output of `busctl --json=short`, such as `{"type":"b","data":false}`.
 extension BusValue: Decodable {
   private enum Key: String, CodingKey { case type, data }
 

@@ -7,30 +7,30 @@ import Synchronization
   import SystemPackage
 #endif
 
-/// Runs a command of the system for a probe, such as `upsc`, and takes what it prints. A value, so that tests bring
-/// answers of their own.
+/// Runs a program of the system for a probe, such as `upsc`, and returns its output. It is a value, so that tests can
+/// replace it by answers of their own.
 package struct SystemCommand: Sendable {
   package enum Answer: Hashable, Sendable {
     case output(String)
-    /// There is no such program on this host.
+    /// This host does not have the program.
     case missing
-    /// It failed, or did not end in time: why, in a line.
+    /// The program failed or did not end in time, with the reason in one line.
     case failed(String)
   }
 
-  /// Arguments, the program's name first, and how long it may take.
+  /// Runs `arguments`, whose first element is the program's name, for at most `patience`.
   package var run: @Sendable (_ arguments: [String], _ patience: Duration) async -> Answer
 
   package init(run: @escaping @Sendable (_ arguments: [String], _ patience: Duration) async -> Answer) {
     self.run = run
   }
 
-  /// Looks for programs on a standard path, starts them without the worker's environment, and kills what does not end
-  /// in time. At most 256 KiB of output are taken: a program that prints more has failed.
+  /// Looks for programs on the standard path, starts them without the worker's environment, and kills a program that
+  /// does not end in time. At most 256 KiB of output are accepted; a program that prints more has failed.
   package static let system = system(with: [:])
 
-  /// The same with variables in the environment that the worker's own would not give, such as
-  /// `DBUS_SYSTEM_BUS_ADDRESS` for a bus that is not in its usual place.
+  /// Like `system`, with additional environment variables, such as `DBUS_SYSTEM_BUS_ADDRESS` for a bus that is not in
+  /// the standard place.
   package static func system(with variables: [String: String]) -> SystemCommand {
     SystemCommand { arguments, patience in
       guard let executable = find(arguments.first ?? "") else { return .missing }
@@ -39,7 +39,8 @@ package struct SystemCommand: Sendable {
     }
   }
 
-  /// A program that outlives SIGKILL, such as one that waits for a dead driver, is left to itself: nobody waits for it.
+  /// Returns the program's answer, or a failure when `patience` has passed. A program that survives SIGKILL, for
+  /// example because it waits for a dead driver, is abandoned: the caller does not wait for it.
   private static func answer(
     _ name: String, within patience: Duration, _ start: @escaping @Sendable () async -> Answer
   ) async -> Answer {
@@ -54,7 +55,7 @@ package struct SystemCommand: Sendable {
     let watch = Task {
       try? await Task.sleep(for: patience, clock: .continuous)
       isLate.set()
-      // The library kills the process when its task is cancelled.
+      // The Subprocess library kills the process when its task is cancelled.
       command.cancel()
       await Task.detached { try? await Task.sleep(for: lastPatience, clock: .continuous) }.value
       stuck.withLock { _ = $0.insert(name) }
@@ -68,13 +69,13 @@ package struct SystemCommand: Sendable {
     }
   }
 
-  /// How long a killed program may take to be gone.
+  /// How long a killed program may take until it has ended.
   private static let lastPatience = Duration.seconds(1)
 
-  /// Programs of which one cannot be ended: no second one is started.
+  /// The names of programs with a process that cannot be ended. Such a program is not started a second time.
   private static let stuck = Mutex<Set<String>>([])
 
-  /// Where the program is on the standard path, nil if it is not there.
+  /// The program's path on the standard path, or `nil` if it is not there.
   static func find(_ name: String) -> String? {
     if name.contains("/") { return SystemCall.isExecutable(name) ? name : nil }
     return CommandEnvironment.standardPath.split(separator: ":").map { "\($0)/\(name)" }
@@ -82,8 +83,8 @@ package struct SystemCommand: Sendable {
   }
 
   private static func start(_ executable: String, _ configuration: Configuration) async -> Answer {
-    // Known as a child of the worker's own while it runs: it is no orphan that a command left. Its number is, too: while
-    // one is unknown, no orphan is taken for one.
+    // The table of the worker's own children keeps the sweep for orphans from killing this process. The place is
+    // reserved before the start: while the process id of a child is not known yet, the sweep kills no orphan.
     let place = ChildTable.reserve()
     defer { ChildTable.forget(place) }
     do {
@@ -93,7 +94,7 @@ package struct SystemCommand: Sendable {
         let process = RunningProcess(pid: execution.processIdentifier.value)
         ChildTable.remember(process.pid, at: place)
         await process.exit()
-        // What it left in its group would be nobody's.
+        // Ends the processes that the program left in its process group. No other part of Baton would end them.
         process.finish()
       }
       if result.terminationStatus.isSuccess { return .output(result.standardOutput) }

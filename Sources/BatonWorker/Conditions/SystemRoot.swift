@@ -6,28 +6,31 @@
   import Darwin
 #endif
 
-/// The small files in which a system says what state it is in, below a folder: `/`, a host's root that is mounted
-/// elsewhere, or one that a test made. Reading never waits and never fails; a file that cannot be read says why.
+/// The small files in which a system shows its state, below a folder: `/`, a host's root that is mounted elsewhere, or
+/// a folder that a test made. Files are opened without blocking. Reading does not throw: a file that cannot be read is
+/// a result with a reason.
 package struct SystemRoot: Hashable, Sendable {
-  /// Empty for `/`; without a slash at its end.
+  /// The folder's path without a slash at its end; empty for `/`.
   package let path: String
 
   package init(_ path: String = "/") {
     self.path = path.hasSuffix("/") ? String(path.dropLast()) : path
   }
 
-  /// True for the system that this process runs on: only then do its events and its commands say the same.
+  /// Whether this is the system on which the process runs. Only then do events and commands tell about the same system
+  /// as the files.
   package var isOwn: Bool { path.isEmpty }
 
   package enum Text: Hashable, Sendable {
-    /// Without white space at its end; at most 64 KiB are read.
+    /// The file's text without white space at its end. At most 64 KiB are read.
     case text(String)
     case missing
-    /// It is there and cannot be read: the system's words, such as "Permission denied".
+    /// The file exists and cannot be read, with the system's explanation, such as "Permission denied".
     case unreadable(String)
   }
 
-  /// - Parameter file: such as `sys/class/power_supply/AC/online`.
+  /// Reads a file.
+  /// - Parameter file: the path below the root, such as `sys/class/power_supply/AC/online`.
   package func text(_ file: String) -> Text {
     let descriptor = open(path + "/" + file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { return failure(errno) }
@@ -44,21 +47,21 @@ package struct SystemRoot: Hashable, Sendable {
 
   private static let limit = 64 << 10
 
-  /// Also where the driver took the file away while it was read.
+  /// A file counts as missing also if its driver removed it while it was read.
   private func failure(_ code: Int32) -> Text {
     code == ENOENT || code == ENOTDIR || code == ENODEV || code == ENXIO
       ? .missing : .unreadable(SystemCall.explanation(of: code))
   }
 
-  /// The text, nil if it cannot be read for any reason.
+  /// The file's text, or `nil` if it cannot be read.
   package func string(_ file: String) -> String? {
     if case .text(let text) = text(file) { text } else { nil }
   }
 
-  /// A whole number in decimal digits, nil for anything else.
+  /// The file's content as a decimal whole number, or `nil` if it is not one.
   package func number(_ file: String) -> Int? { string(file).flatMap { Int($0) } }
 
-  /// The names in a folder, sorted, without `.` and `..`; empty if it is not there or cannot be read.
+  /// The names in a folder, sorted, without `.` and `..`. Empty if the folder does not exist or cannot be read.
   package func names(in folder: String) -> [String] {
     guard let stream = opendir(path + "/" + folder) else { return [] }
     defer { closedir(stream) }

@@ -10,15 +10,17 @@ import Synchronization
   import Darwin
 #endif
 
-/// Connects to a target by TCP and hangs up: over IPv4 or IPv6, whatever its name stands for.
+/// Checks that a target can be reached: it connects by TCP to the addresses of the target's name, over IPv4 or IPv6,
+/// and closes the connection.
 package final class TargetCheck: Sendable {
   private let settings: ReachabilitySettings
   private let isBusy = Mutex(false)
 
   package init(settings: ReachabilitySettings) { self.settings = settings }
 
-  /// Answers within the patience, even where the look-up of the name takes longer: that goes on by itself, and no other
-  /// begins before it ends. A target that refuses the connection has been reached: the network leads there.
+  /// Returns within the patience of the settings plus 100 ms, even if the name look-up takes longer. The look-up then
+  /// goes on, and until it ends each further call fails at once. A target that refuses the connection counts as
+  /// reached, because the network leads there.
   package func ask() async -> ReachabilityAnswer {
     guard let (host, port) = ReachabilitySettings.parse(settings.target) else { return .failed("no HOST:PORT") }
     guard
@@ -56,7 +58,8 @@ package final class TargetCheck: Sendable {
     var answer = ReachabilityAnswer.failed("no address")
     for address in sequence(first: first, next: { $0?.pointee.ai_next }) {
       guard let address, answer != .reached else { break }
-      // The time that is left is halved, so that an address that swallows everything leaves some to the next.
+      // Each address but the last gets half of the remaining time, so that an address that does not answer leaves time
+      // for the next.
       let (now, isLast) = (DispatchTime.now(), address.pointee.ai_next == nil)
       let left = end.uptimeNanoseconds - min(end.uptimeNanoseconds, now.uptimeNanoseconds)
       answer = connect(address.pointee, until: isLast ? end : now + .nanoseconds(Int(left / 2)))
@@ -106,7 +109,7 @@ package final class TargetCheck: Sendable {
   }
 }
 
-/// The member above shadows it.
+/// Calls connect(2), which the member function `connect` shadows within `TargetCheck`.
 private func connectSocket(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>?, _ length: socklen_t) -> Int32 {
   connect(descriptor, address, length)
 }

@@ -1,16 +1,18 @@
 import BatonModel
 import CBatonProcess
 
-/// When somebody last typed on a terminal: the access times of `dev/pts/*` and of the consoles `dev/tty1` to `tty63`.
+/// Tells when a person last typed on a terminal, by the access times of `dev/pts/*` and of the consoles `dev/tty1` to
+/// `tty63`.
 ///
-/// Linux sets the time when a program reads what was typed, and only once in 8 s, so that nobody learns the rhythm of a
-/// password (`tty_update_time`); `w` shows the same. A new terminal counts as used. Once a terminal was seen, the
-/// steady clock says how long ago it was used: a step of the wall clock changes nothing.
+/// Linux sets the access time when a program reads what was typed, but only once in 8 s, so that the times do not
+/// reveal the rhythm of a password (`tty_update_time`). The command `w` shows the same times. A new terminal counts as
+/// used. After a terminal was seen for the first time, its last use is measured with the monotonic clock, so that a
+/// step of the wall clock changes nothing.
 struct Terminals: Sendable {
   struct Use: Hashable, Sendable {
-    /// How many pseudo terminals there are: windows, ssh sessions, those of a detached tmux.
+    /// The number of pseudo terminals: windows, ssh sessions, and those of a detached tmux.
     var count: Int
-    /// Nil where none was ever used.
+    /// The last use of any terminal; `nil` if no terminal was ever used.
     var last: Sighting?
   }
 
@@ -23,7 +25,7 @@ struct Terminals: Sendable {
   private let root: SystemRoot
   private let consoles: [(name: String, path: String)]
   private var entries: [String: Entry] = [:]
-  /// The console that stood in front at the last look, where the system says which one does.
+  /// The console that was in the foreground at the last reading; `nil` if the system does not tell.
   private var front: String?
 
   init(root: SystemRoot) {
@@ -31,6 +33,8 @@ struct Terminals: Sendable {
     consoles = (0...63).map { ("tty\($0)", root.path + "/dev/tty\($0)") }
   }
 
+  /// Reads the access times.
+  /// - Parameter date: the wall clock. It dates the last use of a terminal that is seen for the first time.
   mutating func read(at now: Instant, date: Timestamp) -> Use {
     let terminals = root.names(in: "dev/pts").filter { $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }
     var seen: [String: Entry] = [:]
@@ -46,8 +50,9 @@ struct Terminals: Sendable {
     return Use(count: terminals.count, last: last)
   }
 
-  /// Every console is there from the start, used or not, and was then last accessed when it was made, with all others:
-  /// what was accessed together with the first was never used.
+  /// Adds the consoles. All consoles exist from the start of the system, whether they are used or not, and an unused
+  /// one has the access time of its creation. A console whose access time is less than 10 s after the oldest one was
+  /// therefore never used.
   private mutating func addConsoles(to seen: inout [String: Entry], at now: Instant, date: Timestamp) {
     let found = consolesToLookAt().compactMap { console in
       Self.access(of: console.path).map { (console.name, $0.0, $0.1) }
@@ -61,8 +66,9 @@ struct Terminals: Sendable {
     }
   }
 
-  /// All of them once. Afterwards those that were typed on since then, which are the one that stands in front
-  /// (`sys/class/tty/tty0/active`) and the one that did; all where nobody says which one does.
+  /// At the first reading all consoles. Later only the consoles that may have been used since the last reading: the one
+  /// in the foreground now (`sys/class/tty/tty0/active`) and the one at the last reading. All consoles if the system
+  /// does not tell which one is in the foreground.
   private mutating func consolesToLookAt() -> [(name: String, path: String)] {
     let before = front
     front = root.string("sys/class/tty/tty0/active")
@@ -70,7 +76,8 @@ struct Terminals: Sendable {
     return consoles.filter { $0.name == front || $0.name == before }
   }
 
-  /// - Parameter first: when it was used, if it is seen for the first time.
+  /// The entry of a terminal at this reading. A changed inode or access time counts as a use now.
+  /// - Parameter first: computes the last use of a terminal that is seen for the first time.
   private func entry(
     _ name: String, _ inode: UInt64, _ accessed: Timestamp, at now: Instant, first: () -> Instant?
   ) -> Entry {

@@ -1,9 +1,9 @@
 package import BatonModel
 
-/// How hot a host is, by the zones of `sys/class/thermal` and by whether Intel's processors throttle.
+/// Tells how hot a host is, from the zones of `sys/class/thermal` and from the throttling of Intel's processors.
 ///
-/// Zones and trips are looked up when the folder's names change, and every `rescanInterval`; a reading in between costs
-/// one small file per zone and one per processor package.
+/// Zones and trips are looked up again when the names in the folder change, and once per
+/// `ThermalSettings.rescanInterval`. All other readings cost one small file per zone and one per processor package.
 package struct ThermalProbe: Sendable {
   package static let source = "sysfs"
   private static let folder = "sys/class/thermal"
@@ -14,7 +14,7 @@ package struct ThermalProbe: Sendable {
   private var scannedAt: Instant?
   private var zones: [ThermalZone] = []
   private var throttle = ThrottleCounters()
-  /// By the zones alone.
+  /// The state of the last reading by the zones alone.
   private var last: ThermalState?
 
   package init(root: SystemRoot, settings: ThermalSettings = ThermalSettings()) {
@@ -22,7 +22,8 @@ package struct ThermalProbe: Sendable {
     self.settings = settings
   }
 
-  /// The worst that any zone says; unknown if none says anything and the processor does not throttle.
+  /// Returns the worst state of all zones. The state is unknown if no zone can be read and the processor does not
+  /// throttle.
   package mutating func read(at now: Instant) -> Reading<ThermalState> {
     scan(at: now)
     let measured = zones.compactMap { zone in zone.celsius(root).map { (zone: zone, celsius: $0) } }
@@ -43,14 +44,15 @@ package struct ThermalProbe: Sendable {
     throttle.find(root)
   }
 
-  /// A state ends once it is `hysteresis` cooler than where it began.
+  /// The worst state by the zones. A state ends only when the temperature is `hysteresis` below the point at which the
+  /// state began.
   private func state(of measured: [(zone: ThermalZone, celsius: Double)]) -> ThermalState? {
     guard let state = measured.map({ $0.zone.state(at: $0.celsius).state }).max() else { return nil }
     let held = measured.map { $0.zone.state(at: $0.celsius + settings.hysteresis).state }.max() ?? state
     return max(state, min(last ?? .nominal, held))
   }
 
-  /// The zone that decides, such as `x86_pkg_temp 94.0 of 100.0 °C (critical)`.
+  /// The zone that decides the state, such as `x86_pkg_temp 94.0 of 100.0 °C (critical)`.
   private func describe(_ measured: [(zone: ThermalZone, celsius: Double)]) -> String? {
     let each = measured.map { (name: $0.zone.name, celsius: $0.celsius, worst: $0.zone.state(at: $0.celsius)) }
     let decisive = each.max {
@@ -73,7 +75,7 @@ package struct ThermalProbe: Sendable {
   }
 }
 
-/// How often each processor package has throttled since the host started, by one CPU of each package
+/// Counts how often each processor package has throttled since the host started, by the files of one CPU per package
 /// (Documentation/admin-guide/thermal, `thermal_throttle`).
 struct ThrottleCounters {
   private static let folder = "sys/devices/system/cpu"
@@ -81,6 +83,7 @@ struct ThrottleCounters {
   private var counts: [String: Int] = [:]
   private var throttledAt: Instant?
 
+  /// Looks up the counter of each package.
   mutating func find(_ root: SystemRoot) {
     var packages: Set<String> = []
     files = root.names(in: Self.folder).compactMap { name in
@@ -94,7 +97,8 @@ struct ThrottleCounters {
     }
   }
 
-  /// What to say if a counter rose within the last `window`; nil otherwise. The first reading of a counter says nothing.
+  /// Returns a text for people if a counter rose within the last `window`, otherwise `nil`. The first reading of a
+  /// counter only sets its starting point.
   mutating func read(_ root: SystemRoot, at now: Instant, window: Duration) -> String? {
     for file in files {
       let count = root.number(file)

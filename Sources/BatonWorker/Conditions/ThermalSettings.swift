@@ -1,20 +1,22 @@
-/// When a host counts as hot: differences in °C, under `thermal` in worker.yaml. Baton's own choice throughout.
+/// When a host counts as hot: the keys below `thermal` in worker.yaml, with differences in °C. Each default is Baton's
+/// own choice.
 package struct ThermalSettings: Hashable, Sendable {
-  /// Below a critical trip, at which the kernel shuts down: from here on `fair` (`fairMargin`).
+  /// The state is `fair` from this far below a critical trip, at which the kernel shuts down (`fairMargin`).
   package var fairMargin: Double
-  /// The same for `serious` (`seriousMargin`). Laptops under load run at about 10 °C below by design.
+  /// The state is `serious` from this far below a critical trip (`seriousMargin`). Laptops under load run at about 10
+  /// °C below the trip by design.
   package var seriousMargin: Double
-  /// The same for `critical` (`criticalMargin`).
+  /// The state is `critical` from this far below a critical trip (`criticalMargin`).
   package var criticalMargin: Double
-  /// So much cooler than where a state began, before it ends (`hysteresis`).
+  /// A state ends when the temperature is this far below the point at which the state began (`hysteresis`).
   package var hysteresis: Double
-  /// Trips that start a fan say nothing below this, in °C (`activeFloor`).
+  /// A trip that starts a fan is ignored if it is below this temperature, in °C (`activeFloor`).
   package var activeFloor: Double
-  /// The critical trip of a processor that has none, in °C (`assumedCritical`): Intel's limit is 100 to 110.
+  /// The critical trip of a processor that reports none, in °C (`assumedCritical`). Intel's limit is 100 to 110.
   package var assumedCritical: Double
-  /// How long `serious` lasts after the processor throttled (`throttleWindow`).
+  /// How long the state stays `serious` after the processor throttled (`throttleWindow`).
   package var throttleWindow: Duration
-  /// How often zones and trips are looked up again (`rescanInterval`).
+  /// How often zones and trips are looked up again. It has no key in worker.yaml.
   package var rescanInterval: Duration
 
   package init(

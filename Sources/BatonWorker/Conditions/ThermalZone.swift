@@ -1,8 +1,10 @@
 import BatonModel
 
-/// A trip of a zone, and from which temperature on it means which state; all in °C.
+/// A trip of a zone, and the temperatures from which on it means each state, in °C. A state without a temperature is
+/// never reached.
 struct ThermalTrip: Hashable {
-  /// The kernel's words (Documentation/driver-api/thermal/sysfs-api.rst); `assumed` where it has none.
+  /// The kernel's names (Documentation/driver-api/thermal/sysfs-api.rst), and `assumed` for a trip that Baton adds
+  /// where the kernel has none.
   enum Kind: String { case active, passive, hot, critical, assumed }
 
   var kind: Kind
@@ -19,21 +21,22 @@ struct ThermalTrip: Hashable {
   }
 }
 
-/// A place in the host that has a thermometer, and limits.
+/// A part of the host with a thermometer and temperature limits.
 struct ThermalZone: Hashable {
   var name: String
-  /// Where its temperature is read.
+  /// The file with the temperature.
   var file: String
   var trips: [ThermalTrip]
 
-  /// Nil for a zone that says nothing of the host's state: disabled, or without a trip that makes sense. Wireless cards
-  /// have trips of their own making (`iwlwifi`), and are not the host.
+  /// - Returns: `nil` for a zone that tells nothing about the host: it is disabled, has no sensible trip, or belongs to
+  ///   a wireless card (`iwlwifi`), whose trips do not concern the host.
   init?(in folder: String, of root: SystemRoot, _ settings: ThermalSettings) {
     let type = root.string("\(folder)/type") ?? ""
     guard root.string("\(folder)/mode") != "disabled", !type.hasPrefix("iwlwifi") else { return nil }
     name = type.isEmpty ? String(folder.split(separator: "/").last ?? "") : type
     file = "\(folder)/temp"
-    // Those of the processor package are thresholds that a program is to be told of (intel/x86_pkg_temp_thermal).
+    // The passive trips of the processor package are only thresholds at which a program is notified
+    // (intel/x86_pkg_temp_thermal).
     let found = Self.trips(in: folder, of: root).filter { type != "x86_pkg_temp" || $0.kind != .passive }
     trips = found.isEmpty && Self.isProcessor(type) ? [(.assumed, settings.assumedCritical)].map(settings.trip) : []
     trips += settings.trips(found)
@@ -44,7 +47,8 @@ struct ThermalZone: Hashable {
     type == "x86_pkg_temp" || type == "TCPU" || type.lowercased().hasPrefix("cpu") || type.lowercased().hasPrefix("soc")
   }
 
-  /// Trips at zero or below are switched off; those outside 30 to 150 °C make no sense (Surface: 240).
+  /// The trips between 30 and 150 °C. Trips at zero or below are switched off, and higher ones make no sense (Surface:
+  /// 240).
   private static func trips(in folder: String, of root: SystemRoot) -> [(kind: ThermalTrip.Kind, celsius: Double)] {
     let names = root.names(in: folder).filter { $0.hasPrefix("trip_point_") && $0.hasSuffix("_type") }
     return names.compactMap { name in
@@ -56,13 +60,14 @@ struct ThermalZone: Hashable {
     }
   }
 
-  /// Nil if it cannot be read, or is no temperature of a running host: outside -40 to 200 °C.
+  /// The temperature in °C. `nil` if it cannot be read, or is outside -40 to 200 °C, which no running host has.
   func celsius(_ root: SystemRoot) -> Double? {
     guard let temperature = root.number(file), (-40_000...200_000).contains(temperature) else { return nil }
     return Double(temperature) / 1000
   }
 
-  /// The worst that any trip says, and by which; of equals the nearest.
+  /// The worst state of all trips, and the trip that causes it. Of several such trips, the one with the lowest
+  /// temperature.
   func state(at celsius: Double) -> (state: ThermalState, trip: ThermalTrip) {
     let states = trips.map { (state: $0.state(at: celsius), trip: $0) }
     return states.max { ($0.state.rawValue, -$0.trip.celsius) < ($1.state.rawValue, -$1.trip.celsius) }
@@ -71,11 +76,12 @@ struct ThermalZone: Hashable {
 }
 
 extension ThermalSettings {
-  /// What the trips of one zone mean together.
+  /// Computes the states that the trips of one zone mean together.
   ///
-  /// `critical` is where the kernel shuts down. At `hot` firmware wants the host asleep: one state earlier. At the
-  /// highest `passive` trip the processor is slowed down, which is `serious`; lower ones prepare for it. At the highest
-  /// `active` trip the fans run as fast as they can, which is Apple's `fair`; lower ones are everyday life.
+  /// At `critical` the kernel shuts down. At `hot` firmware wants the host to sleep, so each state begins one step
+  /// earlier. At the highest `passive` trip the processor is slowed down, which is `serious`; lower passive trips
+  /// prepare for it and are `fair`. At the highest `active` trip the fans run as fast as they can, which is Apple's
+  /// `fair`; lower active trips are normal operation.
   fileprivate func trips(_ found: [(kind: ThermalTrip.Kind, celsius: Double)]) -> [ThermalTrip] {
     let passive = found.filter { $0.kind == .passive }.map(\.celsius)
     let active = found.filter { $0.kind == .active && $0.celsius >= activeFloor }.map(\.celsius).max()

@@ -1,21 +1,22 @@
 package import BatonModel
 
+/// How UPS devices are asked: the key `ups` of worker.yaml, and times that cannot be set there.
 package struct UPSSettings: Hashable, Sendable {
   package enum Watched: Hashable, Sendable {
-    /// Every UPS that the `upsd` of this host lists.
+    /// Each UPS that the `upsd` of this host lists.
     case auto
     case none
-    /// Such as `rack@10.0.0.5:3493`.
+    /// These devices, such as `rack@10.0.0.5:3493`.
     case named([String])
   }
 
-  /// `ups` in worker.yaml: `auto`, `none`, or a list of names.
+  /// Which UPS devices are asked. Key `ups`: `auto`, `none`, or a list of names.
   package var watched: Watched
-  /// The `upsd` that is asked for its list: host, or host and port.
+  /// The `upsd` that is asked for its list: a host, or a host and a port.
   package var server: String
-  /// How long a list holds (`upsListInterval`).
+  /// How long a list stays valid until it is asked for again.
   package var listInterval: Duration
-  /// How long one `upsc` may take (`upsPatience`).
+  /// How long one run of `upsc` may take.
   package var patience: Duration
 
   package init(
@@ -29,9 +30,10 @@ package struct UPSSettings: Hashable, Sendable {
   }
 }
 
-/// Asks Network UPS Tools, by its client `upsc`, whether the UPS that feeds this host runs on its battery.
+/// Asks Network UPS Tools, with its client `upsc`, whether a UPS that feeds this host runs on its battery.
 ///
-/// A reading starts one `upsc` per UPS, all at once, and takes `patience` at most (twice that when the list is renewed).
+/// A reading runs one `upsc` per UPS, all at the same time. It takes at most `UPSSettings.patience`, or twice as long
+/// if the list is renewed first.
 package struct UPSProbe: Sendable {
   package static let source = "nut"
 
@@ -44,12 +46,13 @@ package struct UPSProbe: Sendable {
   package init(_ settings: UPSSettings = UPSSettings(), command: SystemCommand = .system) {
     self.settings = settings
     self.command = command
-    // One that the owner named is there.
+    // A UPS that the owner named counts as seen.
     if case .named(let names) = settings.watched { seen = Set(names) }
   }
 
-  /// Nil if there is no UPS: none is to be watched, this host has no `upsc`, or no `upsd` that lists any. A UPS that was
-  /// listed, named or seen and does not answer is unknown, with the words why; it is never taken for none.
+  /// Asks each UPS. Returns `nil` if there is no UPS: the settings name none, or this host has no `upsc` or no `upsd`
+  /// with a list. A UPS that is listed, named or was seen, and does not answer, gives an unknown reading with the
+  /// reason; it does not count as absent.
   package mutating func read(at now: Instant) async -> PowerReadings? {
     let names = await watched(at: now)
     let answers = await ask(names)
@@ -94,7 +97,7 @@ package struct UPSProbe: Sendable {
 }
 
 extension PowerReadings {
-  /// Of a UPS that says nothing of use.
+  /// The readings of a UPS whose state is not known.
   static func unknown(_ raw: String) -> Self {
     Self(
       power: Reading(nil, source: UPSProbe.source, raw: raw), battery: Reading(nil, source: UPSProbe.source, raw: raw))
@@ -102,7 +105,7 @@ extension PowerReadings {
 }
 
 extension Substring {
-  /// Without spaces, tabs and carriage returns at its ends.
+  /// This text without white space at its ends.
   var trimmed: Substring {
     let isBlank: (Character) -> Bool = \.isWhitespace
     guard let first = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else {

@@ -1,11 +1,11 @@
 package import BatonModel
 
-/// What `upsc` prints of one UPS: a line `name: value` per variable (NUT developer guide, "NUT command and variable
+/// The output of `upsc` for one UPS: a line `name: value` per variable (NUT developer guide, "NUT command and variable
 /// naming scheme").
 package struct UPSStatus: Hashable, Sendable {
   /// The words of `ups.status`, such as `OL CHRG` or `OB LB`.
   package private(set) var words: [String] = []
-  /// `battery.charge` in per cent, 0 to 100; nil if the UPS does not say.
+  /// `battery.charge` in per cent, 0 to 100; `nil` if the UPS does not report it.
   package private(set) var charge: Int?
 
   package init(_ output: String) {
@@ -20,20 +20,22 @@ package struct UPSStatus: Hashable, Sendable {
     }
   }
 
-  /// `OB` is on battery, whatever else it says, and so is `FSD`: the host is about to be switched off. `OL` is on line. Neither (`OFF`, `BYPASS` alone) says nothing of the power.
+  /// The power source. `OB` means on battery, whatever other words there are. `FSD` also counts as battery, because the
+  /// host is about to be switched off. `OL` means on line. Without these words (for example `OFF`, or `BYPASS` alone),
+  /// the source is unknown.
   package var power: PowerSource? {
     if words.contains("OB") || words.contains("FSD") { return .battery }
     return words.contains("OL") ? .external : nil
   }
 
-  /// A battery that the UPS itself calls low (`LB`), or a shutdown that has been announced (`FSD`), is below what
-  /// discretionary work needs, whatever charge it claims.
+  /// The charge that counts. A battery that the UPS calls low (`LB`), or an announced shutdown (`FSD`), counts as a
+  /// charge below the threshold for discretionary work, whatever charge the UPS reports.
   package var effectiveCharge: Int? {
     guard words.contains("LB") || words.contains("FSD") else { return charge }
     return min(charge ?? .max, Policy.lowBatteryPercent - 1)
   }
 
-  /// - Parameter name: of the UPS, for people.
+  /// - Parameter name: the name of the UPS, for people.
   package func readings(of name: String) -> PowerReadings {
     if words.isEmpty && charge == nil { return .unknown("\(name): no ups.status") }
     let said = ([name] + (words.isEmpty ? ["no ups.status"] : words) + (charge.map { ["\($0) %"] } ?? []))
@@ -43,8 +45,10 @@ package struct UPSStatus: Hashable, Sendable {
       battery: Reading(effectiveCharge, source: UPSProbe.source, raw: said))
   }
 
-  /// One on battery is battery: which of them feeds this host is not known, and mains that is gone for one is gone for
-  /// the room. One that does not answer is unknown: it may be the one. The lowest charge counts.
+  /// Combines the readings of several UPS devices. If one is on battery, the result is battery: it is not known which
+  /// UPS feeds this host, and a power cut at one UPS is likely to affect the whole room. If one does not answer and no
+  /// other is on battery, the result is unknown, because it may be the UPS that feeds this host. The lowest known
+  /// charge counts.
   static func combine(_ readings: [PowerReadings]) -> PowerReadings? {
     guard let first = readings.first else { return nil }
     if readings.count == 1 { return first }
@@ -56,7 +60,7 @@ package struct UPSStatus: Hashable, Sendable {
       battery: Reading(readings.compactMap(\.battery.value).min(), source: UPSProbe.source, raw: said))
   }
 
-  /// What `upsc` says of its failure, such as "Data stale", without the rest.
+  /// The reason that `upsc` gives for its failure, such as "Data stale", without the words before it.
   static func words(of failure: String) -> String {
     let parts = failure.split(separator: "Error: ", maxSplits: 1, omittingEmptySubsequences: false)
     return String(parts.count == 2 ? parts[1] : failure[...])
