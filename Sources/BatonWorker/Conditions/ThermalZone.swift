@@ -78,10 +78,11 @@ struct ThermalZone: Hashable {
 extension ThermalSettings {
   /// Computes the states that the trips of one zone mean together.
   ///
-  /// At `critical` the kernel shuts down. At `hot` firmware wants the host to sleep, so each state begins one step
-  /// earlier. At the highest `passive` trip the processor is slowed down, which is `serious`; lower passive trips
-  /// prepare for it and are `fair`. At the highest `active` trip the fans run as fast as they can, which is Apple's
-  /// `fair`; lower active trips are normal operation.
+  /// At a `critical` trip the kernel shuts down. At a `hot` trip firmware wants the host to sleep: at the same distance
+  /// from the trip, the state is one step milder than for a `critical` trip. At the highest `passive` trip the
+  /// processor is slowed down, which is `serious`; the lowest passive trip is `fair`, because it prepares for this. At
+  /// the highest `active` trip the fans run as fast as they can, which is Apple's `fair`; lower active trips are normal
+  /// operation.
   fileprivate func trips(_ found: [(kind: ThermalTrip.Kind, celsius: Double)]) -> [ThermalTrip] {
     let passive = found.filter { $0.kind == .passive }.map(\.celsius)
     let active = found.filter { $0.kind == .active && $0.celsius >= activeFloor }.map(\.celsius).max()

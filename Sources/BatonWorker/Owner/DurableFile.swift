@@ -6,9 +6,13 @@
   import Darwin
 #endif
 
-/// Small files that are there whole or not at all, also after a power loss.
+/// Writes and removes small files so that after a power loss each file is either complete or not there. The owner's
+/// pause and the count of today's use are kept with it.
 enum DurableFile {
-  /// Replaces `path`; durable when it returns. It waits for the disk: not for a thread of Swift's tasks.
+  /// Replaces the file at `path`. The new content is durable when this function returns. The function waits for the
+  /// disk, so it must not run on a thread of Swift's task pool.
+  /// - Throws: `CommandError` if the file cannot be written. The old file then stays, unless the error is about the
+  ///   folder.
   static func write(_ bytes: [UInt8], to path: String) throws {
     let temporary = path + ".new"
     do {
@@ -22,7 +26,7 @@ enum DurableFile {
     try synchronize(folder(of: path))
   }
 
-  /// Durably gone when it returns; nothing to do if it was not there.
+  /// Removes the file at `path`, if it exists. The removal is durable when this function returns.
   static func remove(_ path: String) throws {
     guard unlink(path) == 0 || errno == ENOENT else { throw SystemCall.failure("cannot remove", path) }
     try synchronize(folder(of: path))

@@ -1,23 +1,23 @@
 package import BatonModel
 
 extension HostStatus {
-  /// One condition, as people and scripts are shown it.
+  /// One condition as people and scripts see it.
   package struct Fact: Hashable, Sendable, Codable {
-    /// Such as `lowPowerMode`.
+    /// The condition's name, such as `lowPowerMode`.
     package var name: String
-    /// Absent where it is unknown.
+    /// The value in words; absent if it is unknown.
     package var value: String?
-    /// Such as `sysfs` or `assumed`.
+    /// The source of the reading, such as `sysfs` or `assumed`.
     package var source: String
-    /// How long it has been so; absent where nobody says.
+    /// How long the condition has had this value; absent if it is not known.
     package var ageSeconds: StatusSeconds?
-    /// What was read.
+    /// What the probe read, in words for people.
     package var raw: String
   }
 }
 
 extension HostStatus.Fact {
-  /// In the order in which people are shown them.
+  /// All conditions, in the order in which they are shown.
   package static func all(of conditions: Conditions) -> [HostStatus.Fact] {
     [
       fact("power", conditions.power) { $0.rawValue }, fact("battery", conditions.battery) { "\($0) %" },

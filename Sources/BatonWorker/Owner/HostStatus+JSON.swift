@@ -7,7 +7,7 @@ import BatonModel
 #endif
 
 extension HostStatus {
-  /// One object, indented, for scripts; what would act on a terminal is escaped.
+  /// The status as one indented JSON object, for scripts. Characters that would control a terminal are escaped.
   package var json: String {
     get throws {
       let encoder = JSONEncoder()

@@ -1,7 +1,7 @@
 package import BatonModel
 
 extension HostStatus {
-  /// For people, without colour: what the owner has said, what runs, and the conditions.
+  /// The status as text for people, without colour: the owner's word, the running launches, and the conditions.
   package var text: String {
     let facts = [
       ("Coordinator", coordinator.address + (coordinator.isConnected ? ", connected" : ", not connected")),
@@ -16,7 +16,7 @@ extension HostStatus {
       .joined(separator: "\n") + "\n"
   }
 
-  /// `desk is paused by alice until 2026-03-01T08:30:00Z (2h)`, on one line.
+  /// The owner's word as one line, such as `desk is paused by alice until 2026-03-01T08:30:00Z (2h)`.
   package var ownerSentence: String { "\(name) is \(owner.words(at: at.date))".onOneLine }
 
   private var launchTable: PlainTable {
@@ -39,7 +39,7 @@ extension HostStatus {
 }
 
 extension HostStatus.Owner {
-  /// `paused by alice until 2026-03-01T08:30:00Z (2h)`.
+  /// The owner's word, such as `paused by alice until 2026-03-01T08:30:00Z (2h)`.
   package func words(at now: Timestamp) -> String {
     let end = until.map { end in
       " until \(end.date.utc) (\(Duration.seconds((end.date - now).wholeSecondsUp).inWords))"

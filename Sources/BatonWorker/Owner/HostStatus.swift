@@ -1,8 +1,9 @@
 package import BatonModel
 
-/// What a worker says of its host to the host's owner. Its JSON is stable: keys are added, never changed.
+/// What a worker tells its host's owner: the output of `baton-worker status`. Its JSON is stable: later versions add
+/// keys and never change existing ones.
 package struct HostStatus: Hashable, Sendable, Codable {
-  /// When it was said.
+  /// The date of this status.
   package var at: StatusDate
   package var name: String
   package var version: String
@@ -11,7 +12,7 @@ package struct HostStatus: Hashable, Sendable, Codable {
   package var slots: Int
   package var usedSlots: Int
   package var conditions: [Fact]
-  /// What runs here or is stopping; empty when the host is free.
+  /// The launches that run or stop on this host. Empty if the host is free.
   package var launches: [Launch]
   package var today: Today
 
@@ -43,11 +44,11 @@ package struct HostStatus: Hashable, Sendable, Codable {
     }
   }
 
-  /// The owner's word.
+  /// What the owner lets the host do now.
   package struct Owner: Hashable, Sendable, Codable {
-    /// `accepting`, `paused` or `outsideHours`; a later version may know more.
+    /// `accepting`, `paused` or `outsideHours`. A later version may have more states.
     package var state: String
-    /// Who paused it.
+    /// Who paused the host.
     package var by: String?
     package var until: StatusDate?
 
@@ -62,7 +63,7 @@ package struct HostStatus: Hashable, Sendable, Codable {
 
   package struct Launch: Hashable, Sendable, Codable {
     package var identifier: String
-    /// Of its identifier.
+    /// The request's number within its identifier.
     package var request: Int
     package var launch: Int
     package var kind: String
@@ -72,10 +73,10 @@ package struct HostStatus: Hashable, Sendable, Codable {
     package var batches: Int
     package var expiring: Expiring?
     package var cpuSeconds: StatusSeconds?
-    /// Resident; pages that its processes share count for each of them.
+    /// Resident memory in bytes. A page that several processes share counts for each of them.
     package var memoryBytes: Int64?
 
-    /// - Parameter use: nil for a handler, which shares its worker's process, and where the system does not say.
+    /// - Parameter use: `nil` for a handler, which shares the worker's process, and if the system does not tell.
     package init(
       identifier: JobIdentifier, request: Int, launch: Int, kind: JobKind, since: Timestamp, progress: Progress,
       expiring: Expiring? = nil, use: ProcessUse? = nil
@@ -95,7 +96,7 @@ package struct HostStatus: Hashable, Sendable, Codable {
   }
 
   package struct Expiring: Hashable, Sendable, Codable {
-    /// The code of an `ExpiryReason`.
+    /// The code of the `ExpiryReason`.
     package var reason: String
     package var deadline: StatusDate
 
@@ -105,7 +106,7 @@ package struct HostStatus: Hashable, Sendable, Codable {
     }
   }
 
-  /// What launches used since midnight UTC.
+  /// What launches have used since midnight UTC.
   package struct Today: Hashable, Sendable, Codable {
     package var launches: Int
     package var launchSeconds: StatusSeconds

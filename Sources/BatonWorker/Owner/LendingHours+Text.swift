@@ -1,7 +1,8 @@
-/// `hours` as worker.yaml has them: `22:00-07:00`, `Mon-Fri 12:00-13:00`, `Sat,Sun 00:00-24:00`.
+/// Parses `hours` as they are written in worker.yaml: `22:00-07:00`, `Mon-Fri 12:00-13:00`, `Sat,Sun 00:00-24:00`.
 extension LendingHours {
-  /// - Parameter texts: entries with days only belong to the next one: a list in an environment variable is split at
-  ///   every comma.
+  /// - Parameter texts: the entries. An entry with only days is joined with the next entry, because the value of an
+  ///   environment variable is split at every comma.
+  /// - Throws: `LendingHoursError` that names the wrong entry and the form of a correct one.
   package init(parsing texts: [String], calendar: LocalCalendar = .system) throws(LendingHoursError) {
     guard texts.count <= Self.mostEntries else { throw LendingHoursError("more than \(Self.mostEntries) entries") }
     var spans: [Span] = []
@@ -76,14 +77,14 @@ extension LendingHours {
     throw Mistake("'\(name)' is no day: " + Weekday.allCases.map(\.name).joined(separator: ", "))
   }
 
-  /// What is wrong with one entry; empty if nothing more can be said than what one looks like.
+  /// What is wrong with one entry. Empty if there is nothing to say beyond the form of a correct entry.
   private struct Mistake: Error {
     let text: String
     init(_ text: String) { self.text = text.isEmpty ? "" : ": " + text }
   }
 }
 
-/// Why `hours` cannot be understood, and what they look like.
+/// Explains why `hours` cannot be parsed, and shows the form of a correct entry.
 package struct LendingHoursError: Error, Hashable, Sendable, CustomStringConvertible {
   package var description: String
   init(_ description: String) { self.description = description }

@@ -2,15 +2,16 @@ package import BatonModel
 
 /// The hours of the week in which the owner lends the host (`hours` in worker.yaml), in the host's local time.
 ///
-/// Whether it is open is asked of what the clock on the wall shows. So in the night in which clocks go forward an hour
-/// that is skipped is not lent, and in the night in which they go back one that comes twice is lent twice.
+/// The hours are compared with the local time that a clock shows. In the night in which clocks go forward, a skipped
+/// hour is therefore not lent. In the night in which they go back, an hour that comes twice is lent twice.
 package struct LendingHours: Sendable {
-  /// From `start` on each of `days` until `end`, on the next day where that is not later than the start.
+  /// A span of time on each of `days`, from `start` to `end`. It ends on the next day if `end` is not later than
+  /// `start`.
   package struct Span: Hashable, Sendable {
     package var days: Set<Weekday>
-    /// Seconds since midnight, 0 up to 86,399.
+    /// Seconds since midnight, 0 to 86,399.
     package var start: Int
-    /// Seconds since midnight, 1 up to 86,400; the host is closed from then on.
+    /// Seconds since midnight, 1 to 86,400. The host is closed from this second on.
     package var end: Int
 
     package init(days: Set<Weekday> = Set(Weekday.allCases), start: Int, end: Int) {
@@ -25,7 +26,7 @@ package struct LendingHours: Sendable {
     }
   }
 
-  /// None means that the host is always lent.
+  /// An empty list means that the host is always lent.
   package let spans: [Span]
   let calendar: LocalCalendar
 
@@ -40,7 +41,8 @@ package struct LendingHours: Sendable {
     spans.isEmpty || spans.contains { $0.contains(weekday, second: second) }
   }
 
-  /// The next start of a span after that: in how many days (0 to 7), and at which second of it. Nil if none is set.
+  /// The next start of a span after this time: the number of days until then (0 to 7), and the second of that day.
+  /// `nil` if there is no span.
   package func nextOpening(after weekday: Weekday, second: Int) -> (days: Int, second: Int)? {
     (0...7).lazy.compactMap { days in
       let starts = spans.filter { $0.days.contains(weekday.advanced(by: days)) && (days > 0 || $0.start > second) }
@@ -48,7 +50,8 @@ package struct LendingHours: Sendable {
     }.first
   }
 
-  /// Nil while the host is lent; else when it is next.
+  /// Returns `nil` while the host is lent. Otherwise returns `.outsideHours` with the date at which the host is lent
+  /// next.
   package func word(at date: Timestamp) -> OwnersWord? {
     let time = calendar.time(date)
     guard !isOpen(time.weekday, second: time.second),
@@ -58,11 +61,11 @@ package struct LendingHours: Sendable {
       until: settled(LocalTime(day: time.day + opening.days, second: opening.second), after: date))
   }
 
-  /// When the host is open first around `time`, which does not exist where clocks go forward over it.
+  /// The first date around `time` at which the host is open. `time` itself does not exist if clocks go forward over it.
   private func settled(_ time: LocalTime, after now: Timestamp) -> Timestamp {
     let nearest = calendar.date(time)
     guard calendar.time(nearest) != time else { return nearest }
-    // The clock is changed by up to two hours, and by a day where a country moves over the date line.
+    // Clocks change by up to two hours, and by a day if a country crosses the date line.
     var date = max(nearest + .seconds(-7200), now)
     let end = nearest + .seconds(25 * 3600)
     while !isOpen(at: date), date < end { date = date + .seconds(60) }

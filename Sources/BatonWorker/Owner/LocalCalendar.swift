@@ -8,11 +8,11 @@ package import BatonModel
   import Darwin
 #endif
 
-/// A point of the host's own calendar, as its clock on the wall shows it.
+/// A point in the host's local calendar, as a local clock shows it.
 package struct LocalTime: Hashable, Sendable {
-  /// Days since 1 January 1970, in the calendar of the host.
+  /// Days since 1 January 1970 in the host's local calendar.
   package var day: Int
-  /// Seconds that the clock shows since midnight, 0 up to 86,399.
+  /// The time of day that the clock shows, in seconds since midnight, 0 to 86,399.
   package var second: Int
 
   package init(day: Int, second: Int) {
@@ -26,17 +26,19 @@ package struct LocalTime: Hashable, Sendable {
 package enum Weekday: Int, Hashable, Sendable, CaseIterable {
   case monday, tuesday, wednesday, thursday, friday, saturday, sunday
 
-  /// As `hours` in worker.yaml has them.
+  /// The name as `hours` in worker.yaml has it.
   package var name: String { ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"][rawValue] }
 
   func advanced(by days: Int) -> Weekday { Weekday(rawValue: ((rawValue + days) % 7 + 7) % 7)! }
 }
 
-/// The host's local time. The only place that knows of time zones and daylight saving.
+/// Converts between dates and the host's local time. This is the only place that knows about time zones and daylight
+/// saving.
 package struct LocalCalendar: Sendable {
+  /// The local time at a date.
   package var time: @Sendable (Timestamp) -> LocalTime
-  /// When the clock shows that. A time that is skipped in spring may come out up to the skipped hour early or late; of
-  /// one that comes twice in autumn, either is meant.
+  /// The date at which the clock shows this local time. For a time that is skipped in spring, the result may be early
+  /// or late by up to the skipped hour. For a time that comes twice in autumn, the result is one of the two dates.
   package var date: @Sendable (LocalTime) -> Timestamp
 
   package init(
@@ -46,7 +48,8 @@ package struct LocalCalendar: Sendable {
     self.date = date
   }
 
-  /// The time zone of this host. One that is set anew counts from the next question on: the owner may travel.
+  /// The time zone of this host. It is read again for each conversion, so that a new time zone counts at once: the
+  /// owner may travel.
   package static let system = LocalCalendar(
     time: { date in
       tzset()
@@ -61,7 +64,8 @@ package struct LocalCalendar: Sendable {
       var seconds = time_t(time.day * 86_400)
       var fields = tm()
       gmtime_r(&seconds, &fields)
-      // Hour and minute as the clock shows them: seconds since midnight are others on a day when it is changed.
+      // `mktime` needs the hour and minute that the clock shows. On a day with a clock change, they differ from the
+      // seconds that have passed since midnight.
       (fields.tm_hour, fields.tm_min) = (Int32(time.second / 3600), Int32(time.second / 60 % 60))
       fields.tm_sec = Int32(time.second % 60)
       fields.tm_isdst = -1
@@ -70,7 +74,7 @@ package struct LocalCalendar: Sendable {
 }
 
 extension Timestamp {
-  /// Seconds since 1970, cut off towards the past.
+  /// Whole seconds since 1970, rounded towards the past.
   var wholeSeconds: Int64 {
     let (quotient, remainder) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
     return remainder < 0 ? quotient - 1 : quotient

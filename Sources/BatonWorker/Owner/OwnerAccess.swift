@@ -8,9 +8,10 @@ import CBatonProcess
   import Darwin
 #endif
 
-/// Who may tell a worker what the host may do: root, the worker's own user, and the members of a group.
+/// Decides who may command a worker as its host's owner: root, the worker's own user, and the members of the group
+/// `baton-owner`.
 struct OwnerAccess: Sendable {
-  /// The other end of a connection.
+  /// The process at the other end of a connection.
   struct Peer: Hashable, Sendable {
     var user: UInt32
     var group: UInt32
@@ -18,16 +19,16 @@ struct OwnerAccess: Sendable {
 
   static let groupName = "baton-owner"
 
-  /// Who is there; nil if the system does not say.
+  /// The peer of a socket; `nil` if the system does not tell.
   var peer: @Sendable (_ socket: Int32) -> Peer?
-  /// The number of the group; nil where the host has none of that name.
+  /// The id of the group `baton-owner`; `nil` if the host has no such group.
   var ownerGroup: @Sendable () -> UInt32?
-  /// Every group of a user, by the host's directory of users.
+  /// All groups of a user, by the host's user directory.
   var groups: @Sendable (Peer) -> [UInt32]
-  /// What people call a user.
+  /// The name of a user, for people.
   var name: @Sendable (UInt32) -> String
 
-  /// The host's own. Its questions may wait for a network, where users are kept there.
+  /// The host's own user directory. If it is kept on the network, its functions wait for the network.
   static let system = OwnerAccess(
     peer: { socket in
       var (user, group): (UInt32, UInt32) = (0, 0)
@@ -35,7 +36,7 @@ struct OwnerAccess: Sendable {
     }, ownerGroup: { UserDirectory.group(groupName) }, groups: { [$0.group] + UserDirectory.groups(of: $0.user) },
     name: { UserDirectory.name(of: $0) ?? "uid \($0)" })
 
-  /// Nil if the peer may ask; else why not, and what to do.
+  /// Returns `nil` if the peer may command the worker. Otherwise returns why not, and what to do.
   func refusal(of peer: Peer?) -> String? {
     guard let peer else { return "the system does not say who asks" }
     if peer.user == 0 || peer.user == geteuid() { return nil }
@@ -45,7 +46,7 @@ struct OwnerAccess: Sendable {
   }
 }
 
-/// The host's users and groups.
+/// Looks up users and groups of the host.
 enum UserDirectory {
   static func name(of user: UInt32) -> String? { entry(of: user)?.name }
 
@@ -64,7 +65,7 @@ enum UserDirectory {
     #endif
   }
 
-  /// NGROUPS_MAX of Linux.
+  /// The largest number of groups of a user: NGROUPS_MAX of Linux.
   private static let most = 65_536
 
   static func group(_ name: String) -> UInt32? {
@@ -83,9 +84,9 @@ enum UserDirectory {
     return (String(cString: name), entry.pw_gid)
   }
 
-  /// A group lists all its members in it.
+  /// The size of the buffer for an entry. The entry of a group contains the names of all its members.
   private static let bufferBytes = 1 << 20
 }
 
-/// The `group` of grp.h: inside `UserDirectory` the name is a function.
+/// The struct `group` of grp.h. Within `UserDirectory`, the name `group` means the function.
 private typealias GroupEntry = group

@@ -14,10 +14,11 @@ import BatonModel
   import Darwin
 #endif
 
-/// Asks a worker on this host, as its owner.
+/// Sends commands to a worker on this host on behalf of the host's owner. `baton-worker pause`, `resume` and `status`
+/// use it.
 package struct OwnerClient: Hashable, Sendable {
   package let path: String
-  /// To get an answer.
+  /// How long the worker may take to answer.
   private let patience: Duration
 
   package init(path: String, patience: Duration = .seconds(5)) {
@@ -25,7 +26,9 @@ package struct OwnerClient: Hashable, Sendable {
     self.patience = patience
   }
 
-  /// The worker's answer, without an error in it.
+  /// Sends a request and waits for the answer.
+  /// - Returns: the status of the host after the command, and a warning that the owner should see, if there is one.
+  /// - Throws: `OwnerClientError` if the worker cannot be reached, does not answer in time, or refuses.
   package func ask(_ request: OwnerRequest) async throws(OwnerClientError) -> (HostStatus, warning: String?) {
     let answer = try await exchange(request)
     if let error = answer.error {
@@ -50,7 +53,7 @@ package struct OwnerClient: Hashable, Sendable {
   private func exchangeNow(_ request: OwnerRequest) throws -> OwnerAnswer {
     let socket = try connected()
     let deadline = ContinuousClock.now + patience
-    // A worker that refuses does not read first: its answer is there all the same.
+    // The result of `send` does not matter: a worker that refuses answers without reading the request.
     _ = socket.send(Array(try JSONEncoder().encode(request)) + [UInt8(ascii: "\n")], until: deadline)
     guard case .line(let line) = socket.line(atMost: Self.longestAnswer, until: deadline) else {
       throw OwnerClientError(.unreachable, "the worker at \(path) did not answer within \(patience.inWords)")
@@ -85,13 +88,13 @@ package struct OwnerClient: Hashable, Sendable {
   }
 }
 
-/// Why an owner's command could not be done.
+/// Why an owner's command failed.
 package struct OwnerClientError: Error, Hashable, Sendable, CustomStringConvertible {
   package enum Code: Hashable, Sendable {
-    /// Nobody is there, or nobody answers.
+    /// No worker listens on the socket, or the worker does not answer.
     case unreachable
     case notPermitted
-    /// The worker does not do that.
+    /// The worker refused the command, or its answer was not understood.
     case refused
   }
 

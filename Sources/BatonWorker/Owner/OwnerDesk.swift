@@ -2,24 +2,27 @@ package import BatonModel
 import Dispatch
 import Synchronization
 
-/// Where the owner of a host says what it may do, and whoever works there hears it.
+/// Holds the owner's word for a host: whether it is lent, paused, or outside its hours. It tells a listener when the
+/// word changes.
 ///
-/// `check` is called about once a second, so that hours and the end of a pause are noticed.
+/// Call `check` about once a second, so that the limits of the hours and the end of a pause are noticed.
 package final class OwnerDesk: Sendable {
   private let rules: Mutex<OwnerRules>
+  /// The word that the listener heard last.
   private let told: Mutex<OwnersWord>
-  /// Held while the word is changed and written: the file holds what was said last.
+  /// Locked while the word is changed and written, so that the file always has the last word.
   private let change: Mutex<OwnersPauseFile>
   private let clock: @Sendable () -> Now
   private let listener: @Sendable (OwnersWord) -> Void
-  /// What the owner has to know of the file; nil if there is nothing.
+  /// What the owner should know about the pause file; `nil` if there is nothing.
   package let warning: String?
 
   /// - Parameters:
-  ///   - folder: the worker's data folder; a pause that is on file there goes on.
-  ///   - clock: read whenever something is said or asked.
-  ///   - listener: called with each new word, in their order; not with the first, which `word()` says. It must not
-  ///     wait, nor call `check`, `pause` or `resume`.
+  ///   - hours: the hours in which the host is lent.
+  ///   - folder: the worker's data folder. A pause that is stored there goes on.
+  ///   - clock: read for each change and each question.
+  ///   - listener: called with each new word, in order. It is not called with the first word, which `word()` returns.
+  ///     It must not wait, and must not call `check`, `pause` or `resume`.
   package init(
     hours: LendingHours, folder: String, clock: @escaping @Sendable () -> Now,
     listener: @escaping @Sendable (OwnersWord) -> Void
@@ -35,7 +38,7 @@ package final class OwnerDesk: Sendable {
     self.warning = warning
   }
 
-  /// A file that cannot be read counts as a pause: an owner's word must not get lost.
+  /// The stored pause. A file that cannot be read counts as a pause, because an owner's pause must not get lost.
   private static func restored(_ file: OwnersPauseFile, at now: Now) -> (OwnersPause?, String?) {
     switch file.read() {
     case .none: return (nil, nil)
@@ -49,6 +52,7 @@ package final class OwnerDesk: Sendable {
     }
   }
 
+  /// The owner's word now.
   package func word() -> OwnersWord {
     let now = clock()
     return word(at: now.instant, date: now.date)
@@ -58,11 +62,11 @@ package final class OwnerDesk: Sendable {
     rules.withLock { $0.word(at: now, date: date) }
   }
 
-  /// Tells the listener if time has changed the word. It never waits for a disk.
+  /// Tells the listener if the word has changed with time. This method never waits for the disk.
   package func check() {
     tell()
     guard rules.withLock({ $0.forgetPause(at: clock().instant) }) else { return }
-    // Only for the look of it: a pause whose end has come is over also after a restart.
+    // This only removes the file. A pause whose end has passed would be over after a restart in any case.
     DispatchQueue(label: "baton.pause").async { [self] in _ = say("") { _ in } }
   }
 
@@ -75,9 +79,12 @@ package final class OwnerDesk: Sendable {
     }
   }
 
-  /// Pauses the host: the listener has heard of it and it is on file when this returns. It waits for the disk.
-  /// - Parameter length: nil means until `resume`.
-  /// - Returns: a warning if it could not be written: the host is paused all the same, until the worker ends.
+  /// Pauses the host. When this method returns, the listener has been told and the pause has been written. It waits for
+  /// the disk.
+  /// - Parameters:
+  ///   - name: who pauses the host.
+  ///   - length: how long the pause lasts; `nil` for a pause until `resume`.
+  /// - Returns: a warning if the pause could not be written. The host is paused all the same, until the worker ends.
   @discardableResult
   package func pause(by name: String, for length: Duration?) -> String? {
     let now = clock()
@@ -86,17 +93,21 @@ package final class OwnerDesk: Sendable {
     }
   }
 
-  /// Takes a pause back. The hours hold on.
+  /// Ends a pause. The hours still apply.
+  /// - Returns: a warning if the pause could not be removed from the disk. The host is paused again when the worker
+  ///   restarts.
   @discardableResult
   package func resume() -> String? { say("the host will be paused again when the worker starts anew") { $0.resume() } }
 
+  /// Changes the rules, tells the listener and writes the pause.
+  /// - Parameter consequence: what a failure to write means for the owner.
   private func say(_ consequence: String, _ body: (inout OwnerRules) -> Void) -> String? {
     change.withLock { file in
       let pause = rules.withLock { rules in
         body(&rules)
         return rules.pause
       }
-      // Before the disk is waited for: the owner wants the host now.
+      // The listener is told before the write, because the owner wants the host without waiting for the disk.
       tell()
       do {
         try file.write(pause?.record)

@@ -8,17 +8,18 @@ import CBatonProcess
   import Darwin
 #endif
 
-/// The socket file that a worker listens on: made for its user, and for the members of the group where there is one.
+/// The socket file on which a worker listens for its host's owner. The worker's user may use it, and the members of the
+/// owners' group if the host has the group.
 struct OwnerListener: Sendable {
   let socket: UnixSocket
   let path: String
-  /// Why the group's members cannot ask, and what to do; nil if they can, or there is no such group.
+  /// Why the group's members cannot use the socket, and what to do. `nil` if they can, or if there is no such group.
   let warning: String?
   private let file: FileIdentity
 
-  /// Waits for the disk. A file that a dead worker left is replaced.
-  /// - Parameter group: the owners' group, nil if the host has none.
-  /// - Throws: `CommandError` with code `.host` if there is no place to listen, or another worker listens there.
+  /// Creates the socket file and listens on it. A file that a dead worker left is replaced. Waits for the disk.
+  /// - Parameter group: the id of the owners' group, or `nil` if the host has no such group.
+  /// - Throws: `CommandError` with code `.host` if it cannot listen at this path, or another worker listens there.
   init(_ place: OwnerSocketPath, group: UInt32?) throws {
     let path = place.path
     guard path.utf8.count <= UnixSocket.longestPath else {
@@ -30,7 +31,7 @@ struct OwnerListener: Sendable {
     if place.makesFolder { try Self.makeOwnFolder(FileIdentity.folder(of: path)) }
     guard let socket = UnixSocket.make() else { throw SystemCall.failure("cannot make a socket for", path) }
     try Self.bind(socket, path)
-    // Nobody can connect before `listen`: until then the mode may be anybody's.
+    // Clients cannot connect before `listen`, so no client can use the socket before its mode is set.
     warning = try Self.protect(path, group: group)
     guard listen(socket.descriptor, Self.backlog) == 0, let file = FileIdentity(of: path) else {
       throw SystemCall.failure("cannot listen on", path)
@@ -42,7 +43,7 @@ struct OwnerListener: Sendable {
 
   private static let backlog: Int32 = 64
 
-  /// Removes the file, unless another worker has put its own there since.
+  /// Removes the socket file, unless another worker has replaced it by its own.
   func remove() {
     if FileIdentity(of: path) == file { unlink(path) }
   }
@@ -90,7 +91,7 @@ struct OwnerListener: Sendable {
         "the folder \(folder) for the owner's socket cannot be made: \(SystemCall.explanation(of: errno)); "
           + "check XDG_RUNTIME_DIR, or set 'ownerSocket'")
     }
-    // One that others may write to is left as it is: whoever made it so may need it so.
+    // A folder that others may write to is not changed: its user may have made it so on purpose.
     guard let found = FileIdentity(of: folder), found.isOwnFolder, found.permissions & 0o022 == 0 else {
       throw CommandError(
         .host, "\(folder) is not a folder that only this user may write to: set 'ownerSocket' to a path elsewhere")
@@ -98,14 +99,15 @@ struct OwnerListener: Sendable {
   }
 }
 
-/// What tells one file from another that has its name later. A symbolic link is a file of its own.
+/// Identifies a file by device and inode, so that a new file with the same path can be told from the old one. A
+/// symbolic link is identified itself, not its target.
 struct FileIdentity: Hashable, Sendable {
   let device: UInt64
   let inode: UInt64
   let user: UInt32
   private let mode: mode_t
 
-  /// Nil if there is nothing, or it cannot be seen.
+  /// - Returns: `nil` if there is no such file, or it cannot be examined.
   init?(of path: String) {
     var identity = baton_identity()
     guard baton_identify(path, &identity) == 0 else { return nil }
@@ -119,7 +121,7 @@ struct FileIdentity: Hashable, Sendable {
   static func == (left: Self, right: Self) -> Bool { left.device == right.device && left.inode == right.inode }
   func hash(into hasher: inout Hasher) { hasher.combine(inode) }
 
-  /// The folder that `path` is in.
+  /// The folder that contains `path`.
   static func folder(of path: String) -> String {
     path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
   }

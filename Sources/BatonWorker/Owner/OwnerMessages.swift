@@ -1,10 +1,10 @@
 import BatonModel
 
-/// What an owner's command asks of a worker: one line of JSON, at most 4 KiB of it.
+/// An owner's command to a worker: one line of JSON with at most 4 KiB.
 package struct OwnerRequest: Hashable, Sendable, Codable {
   /// `pause`, `resume` or `status`.
   package var command: String
-  /// How long a pause is to last; absent means until `resume`.
+  /// How long a pause lasts, in milliseconds; absent for a pause until `resume`.
   package var milliseconds: Int64?
 
   package static let status = OwnerRequest(command: "status")
@@ -15,20 +15,21 @@ package struct OwnerRequest: Hashable, Sendable, Codable {
   }
 
   static let maximumBytes = 4096
-  /// 10 years, as for every duration that people write.
+  /// The longest pause in milliseconds: 10 years, the limit of every duration that people write.
   static let longestPause: Int64 = 3650 * 86_400_000
 }
 
-/// What a worker answers: one line of JSON. Either `error`, or the status of the host after the command was obeyed.
+/// A worker's answer: one line of JSON. It has either `error`, or the status of the host after the command was carried
+/// out.
 package struct OwnerAnswer: Hashable, Sendable, Codable {
   package struct Refusal: Hashable, Sendable, Codable {
-    /// `notPermitted` or `badRequest`; a later version may know more.
+    /// `notPermitted` or `badRequest`. A later version may have more codes.
     package var code: String
     package var message: String
   }
 
   package var status: HostStatus?
-  /// What the owner has to know although the command was obeyed.
+  /// What the owner should know although the command was carried out.
   package var warning: String?
   package var error: Refusal?
 

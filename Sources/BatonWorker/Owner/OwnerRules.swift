@@ -1,6 +1,7 @@
 package import BatonModel
 
-/// What the owner has said: decides, and asks no clock. A pause comes before the hours.
+/// Computes the owner's word from a pause and the hours. It is a value without a clock; `OwnerDesk` owns it. A pause
+/// takes precedence over the hours.
 package struct OwnerRules: Sendable {
   package private(set) var pause: OwnersPause?
   package let hours: LendingHours
@@ -10,20 +11,21 @@ package struct OwnerRules: Sendable {
     self.pause = pause
   }
 
-  /// - Parameter date: says what the clock on the wall shows, for the hours.
+  /// The owner's word now.
+  /// - Parameter date: the wall clock, with which the hours are compared.
   package func word(at now: Instant, date: Timestamp) -> OwnersWord {
     if let pause, !pause.isOver(at: now) { return pause.word }
     return hours.word(at: date) ?? .accepting
   }
 
-  /// A second pause takes the place of the first, also if it is shorter.
+  /// Starts a pause. It replaces an earlier pause, even a longer one.
   package mutating func pause(by: String, for length: Duration?, at now: Instant, date: Timestamp) {
     pause = OwnersPause(by: by, for: length, at: now, date: date)
   }
 
   package mutating func resume() { pause = nil }
 
-  /// Forgets a pause that is over; true if there was one.
+  /// Removes a pause whose end has passed. Returns `true` if there was such a pause.
   package mutating func forgetPause(at now: Instant) -> Bool {
     guard let pause, pause.isOver(at: now) else { return false }
     self.pause = nil

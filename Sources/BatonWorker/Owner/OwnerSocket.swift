@@ -6,12 +6,13 @@ import BatonModel
   import Foundation
 #endif
 
-/// Answers the host's owner: one connection after the other, one line of JSON each way.
+/// Answers the commands of the host's owner on a Unix socket. Each connection carries one line of JSON in each
+/// direction.
 package struct OwnerSocket: Sendable {
   package struct Limits: Hashable, Sendable {
-    /// To send a request, and to take the answer.
+    /// How long a client may take to send its request, and again to take the answer.
     package var patience: Duration
-    /// Others wait until one of these is through.
+    /// How many connections are served at the same time. Further clients wait.
     package var connections: Int
 
     package init(patience: Duration = .seconds(5), connections: Int = 16) {
@@ -28,8 +29,10 @@ package struct OwnerSocket: Sendable {
   private let access: OwnerAccess
 
   /// - Parameters:
-  ///   - status: asked after each command; it may not wait.
-  ///   - warn: told what the owner should mend, and who was refused.
+  ///   - place: where the socket file is made.
+  ///   - desk: carries out the commands.
+  ///   - status: called after each command. It must not wait.
+  ///   - warn: called with problems that the owner should solve, and with each refused command.
   package init(
     at place: OwnerSocketPath, desk: OwnerDesk, limits: Limits = Limits(),
     status: @escaping @Sendable () -> HostStatus, warn: @escaping @Sendable (String) -> Void
@@ -49,9 +52,9 @@ package struct OwnerSocket: Sendable {
     self.warn = warn
   }
 
-  /// Answers until its task is cancelled, and takes the socket file away.
-  /// - Parameter ready: called when the file is there and connections are taken.
-  /// - Throws: `CommandError` if it cannot listen there: the message says what to do.
+  /// Listens and answers until its task is cancelled, and then removes the socket file.
+  /// - Parameter ready: called when the socket file exists and clients can connect.
+  /// - Throws: `CommandError` if it cannot listen at this path. The message says what to do.
   package func run(ready: @Sendable () -> Void = {}) async throws {
     let listener = try await onOwnThread { [place, access] in
       try OwnerListener(place, group: access.ownerGroup())
@@ -71,13 +74,13 @@ package struct OwnerSocket: Sendable {
     }
   }
 
-  /// Nil when the task is cancelled.
+  /// The next connection, or `nil` when the task is cancelled.
   private func next(on listener: OwnerListener) async -> UnixSocket? {
     while true {
       await Readiness.wait(reading: listener.socket.descriptor)
       if Task.isCancelled { return nil }
       if let connection = listener.socket.accept() { return connection }
-      // Gone again; or this process has too many open files, which waiting alone can mend.
+      // The client has gone, or this process has too many open files. Only waiting helps in the second case.
       try? await Task.sleep(for: .milliseconds(50), clock: .continuous)
     }
   }
@@ -125,14 +128,15 @@ package struct OwnerSocket: Sendable {
     }
   }
 
-  /// After the word was changed: the status shows what follows from it.
+  /// The answer after a change of the owner's word, with the status that results from it.
   private func answered(warning: String?) -> OwnerAnswer { OwnerAnswer(status(), warning: warning) }
 
   private func answer(_ answer: OwnerAnswer, on connection: UnixSocket) {
     guard let line = try? JSONEncoder().encode(answer) else {
       preconditionFailure("an answer to the owner cannot be written as JSON: \(answer)")
     }
-    // A peer that is gone, or that does not read, has only itself to blame: what it asked for is done.
+    // The result does not matter: the command has been carried out even if the client has gone or does not read the
+    // answer.
     _ = connection.send(Array(line) + [UInt8(ascii: "\n")], until: .now + limits.patience)
   }
 }

@@ -12,14 +12,14 @@
   import Darwin
 #endif
 
-/// Every worker of a host, as far as a user can see them: for `baton doctor`.
+/// Finds all workers of a host that a user can see. `baton doctor` uses it.
 extension OwnerSocketSearch {
-  /// What was found.
+  /// The sockets of workers that were found.
   package struct Census: Hashable, Sendable {
     /// A worker that answers.
     package struct Worker: Hashable, Sendable {
       package var name: String
-      /// Of its owner's socket.
+      /// The path of the worker's socket for its owner.
       package var path: String
 
       package init(name: String, path: String) {
@@ -28,9 +28,9 @@ extension OwnerSocketSearch {
       }
     }
 
-    /// By name.
+    /// The workers in the order of their names.
     package var workers: [Worker] = []
-    /// Sockets that this user may not ask.
+    /// The sockets that this user may not use.
     package var denied: [String] = []
 
     package init(workers: [Worker] = [], denied: [String] = []) {
@@ -39,12 +39,14 @@ extension OwnerSocketSearch {
     }
   }
 
-  /// Sockets that are asked, each for at most this long: any user of the host may leave one somewhere.
+  /// How many sockets are asked at most. Any user of the host may leave sockets with a worker's name, so the number and
+  /// the time for each (`shortPatience`) are limited.
   private static let mostSockets = 64
   static let shortPatience = Duration.seconds(1)
 
-  /// Looks in the folders that an owner's command looks in, at the sockets that the system lists with the name of a
-  /// worker's, and at `setting`. Of another user's sockets a user other than root asks those below /run only.
+  /// Asks the sockets in the folders in which an owner's command looks, the sockets that the system lists with the file
+  /// name of a worker's socket, and the socket at `setting`. Of the listed sockets that belong to other users, a user
+  /// other than root asks only those below /run.
   /// - Parameter setting: the setting `ownerSocket`.
   package static func census(environment: [String: String], setting: String?) async -> Census {
     let folders = OwnerSocketPath.folders(environment: environment, user: geteuid())
@@ -73,8 +75,8 @@ extension OwnerSocketSearch {
     return census
   }
 
-  /// Paths of sockets with a worker's file name, from the text of /proc/net/unix (proc(5)): the path is the eighth
-  /// column, after seven without spaces.
+  /// The paths of sockets with the file name of a worker's socket, from the text of /proc/net/unix (proc(5)). The path
+  /// is the eighth column; the seven columns before it have no spaces.
   static func paths(inTable text: String) -> [String] {
     text.split(separator: "\n").compactMap { line in
       let columns = line.split(separator: " ", maxSplits: 7, omittingEmptySubsequences: true)

@@ -6,14 +6,14 @@
   import Darwin
 #endif
 
-/// Finds the worker that an owner's command is for.
+/// Finds the worker for which an owner's command is meant.
 package struct OwnerSocketSearch: Hashable, Sendable {
-  /// A socket in one of the folders, and who is there.
+  /// A socket in one of the folders, and what answers there.
   struct Found: Hashable, Sendable {
     enum State: Hashable, Sendable {
       case live(name: String)
       case notPermitted
-      /// What a dead worker left.
+      /// The socket was left by a dead worker.
       case dead
     }
 
@@ -22,7 +22,7 @@ package struct OwnerSocketSearch: Hashable, Sendable {
   }
 
   let folders: [String]
-  /// To get an answer of each socket; who gives none is taken for dead.
+  /// How long each socket may take to answer. A socket without an answer counts as dead.
   let patience: Duration
 
   package init(environment: [String: String]) {
@@ -34,8 +34,9 @@ package struct OwnerSocketSearch: Hashable, Sendable {
     self.patience = patience
   }
 
-  /// The path of the one worker there is, or of the one called `name`.
-  /// - Throws: if there is none, or more than one, or this user may not ask; the message says what to do.
+  /// The path of the socket of the only worker on this host, or of the worker with this name.
+  /// - Throws: `OwnerClientError` if no worker or more than one matches, or if this user may not ask. The message says
+  ///   what to do.
   package func path(name: String?) async throws(OwnerClientError) -> String {
     var found: [Found] = []
     for path in candidates() { found.append(Found(path: path, state: await state(of: path))) }
@@ -71,17 +72,20 @@ package struct OwnerSocketSearch: Hashable, Sendable {
         + "or ask as its user or root")
   }
 
+  /// The paths of all sockets in the folders that have the file name of a worker's socket.
   func candidates() -> [String] {
     folders.filter(Self.isTrusted).flatMap { folder in
       SystemRoot(folder).names(in: "").filter(OwnerSocketPath.isSocketName).map { folder + "/" + $0 }
     }
   }
 
-  /// Below /tmp anybody could have made the folder, and a worker in it.
+  /// Whether the folder can be relied on. Below /tmp any user can make such a folder with a false worker in it, so
+  /// there the folder must belong to this user.
   private static func isTrusted(_ folder: String) -> Bool {
     !folder.hasPrefix("/tmp/") || FileIdentity(of: folder)?.isOwnFolder == true
   }
 
+  /// Asks the socket for its worker's name.
   func state(of path: String) async -> Found.State {
     do throws(OwnerClientError) {
       return .live(name: try await OwnerClient(path: path, patience: patience).ask(.status).0.name)
@@ -89,7 +93,7 @@ package struct OwnerSocketSearch: Hashable, Sendable {
       switch error.code {
       case .notPermitted: return .notPermitted
       case .unreachable: return .dead
-      // It lives, whatever it speaks.
+      // A process answers, although not in a way that this version understands. The name comes from the file.
       case .refused:
         return .live(name: path.split(separator: "/").last.flatMap { OwnerSocketPath.name(ofFile: String($0)) } ?? "?")
       }

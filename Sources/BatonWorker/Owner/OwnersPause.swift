@@ -1,19 +1,19 @@
 package import BatonModel
 
-/// The owner's pause of one host: it takes nothing, and what runs is expired.
+/// The owner's pause of one host. While it lasts, the host takes no new launches, and its running launches expire.
 ///
-/// People read wall-clock times. Its end is counted on the steady clock, so that a step of the wall clock makes it
-/// neither shorter nor longer.
+/// The dates are for people. The end of the pause is measured with the monotonic clock of the worker's process, so that
+/// a step of the wall clock makes the pause neither shorter nor longer.
 package struct OwnersPause: Hashable, Sendable {
-  /// Who asked for it.
+  /// The user who paused the host.
   package var by: String
   package var since: Timestamp
-  /// Nil: until `resume`.
+  /// The date of the end; `nil` for a pause until `resume`.
   package var until: Timestamp?
-  /// The same on the clock of this process.
+  /// The end by the monotonic clock of this process; `nil` for a pause until `resume`.
   package var endsAt: Instant?
 
-  /// - Parameter length: nil means until `resume`.
+  /// - Parameter length: how long the pause lasts; `nil` for a pause until `resume`.
   package init(by: String, for length: Duration?, at now: Instant, date: Timestamp) {
     self.by = by
     since = date
@@ -27,7 +27,7 @@ package struct OwnersPause: Hashable, Sendable {
 }
 
 extension OwnersPause {
-  /// What is kept of it while the worker is not running.
+  /// The part of a pause that is stored, so that it survives a restart of the worker.
   package struct Record: Hashable, Sendable {
     package var by: String
     package var since: Timestamp
@@ -42,10 +42,10 @@ extension OwnersPause {
 
   package var record: Record { Record(by: by, since: since, until: until) }
 
-  /// The pause after a restart of the worker; nil if it is over.
+  /// The rest of a stored pause after a restart of the worker. `nil` if the pause is over.
   ///
-  /// All there is to go by now is the wall clock. One that was set back must not prolong it: what is left is at most
-  /// its whole length.
+  /// After a restart only the wall clock can tell how much is left. The rest is limited to the pause's whole length, so
+  /// that a wall clock that was set back does not prolong the pause by more.
   package init?(_ record: Record, at now: Instant, date: Timestamp) {
     self.init(by: record.by, for: nil, at: now, date: record.since)
     guard let until = record.until else { return }

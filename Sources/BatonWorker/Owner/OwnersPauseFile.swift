@@ -4,7 +4,8 @@
   import Foundation
 #endif
 
-/// Where a pause survives a restart of its worker: `pause.json` in the data folder, there only while there is a pause.
+/// The file in which a pause survives a restart of its worker: `pause.json` in the data folder. The file exists only
+/// during a pause.
 struct OwnersPauseFile: Hashable, Sendable {
   let folder: String
 
@@ -14,7 +15,7 @@ struct OwnersPauseFile: Hashable, Sendable {
   enum Content: Hashable, Sendable {
     case none
     case paused(OwnersPause.Record)
-    /// It is there, and does not say what: the owner may have asked for a pause.
+    /// The file exists but cannot be understood. The owner may have asked for a pause.
     case unreadable(String)
   }
 
@@ -30,7 +31,7 @@ struct OwnersPauseFile: Hashable, Sendable {
     }
   }
 
-  /// Durable when it returns.
+  /// Writes a pause, or removes the file if `record` is `nil`. The change is durable when this method returns.
   func write(_ record: OwnersPause.Record?) throws {
     guard let record else { return try DurableFile.remove(path) }
     try DurableFile.write(Array(try JSONEncoder().encode(record)) + [UInt8(ascii: "\n")], to: path)

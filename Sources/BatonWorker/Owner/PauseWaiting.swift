@@ -1,15 +1,16 @@
 import BatonModel
 
-/// What a person who has paused the host is told until it is free.
+/// Chooses the lines that a person sees who has paused the host and waits until it is free.
 package struct PauseWaiting: Hashable, Sendable {
-  /// On a terminal one line is written again and again; in a pipe each line says that something changed.
+  /// On a terminal, one line is updated again and again. Otherwise a line is printed only when the launches have
+  /// changed.
   private let isTerminal: Bool
   private var last: String?
   private var lastRunning: [String]?
 
   package init(isTerminal: Bool) { self.isTerminal = isTerminal }
 
-  /// The next line, nil if there is nothing new to say.
+  /// The next line to print, or `nil` if there is nothing new to say.
   package mutating func line(_ status: HostStatus) -> String? {
     let running = status.launches.map { "\($0.identifier) \($0.request) \($0.launch) \($0.expiring?.reason ?? "")" }
     defer { (last, lastRunning) = (Self.words(status), running) }

@@ -1,13 +1,13 @@
 import BatonModel
 
-/// Waits, for a person who has paused a host, until it is free.
+/// Waits until a paused host is free, on behalf of the person who paused it.
 package struct PauseWatch: Sendable {
   private let ask: @Sendable () async throws(OwnerClientError) -> HostStatus
   private let sleep: @Sendable (Duration) async throws -> Void
 
-  /// How often the worker is asked.
+  /// The time between two questions to the worker.
   private static let interval = Duration.milliseconds(250)
-  /// How often in a row it may be away: its supervisor starts it anew within seconds.
+  /// How many questions in a row may stay without an answer. The supervisor restarts a dead worker within seconds.
   private static let attempts = 40
 
   package init(
@@ -18,11 +18,13 @@ package struct PauseWatch: Sendable {
     self.sleep = sleep
   }
 
-  /// Returns when nothing runs on the host.
+  /// Returns when no launch runs on the host.
   /// - Parameters:
-  ///   - first: what the worker answered to the pause.
-  ///   - say: called with each line that a person wants to see.
-  /// - Throws: `OwnerClientError` if the pause is over before, or the worker stays away; `CancellationError`.
+  ///   - first: the worker's answer to the pause.
+  ///   - isTerminal: whether the output is a terminal (see `PauseWaiting`).
+  ///   - say: called with each line for the person who waits.
+  /// - Throws: `OwnerClientError` if the pause ends before the host is free, or if the worker does not come back;
+  ///   `CancellationError` if the task is cancelled.
   package func untilFree(
     from first: HostStatus, isTerminal: Bool, say: @Sendable (String) -> Void
   ) async throws {

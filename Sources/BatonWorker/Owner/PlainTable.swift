@@ -1,10 +1,10 @@
 import BatonModel
 
-/// Rows in aligned columns, two spaces between them, for a terminal or a pipe. Nothing is cut.
+/// Formats rows in aligned columns with two spaces between them, for a terminal or a pipe. Cells are never cut.
 struct PlainTable: Hashable, Sendable {
   struct Column: Hashable, Sendable {
     var title: String
-    /// Aligned to the right.
+    /// The column is aligned to the right.
     var isNumber = false
   }
 
@@ -16,7 +16,7 @@ struct PlainTable: Hashable, Sendable {
     self.rows = rows.map { $0.map(\.onOneLine) }
   }
 
-  /// The titles first.
+  /// The lines of the table, starting with the titles.
   var lines: [String] {
     let all = [columns.map(\.title)] + rows
     let widths = columns.indices.map { index in all.map { $0[index].count }.max() ?? 0 }

@@ -1,12 +1,12 @@
 import BatonModel
 
 extension Duration {
-  /// Whole seconds, rounded up: a person who is told "1 s" waits no longer.
+  /// Whole seconds, rounded up, so that a person who is told "1 s" does not wait longer. Zero for a negative duration.
   var wholeSecondsUp: Int64 { max(0, (nanoseconds + 999_999_999) / 1_000_000_000) }
 }
 
 extension Int64 {
-  /// Bytes with one decimal: `640 B`, `1.5 MiB`.
+  /// A number of bytes with one decimal: `640 B`, `1.5 MiB`.
   var inBytes: String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"]
     var (value, unit) = (Double(Swift.max(0, self)), 0)
@@ -16,5 +16,5 @@ extension Int64 {
   }
 }
 
-/// `1 launch`, `2 launches`.
+/// A count with its noun: `1 launch`, `2 launches`.
 func counted(_ count: Int, _ noun: String, plural: String) -> String { "\(count) \(count == 1 ? noun : plural)" }

@@ -9,13 +9,13 @@ import BatonModel
 #endif
 
 extension Timestamp {
-  /// RFC 3339 in UTC with milliseconds, cut off: `2026-03-01T06:30:00.250Z`.
+  /// The date by RFC 3339 in UTC, with milliseconds that are cut off, not rounded: `2026-03-01T06:30:00.250Z`.
   var rfc3339: String {
     let milliseconds = (nanoseconds - wholeSeconds * 1_000_000_000) / 1_000_000
     return utc.dropLast() + "." + Self.digits(Int(milliseconds), 3) + "Z"
   }
 
-  /// The same without a fraction, for people: `2026-03-01T06:30:00Z`.
+  /// The date by RFC 3339 in UTC without a fraction, for people: `2026-03-01T06:30:00Z`.
   var utc: String {
     var seconds = time_t(wholeSeconds)
     var fields = tm()
@@ -26,7 +26,7 @@ extension Timestamp {
       + time.map { Self.digits(Int($0), $1) }.joined(separator: ":") + "Z"
   }
 
-  /// Reads what `rfc3339` and `utc` write, with up to nine digits of a fraction; nil for anything else.
+  /// Parses the forms of `rfc3339` and `utc`, with up to nine digits of a fraction. Returns `nil` for any other text.
   init?(rfc3339 text: String) {
     let bytes = Array(text.utf8)
     guard bytes.count >= 20, bytes.count <= 30, bytes.last == UInt8(ascii: "Z") else { return nil }
@@ -44,7 +44,7 @@ extension Timestamp {
     let (product, overflow) = Int64(timegm(&fields)).multipliedReportingOverflow(by: 1_000_000_000)
     guard !overflow else { return nil }
     self = Timestamp(nanoseconds: product) + .nanoseconds(fraction)
-    // A 30 February became another day.
+    // `timegm` turns a 30 February into another day. A date that does not exist is refused.
     guard utc.utf8.elementsEqual(bytes[..<19] + [UInt8(ascii: "Z")]) else { return nil }
   }
 
@@ -52,7 +52,7 @@ extension Timestamp {
     digits.allSatisfy { (0x30...0x39).contains($0) } ? Int32(String(decoding: digits, as: UTF8.self)) : nil
   }
 
-  /// Nanoseconds of `.250`; zero for nothing at all.
+  /// The nanoseconds of a fraction such as `.250`. Zero for an empty text.
   private static func fraction(_ text: ArraySlice<UInt8>) -> Int64? {
     guard let point = text.first else { return 0 }
     let digits = text.dropFirst()

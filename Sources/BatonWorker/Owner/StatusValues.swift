@@ -1,6 +1,6 @@
 package import BatonModel
 
-/// A date as JSON of the worker has it: RFC 3339 in UTC with milliseconds.
+/// A date in the worker's JSON: RFC 3339 in UTC with milliseconds.
 package struct StatusDate: Hashable, Sendable, Codable {
   package var date: Timestamp
 
@@ -20,7 +20,7 @@ package struct StatusDate: Hashable, Sendable, Codable {
   }
 }
 
-/// A duration as JSON of the worker has it: a number of seconds, with three decimals at most.
+/// A duration in the worker's JSON: a number of seconds with at most three decimals.
 package struct StatusSeconds: Hashable, Sendable, Codable {
   package var duration: Duration
 

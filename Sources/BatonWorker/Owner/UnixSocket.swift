@@ -8,10 +8,11 @@ import BatonModel
   import Darwin
 #endif
 
-/// A stream socket in the file system (unix(7)), and lines on it. Every call may wait, up to its deadline: not for a
-/// thread of Swift's tasks.
+/// A stream socket in the file system (unix(7)) that carries lines. `line` and `send` may wait until their deadline, so
+/// they must not run on a thread of Swift's task pool.
 struct UnixSocket: Sendable {
-  /// Closed with the last copy of this value; in every process that is started meanwhile at once.
+  /// The descriptor. It is closed when the last copy of this value is gone. Programs that this process starts do not
+  /// inherit it.
   let file: OpenFile
   var descriptor: Int32 { file.descriptor }
 
@@ -25,7 +26,7 @@ struct UnixSocket: Sendable {
     #endif
   }
 
-  /// A new one; nil if the system has no more (`errno` says why).
+  /// Makes a socket. Returns `nil` if the system cannot make one; `errno` then has the reason.
   static func make() -> UnixSocket? {
     #if canImport(Glibc)
       let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
@@ -35,10 +36,10 @@ struct UnixSocket: Sendable {
     return descriptor < 0 ? nil : UnixSocket(owning: descriptor)
   }
 
-  /// Longest path of a socket, in bytes: 107 on Linux, 103 on macOS.
+  /// The longest path of a socket in bytes: 107 on Linux, 103 on macOS.
   static let longestPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
-  /// Calls `body` with the address, whose path must fit (`longestPath`).
+  /// Calls `body` with the socket address of `path`. The path must not be longer than `longestPath`.
   static func withAddress<Result>(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
     precondition(path.utf8.count <= longestPath, "the path of a socket is too long: \(path)")
     var address = sockaddr_un()
@@ -49,34 +50,35 @@ struct UnixSocket: Sendable {
     }
   }
 
-  /// 0, or an errno.
+  /// Binds the socket to `path`. Returns 0 or an errno.
   func bind(to path: String) -> Int32 { Self.withAddress(path) { bindSocket(descriptor, $0, $1) == 0 ? 0 : errno } }
 
-  /// 0, or an errno; `EAGAIN` if the other side is there and has no time (unix(7)).
+  /// Connects to `path`. Returns 0 or an errno: `EAGAIN` if the other side listens but its queue is full (unix(7)).
   func connect(to path: String) -> Int32 {
     Self.withAddress(path) { connectSocket(descriptor, $0, $1) == 0 ? 0 : errno }
   }
 
-  /// The next connection; nil if there is none any more.
+  /// Accepts the next connection. Returns `nil` if no connection waits.
   func accept() -> UnixSocket? {
     let connection = acceptSocket(descriptor, nil, nil)
     return connection < 0 ? nil : UnixSocket(owning: connection)
   }
 
-  /// Ends every wait on it.
+  /// Shuts the connection down, which ends every wait on it. The descriptor stays open.
   func close() { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
 }
 
 extension UnixSocket {
   enum Line: Hashable, Sendable {
     case line([UInt8])
-    /// Nothing more comes.
+    /// The other side has closed the connection.
     case ended
     case tooLong
     case late
   }
 
-  /// What comes up to the first line break, without it.
+  /// Reads up to the first line break, and returns the line without it.
+  /// - Parameter limit: the longest accepted line, in bytes.
   func line(atMost limit: Int, until deadline: ContinuousClock.Instant) -> Line {
     var bytes: [UInt8] = []
     while true {
@@ -93,7 +95,7 @@ extension UnixSocket {
     }
   }
 
-  /// False if the other side does not take it in time, or is gone.
+  /// Sends all bytes. Returns `false` if the other side does not take them in time, or is gone.
   func send(_ bytes: [UInt8], until deadline: ContinuousClock.Instant) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -120,7 +122,8 @@ extension UnixSocket {
   }
 }
 
-// Swift's `bind` and the others are shadowed by the members above.
+// Within `UnixSocket`, its members shadow the functions of the C library with the same names. These functions call the
+// C library.
 private func bindSocket(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ size: socklen_t) -> Int32 {
   bind(descriptor, address, size)
 }

@@ -1,12 +1,13 @@
 package import BatonModel
 import Synchronization
 
-/// What launches used here today, kept in `use.json` of the worker's data folder: saved at most once a minute, and at
-/// the end. Losing it costs the owner a number and nothing else: a file that is garbage is begun anew.
+/// Stores the use of this host by today's launches in `use.json` in the worker's data folder. It is saved at most once
+/// a minute, and when the worker ends. The loss of the file only costs the owner these numbers, so counting starts
+/// again if the file cannot be read.
 package final class UseFile: Sendable {
   private let ledger: Mutex<UseLedger>
   private let path: String
-  /// Why the count of an earlier worker was not taken over; nil if it was, or there is none.
+  /// Why the counts of an earlier worker were not taken over; `nil` if they were, or if there are none.
   package let warning: String?
 
   package init(folder: String) {
@@ -28,7 +29,8 @@ package final class UseFile: Sendable {
 
   package func today(_ date: Timestamp) -> HostUse { ledger.withLock { $0.today(date) } }
 
-  /// See `UseLedger.count`. It never waits for a disk.
+  /// Counts what a launch has used so far, as `UseLedger.count` does. This method never waits for the disk.
+  /// - Parameter isOver: whether this is the last count of the launch.
   package func count(_ launch: LaunchKey, launchTime: Duration, cpuTime: Duration?, on date: Timestamp, isOver: Bool) {
     ledger.withLock { ledger in
       ledger.count(launch, launchTime: launchTime, cpuTime: cpuTime, on: date)
@@ -36,14 +38,14 @@ package final class UseFile: Sendable {
     }
   }
 
-  /// Writes if a minute has passed since the last time; call it after counting.
+  /// Writes the file if the counts have changed and a minute has passed since the last write. Call it after counting.
   /// - Throws: `CommandError` if the file cannot be written.
   package func saveIfDue(at now: Instant) async throws {
     guard let bytes = ledger.withLock({ $0.due(at: now) }) else { return }
     try await onOwnThread { [path] in try DurableFile.write(bytes, to: path) }
   }
 
-  /// Writes what is new; call it at the end.
+  /// Writes the file if the counts have changed since the last write. Call it when the worker ends.
   package func save() async throws {
     guard let bytes = ledger.withLock({ $0.unsaved() }) else { return }
     try await onOwnThread { [path] in try DurableFile.write(bytes, to: path) }

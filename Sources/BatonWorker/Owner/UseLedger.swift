@@ -6,10 +6,10 @@ package import BatonModel
   import Foundation
 #endif
 
-/// What launches used on one host in a day.
+/// What the launches of a day have used on one host.
 package struct HostUse: Hashable, Sendable {
   package var launches: Int
-  /// Summed over all launches: two that run side by side for an hour use two hours.
+  /// The sum over all launches: two launches that run side by side for an hour use two hours.
   package var launchTime: Duration
   package var cpuTime: Duration
 
@@ -20,24 +20,27 @@ package struct HostUse: Hashable, Sendable {
   }
 }
 
-/// Counts what launches use, day by day in UTC, for the owner to see. It decides nothing: the allowance that does is
-/// the coordinator's. A step of the wall clock over midnight moves what is counted to another day.
+/// Counts what launches use on each day in UTC, to show it to the host's owner. The counts decide nothing: the
+/// coordinator applies the daily allowance with its own counts. If the wall clock is set over midnight, the use counts
+/// for another day.
 ///
-/// It is told of a launch while it runs, about every ten seconds and when it ends: what was used before midnight is the
-/// day's before, and a worker that dies loses a minute of the count.
+/// The worker counts a running launch about every ten seconds, and when it ends. Use before midnight therefore counts
+/// for the previous day. A worker that dies loses at most a minute of the counts.
 package struct UseLedger: Sendable {
   private var day: Int64 = 0
   private var use = HostUse()
-  /// What has been counted of those that run.
+  /// What has been counted so far of each running launch.
   private var counted: [LaunchKey: (launchTime: Duration, cpuTime: Duration)] = [:]
   private var savedAt: Instant?
   private var isChanged = false
 
   package init() {}
 
+  /// Counts what a launch has used since its last count.
   /// - Parameters:
-  ///   - launchTime: since the launch began.
-  ///   - cpuTime: since the launch began; nil if it is not known.
+  ///   - launchTime: the time since the launch began.
+  ///   - cpuTime: the processor time since the launch began; `nil` if it is not known.
+  ///   - date: the wall clock, which decides on which day the use counts.
   package mutating func count(_ launch: LaunchKey, launchTime: Duration, cpuTime: Duration?, on date: Timestamp) {
     turn(to: date)
     let before = counted[launch]
@@ -50,7 +53,7 @@ package struct UseLedger: Sendable {
     isChanged = true
   }
 
-  /// Call after the last `count` of a launch.
+  /// Forgets a launch. Call it after the launch's last `count`.
   package mutating func forget(_ launch: LaunchKey) { counted[launch] = nil }
 
   package mutating func today(_ date: Timestamp) -> HostUse {
@@ -60,6 +63,7 @@ package struct UseLedger: Sendable {
 
   private static let dayLength: Int64 = 86_400
 
+  /// Starts the counts at zero when a new day has begun.
   private mutating func turn(to date: Timestamp) {
     let today =
       (date.wholeSeconds - (date.wholeSeconds % Self.dayLength + Self.dayLength) % Self.dayLength)
@@ -74,7 +78,7 @@ package struct UseLedger: Sendable {
   }
 }
 
-/// The small file that it survives a restart in.
+/// The stored form of the ledger, with which the counts of a day survive a restart.
 extension UseLedger {
   private struct Record: Codable {
     var day: Int64
@@ -83,8 +87,8 @@ extension UseLedger {
     var cpuSeconds: StatusSeconds
   }
 
-  /// Takes over what an earlier worker counted.
-  /// - Throws: if that cannot be understood; then the count begins anew.
+  /// Takes over the counts of an earlier worker.
+  /// - Throws: if the bytes are not a stored ledger. The caller then starts from zero.
   package init(_ bytes: [UInt8]) throws {
     let record = try JSONDecoder().decode(Record.self, from: Data(bytes))
     day = record.day
@@ -93,7 +97,7 @@ extension UseLedger {
       cpuTime: max(.zero, record.cpuSeconds.duration))
   }
 
-  /// What to write now, at most once a minute; nil if there is nothing new.
+  /// The bytes to write now. `nil` if there is nothing new, or the last write was less than a minute ago.
   package mutating func due(at now: Instant) -> [UInt8]? {
     guard isChanged, savedAt.map({ now - $0 >= Self.saveInterval }) ?? true else { return nil }
     savedAt = now
@@ -102,7 +106,7 @@ extension UseLedger {
 
   private static let saveInterval = Duration.seconds(60)
 
-  /// What to write at the end, whenever the last time was; nil if there is nothing new.
+  /// The bytes to write when the worker ends. `nil` if there is nothing new.
   package mutating func unsaved() -> [UInt8]? {
     guard isChanged else { return nil }
     isChanged = false

@@ -1,15 +1,16 @@
 import Dispatch
 
-/// Runs `body`, which may wait for a disk or a process, on a thread of its own: the few threads of Swift's tasks must
-/// stay free, or heartbeats stop and the lease is lost.
+/// Runs `body` on a thread of its own and waits for the result. Use it for code that may wait for a disk or a process:
+/// Swift's task pool has few threads, and if they were all blocked, heartbeats would stop and the lease would be lost.
 func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
   try await withCheckedThrowingContinuation { continuation in
     DispatchQueue(label: "baton.blocking").async { continuation.resume(with: Result { try body() }) }
   }
 }
 
-/// The same for what may wait for ever, such as a file system that is away: throws `CancellationError` as soon as the
-/// task is cancelled, and leaves the thread to itself. `body` must not touch anything afterwards that others use.
+/// Like `onOwnThread`, for code that may wait forever, for example for a file system that does not answer. Throws
+/// `CancellationError` as soon as the task is cancelled; the thread then goes on by itself. After that, `body` must not
+/// touch anything that other code uses.
 func onOwnThreadUntilCancelled<Value: Sendable>(
   _ body: @escaping @Sendable () throws -> Value
 ) async throws -> Value {

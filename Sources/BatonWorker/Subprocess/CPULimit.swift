@@ -6,9 +6,10 @@
   import Darwin
 #endif
 
-/// How much processor time the owner lends, in per cent of one core, as systemd's `CPUQuota`: `150%` is one and a half.
+/// The processor time that the owner lends, in per cent of one core. As in systemd's `CPUQuota`, `150%` is one and a
+/// half cores.
 package struct CPUQuota: Hashable, Sendable {
-  /// 1 to 100,000.
+  /// In per cent of one core, 1 to 100,000.
   package let percent: Int
 
   package init?(percent: Int) {
@@ -16,7 +17,8 @@ package struct CPUQuota: Hashable, Sendable {
     self.percent = percent
   }
 
-  /// - Parameter text: such as `50%` or `150%`; nil for anything else.
+  /// - Parameter text: the setting, such as `50%` or `150%`.
+  /// - Returns: `nil` for any other text.
   package init?(parsing text: String) {
     let digits = text.utf8.dropLast()
     guard text.hasSuffix("%"), (1...6).contains(digits.count), digits.allSatisfy({ (0x30...0x39).contains($0) }),
@@ -27,24 +29,26 @@ package struct CPUQuota: Hashable, Sendable {
 
   private static let range = 1...100_000
 
-  /// For people who wrote something else.
+  /// The form of a correct setting, for error messages.
   package static let form = "per cent of one core, such as 50% or 150%, up to 100000%"
 
-  /// A line of `cpu.max`: microseconds of processor time in each tenth of a second (kernel documentation, cgroup-v2).
+  /// The line for the file `cpu.max`: microseconds of processor time in each tenth of a second (kernel documentation,
+  /// cgroup-v2).
   var line: String { "\(percent * 1000) 100000" }
 }
 
-/// Holds commands back: they are nice to everything else on the host, and share one quota where control groups allow.
+/// Limits the processor time of commands: they run with a higher nice value than the other processes of the host, and
+/// share one quota if the worker has control groups.
 ///
-/// Niceness works only between processes of one session where the kernel groups them by session (sched(7), autogroup);
-/// the quota always does.
+/// If the kernel groups processes by session, niceness only has an effect within one session (sched(7), autogroup). The
+/// quota always has an effect.
 package struct CPULimit: Hashable, Sendable {
   package let quota: CPUQuota
-  /// 1 to 19; nobody who is nicer already is made less so.
+  /// The nice value, 1 to 19. If the worker itself has a higher nice value, its commands get that one.
   package let niceness: Int32
-  /// Nil where the host gives the worker none of its own.
+  /// The control group with the quota; `nil` if the worker cannot make control groups.
   let group: ControlGroup?
-  /// What to say in the log when the worker starts.
+  /// A line for the log when the worker starts. It says whether the quota is enforced.
   package let notice: String
 
   init(_ quota: CPUQuota, niceness: Int32 = Self.defaultNiceness, group: ControlGroup?, notice: String = "") {
@@ -56,9 +60,10 @@ package struct CPULimit: Hashable, Sendable {
 
   package static let defaultNiceness: Int32 = 10
 
-  /// Makes the control group, once, before the first command is started. Call it in the worker proper; it waits for
-  /// the system.
-  /// - Parameter supervisor: the parent's process id, if that is this program's own.
+  /// Makes the control group. Call it once in the worker process, before the first command is started. It waits for the
+  /// system.
+  /// - Parameter supervisor: the process id of the worker's supervisor, or `nil` if the worker has none.
+  /// - Returns: the limit, with a group if one could be made. Otherwise the limit only sets the nice value.
   package static func prepare(
     _ quota: CPUQuota, niceness: Int32 = Self.defaultNiceness, supervisor: Int32? = nil
   ) -> CPULimit {
@@ -73,18 +78,20 @@ package struct CPULimit: Hashable, Sendable {
     }
   }
 
-  /// Holds the process group that `leader` leads back, and what it started meanwhile.
-  /// - Parameter launch: the launch's own group, within this limit's; nil if it has none.
+  /// Applies the limit to the process group of `leader` and to the processes that it has started since.
+  /// - Parameter launch: the launch's own control group, which is inside this limit's group; `nil` if the launch has
+  ///   none.
   func apply(to leader: Int32, launch: ControlGroup? = nil) {
     ControlGroup.hold(leader, in: launch ?? group, niceness: max(niceness, Niceness.own))
   }
 }
 
-/// setpriority(2).
+/// Reads and sets nice values (getpriority(2), setpriority(2)).
 enum Niceness {
+  /// The nice value of this process.
   static var own: Int32 { getpriority(processes, 0) }
 
-  /// The least of all in the group.
+  /// The lowest nice value of all processes in the group.
   static func ofGroup(_ leader: Int32) -> Int32 { getpriority(groups, id_t(leader)) }
 
   static func set(_ niceness: Int32, ofGroup leader: Int32) { _ = setpriority(groups, id_t(leader), niceness) }

@@ -6,22 +6,24 @@
   import Darwin
 #endif
 
-/// A control group of Linux (cgroup v2): processes that share a quota, with everything that they fork.
+/// A control group of Linux (cgroup v2): a set of processes that share a quota, together with all processes that they
+/// fork.
 package struct ControlGroup: Hashable, Sendable {
-  /// Its folder.
+  /// The group's folder.
   package let path: String
 
   package init(path: String) { self.path = path }
 
-  /// Moves a process here, with its threads. One that has ended meanwhile is no matter.
+  /// Moves a process with its threads into this group. The result does not matter if the process has ended.
   func add(_ pid: Int32) { _ = ControlGroupFiles.system.write(String(pid), path + "/cgroup.procs") }
 
-  /// Makes a group with this quota in the worker's own, which systemd delegates to it (`Delegate=yes`).
+  /// Makes a group with this quota inside the worker's own group, which systemd delegates to the worker
+  /// (`Delegate=yes`).
   ///
-  /// A group with controllers for its children may hold no process itself ("no internal processes", kernel
-  /// documentation, cgroup-v2). So the worker moves to a leaf `worker` beside `limited`, and finds itself there when
-  /// its supervisor starts it anew.
-  /// - Parameter own: the processes of this worker: they alone may be moved.
+  /// A group that has controllers for its children must not contain processes itself ("no internal processes", kernel
+  /// documentation, cgroup-v2). The worker therefore moves to a leaf group `worker` beside the group `limited`. After a
+  /// restart by its supervisor, the worker is in that leaf from the start.
+  /// - Parameter own: the processes of this worker. No other process is moved.
   static func limited(
     to quota: CPUQuota, for own: Set<Int32>, files: ControlGroupFiles = .system
   ) throws(ControlGroupError) -> ControlGroup {
@@ -37,7 +39,7 @@ package struct ControlGroup: Hashable, Sendable {
     return ControlGroup(path: base + "/limited")
   }
 
-  /// The worker's own group.
+  /// The worker's own group: the group that its processes were started in.
   static func base(files: ControlGroupFiles) throws(ControlGroupError) -> String {
     let found = ControlGroupPlace.path(
       cgroup: files.read("/proc/self/cgroup") ?? "", mounts: files.read("/proc/self/mountinfo") ?? "")
@@ -45,13 +47,15 @@ package struct ControlGroup: Hashable, Sendable {
     return parent(of: found, files: files)
   }
 
-  /// The group above, if this worker moved here in an earlier life of its process.
+  /// The parent group, if this worker has moved to the leaf `worker` before a restart of its process.
   private static func parent(of path: String, files: ControlGroupFiles) -> String {
     guard path.hasSuffix("/worker") else { return path }
     let parent = String(path.dropLast("/worker".count))
     return files.read(parent + "/limited/cpu.max") == nil ? path : parent
   }
 
+  /// Moves the worker's processes from the group `base` to its leaf `worker`. Throws if other processes are in the
+  /// group.
   private static func leave(_ base: String, own: Set<Int32>, files: ControlGroupFiles) throws(ControlGroupError) {
     for _ in 0..<rounds {
       let members = (files.read(base + "/cgroup.procs") ?? "").split(separator: "\n").compactMap { Int32($0) }
@@ -67,7 +71,7 @@ package struct ControlGroup: Hashable, Sendable {
     }
   }
 
-  /// Whoever is moved may have forked a moment before.
+  /// How often the group's members are read again, because a process may fork while it is being moved.
   private static let rounds = 10
 
   private static func make(_ folder: String, _ files: ControlGroupFiles) throws(ControlGroupError) {
@@ -85,7 +89,7 @@ package struct ControlGroup: Hashable, Sendable {
   }
 }
 
-/// Why there is no control group for commands.
+/// Why commands cannot have a control group.
 package struct ControlGroupError: Error, Hashable, Sendable, CustomStringConvertible {
   package let description: String
   init(_ description: String) { self.description = description }
@@ -95,14 +99,14 @@ package struct ControlGroupError: Error, Hashable, Sendable, CustomStringConvert
   }
 }
 
-/// The files of control groups; tests bring a kernel of their own.
+/// Access to the files of control groups. Tests replace it by a simulated kernel.
 struct ControlGroupFiles: Sendable {
   var read: @Sendable (_ path: String) -> String?
-  /// 0, or an errno. A file that is not there is not made.
+  /// Writes to an existing file. Returns 0, or an errno; a file that does not exist is not created.
   var write: @Sendable (_ text: String, _ path: String) -> Int32
-  /// 0, or an errno.
+  /// Returns 0, or an errno.
   var makeFolder: @Sendable (_ path: String) -> Int32
-  /// 0, or an errno.
+  /// Returns 0, or an errno.
   var removeFolder: @Sendable (_ path: String) -> Int32 = { rmdir($0) == 0 ? 0 : errno }
   var mayWrite: @Sendable (_ path: String) -> Bool = { access($0, W_OK) == 0 }
 
@@ -116,17 +120,17 @@ struct ControlGroupFiles: Sendable {
     }, makeFolder: { mkdir($0, 0o755) == 0 ? 0 : errno })
 }
 
-// Swift's `write` is shadowed by the member above.
+// Within `ControlGroupFiles`, its member `write` shadows write(2).
 private func writeBytes(_ descriptor: Int32, _ text: String) -> Int {
   Array(text.utf8).withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
 }
 
-/// Where the control group of a process is in the file system.
+/// Finds the folder of a process's control group in the file system.
 enum ControlGroupPlace {
   /// - Parameters:
-  ///   - cgroup: `/proc/PID/cgroup` (cgroups(7)): its line `0::PATH` is of version 2.
-  ///   - mounts: `/proc/PID/mountinfo` (proc_pid_mountinfo(5)).
-  /// - Returns: nil if there is no version 2, or its part of the hierarchy cannot be seen from here.
+  ///   - cgroup: the text of `/proc/PID/cgroup` (cgroups(7)). Its line `0::PATH` is about version 2.
+  ///   - mounts: the text of `/proc/PID/mountinfo` (proc_pid_mountinfo(5)).
+  /// - Returns: `nil` if the system has no version 2, or if the group is outside the mounted part of the hierarchy.
   static func path(cgroup: String, mounts: String) -> String? {
     guard let line = cgroup.split(separator: "\n").first(where: { $0.hasPrefix("0::/") }) else { return nil }
     let own = String(line.dropFirst(3))
@@ -144,14 +148,14 @@ enum ControlGroupPlace {
     return (unescaped(words[3]), unescaped(words[4]))
   }
 
-  /// With its slash, empty for the root itself.
+  /// The part of `path` below `root`, with its leading slash. Empty for the root itself.
   private static func rest(of path: String, below root: String) -> String? {
     if root == "/" { return path == "/" ? "" : path }
     if path == root { return "" }
     return path.hasPrefix(root + "/") ? String(path.dropFirst(root.count)) : nil
   }
 
-  /// `\040` is a space.
+  /// Decodes octal escapes: `\040` is a space.
   private static func unescaped(_ text: String) -> String {
     let parts = text.split(separator: "\\", omittingEmptySubsequences: false)
     return parts.dropFirst().reduce(String(parts[0])) { result, part in

@@ -8,11 +8,12 @@ import CBatonProcess
   import Darwin
 #endif
 
-/// Removes folders with all that commands put there: also folders that may not be read or written, and trees that are
-/// deeper than a path may be long. Symbolic links are removed, never followed: everything is named below a descriptor of
-/// the folder that it is in.
+/// Removes folders with everything that commands have put into them, including folders without permissions and trees
+/// that are deeper than the longest path. Symbolic links are removed and never followed, because each name is looked up
+/// relative to the open descriptor of its folder.
 enum FolderRemoval {
-  /// False if something is left, as on a file system that is read-only.
+  /// Removes the file or folder `name` in the folder `parent`.
+  /// - Returns: `false` if something is left, for example on a read-only file system.
   @discardableResult
   static func remove(_ name: String, in parent: Int32) -> Bool {
     if unlinkat(parent, name, 0) == 0 || errno == ENOENT { return true }
@@ -21,19 +22,19 @@ enum FolderRemoval {
     return unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT
   }
 
-  /// Removes what is in a folder.
-  /// - Parameter folder: its descriptor.
+  /// Removes the content of a folder.
+  /// - Parameter folder: the folder's descriptor.
   static func empty(_ folder: Int32) {
     _ = fchmod(folder, 0o700)
-    // What is too deep comes up to this folder, and is removed in the next round.
+    // Folders below the maximum depth are moved up to this folder, and removed in the next round.
     for round in 0..<maximumRounds where !empty(folder, top: folder, depth: 0, round: round) {}
   }
 
-  /// One descriptor is open per level.
+  /// How many levels are entered. One descriptor is open for each level.
   private static let maximumDepth = 64
   private static let maximumRounds = 10_000
 
-  /// True if nothing more can be done.
+  /// Removes what is in `folder`. Returns `true` if nothing was moved up, so that another round would not help.
   private static func empty(_ folder: Int32, top: Int32, depth: Int, round: Int) -> Bool {
     var isDone = true
     for (index, name) in names(in: folder).enumerated() {
@@ -49,16 +50,17 @@ enum FolderRemoval {
     return isDone
   }
 
-  /// The folder itself, never what a link leads to; this user may read and write it afterwards.
+  /// Opens a folder itself, never the target of a link. Afterwards this user may read and write the folder.
   private static func open(_ name: String, in parent: Int32) -> OpenFile? {
-    // Before it is opened, or it could not be.
+    // The mode is changed first, because a folder without read permission cannot be opened.
     _ = fchmodat(parent, name, 0o700, AT_SYMLINK_NOFOLLOW)
     let descriptor = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     return descriptor < 0 ? nil : OpenFile(descriptor)
   }
 
   private static func names(in folder: Int32) -> [String] {
-    // A description of its own, because a stream moves the position that copies share.
+    // `openat` makes a new file description. A directory stream changes the read position, which copies of one
+    // description share.
     guard let stream = fdopendir(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) else { return [] }
     defer { closedir(stream) }
     var names: [String] = []

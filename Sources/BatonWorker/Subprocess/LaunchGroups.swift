@@ -6,26 +6,30 @@
   import Darwin
 #endif
 
-/// Control groups of launches (Linux, cgroup v2): one for each, below the worker's own, so that the kernel itself knows
-/// what comes from a launch, whatever session, parent or environment that gave itself.
+/// The control groups of launches (Linux, cgroup v2): one group for each launch, below the worker's own group. With
+/// them the kernel knows which processes belong to a launch, even if a process changes its session, parent or
+/// environment.
 ///
-/// A process is put into its group when it has been started: what it forked in its first moments, and let go of, may be
-/// outside. That is left to the sweep, which looks after every launch, with groups or without.
+/// A process is moved into its group after it was started. Processes that it forked and abandoned before that may be
+/// outside the group. The sweep after each launch (`ProcessRegistry.sweep`) finds these processes too, with or without
+/// control groups.
 package struct LaunchGroups: Hashable, Sendable {
-  /// The worker's own group; groups of launches are below it, or below the one that shares its quota.
+  /// The worker's own group. The groups of launches are below it, or below the group that has the quota.
   package let base: String
-  /// Of the names of all groups of this worker: others may have theirs beside them.
+  /// The prefix of the names of all groups of this worker. Other workers may have groups in the same place.
   private let prefix: String
 
-  /// - Parameter owner: the worker's data folder, which no two workers share.
-  /// - Throws: why this worker can have none, in words for its operator.
+  /// Checks that this worker can have control groups for its launches.
+  /// - Parameter owner: the worker's data folder. Two workers never share one.
+  /// - Throws: `ControlGroupError`, which says why the worker cannot have control groups, in words for its operator.
   package static func found(for owner: String) throws(ControlGroupError) -> LaunchGroups {
     try found(for: owner, files: .system)
   }
 
   static func found(for owner: String, files: ControlGroupFiles) throws(ControlGroupError) -> LaunchGroups {
     let groups = LaunchGroups(base: try ControlGroup.base(files: files), prefix: "baton-" + hash(owner) + "-")
-    // Moving a process takes the right to write there, too (kernel documentation, cgroup-v2, delegation).
+    // To move a process, a worker must be allowed to write to this file of its own group too (kernel documentation,
+    // cgroup-v2, delegation).
     guard files.mayWrite(groups.base + "/cgroup.procs") else {
       throw ControlGroupError(
         "\(groups.base) is not this worker's to divide: a systemd unit gets a group of its own with 'Delegate=yes'")
@@ -34,7 +38,7 @@ package struct LaunchGroups: Hashable, Sendable {
     return groups
   }
 
-  /// Makes a group and takes it away again.
+  /// Makes a group and removes it again.
   private func tryOne(_ files: ControlGroupFiles) throws(ControlGroupError) {
     let trial = base + "/" + prefix + "trial"
     let made = files.makeFolder(trial)
@@ -42,7 +46,7 @@ package struct LaunchGroups: Hashable, Sendable {
       throw ControlGroupError("cannot make \(trial): \(SystemCall.explanation(of: made))")
     }
     defer { _ = files.removeFolder(trial) }
-    // Nobody can be moved into one of another type (kernel documentation, cgroup-v2, threads).
+    // Processes cannot be moved into a group of these types (kernel documentation, cgroup-v2, threads).
     let type = files.read(trial + "/cgroup.type") ?? ""
     guard !["threaded", "domain invalid", "domain threaded"].contains(where: type.hasPrefix) else {
       throw ControlGroupError("groups below \(base) take no processes, only threads")
@@ -52,16 +56,18 @@ package struct LaunchGroups: Hashable, Sendable {
     }
   }
 
-  /// A new group; nil if the system refuses, as at `cgroup.max.descendants`: then the sweep is alone.
-  /// - Parameter quota: the group whose quota it shares.
+  /// Makes the group of a launch. Returns `nil` if the system refuses it, for example at `cgroup.max.descendants`. Only
+  /// the sweep then finds the launch's processes.
+  /// - Parameter quota: the group whose quota the launch shares.
   func make(_ launch: String, inside quota: ControlGroup?) -> ControlGroup? {
     let path = (quota?.path ?? base) + "/" + prefix + launch
     let code = ControlGroupFiles.system.makeFolder(path)
     return code == 0 || code == EEXIST ? ControlGroup(path: path) : nil
   }
 
-  /// Kills and removes the groups that an earlier worker with the same data folder left; answers how many processes
-  /// were in them. Waits until they have ended, for 2 s at most.
+  /// Kills and removes the groups that an earlier worker with the same data folder left. Waits for at most 2 s until
+  /// their processes have ended.
+  /// - Returns: the number of processes that were in the groups.
   func killLeftovers() -> Int {
     let left = [base, base + "/limited"].flatMap { folder in
       SystemRoot(folder).names(in: "").filter { $0.hasPrefix(prefix) }.map { ControlGroup(path: folder + "/" + $0) }
@@ -72,7 +78,7 @@ package struct LaunchGroups: Hashable, Sendable {
     return members
   }
 
-  /// FNV-1a of 64 bits (RFC 9923): it only tells apart the few workers of one host.
+  /// FNV-1a with 64 bits (RFC 9923). The hash only has to distinguish the few workers of one host.
   private static func hash(_ text: String) -> String {
     let hash = text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
     return String(hash, radix: 16)
@@ -80,9 +86,9 @@ package struct LaunchGroups: Hashable, Sendable {
 }
 
 extension ControlGroup {
-  /// Puts the process group that `leader` leads, and what it started meanwhile, here and makes it nice. A process starts
-  /// before anybody can take hold of it, so it looks again until there is nobody new. What is forked later inherits
-  /// both.
+  /// Moves the process group of `leader`, and the processes that it has started since, into `group`, and sets their
+  /// nice value. A process runs before it can be moved, so this looks for new processes until there are none. Processes
+  /// that are forked later inherit the group and the nice value.
   static func hold(_ leader: Int32, in group: ControlGroup?, niceness: Int32?) {
     var held: Set<Int32> = []
     for _ in 0..<holdingRounds {
@@ -93,29 +99,32 @@ extension ControlGroup {
     }
   }
 
-  /// One that forks faster than this runs on as it is: its parent at least is held.
+  /// How often new processes are looked for. The children of a process that forks faster than this are left alone; the
+  /// process itself is in the group.
   private static var holdingRounds: Int { 50 }
 
-  /// Kills everything in it and below it, also what is being forked meanwhile (kernel documentation, cgroup-v2).
+  /// Kills all processes in this group and in the groups below it, including processes that are being forked (kernel
+  /// documentation, cgroup-v2).
   func kill() { _ = ControlGroupFiles.system.write("1", path + "/cgroup.kill") }
 
-  /// True once it is gone: a group with a living process in it stays.
+  /// Removes the group. Returns `true` when it is gone. A group with a running process cannot be removed.
   func remove() -> Bool {
     if rmdir(path) == 0 || errno == ENOENT { return true }
-    // A launch may have made groups of its own in it.
+    // The launch may have made control groups below its own.
     for name in SystemRoot(path).names(in: "") where SystemCall.isFolder(path + "/" + name) {
       guard ControlGroup(path: path + "/" + name).remove() else { return false }
     }
     return rmdir(path) == 0
   }
 
+  /// The number of processes in this group, without the groups below it.
   fileprivate var members: Int {
     (ControlGroupFiles.system.read(path + "/cgroup.procs") ?? "").split(separator: "\n").count
   }
 }
 
 extension ControlGroup {
-  /// Its children can have a quota.
+  /// Whether the group has the `cpu` controller, so that groups below it can have a quota.
   package var hasProcessorTime: Bool {
     (ControlGroupFiles.system.read(path + "/cgroup.controllers") ?? "").split(whereSeparator: \.isWhitespace)
       .contains("cpu")

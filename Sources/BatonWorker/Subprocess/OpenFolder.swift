@@ -6,19 +6,20 @@
   import Darwin
 #endif
 
-/// A folder that stays the same one whatever a command does with its path: renames it, removes it, or puts a symbolic
-/// link in its place.
+/// A folder that is used by its descriptor. It stays the same folder even if a command renames or removes it, or puts a
+/// symbolic link in its place.
 struct OpenFolder: Sendable {
   private let file: OpenFile
   let path: String
 
-  /// Makes the folder, which must not be there.
+  /// Makes the folder and opens it. Throws `CommandError` if something with this name exists.
   init(making path: String) throws {
     guard mkdir(path, 0o700) == 0 else { throw SystemCall.failure("cannot make the folder", path) }
     file = OpenFile(try SystemCall.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW))
     self.path = path
   }
 
+  /// Opens an existing folder.
   /// - Parameter path: followed if it is a symbolic link.
   init(at path: String) throws {
     file = OpenFile(try SystemCall.open(path, O_RDONLY | O_DIRECTORY))
@@ -31,10 +32,10 @@ struct OpenFolder: Sendable {
     guard mkdirat(descriptor, name, 0o700) == 0 else { throw SystemCall.failure("cannot make the folder", place(name)) }
   }
 
-  /// A new file of these bytes, readable by this user only, in the place of what has that name, whatever that is: a
-  /// symbolic link is replaced, not followed.
+  /// Writes a new file that only this user can read. It replaces anything that has the same name; a symbolic link is
+  /// replaced, not followed.
   ///
-  /// It appears half written: use `replace` where a process may look at any time.
+  /// Other processes can see the file before it is complete. Use `replace` if a process may read it at any time.
   func write(_ bytes: [UInt8], to name: String) throws {
     unlinkat(descriptor, name, 0)
     let file = openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -43,7 +44,7 @@ struct OpenFolder: Sendable {
     try SystemCall.write(bytes, to: file, path: place(name))
   }
 
-  /// The same for a file that appears with everything in it.
+  /// Like `write`, but the file appears only when it is complete.
   func replace(_ name: String, with bytes: [UInt8]) throws {
     try write(bytes, to: name + ".part")
     guard renameat(descriptor, name + ".part", descriptor, name) == 0 else {
@@ -51,15 +52,15 @@ struct OpenFolder: Sendable {
     }
   }
 
-  /// - Returns: false if there is something that cannot be removed this way, as a folder.
+  /// - Returns: `false` if the name is not removed, for example because it is a folder.
   func removeFile(_ name: String) -> Bool { unlinkat(descriptor, name, 0) == 0 || errno == ENOENT }
   func removeEmptyFolder(_ name: String) -> Bool { unlinkat(descriptor, name, AT_REMOVEDIR) == 0 || errno == ENOENT }
 
-  /// Removes the folder with all that is in it, also if it was renamed meanwhile.
+  /// Removes the folder with everything in it, even if it was renamed.
   func remove() {
     FolderRemoval.empty(descriptor)
     if rmdir(path) == 0 { return }
-    // What has its place now goes as well: a link, or a folder of a command.
+    // Whatever has taken the folder's place is removed too: a link, or a folder of a command.
     if let parent = path.lastIndex(of: "/"), let folder = try? OpenFolder(at: String(path[..<parent]) + "/") {
       FolderRemoval.remove(String(path[path.index(after: parent)...]), in: folder.descriptor)
     }

@@ -6,7 +6,7 @@ package enum ProcessEnd: Hashable, Sendable {
   package var isSuccess: Bool { self == .exited(0) }
 }
 
-/// How a process ended, and which signals of ours may have caused it.
+/// How a process ended, and which signals the worker sent to it. These signals may be the cause of the end.
 struct ProcessOutcome: Hashable, Sendable {
   var end: ProcessEnd
   var signalsSent: Set<Int32>

@@ -6,39 +6,42 @@ import Subprocess
   import SystemPackage
 #endif
 
-/// A process to start: in a process group of its own, with exactly this environment, standard output and standard
-/// error in one pipe.
+/// A process to start. It gets its own process group and exactly this environment. Standard output and standard error
+/// share one pipe.
 struct ProcessLaunch: Sendable {
-  /// Absolute, or relative to `directory`.
+  /// The program's path, absolute or relative to `directory`.
   var executable: String
-  /// The argument vector, `arguments[0]` included.
+  /// The arguments, including `arguments[0]`.
   var arguments: [String]
   var environment: [String: String]
   var directory: String
-  /// A regular file or `/dev/null`: never a pipe, so that a command that does not read it blocks and breaks nothing.
+  /// A regular file or `/dev/null`. It is never a pipe, so a command that does not read its input neither blocks the
+  /// worker nor breaks a pipe.
   var standardInput = "/dev/null"
-  /// In place of `standardInput` and of the output for standard error.
+  /// If set, the process inherits these descriptors instead of `standardInput` and instead of the pipe for standard
+  /// error.
   var streams: InheritedStreams?
-  /// What its process group may use of the host's processors; nil means whatever they have.
+  /// The limit on the processor time of the process group; `nil` for no limit.
   var limit: CPULimit?
 
-  /// Bytes that are still read of what a process outside the group goes on writing after the command has ended.
+  /// How many bytes are read after the command has ended, while a process outside its group still writes to the pipe.
   private static let drainLimit = 1 << 20
 
-  /// Starts the process and returns when it has ended, its group is killed and its output is read as far as it got.
+  /// Starts the process. Returns when it has ended, its process group has been killed, and its output has been read.
   ///
-  /// The end of the process ends it, not the end of its output: a process that escaped with the pipe in its hands
-  /// holds nothing up. Cancellation does not stop it: signals do.
+  /// The end of the process ends the run, not the end of the output: a process that left the group and still holds the
+  /// pipe does not delay it. Cancellation of the task does not stop the process; only signals do.
   /// - Parameters:
-  ///   - folder: the launch's folder, by which the registry knows whose process it is.
-  ///   - during: runs beside the process and is cancelled when that has ended; what it waits for must end then.
-  ///   - output: called in order; the process waits while it runs.
+  ///   - registry: knows the process while it runs.
+  ///   - folder: the launch's folder. The registry uses it to know which launch the process belongs to.
+  ///   - during: runs beside the process, and is cancelled when the process has ended. It must then return.
+  ///   - output: called with each piece of output, in order. The process may have to wait while `output` runs.
   /// - Throws: `SubprocessError` if the process cannot be started.
   func run(
     in registry: ProcessRegistry, folder: String, during: @escaping @Sendable (RunningProcess) async -> Void = { _ in },
     output: @escaping @Sendable ([UInt8]) -> Void
   ) async throws -> ProcessOutcome {
-    // A task of its own, because the library ends the process when the task that runs it is cancelled.
+    // A task of its own, because the Subprocess library ends the process when the task that runs it is cancelled.
     try await Task { try await runUncancelled(in: registry, folder: folder, during: during, output: output) }.value
   }
 
@@ -51,7 +54,7 @@ struct ProcessLaunch: Sendable {
         in: registry, folder: folder, input: .fileDescriptor(streams.input, closeAfterSpawningProcess: false),
         error: .fileDescriptor(streams.error, closeAfterSpawningProcess: false), during: during, output: output)
     }
-    // A command may have put a link in the place of its file.
+    // `noFollow`, because a command may have replaced its own input file by a link.
     let input = try FileDescriptor.open(standardInput, .readOnly, options: [.closeOnExec, .noFollow])
     return try await run(
       in: registry, folder: folder, input: .fileDescriptor(input, closeAfterSpawningProcess: true),
@@ -72,7 +75,7 @@ struct ProcessLaunch: Sendable {
         group.addTask { await during(process) }
         await Self.read(execution.standardOutput, of: process, output)
         await process.exit()
-        // Once it is reaped nobody knows what it used.
+        // The use must be read before the process is reaped. Afterwards the system no longer has it.
         registry.noteUse(at: place)
         process.finish()
         group.cancelAll()
@@ -82,7 +85,7 @@ struct ProcessLaunch: Sendable {
     return ProcessOutcome(end: ProcessEnd(result.terminationStatus), signalsSent: result.closureResult)
   }
 
-  /// Beside the process: it waits for nothing of this.
+  /// Applies the limit and the control group while the process already runs. The process does not wait for it.
   private func hold(_ leader: Int32, in group: ControlGroup?) async {
     _ = try? await onOwnThread {
       if let limit {
@@ -103,12 +106,13 @@ struct ProcessLaunch: Sendable {
       workingDirectory: FilePath(directory), platformOptions: options)
   }
 
+  /// Reads the output until it ends. After the process has ended, at most `drainLimit` bytes are read.
   private static func read(
     _ sequence: SubprocessOutputSequence, of process: RunningProcess, _ output: @Sendable ([UInt8]) -> Void
   ) async {
     var drained = 0
     var iterator = sequence.makeAsyncIterator()
-    // A read that fails ends the output, not the command: its exit status is what counts.
+    // An error while reading ends the output, but not the command. Its exit status decides.
     while drained < drainLimit, let buffer = try? await iterator.next() {
       output(buffer.withUnsafeBytes { Array($0) })
       if process.hasExited {
@@ -119,8 +123,8 @@ struct ProcessLaunch: Sendable {
   }
 }
 
-/// Descriptors that a process inherits as its standard input and its standard error. They must stay open until it has
-/// been started.
+/// Descriptors that a process inherits as its standard input and standard error. They stay open at least until the
+/// process has been started.
 struct InheritedStreams: Sendable {
   let input: FileDescriptor
   let error: FileDescriptor

@@ -1,21 +1,21 @@
-/// How a process is known to come from a launch of this worker, whatever became of its parents and its process group:
-/// the variable `BATON_EXPIRY_FILE` of its environment names a file in that launch's folder. A process that cleared
-/// its environment is known by its group or as an adopted orphan only.
+/// Recognises the processes of this worker's launches, even after they have changed their parent or their process
+/// group: the variable `BATON_EXPIRY_FILE` in their environment names a file in the launch's folder. A process that has
+/// cleared its environment can only be recognised by its process group, or as an adopted orphan.
 enum ProcessMarker {
   static let variable = "BATON_EXPIRY_FILE"
   static let fileName = "expiry.json"
 
   static func value(folder: String) -> String { folder + "/" + fileName }
 
-  /// What the environment of a process says.
+  /// What the environment of a process tells.
   enum Reading: Hashable, Sendable {
-    /// The launch folder that the process names.
+    /// The process belongs to the launch with this folder.
     case launch(String)
-    /// The process names no launch: it cleared its environment, or came from elsewhere.
+    /// The process names no launch: it has cleared its environment, or it does not come from a launch.
     case unmarked
-    /// The process is in `execve`: its environment reads as empty for a moment. Read again.
+    /// The process is in `execve`, during which its environment reads as empty. Read it again.
     case notYet
-    /// The process has ended, or this one may not read its environment.
+    /// The process has ended, or its environment may not be read by this process.
     case unreadable
   }
 
@@ -25,7 +25,7 @@ enum ProcessMarker {
       entry: { ProcessTable.entry(of: pid) })
   }
 
-  /// An empty environment is believed only where the process says before and after that it has one.
+  /// An empty environment counts only if the process has an environment both before and after it is read.
   static func reading(environment: () -> [UInt8]?, entry: () -> ProcessEntry?) -> Reading {
     var wasComplete = false
     for _ in 0..<attempts {
