@@ -1,23 +1,27 @@
 import BatonModel
 
-/// The variables of a command: a few of the worker's own, then the launch's, then the definition's, then Baton's.
+/// The environment variables of a command: a few of the worker's own, then the launch's, then the definition's, then
+/// Baton's. Later ones replace earlier ones with the same name.
 ///
-/// Of the worker's environment a command sees `PATH`, `HOME`, `LANG` and the `LC_` variables that POSIX and glibc have,
-/// where they name a locale, and nothing else: no tokens, no settings. `TMPDIR` is a folder of the launch. The GPUs that the
-/// launch holds are in `BATON_GPUS` by what their drivers call them, NVIDIA's in `CUDA_VISIBLE_DEVICES` too.
+/// Of the worker's environment, a command gets only `PATH`, `HOME`, `LANG`, and the `LC_` variables of POSIX and glibc
+/// if they name a locale. It does not get the worker's tokens or settings. `TMPDIR` is a folder of the launch.
+/// `BATON_GPUS` has the GPUs that the launch holds, by the ids of their drivers; NVIDIA's are in `CUDA_VISIBLE_DEVICES`
+/// too.
 struct CommandEnvironment: Sendable {
-  /// Used where the worker has no `PATH`.
+  /// The search path if the worker itself has no `PATH`.
   static let standardPath = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
-  /// W3C trace context, as https://opentelemetry.io/docs/specs/otel/context/env-carriers has it.
+  /// The variable with the W3C trace context, as https://opentelemetry.io/docs/specs/otel/context/env-carriers defines
+  /// it.
   static let traceVariable = "TRACEPARENT"
 
-  /// XBD 8.2 of POSIX.1-2024, and locale(7) for those that only glibc has.
+  /// The variables of section XBD 8.2 of POSIX.1-2024, and those of locale(7) that only glibc has.
   static let localeVariables: Set = [
     "LANG", "LC_ALL", "LC_ADDRESS", "LC_COLLATE", "LC_CTYPE", "LC_IDENTIFICATION", "LC_MEASUREMENT", "LC_MESSAGES",
     "LC_MONETARY", "LC_NAME", "LC_NUMERIC", "LC_PAPER", "LC_TELEPHONE", "LC_TIME",
   ]
 
-  /// The name of a locale, such as `de_DE.UTF-8@euro`. With a slash it would be a path to a file (POSIX).
+  /// Whether the value is the name of a locale, such as `de_DE.UTF-8@euro`. A value with a slash would be a path to a
+  /// file (POSIX), and is not accepted.
   private static func isLocale(_ value: String) -> Bool {
     (1...64).contains(value.utf8.count)
       && value.utf8.allSatisfy { byte in
@@ -43,7 +47,7 @@ struct CommandEnvironment: Sendable {
     }
     values["PATH"] = values["PATH"] ?? Self.standardPath
     values["TMPDIR"] = folder.temporary
-    // By id: a number would be another GPU as soon as one is gone.
+    // GPUs are named by id, because their numbers change when a GPU vanishes.
     let devices = gpus.filter { $0.hasPrefix("GPU-") || $0.hasPrefix("MIG-") }
     if !devices.isEmpty { values["CUDA_VISIBLE_DEVICES"] = devices.joined(separator: ",") }
     for (name, value) in work.environment { values[name] = value }
@@ -58,10 +62,14 @@ struct CommandEnvironment: Sendable {
     values[Self.traceVariable] = assignment.trace.traceparent
   }
 
-  /// What executables are searched on.
+  /// The search path for executables.
   var path: String { values["PATH"] ?? Self.standardPath }
 
-  /// - Parameter batch: counted over all launches of the request: with the request it names this piece of work.
+  /// The variables for one batch.
+  /// - Parameters:
+  ///   - batch: the number of the batch, counted over all launches of the request. Request and batch together identify
+  ///     this piece of work.
+  ///   - extra: variables for this run only.
   func variables(batch: Int, adding extra: [String: String] = [:]) -> [String: String] {
     values.merging(extra) { $1 }.merging(["BATON_BATCH": String(batch)]) { $1 }
   }

@@ -7,15 +7,15 @@ import Subprocess
   import SystemPackage
 #endif
 
-/// The file that a command's first word means, found as execvp(3) finds it: a word with a slash is a path, relative
-/// to the working directory; any other is searched on `PATH`.
+/// The file that a command's first word names. It is found as execvp(3) finds it: a word with a slash is a path
+/// relative to the working directory; any other word is searched on `PATH`.
 struct CommandExecutable: Sendable {
   let path: String
   let name: String
   let directory: String
   let host: HostName
 
-  /// - Throws: `CommandError` if the directory or the file is not there, or is nothing that can be run.
+  /// - Throws: `CommandError` if the directory or the file does not exist, or if the file cannot be run.
   init(_ name: String, directory: String, searchPath: String, host: HostName) throws {
     self.name = name
     self.directory = directory
@@ -65,7 +65,7 @@ struct CommandExecutable: Sendable {
 }
 
 extension CommandExecutable {
-  /// What it means that the system did not start it.
+  /// Explains why the system did not start the command.
   func explain(_ error: any Error) -> CommandError {
     guard let error = error as? SubprocessError else { return CommandError(.host, "\(path) on \(host): \(error)") }
     switch (error.code, error.underlyingError) {

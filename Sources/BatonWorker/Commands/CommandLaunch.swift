@@ -15,7 +15,7 @@ import BatonModel
   import Darwin
 #endif
 
-/// One launch of a command: its folder, its environment, and how one batch is run.
+/// One launch of a command: its folder, its environment, and the code that runs one batch.
 struct CommandLaunch: Sendable {
   let runner: CommandRunner
   let runtime: any CommandRuntime
@@ -23,7 +23,8 @@ struct CommandLaunch: Sendable {
   let folder: LaunchFolder
   let environment: CommandEnvironment
   let executable: CommandExecutable
-  /// The definition's command as the program gets it: with what the wildcard matched, and `${` for each `$${`.
+  /// The definition's command as the program gets it: with the value of the wildcard filled in, and `${` in place of
+  /// each `$${`.
   let command: [String]
 
   var work: Work { runner.work }
@@ -51,7 +52,7 @@ struct CommandLaunch: Sendable {
     path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
   }
 
-  /// All that is left to do of the request.
+  /// Does the rest of the request's work.
   func work() async throws {
     if let items = work.items {
       try await runBatches(of: items)
@@ -60,8 +61,10 @@ struct CommandLaunch: Sendable {
     }
   }
 
-  /// Runs the command once; returns if the batch is done.
-  /// - Throws: `CommandExpired` or `CommandError`.
+  /// Runs the command once for the next batch. Returns if the batch has been done.
+  /// - Parameter during: runs beside the process.
+  /// - Throws: `CommandExpired` if the launch was stopped, and `CommandError` if the command failed or could not be
+  ///   started.
   func execute(
     _ invocation: Invocation, during: @escaping @Sendable (RunningProcess) async -> Void = { _ in }
   ) async throws {
@@ -99,19 +102,22 @@ struct CommandLaunch: Sendable {
   }
 }
 
-/// What one run of the command gets.
+/// The input of one run of the command.
 struct Invocation: Sendable {
-  /// Another file than the launch's own.
+  /// The file to run, if it is not the command's own executable.
   var executable: String?
   var arguments: [String]
   var environment: [String: String] = [:]
   var standardInput = "/dev/null"
-  /// In place of `standardInput` and of the output for standard error.
+  /// If set, these replace `standardInput` and the pipe for standard error.
   var streams: InheritedStreams?
 }
 
+/// Texts that need the definition and the assignment.
 extension CommandRunner {
-  /// - Throws: `CommandError` for a definition that was never checked; the worker takes none of these.
+  /// The words of the command with placeholders filled in.
+  /// - Throws: `CommandError` if a word cannot be read. The store accepts only definitions that were checked, so the
+  ///   worker does not get one of these.
   fileprivate func command() throws(CommandError) -> [String] {
     let wildcard = definition.pattern.wildcardValue(in: assignment.identifier) ?? ""
     do throws(CommandText.Mistake) {
@@ -124,7 +130,7 @@ extension CommandRunner {
     }
   }
 
-  /// " (batch 3 of com.example.export, request 12)", for messages.
+  /// The batch's place for messages, such as " (batch 3 of com.example.export, request 12)".
   func place(of batch: Int) -> String {
     " (batch \(batch) of \(assignment.identifier), request \(assignment.requestNumber))"
   }

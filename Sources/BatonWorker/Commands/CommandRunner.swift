@@ -1,31 +1,35 @@
 import BatonHandler
 package import BatonModel
 
-/// Runs a definition's `work` for one launch: one process per batch, each committed before the next begins.
+/// Runs a definition's `work` for one launch: one process per batch, and a commit after each batch before the next one
+/// begins.
 ///
-/// Call `run` in a task that is cancelled when the launch expires, with `runtime.expiry` set before. A cancellation
-/// without an expiry is a withdrawal: what runs is killed at once. `ProcessRegistry.kill(_:)` ends a closing window
-/// early, for a withdrawal that comes after an expiry.
+/// Call `run` in a task that is cancelled when the launch expires, and set `runtime.expiry` before the cancellation. A
+/// cancellation without an expiry is a withdrawal: the running command is killed at once. If a withdrawal follows an
+/// expiry, call `ProcessRegistry.kill(_:)` to end the closing window early.
 package struct CommandRunner: Sendable {
   let definition: Definition
   let work: Work
   let assignment: Assignment
-  /// Ids of the GPUs that the launch holds.
+  /// The ids of the GPUs that the launch holds.
   let gpus: [String]
   let folders: WorkerFolders
   let host: HostName
   let processes: ProcessRegistry
+  /// How long before the deadline SIGTERM is sent.
   let margin: Duration
   let time: CommandTime
-  /// Nil for a definition that requires external power: then nothing is held back (contract, row 18).
+  /// The limit on processor time; `nil` if there is none, or if the definition requires external power, because its
+  /// commands are not limited (contract, row 18).
   let limit: CPULimit?
 
   /// - Parameters:
-  ///   - definition: must have `work`: a worker gets no other definition for a command.
-  ///   - terminationMargin: how long before the deadline SIGTERM comes; nil means the work's own
-  ///     `terminateBefore`, else what `Definition.terminationMargin` says.
-  ///   - time: the clock that deadlines are waited on.
-  ///   - limit: of the host, for all commands that may be held back.
+  ///   - definition: must have `work`.
+  ///   - gpus: the ids of the GPUs that the launch holds.
+  ///   - terminationMargin: how long before the deadline SIGTERM is sent. If it is `nil`,
+  ///     `Definition.terminationMargin` decides, which is the work's `terminateBefore` if it is set.
+  ///   - time: the clock for deadlines.
+  ///   - limit: the host's limit on the processor time of commands.
   package init(
     definition: Definition, assignment: Assignment, gpus: [String] = [], folders: WorkerFolders, host: HostName,
     processes: ProcessRegistry,
@@ -44,11 +48,11 @@ package struct CommandRunner: Sendable {
     self.limit = definition.requirements.externalPower ? nil : limit
   }
 
-  /// Returns when the work is done and its last commit, which `reachesEnd`, is durable.
+  /// Runs the rest of the work. Returns when the work is done and its last commit, which has `reachesEnd`, is durable.
   ///
-  /// When it returns or throws, no process of the launch is left and its folder is gone.
-  /// - Throws: `CommandExpired` when it stopped because of expiry or withdrawal, `CommandError` when it failed, or
-  ///   what `runtime` throws.
+  /// When this method returns or throws, the launch has no processes left and its folder has been removed.
+  /// - Throws: `CommandExpired` if the launch expired or was withdrawn, `CommandError` if the command failed, and the
+  ///   errors of `runtime`.
   package func run(_ runtime: any CommandRuntime) async throws {
     let stop = CommandStop(behaviour: work.onExpiry, margin: margin, time: time)
     try await withTaskCancellationHandler {

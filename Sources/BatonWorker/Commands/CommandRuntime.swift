@@ -1,21 +1,22 @@
 package import BatonHandler
 
-/// What a command needs beyond what every handler has: items in the store, and a place for its output.
+/// What a command needs in addition to a handler: items in the store, and a place for its output.
 package protocol CommandRuntime: LaunchRuntime {
-  /// How many items are frozen in the store; nil while they are not all there.
+  /// The number of items that are frozen in the store; `nil` until all of them are.
   var frozenItems: Int? { get }
-  /// Sends one page of items up, in order; returns when it is durable (throws HandlerError .superseded /
-  /// .checkpointRefused). A first page (`start` 0) replaces what an earlier launch sent without reaching its last one.
+  /// Sends one page of items to the store. Pages must be sent in order. Returns when the page is durable. A first page
+  /// (`start` 0) replaces the pages of an earlier launch that did not send its last page.
+  /// - Throws: `HandlerError` with the code `.superseded` or `.checkpointRefused`.
   func freeze(_ items: [String], start: Int, isLast: Bool) async throws
-  /// Items from the store: exactly those at `start ..< start + count`, in order.
+  /// Returns the items `start ..< start + count` from the store, in order.
   func items(start: Int, count: Int) async throws -> [String]
-  /// Kept per launch, the last 64 KiB; never waits.
+  /// Passes on output of the command. The last 64 KiB of each launch are kept. This method never waits.
   func output(_ bytes: [UInt8])
-  /// What a process that is started now gets as `TRACEPARENT`; nil means the launch.
+  /// The value of `TRACEPARENT` for a process that is started now; `nil` for the launch's span.
   var traceparent: String? { get }
 }
 
 extension CommandRuntime {
-  /// The launch, where nothing is traced.
+  /// The default, for a runtime without tracing: `nil`, so that a process gets the launch's span.
   package var traceparent: String? { nil }
 }

@@ -1,6 +1,6 @@
-/// The clock that a command's deadlines are waited on; a test brings its own.
+/// The clock for the deadlines of commands. Tests replace it.
 package struct CommandTime: Sendable {
-  /// Returns at the instant, or throws `CancellationError` before.
+  /// Returns at the given instant, or throws `CancellationError` if the task is cancelled before.
   package var sleep: @Sendable (ContinuousClock.Instant) async throws -> Void
   package var now: @Sendable () -> ContinuousClock.Instant
 

@@ -8,13 +8,15 @@ import BatonModel
   import Darwin
 #endif
 
-/// What the end of a process says of its batch.
+/// What the end of a process means for its batch.
 enum CommandVerdict: Hashable, Sendable {
-  /// Exit status 0, with no signal of ours that could be its cause.
+  /// The process exited with status 0, and the worker had not sent it a signal.
   case done
-  /// It was signalled, or left by itself after its launch had expired. Nothing is committed: an exit status that a
-  /// stop signal may have caused proves nothing, and repeating a batch is allowed where skipping one is not.
+  /// The worker had sent the process a signal, or the process exited with another status than 0 after its launch had
+  /// expired. The batch is not committed: an exit status that a stop signal may have caused proves nothing. A batch may
+  /// be repeated, but must not be skipped.
   case expired(isGraceful: Bool)
+  /// The process failed by itself.
   case failed(ProcessEnd)
 
   init(_ outcome: ProcessOutcome, wasStopped: Bool) {
@@ -27,8 +29,11 @@ enum CommandVerdict: Hashable, Sendable {
     }
   }
 
-  /// Returns if the batch is done.
-  /// - Parameter output: the last lines that the command wrote; nil if they may not be told.
+  /// Returns if the batch is done, and throws otherwise.
+  /// - Parameters:
+  ///   - subject: names the command and the batch, for the message.
+  ///   - output: the last lines of the command's output; `nil` if they must not be shown.
+  /// - Throws: `CommandExpired` or `CommandError`.
   func check(_ subject: () -> String, output: () -> [String]?) throws {
     switch self {
     case .done: break
@@ -73,7 +78,7 @@ enum SignalName {
 }
 
 extension String {
-  /// As many characters from the start as fit into so many bytes of UTF-8.
+  /// The longest beginning of this text that has at most `bytes` bytes of UTF-8.
   func prefix(bytes: Int) -> String {
     if utf8.count <= bytes { return self }
     var end = utf8.index(startIndex, offsetBy: bytes)

@@ -8,15 +8,16 @@ import BatonModel
   import Darwin
 #endif
 
-/// The files of one launch, below the worker's data folder; gone when the launch is over.
+/// The files of one launch, in a folder below the worker's data folder. The folder is removed when the launch is over.
 ///
-/// Its commands may write there, so the worker goes by the folder's descriptor and never follows a link in it.
+/// Commands may write into the folder. The worker therefore uses the folder's descriptor and never follows a link
+/// inside it.
 struct LaunchFolder: Sendable {
   let path: String
   private let folder: OpenFolder
 
-  /// Makes the folder anew.
-  /// - Parameter path: in a folder that is there.
+  /// Makes the folder. A folder with the same name, left by an earlier worker, is removed first.
+  /// - Parameter path: the folder's path. The folder above it must exist.
   init(_ path: String) throws {
     self.path = path
     if let end = path.lastIndex(of: "/") {
@@ -27,47 +28,49 @@ struct LaunchFolder: Sendable {
     for name in [Self.temporaryName, Self.emptyName] { try folder.makeFolder(name) }
   }
 
-  /// `BATON_PAYLOAD_FILE`: what was submitted with the request.
+  /// The value of `BATON_PAYLOAD_FILE`: the file with the payload of the request.
   func payloadFile(of assignment: Assignment) -> String { file("payload", with: assignment.payload) }
-  /// `BATON_CHECKPOINT_FILE`: the cursor that the launch begins with.
+  /// The value of `BATON_CHECKPOINT_FILE`: the file with the cursor at the launch's start.
   func checkpointFile(of assignment: Assignment) -> String { file("checkpoint.json", with: assignment.progress.cursor) }
 
-  /// Nothing need be written to say nothing: making and removing files is most of what a short command costs.
+  /// An empty content needs no file of its own: making and removing files is the largest part of what a short command
+  /// costs.
   private func file(_ name: String, with bytes: [UInt8]?) -> String {
     bytes?.isEmpty ?? true ? "/dev/null" : "\(path)/\(name)"
   }
 
-  /// Writes what the assignment brings along.
+  /// Writes the payload and the cursor of the assignment.
   func write(_ assignment: Assignment) throws {
     for (name, bytes) in [("payload", assignment.payload), ("checkpoint.json", assignment.progress.cursor)] {
       if let bytes, !bytes.isEmpty { try folder.write(bytes, to: name) }
     }
   }
 
-  /// Writes the file of a batch's items, in the place of the one of the batch before.
+  /// Writes the file with the items of a batch. It replaces the file of the batch before.
   func writeItems(_ bytes: [UInt8]) throws { try folder.write(bytes, to: Self.itemsName) }
 
-  /// The file appears with everything in it: a command that polls for it never reads half.
+  /// Writes the expiry file. The file appears only when it is complete, so that a command that polls for it never reads
+  /// a part of it.
   func announce(_ notice: ExpiryNotice) throws { try folder.replace(ProcessMarker.fileName, with: notice.json()) }
 
-  /// `BATON_EXPIRY_FILE`: not there until the launch expires.
+  /// The value of `BATON_EXPIRY_FILE`. The file does not exist until the launch expires.
   var expiryFile: String { ProcessMarker.value(folder: path) }
-  /// `BATON_ITEMS_FILE`.
+  /// The value of `BATON_ITEMS_FILE`.
   var itemsFile: String { "\(path)/\(Self.itemsName)" }
-  /// `TMPDIR`.
+  /// The value of `TMPDIR`.
   var temporary: String { "\(path)/\(Self.temporaryName)" }
-  /// The working directory of a definition that names none.
+  /// The working directory of a command whose definition has no `directory`.
   var empty: String { "\(path)/\(Self.emptyName)" }
 
   private static let (itemsName, temporaryName, emptyName) = ("items", "tmp", "work")
 
-  /// Removes the folder and all that commands put there. What cannot be removed is tried again when a worker starts.
-  /// On a thread of its own: some file systems take milliseconds for each folder.
+  /// Removes the folder and everything that commands put into it. A folder that cannot be removed is tried again when a
+  /// worker starts. This runs on a thread of its own, because some file systems take milliseconds for each folder.
   func remove() async {
     _ = try? await onOwnThread { if !removeOwn() { folder.remove() } }
   }
 
-  /// Removes what Baton put there; false if there is more.
+  /// Removes the files that Baton made, and the folder. Returns `false` if commands have left other files.
   private func removeOwn() -> Bool {
     for file in ["payload", "checkpoint.json", Self.itemsName, ProcessMarker.fileName] {
       guard folder.removeFile(file) else { return false }

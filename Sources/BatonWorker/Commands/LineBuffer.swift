@@ -1,16 +1,16 @@
-/// Cuts what comes in pieces into lines, and remembers no more than a line and a piece.
+/// Splits a stream of pieces into lines. It never keeps more than one line and one piece.
 struct LineBuffer {
-  /// Longest line, in bytes, without its end.
+  /// The longest line, in bytes, without its line feed.
   let limit: Int
   private var bytes: [UInt8] = []
-  /// Where the next line begins.
+  /// The index at which the next line begins.
   private var start = 0
-  /// Up to where there is no line end.
+  /// There is no line feed before this index.
   private var searched = 0
 
   init(limit: Int) { self.limit = limit }
 
-  /// False if a line got longer than `limit`.
+  /// Adds a piece. Returns `false` if the line without an end has become longer than `limit`.
   mutating func append(_ chunk: [UInt8]) -> Bool {
     if start > 0 {
       bytes.removeFirst(start)
@@ -21,7 +21,7 @@ struct LineBuffer {
     return bytes[searched...].contains(UInt8(ascii: "\n")) || bytes.count <= limit
   }
 
-  /// The next whole line without its LF, nil if it is not all there.
+  /// The next complete line without its line feed; `nil` if there is none yet.
   mutating func next() -> [UInt8]? {
     guard let end = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) else {
       searched = bytes.count
@@ -31,7 +31,7 @@ struct LineBuffer {
     return Array(bytes[start..<end])
   }
 
-  /// What follows the last line end, nil if nothing does.
+  /// Takes the bytes after the last line feed; `nil` if there are none.
   mutating func takeRest() -> [UInt8]? {
     defer { (bytes, start, searched) = ([], 0, 0) }
     return start < bytes.count ? Array(bytes[start...]) : nil

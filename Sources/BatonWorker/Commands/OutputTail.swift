@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The last of what a command wrote, for the message of its failure.
+/// Keeps the end of a command's output, for the message of its failure.
 final class OutputTail: Sendable {
   private let kept = Mutex<[UInt8]>([])
   static let maximumBytes = 2048
@@ -13,7 +13,8 @@ final class OutputTail: Sendable {
     }
   }
 
-  /// Whole lines as far as they are there, at most 20 and at most 2 KiB; empty if it wrote nothing.
+  /// The last lines of the output: at most 20 lines and at most 2 KiB. The first line may be cut. Empty if the command
+  /// wrote nothing.
   var lines: [String] {
     let bytes = kept.withLock { $0 }
     let tail = bytes.suffix(Self.maximumBytes)

@@ -1,15 +1,15 @@
 package import BatonModel
 
-/// Where a worker keeps what it needs on its host, all below its `--data` folder: `processes/` names every running
-/// command (see `ProcessRegistry`), `launches/` has one folder per launch, `secret` proves whose the worker's name is. Of
-/// the rest nothing there outlives its launch for long,
-/// and nothing there is the truth about anything: that is the store.
+/// The folders of a worker, all below its data folder (`--data`): `processes/` has a file for each running command (see
+/// `ProcessRegistry`), and `launches/` has a folder for each launch. The file `secret` proves that the worker's name
+/// belongs to it. Apart from the secret, nothing in these folders lasts much longer than its launch, and nothing is the
+/// source of truth: that is the store.
 package struct WorkerFolders: Hashable, Sendable {
-  /// Absolute, without symbolic links, so that a process can be known by it (`ProcessMarker`).
+  /// The absolute path without symbolic links. Processes are recognised by it (`ProcessMarker`).
   package let data: String
 
-  /// Makes the folders below `data` and `data` itself, for the worker's user only (mode 0700).
-  /// - Throws: `CommandError` with code `.host` if that cannot be done.
+  /// Makes `data` and the folders below it, with mode 0700.
+  /// - Throws: `CommandError` with the code `.host` if a folder cannot be made.
   package init(data: String) throws {
     try SystemCall.makeFolders(data)
     self.data = try SystemCall.absolutePath(of: data)
@@ -20,13 +20,13 @@ package struct WorkerFolders: Hashable, Sendable {
   package var processes: String { data + "/processes" }
   package var secret: String { Self.secret(data: data) }
 
-  /// Where a worker with that data folder keeps what proves who it is.
+  /// The file with the secret of a worker that has this data folder.
   package static func secret(data: String) -> String { data + "/secret" }
 
   package func folder(of launch: LaunchKey) -> String { "\(launches)/\(launch.request)-\(launch.number)" }
 
-  /// Removes what launches of an earlier worker left; call it after `ProcessRegistry.killLeftovers`, and before the
-  /// first launch. What cannot be removed stays until the next start: it is in nobody's way.
+  /// Removes the launch folders that an earlier worker left. Call it after `ProcessRegistry.killLeftovers` and before
+  /// the first launch. A folder that cannot be removed stays until the next start and does no harm.
   package func removeLeftovers() {
     guard let folder = try? OpenFolder(at: launches) else { return }
     FolderRemoval.empty(folder.descriptor)

@@ -10,12 +10,14 @@ import SwiftProtobuf
   import Foundation
 #endif
 
-/// A supervisor's word to the coordinator that its worker's process died, so that its launches go on elsewhere at once
-/// and not only when the lease runs out.
+/// A supervisor's report to the coordinator that its worker's process has died. With it the launches go on elsewhere at
+/// once, and not only when the lease runs out (promise P6).
 package struct DeathReport: Sendable {
   package var configuration: WorkerConfiguration
+  /// The incarnation of the process that died.
   package var incarnation: Incarnation
-  /// The launches had no part in it: another one's overrun ended the process.
+  /// `true` if the worker ended itself because a handler ignored its deadline: the other launches of the process are
+  /// then not to blame for its end.
   package var isBlameless: Bool
 
   package init(configuration: WorkerConfiguration, incarnation: Incarnation, isBlameless: Bool) {
@@ -24,14 +26,15 @@ package struct DeathReport: Sendable {
     self.isBlameless = isBlameless
   }
 
-  /// Tries until the coordinator has it, or the task is cancelled: the next worker's hello says the same.
+  /// Sends the report, and tries again until the coordinator has accepted it or the task is cancelled. After a
+  /// cancellation the hello of the next worker tells the coordinator the same.
   package func send() async {
     guard let endpoint = try? HostPort(parsing: configuration.coordinator), endpoint.isLoopback else { return }
     let report = Baton_V1_DeathReport.with {
       $0.host = configuration.name
       $0.incarnation = incarnation.rawValue
       $0.isBlameless = isBlameless
-      // Without it the lease runs out by itself.
+      // Without the secret the coordinator does not accept the report. The lease then runs out by itself.
       if let secret = try? SecretFile.read(WorkerFolders.secret(data: configuration.dataFolder)) {
         $0.secret = Data(secret)
       }

@@ -1,6 +1,7 @@
 package import BatonWire
 
-/// The way to a coordinator in the same process: `serve` is its side of the connection.
+/// Connects a worker to a coordinator in the same process, as in `baton run` and `baton up`. `serve` is the
+/// coordinator's side of the connection.
 package struct EmbeddedConnector: Connector {
   private let serve: @Sendable (Connection) async throws -> Void
 

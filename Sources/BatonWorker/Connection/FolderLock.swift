@@ -6,11 +6,12 @@
   import Darwin
 #endif
 
-/// Keeps a second worker out of a data folder: it would take the first one's commands for leftovers and kill them.
-/// Held for as long as the process lives.
+/// Locks a data folder, so that no second worker uses it: a second worker would take the commands of the first for
+/// leftovers and kill them. The lock is held as long as this value, or until the process ends.
 struct FolderLock: ~Copyable {
   private let file: Int32
 
+  /// Locks the folder. Throws `WorkerError` if it cannot be written, or if another worker holds the lock.
   init(folder: String) throws {
     let path = folder + "/worker.lock"
     file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -24,7 +25,8 @@ struct FolderLock: ~Copyable {
   }
 
   deinit {
-    // Closing is not enough: a child that is just being started has a copy until it runs its program.
+    // Closing the file would not be enough: a child that is being started has a copy of the descriptor until it runs
+    // its program.
     flock(file, LOCK_UN)
     close(file)
   }

@@ -3,11 +3,12 @@ import BatonProtobuf
 package import BatonWire
 import GRPCCore
 
-/// The way to a coordinator in another process.
+/// Connects a worker to a coordinator in another process of this machine, by gRPC.
 package struct GRPCConnector: Connector {
   let endpoint: HostPort
   let tokenFile: String?
 
+  /// Throws `WorkerError` if the coordinator's address is wrong, or is not a loopback address (promise P14).
   package init(_ configuration: WorkerConfiguration) throws {
     do {
       endpoint = try HostPort(parsing: configuration.coordinator)
@@ -47,7 +48,7 @@ package struct GRPCConnector: Connector {
     }
   }
 
-  /// Carries messages both ways until either side closes.
+  /// Carries messages in both directions until either side closes the connection.
   private static func pump(
     _ connection: Connection, _ workers: Baton_V1_Workers.Client<some ClientTransport>, _ metadata: Metadata
   ) async throws {

@@ -1,28 +1,31 @@
 import BatonModel
 
-/// How long a worker waits before it connects again: full jitter, a time by chance between nothing and a ceiling that
-/// doubles with each attempt. So the workers of a fleet, who all lost their coordinator at one moment, come back
-/// spread over that time instead of together (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter).
+/// Decides how long a worker waits before it connects again. It uses full jitter: the wait is random between zero and a
+/// ceiling that doubles with each attempt. When a coordinator goes away, all workers lose it at the same moment; the
+/// random waits spread their reconnects (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter).
 package struct Reconnection: Hashable, Sendable {
-  /// Attempts since a connection last held.
+  /// The number of attempts since a connection last lasted.
   private var attempts = 0
 
   package init() {}
 
-  /// The first ceiling: a thousand workers that come back within it are five in a millisecond.
+  /// The first ceiling. It spreads reconnects: 1,000 workers arrive at about 5 per millisecond.
   package static let shortest = Duration.milliseconds(200)
-  /// The last ceiling.
+  /// The highest ceiling.
   package static let longest = Duration.milliseconds(1600)
-  /// The last ceiling of a worker that the coordinator answers and does not take, say because another one has its name:
-  /// only a person can change that.
+  /// The highest ceiling for a worker that the coordinator answers and refuses, for example because another worker has
+  /// its name. Only a person can change that.
   package static let longestRefused = Duration.seconds(10)
-  /// A connection that lasted so long was one: the ceiling begins anew. One that is refused at once was none.
+  /// A connection that lasted longer than this was successful, and the ceiling starts again at `shortest`. A connection
+  /// that was refused at once does not count as successful.
   package static let success = Duration.seconds(5)
 
+  /// Draws the wait before the next attempt.
   /// - Parameters:
-  ///   - lifetime: of the connection that has just ended, or of the attempt that failed.
+  ///   - lifetime: how long the connection that has just ended lasted, or the attempt that has just failed took.
   ///   - refusals: how often in a row the coordinator has refused this worker.
-  ///   - limit: no ceiling is above it.
+  ///   - limit: an upper bound of the ceiling.
+  ///   - generator: the source of random numbers.
   package mutating func next(
     afterConnectionOf lifetime: Duration, refusals: Int = 0, atMost limit: Duration,
     using generator: inout some RandomNumberGenerator
@@ -34,13 +37,13 @@ package struct Reconnection: Hashable, Sendable {
     return .nanoseconds(Int64.random(in: 0...max(0, ceiling.nanoseconds), using: &generator))
   }
 
-  /// Beyond it nothing grows.
+  /// The ceiling is not doubled more often than this. It has reached its limit before.
   private static let mostDoublings = 8
 }
 
 extension WorkerCore {
-  /// How long this worker may wait before it tries to connect again: a tenth of the lease it holds, so that a
-  /// coordinator that comes back within the lease finds it in time.
+  /// The longest time that this worker may wait before it connects again: a tenth of its lease, so that it finds a
+  /// coordinator that comes back within the lease in time. A worker without a lease may wait longer.
   package var longestPause: Duration {
     if case .held(_, let term, _) = lease { min(term / 10, Reconnection.longest) } else { Reconnection.longestRefused }
   }

@@ -14,10 +14,16 @@ import Synchronization
   import Darwin
 #endif
 
-/// The worker's loops.
+/// The main loops of the worker: connecting, the passing of time, and the end.
 extension Worker {
-  /// Runs until a graceful shutdown has ended every launch, or the coordinator does not want this worker.
-  /// - Throws: `WorkerError` that says why it cannot start or go on.
+  /// Runs this worker: connects to the coordinator, runs the launches that it assigns, and reports how they end.
+  ///
+  /// Register all handlers before. The method returns after a graceful shutdown: each launch has expired with the
+  /// reason `draining`, and the coordinator has stored the endings, or has not answered for 10 s after the last launch
+  /// ended.
+  ///
+  /// - Throws: `WorkerError` if the worker cannot start or go on, with a message that says what to do. For example, the
+  ///   settings are wrong, another worker uses the data folder, or the coordinator has refused this worker for good.
   public func run() async throws {
     let handlers = registry.withLock { registry in
       registry.isRunning = true
@@ -51,7 +57,7 @@ extension Worker {
         await withTaskCancellationHandler {
           await self.startLoop(processes, folders)
         } onCancel: {
-          // A handler that waits for a commit would wait for ever.
+          // Without this, a handler that waits for a commit would wait forever.
           for launch in self.state.withLock({ Array($0.active.values) }) { launch.close() }
         }
         return nil
@@ -74,8 +80,8 @@ extension Worker {
     if !why.isEmpty { throw WorkerError(why) }
   }
 
-  /// What proves that the next process of this worker is the same worker. In the data folder, so that a host that is
-  /// started again has it, and another one of that name has not.
+  /// The secret that proves that later processes of this worker belong to the same worker. It is stored in the data
+  /// folder: after a restart the host still has it, and another host with the same name does not.
   private func ownSecret(_ folders: WorkerFolders) throws -> [UInt8] {
     do {
       let (secret, isNew) = try SecretFile.own(folders.secret)
@@ -90,7 +96,8 @@ extension Worker {
     }
   }
 
-  /// Nil where this worker can have none: then only a sweep finds what leaves its launch.
+  /// The control groups for launches; `nil` if this worker cannot make any. Only the sweep then finds processes that
+  /// left their launch.
   private func launchGroups(_ folders: WorkerFolders) -> LaunchGroups? {
     do throws(ControlGroupError) {
       let groups = try LaunchGroups.found(for: folders.data)
@@ -102,7 +109,8 @@ extension Worker {
     }
   }
 
-  /// Made once, before the first command is started.
+  /// Prepares the limit on the processor time of commands; `nil` if the settings have none. Call it once, before the
+  /// first command is started.
   private func cpuLimit() async throws -> CPULimit? {
     guard let quota = configuration.cpuLimit else { return nil }
     let supervisor = SupervisedProcess.isSupervised ? getppid() : nil
@@ -111,7 +119,8 @@ extension Worker {
     return limit
   }
 
-  /// Waits for a shutdown to be complete, or for the coordinator's final word.
+  /// Waits until a shutdown is complete, or the coordinator has refused this worker for good. Returns the reason; an
+  /// empty text for a shutdown.
   private func waitForEnd() async -> String? {
     await withGracefulShutdownHandler {
       await ends.receive()?.first ?? ""
@@ -120,14 +129,15 @@ extension Worker {
     }
   }
 
-  /// Takes nothing new, expires every launch with `draining`, and ends when the coordinator has all endings.
+  /// Takes no new launches, expires each launch with the reason `draining`, and ends `run` when the coordinator has
+  /// stored all endings.
   package func drain() {
     decide { $0.drain(at: clocks.instant()) }
     if state.withLock({ $0.core.isQuiet }) { ends.send("") }
   }
 
-  /// Ends the connection after what was said before has gone out: a coordinator that hears that this worker leaves takes
-  /// the lease back at once. It is waited for for `partingPatience` at most.
+  /// Ends the connection after all queued messages have been sent. The coordinator then takes the lease back at once.
+  /// This waits at most `partingPatience`.
   private func part() async {
     let connection = state.withLock { state in
       state.isEnding = true
@@ -142,6 +152,8 @@ extension Worker {
 
   // MARK: Connecting
 
+  /// Connects again and again. Returns `nil` when the task is cancelled, and a reason if the coordinator refuses this
+  /// worker for good.
   private func connectionLoop(_ connector: any Connector) async throws -> String? {
     var (pause, generator) = (Reconnection(), SystemRandomNumberGenerator())
     while !Task.isCancelled {
@@ -161,6 +173,7 @@ extension Worker {
     return nil
   }
 
+  /// Handles one connection until it is closed.
   private func serve(_ connection: Connection) async throws {
     open(connection)
     defer { close() }
@@ -186,12 +199,12 @@ extension Worker {
 
   private func welcomed() {
     state.withLock { ($0.lastProblem, $0.refusals) = ("", 0) }
-    // With a lease there are heartbeats to send.
+    // This worker has a lease now, so heartbeats must be sent: the tick loop must not sleep on.
     startSignal.raise()
     logger.notice("connected to the coordinator")
   }
 
-  /// The hello is the first message: nobody may say anything on this connection before it.
+  /// Enters the connection. The hello is sent under the lock, so that no other message comes before it.
   private func open(_ connection: Connection) {
     state.withLock { state in
       guard !state.isEnding else { return connection.close() }
@@ -218,9 +231,11 @@ extension Worker {
     try await startSignal.wait { try await self.clocks.sleep(interval) }
   }
 
-  /// How long a drained worker waits for the coordinator to store its endings; then they are told by the lease's end.
+  /// How long a drained worker waits for the coordinator to store its endings. Afterwards the coordinator learns of
+  /// them by the end of the lease.
   private static let drainPatience = Duration.seconds(10)
 
+  /// Whether a drained worker has waited long enough for the answers to its endings.
   private func isDrainOver(at now: Instant) -> Bool {
     state.withLock { state in
       guard state.core.isDraining, state.core.launches.values.allSatisfy(\.hasEnded) else {
@@ -233,13 +248,15 @@ extension Worker {
     }
   }
 
+  /// Ends this process, because a handler ignored its deadline.
   func endProcess() {
     logger.critical("ending the process: a handler ignored its expiry, and this is the only way to free the host")
     _exit(Self.overrunStatus)
   }
 
-  /// Looks at the time on a thread of its own while there are launches: a handler that computes without a pause on every
-  /// thread of Swift's tasks keeps the tick loop from running, and would live as long as it likes.
+  /// Watches the deadlines of launches on a separate thread while there are launches. A handler that computes on all
+  /// threads of Swift's task pool without a pause keeps the tick loop from running. Without this watch, it could run
+  /// for as long as it likes.
   func watchLaunches() {
     guard configuration.endsProcessOnOverrun else { return }
     let isFirst = state.withLock { state in
@@ -264,6 +281,6 @@ extension Worker {
 
   private static let watch = DispatchQueue(label: "baton.deadlines")
 
-  /// Exit status of a worker that ended itself because a handler ignored its deadline.
+  /// The exit status of a worker that ended itself because a handler ignored its deadline.
   package static let overrunStatus: Int32 = 86
 }

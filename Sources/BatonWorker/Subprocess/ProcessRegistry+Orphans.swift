@@ -16,9 +16,9 @@ import Synchronization
 #endif
 
 extension ProcessRegistry {
-  /// Kills what the launch left outside its process groups, by its control group if it has one and by what is known of
-  /// each orphan, and returns when it is gone, or after 2 s if the system does not let it end (a process that waits for
-  /// a dead disk).
+  /// Kills the processes that a launch has left outside its process groups. They are found by the launch's control
+  /// group, if it has one, and by what `ProcessOrigins` knows about each orphan. Returns when they have ended, or after
+  /// about 2 s if the system does not let one end (a process that waits for a dead disk).
   func sweep(after launch: LaunchKey) async {
     let folder = folders.folder(of: launch)
     ChildTable.end(folder)
@@ -26,13 +26,14 @@ extension ProcessRegistry {
     let group = state.withLock { $0.groups.removeValue(forKey: folder) }
     let isEmpty = group?.remove() ?? true
     if !isEmpty { group?.kill() }
-    // Where there is a control group the kernel says what is left.
+    // If the launch had a control group and it is empty, one look for orphans is enough.
     if group != nil, isEmpty, !killOrphans() { return }
     _ = try? await onOwnThread { [self] in
       var (isRemoved, emptyLooks) = (isEmpty, 0)
       for _ in 0..<2000 {
-        // The kernel's list of children may leave one out while another one ends (proc_tid_children(5)), as in a second
-        // sweep beside this: only the whole table counts as empty, and twice, for a child whose parent ended meanwhile.
+        // While a child ends, the kernel's list of children may leave out another one (proc_tid_children(5)), for
+        // example during another sweep. Two empty looks at the whole process table are therefore needed. The second one
+        // finds a child whose parent ended during the first.
         emptyLooks = killOrphans(looksEverywhere: emptyLooks > 0) ? 0 : emptyLooks + 1
         isRemoved = isRemoved || group?.remove() ?? true
         if isRemoved, emptyLooks > 2 { return }
@@ -41,24 +42,25 @@ extension ProcessRegistry {
     }
   }
 
-  /// Kills and reaps orphans that this process adopted and that come from no launch that still runs; false if there
-  /// were none, and none that may turn out to be one in a moment. A killed one passes its own children on, so that it
-  /// takes a second look to find those.
+  /// Kills and reaps the adopted orphans that come from no running launch. The children of a killed orphan become
+  /// orphans too, and are only found by another call.
   /// - Parameters:
-  ///   - sparesRunning: false kills what launches that still run left, too.
-  ///   - looksEverywhere: at every process of the host, and not only at the kernel's list of children.
+  ///   - sparesRunning: whether to spare the processes of running launches.
+  ///   - looksEverywhere: whether to search the whole process table, instead of the kernel's list of children.
+  /// - Returns: `false` if there was no orphan to kill, and none about which it is not known yet.
   func killOrphans(sparesRunning: Bool = true, looksEverywhere: Bool = false) -> Bool {
-    // In a program that has children of its own, nobody can tell them from orphans.
+    // A program that does not adopt orphans may have children of its own, which cannot be told from orphans.
     guard adoptsOrphans else { return false }
     let children = looksEverywhere ? ProcessTable.all().filter { $0.parent == getpid() } : ProcessTable.children()
-    // In this order: what is started after the look at the table is not in it.
+    // The known children must be read after the process table. In the other order, a process that is started in between
+    // would be in the process table and not known, and would be killed as an orphan.
     let (known, origins) = (ChildTable.known, sparesRunning ? ChildTable.origins : ProcessOrigins())
     var found = false
     for child in children where isOrphan(child, known: known) {
       let verdict = origins.verdict(on: child, ProcessMarker.reading(of: child.pid), ours: folders.launches + "/")
       if verdict == .lookAgain { found = true }
       guard verdict == .kill else { continue }
-      // It may have been a command of ours that was reaped meanwhile, and its number another process's.
+      // The child may have been a command that has been reaped since. Its process id may now belong to another process.
       guard ProcessTable.entry(of: child.pid)?.startTime == child.startTime else { continue }
       found = true
       _ = SystemCall.signal(child.pid, SIGKILL)
@@ -67,18 +69,20 @@ extension ProcessRegistry {
     return found
   }
 
-  /// Commands lead groups of their own in this process's session, other children share its group: whatever is in
-  /// another session was adopted, and so is whatever leads no known command's group while none is being started.
+  /// Whether a child is an adopted orphan. Commands lead their own process groups in this process's session, and other
+  /// children are in this process's group. A child in another session was therefore adopted. So was a child in another
+  /// group that is not known, as long as no process is being started.
   private func isOrphan(_ child: ProcessEntry, known: [Int32?]) -> Bool {
     if known.contains(child.pid) { return false }
     return child.session != getsid(0) || (child.group != getpgrp() && !known.contains(nil))
   }
 
-  /// Kills what an earlier worker with this data folder left: the process groups it recorded, the control groups of its
-  /// launches, and whatever carries its marker. A record alone kills nothing: a command can write there, and would name
-  /// another process of this user.
-  /// Call it at start, when no launch runs and no other worker can use the folder. Returns how many processes and
-  /// groups it killed.
+  /// Kills the processes that an earlier worker with this data folder left: the recorded process groups, the control
+  /// groups of its launches, and all processes with the marker of one of its launches. A record alone is not enough,
+  /// because a command can write to that folder and name another process of this user.
+  ///
+  /// Call this at the start of the worker, when no launch runs and no other worker can use the folder.
+  /// - Returns: the number of processes and groups that were killed.
   @discardableResult
   package func killLeftovers() -> Int {
     var killed = 0
@@ -89,8 +93,9 @@ extension ProcessRegistry {
     return killed + (groups?.killLeftovers() ?? 0) + killMarked()
   }
 
-  /// Kills what carries the marker of a launch of this worker, and looks again until there is nothing: what is killed
-  /// may have had a child a moment before. Returns how many it found.
+  /// Kills all processes with the marker of one of this worker's launches. It looks again until there are none, because
+  /// a killed process may have forked just before.
+  /// - Returns: the number of processes that were found.
   @discardableResult
   func killMarked() -> Int {
     var killed: Set<Int32> = []
@@ -112,7 +117,7 @@ extension ProcessRegistry {
     return SystemCall.signal(-pid, SIGKILL) == 0
   }
 
-  /// Nil while nobody can say.
+  /// Whether the process has the marker of one of this worker's launches; `nil` if that cannot be read at the moment.
   private func isMarked(_ pid: Int32) -> Bool? {
     switch ProcessMarker.reading(of: pid) {
     case .launch(let folder): folder.hasPrefix(folders.launches + "/")
@@ -121,7 +126,7 @@ extension ProcessRegistry {
     }
   }
 
-  /// What carries the marker now, and whether every process could be asked.
+  /// The processes with a marker of this worker, and whether the environment of every process could be read.
   private func markedProcesses() -> (marked: [Int32], isComplete: Bool) {
     var (marked, isComplete): ([Int32], Bool) = ([], true)
     for entry in ProcessTable.all() where !entry.isZombie && entry.pid != getpid() {

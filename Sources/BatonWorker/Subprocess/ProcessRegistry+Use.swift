@@ -1,19 +1,23 @@
 package import BatonModel
 import Synchronization
 
-/// What the commands of one launch have used.
+/// Measures what the commands of a launch use.
 extension ProcessRegistry {
+  /// What the commands of a launch have used.
   struct LaunchUse: Hashable, Sendable {
-    /// Of commands that have ended.
+    /// The processor time of commands that have ended.
     var ended = Duration.zero
-    /// A daemon that left its command's tree is not seen any more; what it used before is not taken back.
+    /// The highest processor time that was measured. The result never falls below it, although a daemon that leaves its
+    /// command's process tree is no longer measured.
     var most = Duration.zero
   }
 
-  /// What the launch's commands have used so far: those that ended with all that they waited for, those that run with
-  /// their descendants. It never falls while the launch lasts. Memory is that of those that run.
+  /// What the launch's commands have used so far. The processor time includes ended commands with the processes that
+  /// they reaped, and running commands with their descendants. It never decreases while the launch runs. The memory is
+  /// that of the running processes.
   ///
-  /// It reads a few small files per process, and waits for nothing. Zero where the system does not say (macOS).
+  /// The method reads a few small files per process and does not wait. The result is zero where the system has no such
+  /// files (macOS).
   package func use(of launch: LaunchKey) -> ProcessUse {
     let folder = folders.folder(of: launch)
     let (running, ended) = state.withLock { state in
@@ -28,8 +32,8 @@ extension ProcessRegistry {
     }
   }
 
-  /// Remembers what runs below each command now: a process that hides its environment and loses its parents later is
-  /// known by that. Where there are control groups they know better.
+  /// Remembers the processes that run below each command now. `ProcessOrigins` uses this later for a process that hides
+  /// its environment and has lost its parents. With control groups this is not needed.
   func lookAtFamilies() {
     guard groups == nil, adoptsOrphans else { return }
     for place in state.withLock({ Array($0.places.values) }) {
@@ -38,14 +42,14 @@ extension ProcessRegistry {
     }
   }
 
-  /// The same when the launch is over; it is forgotten then.
+  /// Like `use(of:)`, for a launch that is over. The launch's use is then forgotten.
   package func endUse(of launch: LaunchKey) -> ProcessUse {
     let use = use(of: launch)
     state.withLock { $0.uses[folders.folder(of: launch)] = nil }
     return use
   }
 
-  /// Call when the command has ended and is not reaped yet.
+  /// Adds the use of an ended command to its launch. Call it after the command has ended and before it is reaped.
   func noteUse(at place: Int) {
     guard let process = state.withLock({ $0.places[place] })?.process else { return }
     let use = ProcessUse.family(of: process.pid)?.cpuTime ?? .zero

@@ -6,23 +6,24 @@
   import Darwin
 #endif
 
-/// A process as the system's table has it. Pids are used again; pid and start time together name one process.
+/// An entry of the system's process table. Process ids are used again, so a process is identified by its id and its
+/// start time together.
 struct ProcessEntry: Hashable, Sendable {
   var pid: Int32
   var parent: Int32
   var group: Int32
   var session: Int32
-  /// Ended, and waiting for its parent to ask how.
+  /// The process has ended, and its parent has not reaped it yet.
   var isZombie: Bool
   /// In clock ticks since the host started.
   var startTime: UInt64
-  /// False for a kernel thread and for a process that has ended.
+  /// `false` for a kernel thread, and for a process that has ended.
   var hasMemory = true
-  /// False while the process is in `execve`: it has left its old program and does not have its environment yet. Also
-  /// false where this process may not ask.
+  /// `false` while the process is in `execve`, when it has left its old program and does not have its new environment
+  /// yet. Also `false` if this process may not read the value.
   var hasEnvironment = true
 
-  /// Parses a line of `/proc/PID/stat` (proc(5)). The name in it may contain spaces and parentheses.
+  /// Parses the text of `/proc/PID/stat` (proc(5)). The program's name in it may contain spaces and parentheses.
   init?(stat line: [UInt8]) {
     guard let open = line.firstIndex(of: UInt8(ascii: "(")), let close = line.lastIndex(of: UInt8(ascii: ")")),
       let pid = Int32(String(decoding: line[..<open].dropLast(), as: UTF8.self))
@@ -43,22 +44,22 @@ struct ProcessEntry: Hashable, Sendable {
   }
 }
 
-/// What `/proc` says of processes. Without it (macOS) every question is answered with nothing: there a process group
-/// is all that is killed of a command.
+/// Reads the system's process table from `/proc`. On a system without `/proc` (macOS) all answers are empty; a command
+/// is then killed by its process group only.
 enum ProcessTable {
-  /// Nil if there is no such process any more.
+  /// - Returns: `nil` if there is no such process.
   static func entry(of pid: Int32) -> ProcessEntry? {
     SystemCall.contents(of: "/proc/\(pid)/stat").flatMap { ProcessEntry(stat: $0) }
   }
 
-  /// Every process that this one may see.
+  /// All processes that this process may see.
   static func all() -> [ProcessEntry] { pids(in: "/proc").compactMap(entry) }
 
-  /// The children of this process, orphans that it adopted among them.
+  /// The children of this process, including adopted orphans.
   static func children() -> [ProcessEntry] { children(of: getpid()).compactMap(entry) }
 
-  /// The children of a process. `/proc/PID/task/TID/children` lists them per thread; a kernel built without it costs a
-  /// look at every process.
+  /// The children of a process. `/proc/PID/task/TID/children` lists them for each thread. On a kernel without these
+  /// files, the whole process table is read.
   static func children(of pid: Int32) -> [Int32] {
     guard hasChildrenFiles else { return all().filter { $0.parent == pid }.map(\.pid) }
     return pids(in: "/proc/\(pid)/task").flatMap { thread in
@@ -69,7 +70,7 @@ enum ProcessTable {
 
   private static let hasChildrenFiles = SystemCall.contents(of: "/proc/self/task/\(getpid())/children") != nil
 
-  /// The children of a process, theirs, and so on: each before its own children.
+  /// The children of a process, their children, and so on. Each process comes before its own children.
   static func descendants(of pid: Int32) -> [Int32] {
     if hasChildrenFiles { return descendants(of: pid, childrenOf: children) }
     let byParent = Dictionary(grouping: all(), by: \.parent)
@@ -86,14 +87,14 @@ enum ProcessTable {
     return found
   }
 
-  /// The leader of a process group, its descendants, and what else is in its group: orphans that this process adopted,
-  /// with theirs. The leader is first.
+  /// The leader of a process group, its descendants, and the adopted orphans in its group with their descendants. The
+  /// leader comes first.
   static func family(of leader: Int32) -> [Int32] {
     let adopted = children().filter { $0.group == leader && $0.pid != leader }.map(\.pid)
     return [leader] + descendants(of: leader) + adopted.flatMap { [$0] + descendants(of: $0) }
   }
 
-  /// A tree that grows as fast as it is read must end somewhere.
+  /// The largest number of descendants. Without it, a tree that grows as fast as it is read would never end.
   private static let limit = 100_000
 
   private static func pids(in folder: String) -> [Int32] {

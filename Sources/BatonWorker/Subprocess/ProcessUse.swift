@@ -6,11 +6,12 @@
   import Darwin
 #endif
 
-/// What processes have used of their host, from `/proc/PID/stat` (proc_pid_stat(5)); without it (macOS) nobody knows.
+/// The processor time and memory that processes use, from `/proc/PID/stat` (proc_pid_stat(5)). On a system without it
+/// (macOS), the use is not known.
 package struct ProcessUse: Hashable, Sendable {
-  /// User and system time, in steps of the kernel's clock tick (10 ms on most hosts).
+  /// User and system time. Its resolution is the kernel's clock tick (10 ms on most hosts).
   package var cpuTime: Duration
-  /// Resident memory in bytes. Pages that processes share are counted once for each of them.
+  /// Resident memory in bytes. A page that several processes share counts for each of them.
   package var memory: Int64
 
   package init(cpuTime: Duration = .zero, memory: Int64 = 0) {
@@ -22,22 +23,24 @@ package struct ProcessUse: Hashable, Sendable {
     ProcessUse(cpuTime: left.cpuTime + right.cpuTime, memory: left.memory + right.memory)
   }
 
-  /// User and system time of a process, of its living descendants, and of all that those have reaped; nil if there is
-  /// no such process, or the system does not say.
+  /// The user and system time of a process, of its running descendants, and of all processes that these have reaped.
+  /// `nil` if there is no such process, or the system does not tell.
   ///
-  /// The sum does not fall when a child is reaped: its parent takes the child's time over. It loses descendants whose
-  /// parent died before them (they get another parent), and children of a process that ignores SIGCHLD (the kernel
-  /// forgets their time, wait(2)).
+  /// The sum does not decrease when a child is reaped, because its time is added to its parent. Two kinds of time are
+  /// lost: that of descendants whose parent ended before them, because they get another parent, and that of the
+  /// children of a process that ignores SIGCHLD, because the kernel drops their time (wait(2)).
   static func cpuTime(ofTree pid: Int32) -> Duration? { tree(pid)?.cpuTime }
 
-  /// The same with the memory of those that live.
+  /// Like `cpuTime(ofTree:)`, with the memory of the running processes.
   static func tree(_ pid: Int32) -> ProcessUse? { steady(pid) { ProcessTable.descendants(of: pid) } }
 
-  /// The same with what left the tree and not the process group that `leader` leads, as far as this process adopted it.
+  /// Like `tree`, plus the processes that left the tree but not the process group of `leader`, if this process has
+  /// adopted them.
   static func family(of leader: Int32) -> ProcessUse? {
     steady(leader) { ProcessTable.family(of: leader).filter { $0 != leader } }
   }
 
+  /// Reads the samples of a process and of `others` until they are consistent, and adds them up.
   private static func steady(_ pid: Int32, _ others: () -> [Int32]) -> ProcessUse? {
     var last: [ProcessSample] = []
     for _ in 0..<attempts {
@@ -48,7 +51,7 @@ package struct ProcessUse: Hashable, Sendable {
     return sum(last)
   }
 
-  /// A process that reaps a child all the time is never steady: then the last look counts.
+  /// How often the samples are read again. For a process that reaps children all the time, the last samples are used.
   private static let attempts = 4
 
   private static func sum(_ samples: [ProcessSample]) -> ProcessUse {
@@ -57,7 +60,7 @@ package struct ProcessUse: Hashable, Sendable {
     }
   }
 
-  /// A child that was reaped while the tree was read is in it twice, or not at all.
+  /// Whether no process reaped a child while the samples were read. Such a child would be counted twice or not at all.
   private static func isSteady(_ samples: [ProcessSample]) -> Bool {
     samples.allSatisfy { ProcessSample(of: $0.pid)?.reapedTicks == $0.reapedTicks }
   }
@@ -66,14 +69,14 @@ package struct ProcessUse: Hashable, Sendable {
   private static let pageSize = Int64(sysconf(Int32(_SC_PAGESIZE)))
 }
 
-/// What one line of `/proc/PID/stat` says of a process's use.
+/// The use of one process, from the line in `/proc/PID/stat`.
 struct ProcessSample: Hashable, Sendable {
   var pid: Int32
   /// User and system time, in clock ticks.
   var ownTicks: UInt64
-  /// The same of the children it has waited for, and theirs.
+  /// User and system time of reaped children, and of the children that these had reaped, in clock ticks.
   var reapedTicks: UInt64
-  /// Resident pages.
+  /// Resident memory, in pages.
   var pages: Int64
 
   init?(of pid: Int32) {
@@ -85,7 +88,7 @@ struct ProcessSample: Hashable, Sendable {
     guard let open = line.firstIndex(of: UInt8(ascii: "(")), let close = line.lastIndex(of: UInt8(ascii: ")")),
       let pid = Int32(String(decoding: line[..<open].dropLast(), as: UTF8.self))
     else { return nil }
-    // Counted from 0 for the third field of proc_pid_stat(5), the state.
+    // Field 0 here is the third field of proc_pid_stat(5), the state.
     let fields = line[(close + 1)...].split(separator: UInt8(ascii: " "), maxSplits: 22)
     guard fields.count > 21 else { return nil }
     let numbers = (11...14).compactMap { UInt64(String(decoding: fields[$0], as: UTF8.self)) }

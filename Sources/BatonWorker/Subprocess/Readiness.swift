@@ -1,9 +1,9 @@
 import Dispatch
 import Synchronization
 
-/// Waits for descriptors without a thread. They must stay open until the wait has returned.
+/// Waits for descriptors without blocking a thread. The descriptors must stay open until the wait has returned.
 enum Readiness {
-  /// Returns when `reading` has something to read, when `writing` has room, or when the task is cancelled.
+  /// Returns when `reading` has data, when `writing` has room, or when the task is cancelled.
   static func wait(reading: Int32, writing: Int32? = nil) async {
     let sources = Sources(reading: reading, writing: writing)
     await withTaskCancellationHandler {
@@ -14,10 +14,10 @@ enum Readiness {
   }
 }
 
-/// One-shot event sources that end together.
+/// One-shot event sources that are cancelled together.
 ///
-/// `@unchecked Sendable`: the sources are made in `init` and only cancelled afterwards, which Dispatch guarantees to be
-/// safe from any thread.
+/// `@unchecked Sendable`: the sources are made in `init` and afterwards only activated and cancelled, which Dispatch
+/// allows from any thread.
 private final class Sources: @unchecked Sendable {
   private let sources: [any DispatchSourceProtocol]
   private let group = DispatchGroup()
@@ -34,7 +34,7 @@ private final class Sources: @unchecked Sendable {
     for source in sources {
       group.enter()
       source.setEventHandler { [self] in cancel() }
-      // Only now does Dispatch let go of the descriptor.
+      // Dispatch uses the descriptor until the cancel handler runs.
       source.setCancelHandler { [group] in group.leave() }
     }
     group.notify(queue: Self.queue) { continuation.resume() }

@@ -8,9 +8,9 @@ import Synchronization
   import Darwin
 #endif
 
-/// A command that was started, as the leader of its own process group.
+/// A process that was started as the leader of its own process group.
 ///
-/// Signals reach it only until it is reaped: afterwards its number may be another process's, and nothing is sent.
+/// Signals are sent only until the process is reaped. Its process id may then belong to another process.
 package final class RunningProcess: Sendable {
   package let pid: Int32
   private let state = Mutex(State())
@@ -22,10 +22,10 @@ package final class RunningProcess: Sendable {
 
   init(pid: Int32) { self.pid = pid }
 
-  /// Signals that were sent to the group while its leader lived, in which case they may have caused its end.
+  /// The signals that were sent to the group before its leader ended. They may have caused its end.
   var signalsSent: Set<Int32> { state.withLock { $0.sent } }
 
-  /// Sends a signal to the process group; does nothing once its leader has ended.
+  /// Sends a signal to the process group. Does nothing if the leader has ended.
   func signal(_ signal: Int32) {
     state.withLock { state in
       if state.isReaped || hasExited { return }
@@ -34,8 +34,8 @@ package final class RunningProcess: Sendable {
     }
   }
 
-  /// Kills what the leader left in its group, for good. The leader must have ended and must not be reaped before this
-  /// returns: it keeps the group's number from being used again.
+  /// Kills the processes that the leader left in its group, and ends the sending of signals. Call it after the leader
+  /// has ended and before it is reaped: until then the group's id is not used again.
   func finish() {
     state.withLock { state in
       kill(-pid, SIGKILL)
@@ -43,10 +43,10 @@ package final class RunningProcess: Sendable {
     }
   }
 
-  /// True from when the leader has ended, reaped or not.
+  /// Whether the leader has ended, reaped or not.
   var hasExited: Bool { hasEnded(WNOHANG) }
 
-  /// Returns when the leader has ended; it is still to be reaped.
+  /// Returns when the leader has ended. The leader still has to be reaped.
   func exit() async {
     if hasExited { return }
     _ = try? await onOwnThread { [self] in hasEnded(0) }

@@ -8,12 +8,14 @@ import CBatonProcess
   import Darwin
 #endif
 
-/// The few file calls that are needed as they are: with the bytes of a path, and with the errno when they fail.
+/// System calls on files that Baton calls directly, because it needs to pass paths as bytes and to see the errno of a
+/// failure.
 enum SystemCall {
-  /// What the system says of `errno`, such as "No such file or directory".
+  /// The system's explanation of an errno, such as "No such file or directory".
   static func explanation(of code: Int32) -> String { String(cString: strerror(code)) }
 
-  /// Makes `path` and every missing folder above it, with mode 0700.
+  /// Makes the folder `path` and all missing folders above it, with mode 0700. Throws `CommandError` if one cannot be
+  /// made.
   static func makeFolders(_ path: String) throws {
     var partial = path.hasPrefix("/") ? "/" : ""
     for part in path.split(separator: "/") {
@@ -23,14 +25,14 @@ enum SystemCall {
     guard isFolder(path) else { throw CommandError(.host, "\(path) is not a folder: remove it, or choose another") }
   }
 
-  /// `path` without symbolic links and `..`; it must exist.
+  /// The path without symbolic links and `..`. The file must exist.
   static func absolutePath(of path: String) throws -> String {
     guard let resolved = realpath(path, nil) else { throw failure("cannot find", path) }
     defer { free(resolved) }
     return String(cString: resolved)
   }
 
-  /// Where the file of a descriptor is now; nil where the system does not say, or it is nowhere any more.
+  /// The current path of an open file. `nil` if the system does not tell, or the file has no path any more.
   static func path(of descriptor: Int32) -> String? {
     var buffer = [CChar](repeating: 0, count: 4096)
     let count = readlink("/proc/self/fd/\(descriptor)", &buffer, buffer.count)
@@ -42,13 +44,13 @@ enum SystemCall {
   static func isRegularFile(_ path: String) -> Bool { mode(of: path).map { $0 & S_IFMT == S_IFREG } ?? false }
   static func isExecutable(_ path: String) -> Bool { access(path, X_OK) == 0 }
 
-  /// Type and permissions of what `path` leads to, nil if there is nothing.
+  /// The type and permissions of the file at `path`, with symbolic links followed. `nil` if there is no file.
   static func mode(of path: String) -> mode_t? {
     let mode = baton_path_mode(path)
     return mode < 0 ? nil : mode_t(mode)
   }
 
-  /// The descriptor is closed in every process that is started meanwhile.
+  /// Opens a file. The descriptor is not inherited by programs that this process starts.
   static func open(_ path: String, _ flags: Int32, mode: mode_t = 0o600) throws -> Int32 {
     while true {
       let descriptor = openFile(path, flags | O_CLOEXEC, mode)
@@ -57,8 +59,8 @@ enum SystemCall {
     }
   }
 
-  /// Replaces `path` by a new file of these bytes, readable by this user only; a symbolic link there is replaced, not
-  /// followed. A process may see it half written: write it under another name and rename it, where that matters.
+  /// Replaces `path` by a new file that only this user can read. A symbolic link is replaced, not followed. Other
+  /// processes can see the file before it is complete; where that matters, write to another name and rename the file.
   static func write(_ bytes: [UInt8], to path: String) throws {
     unlink(path)
     let descriptor = try open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
@@ -66,7 +68,7 @@ enum SystemCall {
     try write(bytes, to: descriptor, path: path)
   }
 
-  /// - Parameter path: for the message.
+  /// - Parameter path: named in the message of an error.
   static func write(_ bytes: [UInt8], to descriptor: Int32, path: String) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -76,7 +78,7 @@ enum SystemCall {
     }
   }
 
-  /// The first `limit` bytes of a file, nil if it cannot be read.
+  /// The first `limit` bytes of a file, or `nil` if it cannot be read.
   static func contents(of path: String, limit: Int = 1 << 20) -> [UInt8]? {
     guard let descriptor = try? open(path, O_RDONLY) else { return nil }
     defer { close(descriptor) }
@@ -89,7 +91,8 @@ enum SystemCall {
     return contents
   }
 
-  /// What one read gives: empty at the end, nil if it fails (`errno` says why) or would have to wait.
+  /// Reads once. The result is empty at the end of the file. It is `nil` if the read fails or would have to wait;
+  /// `errno` has the reason.
   static func read(_ descriptor: Int32, limit: Int) -> [UInt8]? {
     while true {
       var count = 0
@@ -102,7 +105,8 @@ enum SystemCall {
     }
   }
 
-  /// 0 if there is such a process, or group if `pid` is negative, and it may be signalled.
+  /// Sends a signal to a process, or to a process group if `pid` is negative. Returns 0 if it exists and may be
+  /// signalled.
   static func signal(_ pid: Int32, _ signal: Int32) -> Int32 { kill(pid, signal) }
 
   static func failure(_ doing: String, _ path: String) -> CommandError {
@@ -111,7 +115,7 @@ enum SystemCall {
   }
 }
 
-// Swift's `open` and `write` are shadowed by the members above.
+// Within `SystemCall`, its members shadow open(2), write(2) and read(2). These functions call the C library.
 private func openFile(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { open(path, flags, mode) }
 private func writeBytes(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
   write(descriptor, bytes, count)

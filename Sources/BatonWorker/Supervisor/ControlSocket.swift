@@ -6,14 +6,15 @@
   import Darwin
 #endif
 
-/// The line between a supervisor and its worker, which has the other end as its standard input.
+/// The connection between a supervisor and its worker: a pair of sockets. The worker gets one end as its standard
+/// input.
 ///
-/// Its end of file tells the worker that the supervisor is dead, however it died. The worker writes what its
-/// supervisor has to say of it if it dies.
+/// When the supervisor dies, for any reason, the worker reads an end of file. In the other direction the worker writes
+/// the lines that the supervisor passes on if the worker dies.
 struct ControlSocket: Sendable {
-  /// The supervisor's end; closed with the last copy of this value.
+  /// The supervisor's end. It is closed when the last copy of this value is gone.
   private let own: OpenFile
-  /// The worker's end, to be closed by whoever starts it.
+  /// The worker's end. The code that starts the worker must close it.
   let workerEnd: Int32
 
   init() throws {
@@ -31,7 +32,7 @@ struct ControlSocket: Sendable {
 
   private static let withoutWaiting = Int32(MSG_DONTWAIT)
 
-  /// The last whole line that the worker wrote; to be asked once, when the worker is dead. It looks at 64 KiB.
+  /// The last complete line that the worker wrote. Call this once, after the worker has died. It reads at most 64 KiB.
   func lastLine() -> String? {
     var bytes = [UInt8](repeating: 0, count: 64 << 10)
     var count = 0

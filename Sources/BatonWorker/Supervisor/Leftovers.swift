@@ -6,11 +6,12 @@
   import Darwin
 #endif
 
-/// Everything below this process, when nothing may be: its worker is dead, and what that left is its own child now.
+/// Kills the processes that a dead worker has left. The supervisor has adopted them, and has no other children at that
+/// time.
 enum Leftovers {
-  /// Kills and reaps every child, and every child that those leave, until there are none; gives up after 5 s if the
-  /// system does not let one end. On a system where orphans are not adopted (macOS) there is nothing to be found, and
-  /// the next worker finds what the last one recorded.
+  /// Kills and reaps all children, and the children that these leave, until there are none. Gives up after about 5 s if
+  /// the system does not let one end. On a system where orphans are not adopted (macOS) it finds nothing; the next
+  /// worker then looks for the processes that the dead worker recorded.
   static func killChildren() {
     for _ in 0..<5000 {
       let children = ProcessTable.children()

@@ -15,25 +15,28 @@ import Synchronization
   import Darwin
 #endif
 
-/// The worker's side of supervision.
+/// The worker's side of the connection to its supervisor.
 package enum SupervisedProcess {
-  /// Holds the supervisor's process id in the environment of the worker proper.
+  /// The environment variable with the supervisor's process id.
   static let variable = "BATON_SUPERVISOR"
 
   private static let control = Mutex<Int32?>(nil)
 
-  /// True in a process that a supervisor started: it is the worker proper, also if the supervisor is dead already.
+  /// Whether a supervisor started this process. It is then the worker itself, even if the supervisor has died since.
   package static let isSupervised = ProcessInfo.processInfo.environment[variable] != nil
 
-  /// Ends this process when its supervisor is dead, at once and without a word to anybody: two workers must never
-  /// come from one data folder. Call it once, first of all, if `isSupervised`; standard input is empty afterwards.
+  /// Ends this process at once when its supervisor dies, without telling any other process. Two workers must never use
+  /// one data folder, and a new supervisor would start a second worker. If `isSupervised` is true, call this once,
+  /// before anything else. Standard input is empty afterwards.
   ///
-  /// A SIGKILL by the system (`PR_SET_PDEATHSIG`) would be surer, and would leave the commands running.
-  /// - Parameter onDeath: kills what must not outlive the worker (`ProcessRegistry.killAll`); it may not wait.
+  /// A SIGKILL by the system (`PR_SET_PDEATHSIG`) would be more reliable, but it would leave the worker's commands
+  /// running.
+  /// - Parameter onDeath: kills the processes that must not outlive the worker (`ProcessRegistry.killAll`). It must not
+  ///   wait.
   package static func watchSupervisor(onDeath: @escaping @Sendable () -> Void) {
     let socket = takeStandardInput()
     control.withLock { $0 = socket }
-    // A thread of its own, so that it also wakes in a worker whose tasks are all stuck.
+    // A thread of its own works even if all threads of Swift's task pool are blocked.
     DispatchQueue(label: "baton.supervisor").async {
       var byte: UInt8 = 0
       while true {
@@ -45,8 +48,8 @@ package enum SupervisedProcess {
     }
   }
 
-  /// Leaves a line (at most a few KiB, without line breaks) with the supervisor; the last one is what it reports if
-  /// this process dies. Does nothing without a supervisor.
+  /// Gives the supervisor a line (at most a few KiB, without line breaks). If this process dies, the supervisor reports
+  /// the last line. Without a supervisor this does nothing.
   package static func announce(_ line: String) {
     let bytes = Array((line + "\n").utf8)
     control.withLock { socket in
@@ -55,11 +58,12 @@ package enum SupervisedProcess {
     }
   }
 
-  /// Moves the socket away from descriptor 0, and out of the environment, where a command could find them.
+  /// Moves the socket away from descriptor 0 and removes the variable from the environment, so that commands cannot
+  /// find them.
   private static func takeStandardInput() -> Int32 {
     _ = isSupervised
     unsetenv(variable)
-    // Whoever writes to a dead peer shall get an error, not die.
+    // A write to a dead supervisor must return an error, not end this process.
     signal(SIGPIPE, SIG_IGN)
     let socket = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
     let null = open("/dev/null", O_RDONLY | O_CLOEXEC)

@@ -7,25 +7,28 @@ import UnixSignals
   import Foundation
 #endif
 
-/// What a supervisor knows of a worker that died unasked.
+/// What a supervisor knows about a worker that died unexpectedly.
 package struct WorkerDeath: Hashable, Sendable {
   package var end: ProcessEnd
-  /// What the worker announced last (`SupervisedProcess.announce`); nil if it died before.
+  /// The worker's last announcement (`SupervisedProcess.announce`); `nil` if the worker died before it.
   package var announcement: String?
 }
 
-/// The small parent that every worker runs under. It starts this program again as the worker proper, passes signals
-/// on, kills what a dead worker left, says that it died, and starts it anew.
+/// The small parent process of every worker. It starts this program again as the worker, forwards signals to it, and
+/// starts it again when it dies, after it has killed the processes that the worker left and reported the death.
 package enum Supervisor {
-  /// Returns the status that this process has to exit with.
+  /// Runs workers until one ends for good.
   ///
-  /// SIGTERM and SIGINT are passed on and end it all, SIGHUP is only passed on. A worker that exits with 0, or with a
-  /// status of sysexits.h (64 to 78), is not started anew.
+  /// SIGTERM and SIGINT are forwarded and end the supervisor too; SIGHUP is only forwarded. A worker that exits with 0
+  /// or with a status of sysexits.h (64 to 78) is not started again.
   /// - Parameters:
-  ///   - arguments: of the worker, without the program's name; its environment and its output are this process's.
-  ///   - onDeath: tells the coordinator. It is called when the leftovers are dead, runs beside the wait before the
-  ///     next start, and is cancelled by that start: the new worker's hello says the same.
-  /// - Throws: if the worker cannot be started at all.
+  ///   - arguments: the worker's arguments, without the program's name. The worker inherits this process's environment
+  ///     and output.
+  ///   - onDeath: reports the death to the coordinator. It is called after the leftovers have been killed, and runs
+  ///     during the wait before the next start. The next start cancels it, because the new worker's hello tells the
+  ///     same.
+  /// - Returns: the status with which this process has to exit.
+  /// - Throws: if the worker cannot be started.
   package static func run(
     arguments: [String], onDeath: @escaping @Sendable (WorkerDeath) async -> Void
   ) async throws -> Int32 {
@@ -37,7 +40,7 @@ package enum Supervisor {
     return try await shell.run(signals: signals.map(\.rawValue))
   }
 
-  /// The program that runs now, also if its file was replaced meanwhile.
+  /// The path of the running program. If the file was replaced or removed, this still starts the same program.
   private static var ownExecutable: String {
     #if os(Linux)
       let path = (try? SystemCall.absolutePath(of: "/proc/self/exe")) ?? ""

@@ -8,11 +8,12 @@ import BatonModel
   import Darwin
 #endif
 
-/// What a supervisor does about its worker: one at a time, started anew when it dies, until it is asked to stop or
-/// ends by itself with something that a new start would not change.
+/// Decides what a supervisor does about its worker. There is one worker at a time. It is started again when it dies,
+/// until the supervisor is asked to stop, or the worker ends in a way that another start would not change.
+/// `SupervisorShell` performs the effects.
 struct SupervisorMachine: Hashable, Sendable {
   enum Event: Hashable, Sendable {
-    /// Somebody signalled the supervisor.
+    /// The supervisor received this signal.
     case signalled(Int32)
     case workerEnded(ProcessEnd)
     case waited
@@ -21,9 +22,9 @@ struct SupervisorMachine: Hashable, Sendable {
   enum Effect: Hashable, Sendable {
     case start
     case forward(Int32)
-    /// Kill whatever the dead worker left, before anybody is told that it is dead.
+    /// Kill the processes that the dead worker left. This comes before the report of its death.
     case cleanUp
-    /// Say that the worker died, while waiting so long before the next start.
+    /// Report the worker's death, and wait for this time before the next start.
     case report(ProcessEnd, during: Duration)
     case end(status: Int32)
   }
@@ -34,8 +35,8 @@ struct SupervisorMachine: Hashable, Sendable {
     case ended
   }
 
-  /// The wait before the second start (Documentation/limits.md). It doubles with each start up to `longestWait`, and is
-  /// `firstWait` again after a worker that has lived for `settledAfter`.
+  /// The wait before the second start (Documentation/limits.md). The wait doubles with each start up to `longestWait`.
+  /// After a worker that has lived for `settledAfter`, it is `firstWait` again.
   static let firstWait = Duration.seconds(1)
   static let longestWait = Duration.seconds(30)
   static let settledAfter = Duration.seconds(60)
@@ -45,9 +46,10 @@ struct SupervisorMachine: Hashable, Sendable {
   private var isStopping = false
   private var hasHungUp = false
 
-  /// The first effect is `.start`.
+  /// The machine starts as if the worker runs: the caller performs the first `.start` itself.
   init(startedAt now: Instant) { phase = .running(since: now) }
 
+  /// Takes an event and returns the effects to perform, in order.
   mutating func take(_ event: Event, at now: Instant) -> [Effect] {
     switch (phase, event) {
     case (.running, .signalled(let signal)): forward(signal)
@@ -75,11 +77,11 @@ struct SupervisorMachine: Hashable, Sendable {
     return [.cleanUp, .report(ending, during: wait)]
   }
 
-  /// Nil if the worker has to be started anew.
+  /// The status with which the supervisor ends; `nil` if the worker has to be started again.
   private func finalStatus(of end: ProcessEnd) -> Int32? {
     switch end {
     case .exited(0): 0
-    // The statuses of sysexits.h: wrong usage, bad settings, not permitted.
+    // The statuses of sysexits.h, such as wrong usage, wrong settings or missing permission.
     case .exited(let status) where isStopping || (64...78).contains(status): status
     case .signalled(let signal) where isStopping || (signal == SIGHUP && hasHungUp): 128 + signal
     case .exited, .signalled: nil

@@ -16,10 +16,10 @@ import Synchronization
   import SystemPackage
 #endif
 
-/// Carries out on real processes what `SupervisorMachine` decides.
+/// Performs the effects of `SupervisorMachine` with real processes.
 struct SupervisorShell: Sendable {
   let executable: String
-  /// With the program's name.
+  /// The worker's arguments, starting with the program's name.
   let arguments: [String]
   let cleanUp: @Sendable () -> Void
   let onDeath: @Sendable (WorkerDeath) async -> Void
@@ -41,7 +41,8 @@ struct SupervisorShell: Sendable {
     self.sleep = sleep
   }
 
-  /// Returns the status to exit with. Cancellation kills the worker.
+  /// Runs until the machine ends. Returns the status with which the supervisor has to exit. Cancellation kills the
+  /// worker.
   func run(signals: some AsyncSequence<Int32, Never> & Sendable) async throws -> Int32 {
     let (events, inbox) = Events.makeStream()
     return try await withThrowingTaskGroup(of: Void.self) { group in
@@ -88,7 +89,7 @@ struct SupervisorShell: Sendable {
   private func report(_ death: WorkerDeath, during duration: Duration) async {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await onDeath(death) }
-      // Cut short only when it all ends.
+      // The sleep throws only if the whole supervisor is cancelled.
       try? await sleep(duration)
       group.cancelAll()
     }
@@ -100,7 +101,8 @@ struct SupervisorShell: Sendable {
     let place = ChildTable.reserve()
     defer { ChildTable.forget(place) }
     var options = PlatformOptions()
-    // A group of its own: Ctrl-C reaches it once, through its supervisor, and not a second time from the terminal.
+    // The worker has its own process group, so that Ctrl-C reaches it only once, through its supervisor, and not also
+    // from the terminal.
     options.processGroupID = 0
     let result = try await Subprocess.run(
       .path(FilePath(executable)),
@@ -120,7 +122,7 @@ struct SupervisorShell: Sendable {
   }
 }
 
-/// The worker that runs now. What is sent while it is being started reaches it when it runs.
+/// The running worker. Signals that arrive while it is being started are sent when it runs.
 private final class WorkerSlot: Sendable {
   private struct State {
     var process: RunningProcess?

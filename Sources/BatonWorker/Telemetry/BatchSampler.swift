@@ -1,32 +1,32 @@
 package import BatonModel
 
-/// Decides which batches of one launch are sent as spans: a value without a clock and without spans. `RunSpan` drives
-/// it and performs the effects, in their order.
+/// Decides which batches of one launch are sent as spans. It is a value without a clock; `RunSpan` owns it and performs
+/// its effects, in their order.
 ///
-/// A batch is open from the handler's start, or from the commit of the one before, until its own commit. A handler whose
-/// loop says when a batch begins (`announced`) has none open between the commit and the next announcement.
+/// A batch is open from the start of the handler, or from the commit of the batch before, until its own commit. If the
+/// handler announces its batches (`announced`), no batch is open between a commit and the next announcement.
 package struct BatchSampler: Sendable {
-  /// Why the span of a batch is sent: `baton.batch.sample`.
+  /// Why the span of a batch is sent. It is the value of the attribute `baton.batch.sample`.
   package enum Reason: String, Hashable, Sendable, CaseIterable {
     case first, last, slow, failed, repeated, drawn
-    /// Something was made a child of it.
+    /// The batch's span is the parent of another span.
     case parent
   }
 
   package enum Effect: Hashable, Sendable {
-    /// A batch is open from now on, until it ends, is held or dropped.
+    /// A batch is open from now on, until it is ended, held or dropped.
     case begin(batch: Int)
-    /// The open one begins only now, unless something happened in it already.
+    /// The open batch begins only now, unless its span already has children.
     case restart
-    /// It ends now, and is sent.
+    /// The open batch ends now and is sent.
     case end(Reason)
-    /// It ends now, and may turn out to be the last.
+    /// The open batch ends now. It is sent later if it turns out to be the last one.
     case hold
-    /// It is none; sent only if it has children.
+    /// What was open was not a batch. Its span is sent only if it has children.
     case drop
-    /// The one that was held is sent.
+    /// The held batch is sent.
     case endHeld(Reason)
-    /// The one that was held is not the last; sent only if it has children.
+    /// The held batch was not the last one. Its span is sent only if it has children.
     case dropHeld
   }
 
@@ -35,11 +35,11 @@ package struct BatchSampler: Sendable {
   private struct Open {
     var begunAt: Instant
     var isAnnounced: Bool
-    /// Why it is sent, whatever becomes of it.
+    /// The reason for which this batch is sent in any case; `nil` if that is not decided yet.
     var certainty: Reason?
   }
 
-  /// How many batches the launch has committed.
+  /// The number of batches that the launch has committed.
   package private(set) var committed = 0
   private let sampling: BatchSampling
   private let seed: UInt64
@@ -48,30 +48,31 @@ package struct BatchSampler: Sendable {
   private var open: Open?
   private var isHolding = false
   private var announces = false
-  /// A moving average: an eighth of each batch, as TCP has it for round trips
-  /// (https://www.rfc-editor.org/rfc/rfc6298#section-2). A slow batch counts as one that is just not slow, so that a
-  /// single one does not hide the next.
+  /// The usual duration of a batch: a moving average in which each batch has a weight of one eighth, as for round trips
+  /// of TCP (https://www.rfc-editor.org/rfc/rfc6298#section-2). A slow batch counts with the longest duration that is
+  /// not slow, so that a single slow batch does not hide the next one.
   private var usual: Duration?
 
   /// - Parameters:
-  ///   - seed: of the draw; the same for all launches of a request.
-  ///   - firstBatch: the number of the batch that the launch begins with.
-  ///   - repeatsBatch: an earlier launch had begun that batch.
+  ///   - sampling: which batches are sent.
+  ///   - seed: the seed of the random choice. It is the same for all launches of a request.
+  ///   - firstBatch: the number of the launch's first batch.
+  ///   - repeatsBatch: whether an earlier launch had already begun that batch.
   package init(_ sampling: BatchSampling, seed: UInt64, firstBatch: Int = 0, repeatsBatch: Bool = false) {
     (self.sampling, self.seed, self.firstBatch, self.repeatsBatch) = (sampling, seed, firstBatch, repeatsBatch)
   }
 
-  /// The open batch, or the one that would be open.
+  /// The number of the open batch, or of the next one if no batch is open.
   package var batch: Int { firstBatch + committed }
 
-  /// Whether the open batch was announced and is sent whatever becomes of it: another process may then name it as its
+  /// Whether the open batch was announced and will be sent in any case. Another process may then use its span as a
   /// parent.
   package var isCertain: Bool { open.map { $0.isAnnounced && $0.certainty != nil } ?? false }
 
-  /// The handler begins; it may be at work on a batch from here on.
+  /// The handler begins. It may work on a batch from now on.
   package mutating func begin(at now: Instant) -> [Effect] { open(at: now) }
 
-  /// The handler begins a batch now, and not before.
+  /// The handler begins a batch now. What it did before this call does not belong to the batch.
   package mutating func announced(at now: Instant) -> [Effect] {
     announces = true
     let effects = dropHeld()
@@ -81,7 +82,7 @@ package struct BatchSampler: Sendable {
     return effects + [.restart]
   }
 
-  /// The open batch is durable.
+  /// The open batch has been committed.
   package mutating func committed(at now: Instant) -> [Effect] {
     var effects = dropHeld()
     if let open { effects.append(close(open, at: now)) }
@@ -89,7 +90,7 @@ package struct BatchSampler: Sendable {
     return announces ? effects : effects + open(at: now)
   }
 
-  /// The handler is through. What is open then was not committed.
+  /// The handler has ended. What is open at this time was not committed.
   package mutating func end(_ end: End, at now: Instant) -> [Effect] {
     var effects: [Effect] = isHolding ? [.endHeld(.last)] : []
     isHolding = false
@@ -117,8 +118,9 @@ package struct BatchSampler: Sendable {
     return isHolding ? [.dropHeld] : []
   }
 
-  /// A stretch of work that nobody announced and nobody committed need not be a batch: with an end that is none, it is
-  /// what a handler does after its last one.
+  /// The effect for the open batch when the handler ends. A batch that was announced, or that failed, is sent. Work
+  /// that was neither announced nor committed need not be a batch: after a normal end it is what the handler did after
+  /// its last batch, and is dropped. After an interruption it is sent only if there is a reason for it.
   private func ending(_ batch: Open, _ end: End, at now: Instant) -> Effect {
     switch end {
     case .failed: .end(.failed)
@@ -130,6 +132,7 @@ package struct BatchSampler: Sendable {
 
   // MARK: Reasons
 
+  /// Why the batch is sent; `nil` if there is no reason so far.
   private func reason(_ batch: Open, at now: Instant) -> Reason? {
     switch batch.certainty {
     case .none, .drawn: now - batch.begunAt > slowness ? .slow : batch.certainty
@@ -137,12 +140,14 @@ package struct BatchSampler: Sendable {
     }
   }
 
+  /// The reason that is known when a batch begins.
   private var certainty: Reason? {
     if committed == 0 { return repeatsBatch ? .repeated : .first }
     return isDrawn ? .drawn : nil
   }
 
-  /// By a hash of request and batch, with the finalizer of SplitMix64 (Steele, Lea, Flood, doi:10.1145/2660193.2660195).
+  /// Chooses one batch in `BatchSampling.interval` by a hash of request and batch, with the finalizer of SplitMix64
+  /// (Steele, Lea, Flood, doi:10.1145/2660193.2660195).
   private var isDrawn: Bool {
     guard sampling.interval > 0 else { return false }
     var hash = seed &+ UInt64(batch) &* 0x9e37_79b9_7f4a_7c15
@@ -151,7 +156,8 @@ package struct BatchSampler: Sendable {
     return (hash ^ hash >> 31).isMultiple(of: UInt64(sampling.interval))
   }
 
-  /// What a batch has to take longer than to be slow. The first has nothing to be compared with, and is sent anyway.
+  /// A batch is slow if it takes longer than this. For the first batch there is no usual duration yet, but the first
+  /// batch is sent in any case.
   private var slowness: Duration { max(sampling.slowMinimum, (usual ?? .zero) * sampling.slowFactor) }
 
   private mutating func learn(_ duration: Duration) {

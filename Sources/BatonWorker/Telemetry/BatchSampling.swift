@@ -1,12 +1,14 @@
-/// Which batches have a span of their own, beside the first and the last of a launch, the failed and the repeated ones,
-/// and those that a handler gave a child: a million batches are not a million spans.
+/// Chooses which batches have their own span, so that a million batches do not become a million spans. Some batches are
+/// always sent: the first and the last batch of a launch, failed and repeated batches, and batches in which the handler
+/// made a child span.
 package struct BatchSampling: Hashable, Sendable {
-  /// One batch in `interval` is drawn by chance; 1 draws all batches, 0 draws no batch. The same batch of a request is
-  /// drawn on every host.
+  /// One batch in `interval` is chosen at random; 1 means every batch, 0 none. The same batch of a request is chosen on
+  /// every host.
   package var interval: Int
-  /// A slow batch takes more than `slowFactor` times as long as usual in its launch.
+  /// A slow batch takes more than `slowFactor` times as long as batches of its launch usually take.
   package var slowFactor: Int
-  /// A slow batch also takes longer than this: where batches take milliseconds, a pause of the machine is no news.
+  /// A slow batch also takes longer than this. If batches take milliseconds, a short pause of the machine is not worth
+  /// a span.
   package var slowMinimum: Duration
 
   package init(interval: Int = 100, slowFactor: Int = 4, slowMinimum: Duration = .seconds(1)) {

@@ -1,18 +1,19 @@
 import BatonModel
 
-/// How a handler ended, before the core says what that comes to.
+/// How a handler ended. `WorkerCore` decides from it how the launch ended.
 struct HandlerEnd: Sendable {
   var outcome: LaunchOutcome
   var isGraceful = true
   var failure: Failure?
 }
 
-/// What a launch failed with.
+/// The failure of a launch.
 struct Failure: Sendable {
-  /// `error.type`: of few values, so that failures can be counted by it. Never the message.
+  /// The value of `error.type`. It has few different values, so that failures can be counted by it, and it never
+  /// contains the message.
   var type: String
   var text: String
-  /// What was thrown, if something was.
+  /// The error that was thrown, if there was one.
   var error: (any Error)?
 
   init(type: String, text: String, error: (any Error)? = nil) {
@@ -25,13 +26,14 @@ struct Failure: Sendable {
   }
 
   static let maximumTypeBytes = 255
-  /// Where nobody knows (https://opentelemetry.io/docs/specs/semconv/registry/attributes/error).
+  /// The type of a failure whose type is not known
+  /// (https://opentelemetry.io/docs/specs/semconv/registry/attributes/error).
   static let other = "_OTHER"
-  /// A refresh that says that it failed did, as if it had thrown; the store writes the same.
+  /// A refresh that reported its own failure counts as if it had thrown an error. The store writes the same type.
   static let refresh = Failure(type: "refreshFailed", text: "the refresh reported that it failed")
 
-  /// `exit 3`, `signal SIGSEGV` or another code for a command; for a handler the type of what it threw, without its
-  /// module: for a private one Swift would put an address there.
+  /// The type of an error. For a command it is `exit 3`, `signal SIGSEGV` or another code. For a handler it is the type
+  /// of the thrown error without its module, because with the module Swift would include an address for a private type.
   private static func type(of error: any Error) -> String {
     if let error = error as? CommandError { return error.type }
     return String(describing: Swift.type(of: error))

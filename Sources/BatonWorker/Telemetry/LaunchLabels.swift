@@ -3,7 +3,7 @@ import BatonTelemetry
 import ServiceContextModule
 import Tracing
 
-/// What every span of a launch says of it.
+/// The attributes that describe a launch in the spans of its run and its batches.
 struct LaunchLabels: Sendable {
   private let definition: String
   private let host: HostName
@@ -22,7 +22,7 @@ struct LaunchLabels: Sendable {
     (kind, firstBatch) = (definition.kind, assignment.progress.batches)
   }
 
-  /// What the span of a batch says at its end, by key.
+  /// The attributes of a batch's span at its end, sorted by key.
   func attributes(ofBatch batch: Int, _ reason: BatchSampler.Reason, checkpointBytes: Int?) -> [Attribute] {
     var attributes = [Attribute(Names.Attribute.batch, .int(Int64(batch)))]
     attributes.reserveCapacity(9)
@@ -41,7 +41,8 @@ struct LaunchLabels: Sendable {
     return attributes
   }
 
-  /// What the span of the run says at its end, by key: those that come in order need not be sorted.
+  /// The attributes of a run's span at its end, sorted by key. Attributes that are added in this order need not be
+  /// sorted again.
   func attributes(ofRun end: RunEnd, batches: Int) -> [Attribute] {
     [
       Attribute(Names.Attribute.definition, .string(definition)),
@@ -58,7 +59,7 @@ struct LaunchLabels: Sendable {
 }
 
 extension Assignment {
-  /// The launch's span as a context: of log lines about it, and the parent of its run.
+  /// The launch's span as a context. It is used for log lines about the launch, and as the parent of its run.
   var context: ServiceContext {
     var context = ServiceContext.topLevel
     context.spanContext = SpanContext(trace)

@@ -2,16 +2,16 @@ import BatonModel
 import BatonTelemetry
 import Tracing
 
-/// How a run ended, as its span says it, and that of the batch that was open.
+/// How a run ended, for its span and the span of the batch that was open.
 enum RunEnd: Sendable {
   case finished
-  /// No error: the status stays unset.
+  /// An expiry is not an error: the status of the span stays unset.
   case expired(ExpiryReason)
   case failed(Failure)
-  /// Stopped from outside, without an expiry.
+  /// The run was stopped from outside without an expiry.
   case lost
 
-  /// The rules of `WorkerCore.handlerEnded`, and the store's for a refresh that says that it failed.
+  /// Follows the rules of `WorkerCore.handlerEnded`, and the store's rule for a refresh that reported its own failure.
   init(_ end: HandlerEnd, result: RefreshResult?, expiry: ExpiryReason?) {
     switch (end.outcome, expiry) {
     case (.finished, _) where result == .failed: self = .failed(.refresh)
@@ -22,7 +22,7 @@ enum RunEnd: Sendable {
     }
   }
 
-  /// `baton.launch.outcome`, as the worker saw it.
+  /// The value of `baton.launch.outcome`, as the worker saw the launch end.
   var outcome: LaunchOutcome {
     switch self {
     case .finished: .finished
@@ -42,7 +42,7 @@ enum RunEnd: Sendable {
 }
 
 extension Tracing.Span {
-  /// A failure is an error; an expiry is an outcome.
+  /// Adds how the run ended to this span. A failure becomes an error; an expiry only becomes an attribute.
   func says(_ end: RunEnd, at time: Timestamp) {
     switch end {
     case .finished, .lost: break

@@ -4,23 +4,25 @@ import ServiceContextModule
 import Synchronization
 import Tracing
 
-/// The span of one run of a handler, and those of its batches: performs what a `BatchSampler` decides.
+/// The span of one run of a handler, and the spans of its batches. It performs the effects of a `BatchSampler`.
 ///
-/// Made with the process's tracer, whichever that is. Where there is none, or the request is not sampled, nothing is
-/// recorded, and it costs no more than a context.
+/// It uses the tracer of the process. Without a tracer, or if the request is not sampled, nothing is recorded, and the
+/// cost is that of a context.
 ///
-/// A batch's span is made when the batch is to be sent, with its times. With `BatonTracer` it is made earlier if a handler
-/// makes something meanwhile, which is a child of it then; with other tracers that is a child of the run.
+/// The span of a batch is made when the batch is to be sent, with the times of the batch. With `BatonTracer` it is made
+/// earlier if the handler starts a span during the batch; that span then becomes its child. With other tracers, spans
+/// of the handler become children of the run.
 ///
-/// Run and batches are both children of the launch, whose span the coordinator always sends: a run is sent when it ends, so
-/// that a worker that is killed sends none, and its batches would have a parent that no backend ever sees.
+/// The run and its batches are all children of the launch's span, which the coordinator always sends. The run's span is
+/// sent only when the run ends, so a killed worker sends none. If batches were its children, their parent would then be
+/// missing in the backend.
 final class RunSpan: OpenBatch {
   private struct Batch {
     let number: Int
     var start: Timestamp
-    /// There once it is held.
+    /// Set when the batch is held.
     var end: Timestamp?
-    /// Nil while nothing refers to it.
+    /// `nil` until the span is needed as a parent.
     var span: (any Tracing.Span)?
     var checkpointBytes: Int?
 
@@ -28,7 +30,7 @@ final class RunSpan: OpenBatch {
   }
 
   private struct State {
-    /// Let go at the end: its context has the run.
+    /// Set to `nil` at the end, because the span's context refers to this object.
     var span: (any Tracing.Span)?
     var isRecording = false
     var sampler: BatchSampler
@@ -36,20 +38,21 @@ final class RunSpan: OpenBatch {
     var held: Batch?
   }
 
-  /// A batch that has ended, and is still to be told so.
+  /// A batch whose span still has to be ended, after the mutex is unlocked.
   private struct Ended {
     let span: any Tracing.Span
     let time: Timestamp
     let attributes: [Attribute]
-    /// It ends now, and did not when it was held.
+    /// The batch was open until now, and was not held before.
     let wasOpen: Bool
   }
 
   private let tracing: RunTracing
-  /// The launch as a parent.
+  /// The launch's span as the parent.
   private let launch: ServiceContext
   private let labels: LaunchLabels
-  /// Spans begin while it is locked, and end when it is not: what a span says of an error is the code of others.
+  /// Spans are started while the mutex is locked, and ended after it is unlocked: to record an error in a span calls
+  /// code outside of Baton.
   private let state: Mutex<State>
 
   init(_ assignment: Assignment, _ definition: Definition, _ tracing: RunTracing) {
@@ -75,17 +78,19 @@ final class RunSpan: OpenBatch {
       labels.runName, context: self.launch, ofKind: .internal, at: date.forTracing)
   }
 
-  /// What the handler runs in: spans that it makes are children of its batch, log lines that it writes have the trace.
+  /// The context in which the handler runs. Spans that the handler starts become children of its batch, and its log
+  /// lines contain the trace.
   var context: ServiceContext { state.withLock { $0.span?.context } ?? .topLevel }
 
-  /// `runtime`, with its batches told to their spans.
+  /// Wraps `runtime`, so that this object learns of its batches. Returns `runtime` itself if the run is not recorded.
   func traced(_ runtime: any CommandRuntime) -> any CommandRuntime {
     state.withLock(\.isRecording) ? TracedRuntime(runtime: runtime, run: self) : runtime
   }
 
+  /// Ends the spans of the open batch and of the run.
   func end(_ end: RunEnd) {
     perform(end: end) { $0.end(end.ofBatch, at: $1) }
-    // Not before the end of its last batch.
+    // The run's date is read after its last batch has ended, so that it is not earlier.
     let date = tracing.clocks.date()
     let (span, isRecording, committed) = state.withLock { state in
       defer { state.isRecording = false }
@@ -103,14 +108,15 @@ final class RunSpan: OpenBatch {
 extension RunSpan {
   func announced() { perform { $0.announced(at: $1) } }
 
-  /// - Parameter bytes: the size of the checkpoint; nil if it has no cursor.
+  /// - Parameter bytes: the size of the checkpoint's cursor; `nil` if it has none.
   func committed(bytes: Int?) {
     perform(bytes: bytes) { $0.committed(at: $1) }
   }
 
+  /// The span of the open batch, made if necessary. `BatonTracer` asks for it when the handler starts a span.
   var batch: (any Tracing.Span)? { tracing.baton == nil ? nil : state.withLock { openSpan(&$0) } }
 
-  /// What a process that is started now has for its parent: the batch if that is certain to be sent, else the run.
+  /// The parent for a process that is started now: the open batch if it will be sent in any case, otherwise the run.
   var traceparent: String? {
     let context = state.withLock { state in
       let batch = tracing.baton != nil && state.sampler.isCertain ? openSpan(&state) : nil
@@ -131,7 +137,7 @@ extension RunSpan {
       labels.batchName, context: launch, ofKind: .internal, at: batch.start.forTracing)
   }
 
-  /// Of the run alone, whatever is open in it.
+  /// The context of the run itself, without the open batch.
   private func runContext(_ state: inout State) -> ServiceContext {
     var context = state.span?.context ?? .topLevel
     context.openBatch = nil
@@ -140,6 +146,7 @@ extension RunSpan {
 
   // MARK: Effects
 
+  /// Asks the sampler, performs its effects, and ends the spans that are to be sent.
   private func perform(
     bytes: Int? = nil, end: RunEnd? = nil, _ decide: (inout BatchSampler, Instant) -> [BatchSampler.Effect]
   ) {
@@ -162,7 +169,7 @@ extension RunSpan {
   private func perform(_ effect: BatchSampler.Effect, _ state: inout State, at date: Timestamp) -> Ended? {
     switch effect {
     case .begin(let number): state.open = Batch(number: number, start: date)
-    // One that has a child already began earlier.
+    // A batch that already has a child keeps its earlier beginning.
     case .restart: if state.open.map({ isDiscarded($0) }) == true { state.open?.restart(at: date) }
     case .hold:
       state.held = state.open.take()
@@ -175,12 +182,13 @@ extension RunSpan {
     return nil
   }
 
-  /// False if something refers to its span, which is to be sent then. Nothing is left of it otherwise.
+  /// Discards the batch's span. Returns `false` if another span refers to it, because it must then be sent.
   private func isDiscarded(_ batch: Batch) -> Bool {
     guard let span = batch.span else { return true }
     return (span as? BatonSpan)?.discard() ?? false
   }
 
+  /// Discards a batch, or returns it to be sent if it has children.
   private func dropped(_ batch: Batch?, _ state: inout State, at date: Timestamp) -> Ended? {
     guard let batch, !isDiscarded(batch) else { return nil }
     return ended(batch, &state, .parent, at: date)

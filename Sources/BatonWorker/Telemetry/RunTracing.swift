@@ -3,11 +3,11 @@ import BatonTelemetry
 import ServiceContextModule
 import Tracing
 
-/// What the spans of all runs of a worker have in common: found once, and shared.
+/// What the spans of all runs of a worker share. The worker makes it once.
 final class RunTracing: Sendable {
   let tracer: any Tracer
-  /// The tracer, if it is Baton's. With another one no span can be discarded, and what a handler makes in a batch is a
-  /// child of the run.
+  /// The tracer, if it is Baton's own; otherwise `nil`. With another tracer a span cannot be discarded, and spans that
+  /// a handler starts in a batch become children of the run.
   let baton: BatonTracer?
   let host: HostName
   let sampling: BatchSampling
@@ -18,8 +18,8 @@ final class RunTracing: Sendable {
     (self.host, self.sampling, self.clocks) = (host, sampling, clocks)
   }
 
-  /// The launch as the parent of a span, for another tracer than Baton's. Not what the program is in otherwise: a launch
-  /// belongs to its own trace.
+  /// The launch as the parent of a span, for tracers other than Baton's. The context does not inherit from the
+  /// program's current context, because a launch has its own trace.
   func context(of assignment: Assignment) -> ServiceContext {
     var context = assignment.context
     if !(tracer is NoOpTracer) {
@@ -28,7 +28,7 @@ final class RunTracing: Sendable {
     return context
   }
 
-  /// The span as W3C trace context has it; nil if the tracer speaks something else.
+  /// The span of `context` in the form of W3C trace context; `nil` if the tracer uses another format.
   func traceparent(of context: ServiceContext) -> String? {
     var carrier: [String: String] = [:]
     tracer.inject(context, into: &carrier, using: TraceCarrier())

@@ -1,7 +1,7 @@
 import BatonHandler
 import BatonModel
 
-/// A runtime whose batches have spans.
+/// Wraps a command's runtime and tells its `RunSpan` when batches begin and are committed.
 struct TracedRuntime: CommandRuntime {
   let runtime: any CommandRuntime
   let run: RunSpan

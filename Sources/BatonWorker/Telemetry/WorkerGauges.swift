@@ -1,15 +1,15 @@
 package import BatonTelemetry
 import Synchronization
 
-/// The state of a worker at one time, as its gauges show it. The worker fills one in at each scrape.
+/// The state of a worker at one moment, for its gauges. The worker makes a value at each scrape.
 package struct WorkerGauges: Hashable, Sendable {
   package var isConnected: Bool
-  /// Launches that run.
+  /// The number of running launches.
   package var launches: Int
 
   package init(isConnected: Bool, launches: Int) { (self.isConnected, self.launches) = (isConnected, launches) }
 
-  /// What a collector of the registry gives.
+  /// The metrics for a collector of the registry.
   package var families: [MetricFamily] {
     [
       MetricFamily(Names.Metric.workerConnected, isConnected ? 1 : 0),
@@ -19,10 +19,10 @@ package struct WorkerGauges: Hashable, Sendable {
 }
 
 extension Worker {
-  /// The coordinator has answered its hello, and the connection is there.
+  /// Whether the worker has a connection to the coordinator.
   package var isConnected: Bool { state.withLock { $0.connection != nil } }
 
-  /// Its gauges, for a registry to collect.
+  /// The worker's gauges, for a registry to collect.
   package var metricFamilies: [MetricFamily] {
     state.withLock { WorkerGauges(isConnected: $0.connection != nil, launches: $0.active.count) }.families
   }

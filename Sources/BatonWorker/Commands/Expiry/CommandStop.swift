@@ -2,8 +2,8 @@ import BatonHandler
 import BatonModel
 import Synchronization
 
-/// The wish that a launch's command stops: made once, by whoever cancels the launch, and carried out on whichever
-/// process runs then.
+/// The order to stop a launch's command. It is given once, when the launch is cancelled, and applies to the process
+/// that runs at that time.
 final class CommandStop: Sendable {
   private let behaviour: ExpiryBehaviour
   private let margin: Duration
@@ -11,9 +11,9 @@ final class CommandStop: Sendable {
   private let state = Mutex(State.running(folder: nil, waiter: nil))
 
   private enum State {
-    /// Nobody asked. `waiter` is the batch that has to be told.
+    /// The launch has not been asked to stop. `waiter` is the running batch, which waits for the order.
     case running(folder: LaunchFolder?, waiter: CheckedContinuation<Void, Never>?)
-    /// Nil for a withdrawal.
+    /// The launch has been asked to stop. The expiry is `nil` for a withdrawal.
     case stopping(Expiry?)
   }
 
@@ -27,7 +27,8 @@ final class CommandStop: Sendable {
     state.withLock { if case .stopping = $0 { true } else { false } }
   }
 
-  /// Names the folder with the file that tells the command; it appears now if the launch was stopped before.
+  /// Sets the folder for the expiry file, which tells the command about the order. If the launch was already asked to
+  /// stop, the file is written now.
   func announces(in folder: LaunchFolder) {
     let expiry: Expiry? = state.withLock { state in
       if case .stopping(let expiry) = state { return expiry }
@@ -37,7 +38,8 @@ final class CommandStop: Sendable {
     if let expiry { announce(expiry, in: folder) }
   }
 
-  /// The first wish counts: one launch, one cause.
+  /// Asks the launch to stop. Only the first order counts, so that a launch has one cause.
+  /// - Parameter expiry: `nil` for a withdrawal.
   func stop(_ expiry: Expiry?) {
     let before = state.withLock { state in
       defer { if case .running = state { state = .stopping(expiry) } }
@@ -48,8 +50,8 @@ final class CommandStop: Sendable {
     waiter?.resume()
   }
 
-  /// Waits until the launch is asked to stop and then ends `process` by the plan. Returns when there is nothing left
-  /// to send; ends early when its task is cancelled, because the process has ended.
+  /// Waits until the launch is asked to stop, and then ends `process` by the steps of a `StopPlan`. Returns when all
+  /// signals have been sent, or when the task is cancelled because the process has ended.
   func enforce(on process: RunningProcess) async {
     await asked()
     guard case .stopping(let expiry) = state.withLock({ $0 }), !Task.isCancelled else { return }
@@ -86,7 +88,7 @@ final class CommandStop: Sendable {
 
   private func announce(_ expiry: Expiry, in folder: LaunchFolder) {
     let notice = ExpiryNotice(expiry, now: time.now())
-    // The signals still come if the file cannot be written.
+    // The signals are sent even if the file cannot be written.
     try? folder.announce(notice)
   }
 }

@@ -7,13 +7,13 @@ import BatonModel
   import Foundation
 #endif
 
-/// What a command finds in `BATON_EXPIRY_FILE`, such as
-/// `{"deadline":"2026-01-31T12:00:30Z","detail":"anna","reason":"cancelled"}`.
-/// `detail` is there for the reasons that have one.
+/// The content of `BATON_EXPIRY_FILE`, such as
+/// `{"deadline":"2026-01-31T12:00:30Z","detail":"anna","reason":"cancelled"}`. `detail` is there only for reasons that
+/// have one.
 struct ExpiryNotice: Codable, Hashable {
   var reason: String
   var detail: String?
-  /// RFC 3339 in UTC, by the host's clock.
+  /// The deadline in RFC 3339 in UTC, by the host's wall clock.
   var deadline: String
 
   init(_ expiry: Expiry, now: ContinuousClock.Instant, date: Date = Date()) {
@@ -23,7 +23,7 @@ struct ExpiryNotice: Codable, Hashable {
     deadline = date.addingTimeInterval(left).formatted(.iso8601)
   }
 
-  /// One line.
+  /// The notice as one line of JSON.
   func json() throws -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys]

@@ -9,10 +9,10 @@ import BatonModel
   import Darwin
 #endif
 
-/// Which signals a running command gets, and when.
+/// Decides which signals a running command gets, and when.
 struct StopPlan: Hashable, Sendable {
   struct Step: Hashable, Sendable {
-    /// Nil means at once.
+    /// When to send the signal; `nil` for at once.
     var time: ContinuousClock.Instant?
     var signal: Int32
   }
@@ -20,8 +20,9 @@ struct StopPlan: Hashable, Sendable {
   let steps: [Step]
 
   /// - Parameters:
-  ///   - expiry: nil for a withdrawal, which ends the command at once.
-  ///   - margin: how long before the deadline SIGTERM comes, unless it comes at once.
+  ///   - expiry: `nil` for a withdrawal, which kills the command at once.
+  ///   - behaviour: whether SIGTERM is sent at once, or before the deadline.
+  ///   - margin: how long before the deadline SIGTERM is sent, unless it is sent at once.
   init(_ expiry: Expiry?, behaviour: ExpiryBehaviour, margin: Duration) {
     guard let expiry else {
       steps = [Step(signal: SIGKILL)]

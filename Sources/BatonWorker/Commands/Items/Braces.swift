@@ -1,6 +1,7 @@
-/// `{a,b}` in a glob: every text that it stands for, in order. Braces nest; `\` takes the meaning from what follows;
-/// braces without a comma, or without an end, stand for themselves.
+/// Expands braces in a glob: `{a,b}` stands for each of its options, in order. Braces nest. A `\` removes the special
+/// meaning of the next character. Braces without a comma or without an end stand for themselves.
 enum Braces {
+  /// Returns all texts that `text` stands for. Throws `CommandError` if there are more than `limit`.
   static func expand(_ text: String, limit: Int) throws -> [String] {
     guard let choice = Choice(in: Array(text)) else { return [text] }
     var texts: [String] = []
@@ -13,7 +14,7 @@ enum Braces {
     return texts
   }
 
-  /// The first braces of a text that hold a comma.
+  /// The first pair of braces in a text that contains a comma.
   private struct Choice {
     var before: [Character]
     var options: [[Character]]

@@ -2,11 +2,11 @@ import BatonHandler
 import BatonModel
 
 extension CommandLaunch {
-  /// Runs the batches that are left, one after the other, each committed before the next begins.
+  /// Runs the remaining batches one after another. Each batch is committed before the next one begins.
   func runBatches(of items: Items) async throws {
     let source = try await ItemSource(items, launch: self)
     if source.count == 0 { return try await commit(0, of: 0) }
-    // A store that went wrong may say anything; what it says is never an index below the first item.
+    // The number comes from the store. Even a wrong number must not become a negative index.
     var offset = max(0, Int(runtime.progress.completedUnits))
     var ahead: ArraySlice<String> = []
     while offset < source.count {
@@ -14,9 +14,9 @@ extension CommandLaunch {
       let batch = Array(ahead.prefix(work.batchSize))
       ahead = ahead.dropFirst(batch.count)
       let (end, held) = (offset + batch.count, ahead.count)
-      // The next ones come while this batch runs.
+      // The items of the next batches are fetched while this batch runs.
       async let more = source.items(after: end + held, having: held, least: 2 * work.batchSize)
-      // No batch begins that would not be run.
+      // A batch must not be announced if it will not run.
       if stop.isStopped { throw CommandExpired(isGraceful: true) }
       runtime.batchBegins()
       try await execute(ItemPassage(batch, launch: self).invocation())
@@ -33,13 +33,13 @@ extension CommandLaunch {
   }
 }
 
-/// The items of a request: computed from the definition, or frozen in the store.
+/// The items of a request: computed from the definition, or read from the store.
 struct ItemSource: Sendable {
   let count: Int
   let batchSize: Int
   private let fetch: @Sendable (Range<Int>) async throws -> [String]
 
-  /// Expands and freezes the items first, if no earlier launch did.
+  /// Lists the items and freezes them in the store first, if no earlier launch has done so.
   init(_ items: Items, launch: CommandLaunch) async throws {
     batchSize = launch.work.batchSize
     if let computed = items.computedCount {
@@ -56,7 +56,7 @@ struct ItemSource: Sendable {
     fetch = { try await Self.pages($0, of: runtime) }
   }
 
-  /// The store gives at most one page for one question.
+  /// The store returns at most one page for each question.
   private static func pages(_ range: Range<Int>, of runtime: any CommandRuntime) async throws -> [String] {
     var items: [String] = []
     for start in stride(from: range.lowerBound, to: range.upperBound, by: ItemPage.maximumItems) {
@@ -65,8 +65,8 @@ struct ItemSource: Sendable {
     return items
   }
 
-  /// Some items from `start` on if fewer than `least` are at hand and there are more: enough for four batches unless
-  /// those are large, and not less than a page.
+  /// Returns more items from `start` on, if fewer than `least` are in memory and there are more. The number is enough
+  /// for four batches, but not more than 10,000 unless a single batch is larger, and at least a page.
   func items(after start: Int, having: Int, least: Int) async throws -> [String] {
     let wanted = min(count - start, max(min(4 * batchSize, 10_000), batchSize, ItemPage.maximumItems))
     if having >= least || wanted <= 0 { return [] }

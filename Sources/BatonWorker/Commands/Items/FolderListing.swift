@@ -9,17 +9,19 @@ import CBatonProcess
   import Darwin
 #endif
 
-/// The names in one folder in the order of their bytes, in two pieces of memory however many there are.
+/// The names in one folder, sorted by their bytes. They take two blocks of memory, however many there are.
 struct FolderListing {
   enum Kind { case file, folder, other }
 
-  /// The names one after the other, each with a zero behind it.
+  /// The names one after another, each followed by a zero byte.
   private var names: [CChar] = []
+  /// Where each name begins in `names`, in sorted order.
   private var offsets: [Int] = []
   private let path: String
 
-  /// Nil if the folder is gone, or is none.
-  /// - Throws: `CommandError` with code `.badItems` if it may not be read: items would be missing without a word.
+  /// - Returns: `nil` if the folder does not exist, or is not a folder.
+  /// - Throws: `CommandError` with the code `.badItems` if the folder cannot be read. Otherwise items would be missing
+  ///   without notice.
   init?(_ path: String, host: HostName) throws {
     self.path = path
     guard let stream = opendir(path) else {
@@ -41,9 +43,10 @@ struct FolderListing {
     try names.withUnsafeBufferPointer { try body($0.baseAddress! + offsets[index]) }
   }
 
-  /// A symbolic link to a file is a file; one to a folder is neither, so that no walk goes in circles.
+  /// The kind of a name's file. A symbolic link to a file counts as a file. A link to a folder is `.other`, so that the
+  /// walk cannot go in circles.
   func kind(_ index: Int) -> Kind {
-    // In bytes, because a name need not be UTF-8.
+    // The path is made of bytes, because a name need not be UTF-8.
     let full = withName(index) { name in
       path.utf8.map(CChar.init(bitPattern:)) + [47] + UnsafeBufferPointer(start: name, count: strlen(name) + 1)
     }

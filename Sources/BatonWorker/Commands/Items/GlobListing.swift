@@ -1,19 +1,20 @@
 import BatonModel
 
-/// The regular files that a glob matches, as paths relative to the working directory (absolute for an absolute
-/// glob): folder by folder, the names of each in the order of their bytes, every file once.
+/// The regular files that a glob matches. Each file is listed once, as a path relative to the working directory
+/// (absolute for an absolute glob). The walk goes folder by folder, and through the names of each folder in the order
+/// of their bytes.
 ///
-/// Symbolic links to files count as files; those to folders are not followed, except where the pattern begins with
-/// plain names. A folder that vanishes meanwhile is skipped, one that may not be read is an error.
+/// Symbolic links to files count as files. Links to folders are followed only in the part of the pattern before its
+/// first wildcard. A folder that vanishes during the walk is skipped; a folder that cannot be read is an error.
 struct GlobListing: ItemListing {
-  /// Where in which alternative the parts begin that have to match below a folder.
+  /// A part of one alternative of the pattern. This part has to match a name in the current folder.
   private struct Position: Hashable {
     var alternative: Int
     var part: Int
   }
 
   private struct Level {
-    /// Ends with a slash, or is empty.
+    /// The path of the folder: empty, or with a slash at its end.
     var prefix: String
     var listing: FolderListing
     var index = 0
@@ -28,8 +29,9 @@ struct GlobListing: ItemListing {
   private var levels: [Level] = []
 
   /// - Parameters:
-  ///   - pass: an item that cannot be passed that way is an error now rather than batches later.
-  ///   - isStopped: asked at each name: a walk that finds nothing may be long, and ends with its launch.
+  ///   - pass: how items are passed to the command. An item that cannot be passed this way is an error now, and not
+  ///     only when its batch runs.
+  ///   - isStopped: called for each name. A walk that finds nothing may take long, and must end with its launch.
   init(
     pattern: String, directory: String, host: HostName, pass: ItemPassing,
     isStopped: @escaping @Sendable () -> Bool = { false }
@@ -63,7 +65,7 @@ struct GlobListing: ItemListing {
     return nil
   }
 
-  /// The item, if the name is one; enters it if it is a folder that may hold some.
+  /// Returns the item if the name is one. Enters the name if it is a folder that may contain items.
   private mutating func visit(_ level: Level, _ index: Int) throws -> String? {
     let (isMatch, below) = level.listing.withName(index) { match($0, level.positions) }
     if !isMatch && below.isEmpty { return nil }
@@ -76,7 +78,7 @@ struct GlobListing: ItemListing {
     }
   }
 
-  /// Whether a file of this name matches, and what has to match below a folder of this name.
+  /// Whether a file with this name matches, and which parts have to match below a folder with this name.
   private func match(_ name: UnsafePointer<CChar>, _ positions: Set<Position>) -> (isMatch: Bool, below: Set<Position>)
   {
     let isHidden = name[0] == 46
@@ -86,7 +88,7 @@ struct GlobListing: ItemListing {
       switch parts[position.part] {
       case .anyFolders:
         if !isHidden { below.formUnion([position]) }
-        // A final ** is every file below.
+        // A `**` at the end of the pattern matches all files below.
         if position.part == parts.count - 1 && !isHidden { isMatch = true }
       case .name(let part):
         guard NameMatch.matches(name, part) else { continue }
@@ -100,14 +102,14 @@ struct GlobListing: ItemListing {
     return (isMatch, below)
   }
 
-  /// False if there is no such folder.
+  /// Enters a folder. Returns `false` if it does not exist.
   private mutating func enter(_ prefix: String, _ positions: Set<Position>) throws -> Bool {
     guard let listing = try FolderListing(path(prefix), host: host) else { return false }
     levels.append(Level(prefix: prefix, listing: listing, positions: closure(of: positions)))
     return true
   }
 
-  /// With the places that `**` reaches by crossing no folder.
+  /// Adds the positions after each `**`, which may also stand for no folder at all.
   private func closure(of positions: Set<Position>) -> Set<Position> {
     var closed = positions
     for position in positions {

@@ -8,23 +8,23 @@ import BatonModel
   import Darwin
 #endif
 
-/// A path with `*`, `?`, `[…]`, `{a,b}` and `**`, as bash has them with globstar: `**` between slashes crosses any
-/// number of folders, none included; a name that begins with a dot is matched only by a pattern that does, and `**`
-/// enters no such folder.
+/// A path with `*`, `?`, `[…]`, `{a,b}` and `**`, as in bash with globstar. `**` between slashes stands for any number
+/// of folders, including zero. A name that begins with a dot is matched only by a part that begins with a dot, and `**`
+/// does not enter folders with a dot.
 struct GlobPattern: Sendable {
   enum Part: Hashable, Sendable {
     case anyFolders
     case name(String)
   }
 
-  /// More alternatives than this are refused: `{a,b}{c,d}…` doubles them with each pair.
+  /// A pattern with more alternatives is refused: in `{a,b}{c,d}…` each pair doubles them.
   static let maximumAlternatives = 1024
 
-  /// One for each way to choose from the braces.
+  /// One alternative for each combination of the braces' options.
   let alternatives: [[Part]]
   let isAbsolute: Bool
 
-  /// - Throws: `CommandError` with code `.badItems` for a pattern that means nothing.
+  /// - Throws: `CommandError` with the code `.badItems` for a pattern that cannot match anything.
   init(_ text: String) throws {
     let texts = try Braces.expand(text, limit: Self.maximumAlternatives)
     isAbsolute = text.hasPrefix("/")
@@ -41,7 +41,7 @@ struct GlobPattern: Sendable {
     }
   }
 
-  /// Folders that every alternative begins with, without a wildcard in them: the walk begins below them.
+  /// The folders without a wildcard that all alternatives begin with. The walk begins below them.
   var base: [String] {
     var base: [String] = []
     while let name = literal(at: base.count), alternatives.allSatisfy({ $0.count > base.count + 1 }) {
@@ -50,7 +50,8 @@ struct GlobPattern: Sendable {
     return base
   }
 
-  /// The name without its backslashes that every alternative has there; nil if they differ or one has a wildcard.
+  /// The name that all alternatives have at `index`. `nil` if they differ, or if the name has a wildcard or a
+  /// backslash.
   private func literal(at index: Int) -> String? {
     guard case .name(let name)? = alternatives.first.flatMap({ index < $0.count ? $0[index] : nil }),
       !name.contains(where: { "*?[\\".contains($0) }),
@@ -60,12 +61,12 @@ struct GlobPattern: Sendable {
   }
 }
 
-/// Matches one name against one part.
+/// Matches one name against one part of a pattern.
 ///
-/// Names are compared as UTF-8 whatever the host's settings are, so that `?` is one character on every host: glibc
-/// takes that from the locale of the thread.
+/// Names are compared as UTF-8, so that `?` is one character on every host. The locale has to be set for this, because
+/// fnmatch(3) of glibc uses the locale of the thread.
 enum NameMatch {
-  /// Never freed, and only read.
+  /// The locale is never freed and never changed.
   nonisolated(unsafe) private static let locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nil)
 
   static func matches(_ name: UnsafePointer<CChar>, _ pattern: String) -> Bool {

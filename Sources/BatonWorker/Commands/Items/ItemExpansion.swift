@@ -1,10 +1,10 @@
 import BatonModel
 import Synchronization
 
-/// Lists the items of a request on the first launch's file system and freezes them in the store, page by page: a
-/// million items are never in memory at once.
+/// Lists the items of a request on the file system of the host with its first launch, and freezes them in the store,
+/// page by page. A million items are never in memory at once.
 final class ItemExpansion: Sendable {
-  /// The items that follow, and the one after the last page, which says whether that was the last.
+  /// The rest of the listing, and the first item after the last page. This item tells whether that page was the last.
   private let state: Mutex<State>
 
   private struct State {
@@ -18,9 +18,9 @@ final class ItemExpansion: Sendable {
     var isLast = false
   }
 
-  /// Returns when the file or folder is open, or as soon as the task is cancelled: a file system that is away may let
-  /// nobody go.
-  /// - Throws: `CommandError` with code `.badItems` if there is no such file or folder.
+  /// Opens the file or folder of the items. Returns when it is open. If the task is cancelled before, it throws at
+  /// once, because a file system that does not answer may never let the open return.
+  /// - Throws: `CommandError` with the code `.badItems` if the file or folder does not exist; `CancellationError`.
   static func open(_ items: Items, launch: CommandLaunch) async throws -> ItemExpansion {
     try await onOwnThreadUntilCancelled { try ItemExpansion(items, launch: launch) }
   }
@@ -38,7 +38,7 @@ final class ItemExpansion: Sendable {
 
   init(_ listing: some ItemListing) { state = Mutex(State(listing: listing)) }
 
-  /// Returns how many items there are; they are all durable then.
+  /// Sends all items to the store. Returns the number of items when all of them are durable.
   func freeze(_ runtime: any CommandRuntime) async throws -> Int {
     var count = 0
     while true {
@@ -50,7 +50,7 @@ final class ItemExpansion: Sendable {
     }
   }
 
-  /// At most `ItemPage.maximumItems`, and about `ItemPage.targetBytes`.
+  /// The next page: at most `ItemPage.maximumItems` items, and about `ItemPage.targetBytes` bytes.
   func nextPage() throws -> Page {
     try state.withLock { state in
       if !state.hasBegun { state.next = try state.listing.next() }
@@ -68,8 +68,8 @@ final class ItemExpansion: Sendable {
   }
 }
 
-/// Items in a fixed order, one at a time.
+/// A sequence of items in a fixed order.
 protocol ItemListing: Sendable {
-  /// Nil after the last one.
+  /// The next item; `nil` after the last one.
   mutating func next() throws -> String?
 }

@@ -1,6 +1,6 @@
 import BatonModel
 
-/// How the items of one batch reach the command.
+/// Passes the items of one batch to the command.
 struct ItemPassage: Sendable {
   let items: [String]
   let launch: CommandLaunch
@@ -10,7 +10,8 @@ struct ItemPassage: Sendable {
     self.launch = launch
   }
 
-  /// - Throws: `CommandError` with code `.badItems` for an item that cannot be passed this way.
+  /// The input of the command for these items. Writes the items to a file if the definition says so.
+  /// - Throws: `CommandError` with the code `.badItems` for an item that cannot be passed this way.
   func invocation() throws -> Invocation {
     for item in items { try ItemText.check(item, passedAs: launch.work.pass) }
     switch launch.work.pass {
@@ -18,7 +19,8 @@ struct ItemPassage: Sendable {
       return Invocation(arguments: launch.command + items)
     case .stdin:
       try writeFile()
-      // The file itself: a command that does not read it to its end blocks nobody and breaks no pipe.
+      // Standard input is the file itself, not a pipe. A command that does not read all of it neither blocks the worker
+      // nor breaks a pipe.
       return Invocation(arguments: launch.command, standardInput: launch.folder.itemsFile)
     case .file:
       try writeFile()
@@ -37,11 +39,12 @@ struct ItemPassage: Sendable {
   }
 }
 
+/// The rules for an item's text.
 enum ItemText {
-  /// Longest item, in bytes: what Linux takes as one argument (MAX_ARG_STRLEN), less its final zero.
+  /// The longest item in bytes: Linux's limit for one argument (MAX_ARG_STRLEN) without its final zero byte.
   static let maximumBytes = (128 << 10) - 1
 
-  /// - Throws: `CommandError` with code `.badItems` that names the item and the way out.
+  /// - Throws: `CommandError` with the code `.badItems`. The message names the item and says what to do.
   static func check(_ item: String, passedAs pass: ItemPassing) throws {
     if pass != .arguments && item.utf8.contains(UInt8(ascii: "\n")) {
       throw CommandError(

@@ -9,11 +9,11 @@ import CBatonProcess
   import Darwin
 #endif
 
-/// The lines of a regular file in UTF-8, without their line ends (LF or CR LF). Empty lines are no items.
+/// The lines of a regular UTF-8 file, without their line ends (LF or CR LF). Empty lines are not items.
 ///
-/// Nothing else is opened: a named pipe or a device could hold the worker up beyond every deadline. A symbolic link to
-/// such a file is followed if it is root's or the worker's own; another user's could lead to what only the worker may
-/// read.
+/// Only a regular file is opened, because a named pipe or a device could hold up the worker beyond every deadline. A
+/// symbolic link to a regular file is followed if it belongs to root or to the worker's user. A link of another user
+/// could lead to a file that only the worker may read.
 struct LineListing: ItemListing {
   private let path: String
   private let host: HostName
@@ -22,7 +22,10 @@ struct LineListing: ItemListing {
   private var number = 0
   private var isAtEnd = false
 
-  /// - Parameter file: relative to `directory`, unless it is absolute.
+  /// - Parameters:
+  ///   - file: the path of the file, relative to `directory` or absolute.
+  ///   - directory: the working directory of the command.
+  /// - Throws: `CommandError` with the code `.badItems` if the file cannot be opened.
   init(file: String, directory: String, host: HostName) throws {
     path = file.hasPrefix("/") ? file : directory + "/" + file
     self.host = host
@@ -85,7 +88,7 @@ struct LineListing: ItemListing {
   }
 }
 
-/// Closes its descriptor when nobody uses it any more.
+/// A file descriptor that is closed when the last reference to this object is gone.
 final class OpenFile: Sendable {
   let descriptor: Int32
   init(_ descriptor: Int32) { self.descriptor = descriptor }

@@ -11,7 +11,7 @@ import Synchronization
 #endif
 
 extension CommandLaunch {
-  /// Runs the command once, for all that is left: its exit with status 0 is the end of the request.
+  /// Runs the command once for all remaining work. Its exit with status 0 ends the request.
   func runWithCursor() async throws {
     let channel = try ProgressChannel()
     let pump = ProgressPump(channel, runtime: runtime)
@@ -31,13 +31,14 @@ extension CommandLaunch {
       run = .failure(error)
     }
     if let problem = problem.withLock({ $0 }) { throw problem }
-    // What it reported before it ended counts, however it ended.
+    // Lines that the command wrote before it ended are committed, however it ended.
     try await pump.drain(isWhole: (try? run.get()) != nil)
     try run.get()
     try await commitEnd(afterLines: pump.committedLines)
   }
 
-  /// A command that counted nothing did one of one. What it did after its last line is no batch of its own.
+  /// Commits the end of the request. A command that reported no counts has done one unit of one. What it did after its
+  /// last line is not a batch of its own.
   private func commitEnd(afterLines lines: Int) async throws {
     let last = runtime.progress
     let counted = last.completedUnits > 0 || last.totalUnits != nil

@@ -1,5 +1,5 @@
-/// The members of a JSON object as they stand there, byte for byte: a checkpoint goes back to the command exactly as
-/// it came. The text must be valid JSON.
+/// The members of a JSON object, each value with its original bytes: a command gets its checkpoint back exactly as it
+/// wrote it. The text must be valid JSON.
 struct JSONMembers {
   private(set) var members: [(key: String, value: ArraySlice<UInt8>)] = []
   private let bytes: [UInt8]
@@ -28,6 +28,7 @@ struct JSONMembers {
     while let byte = current, [0x20, 0x09, 0x0A, 0x0D].contains(byte) { index += 1 }
   }
 
+  /// Skips the value that begins here, and returns its bytes.
   private mutating func value() -> ArraySlice<UInt8> {
     let start = index
     var depth = 0
@@ -54,7 +55,7 @@ struct JSONMembers {
     index += 1
   }
 
-  /// A number or a word may have white space behind it.
+  /// The bytes from `start` up to here, without the white space that may follow a number or a word.
   private func trimmed(_ start: Int) -> ArraySlice<UInt8> {
     var end = min(index, bytes.count)
     while end > start, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[end - 1]) { end -= 1 }

@@ -6,17 +6,18 @@ import BatonModel
   import Foundation
 #endif
 
-/// One line that a command with a cursor of its own wrote to `BATON_PROGRESS_FD`: a JSON object with any of
-/// `checkpoint` (any value), `completed` and `total` (whole numbers), `subtitle`, and what a refresh found, `result`.
+/// One line that a command with its own cursor wrote to `BATON_PROGRESS_FD`. It is a JSON object with any of these
+/// keys: `checkpoint` (any value), `completed` and `total` (whole numbers), `subtitle`, and `result` (the result of a
+/// refresh).
 struct ProgressLine: Hashable, Sendable {
-  /// The bytes of the value as the command wrote them; nil keeps the last cursor.
+  /// The value's bytes as the command wrote them. `nil` keeps the last cursor.
   var checkpoint: [UInt8]?
   var completed: Int64?
   var total: Int64?
   var subtitle: String?
   var result: RefreshResult?
 
-  /// Longest line: the largest checkpoint, and room for the rest.
+  /// The longest line in bytes: the largest checkpoint plus room for the other keys.
   static let maximumBytes = Checkpoint.maximumCursorBytes + (64 << 10)
 
   private struct Fields: Decodable {
@@ -28,7 +29,7 @@ struct ProgressLine: Hashable, Sendable {
 
   private static let keys: Set<String> = ["checkpoint", "completed", "total", "subtitle", "result"]
 
-  /// - Throws: `CommandError` with code `.badProgress`, naming the line.
+  /// - Throws: `CommandError` with the code `.badProgress`. The message names the line.
   init(_ line: [UInt8], number: Int) throws {
     guard let fields = try? JSONDecoder().decode(Fields.self, from: Data(line)) else {
       throw Self.problem(

@@ -2,7 +2,7 @@ import BatonHandler
 import BatonModel
 import Synchronization
 
-/// Commits what a command reports, line by line, and acknowledges it.
+/// Commits the lines that a command reports, one by one, and acknowledges them to the command.
 final class ProgressPump: Sendable {
   private let channel: ProgressChannel
   private let runtime: any CommandRuntime
@@ -10,7 +10,7 @@ final class ProgressPump: Sendable {
 
   private struct State {
     var lines = LineBuffer(limit: ProgressLine.maximumBytes)
-    /// Lines of this command that are durable.
+    /// The number of lines of this command that are durable.
     var committed = 0
     var acknowledged = 0
   }
@@ -22,7 +22,7 @@ final class ProgressPump: Sendable {
 
   var committedLines: Int { state.withLock { $0.committed } }
 
-  /// Commits lines as they come, until the task is cancelled.
+  /// Commits lines as they arrive, until the task is cancelled.
   func run() async throws {
     while !Task.isCancelled {
       try await commitLines()
@@ -32,13 +32,13 @@ final class ProgressPump: Sendable {
     }
   }
 
-  /// What a pipe holds on Linux, twice.
+  /// Twice the capacity of a pipe on Linux, in bytes.
   private static let drainLimit = 128 << 10
 
-  /// Commits what the command wrote before it ended. Something that escaped with the pipe may go on writing: no more
-  /// is read than a pipe holds.
-  /// - Parameter isWhole: the command ended well, so that a last line without its end is a line, and half a one is an
-  ///   error.
+  /// Commits the lines that the command wrote before it ended. A process that has inherited the pipe may still write to
+  /// it, so that at most `drainLimit` bytes are read.
+  /// - Parameter isWhole: whether the command succeeded. Its last line then counts even without a line feed, and is an
+  ///   error if it is incomplete.
   func drain(isWhole: Bool) async throws {
     var drained = 0
     try await commitLines()
@@ -86,7 +86,8 @@ final class ProgressPump: Sendable {
 
   private var hasUnacknowledged: Bool { state.withLock { $0.acknowledged < $0.committed } }
 
-  /// The count is of all lines so far: one that found the pipe full is made up for by the next.
+  /// The acknowledgement has the number of all durable lines, so an acknowledgement that did not fit into the pipe is
+  /// made up for by the next one.
   private func acknowledge() {
     state.withLock { state in
       if state.acknowledged < state.committed, channel.acknowledge(state.committed) {
