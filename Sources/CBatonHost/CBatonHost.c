@@ -27,7 +27,7 @@ int baton_host_measure(const char *path, baton_host_room *room) {
   if (statvfs(path, &facts) != 0) return errno;
   room->free_bytes = (long long)facts.f_bavail * (long long)facts.f_frsize;
   room->total_bytes = (long long)facts.f_blocks * (long long)facts.f_frsize;
-  // btrfs and others make inodes as they need them, and say 0 of 0.
+  // btrfs and other file systems make inodes on demand, and report 0 of 0.
   room->free_files = facts.f_files == 0 ? -1 : (long long)facts.f_favail;
   room->is_read_only = (facts.f_flag & ST_RDONLY) != 0;
   return 0;

@@ -1,5 +1,5 @@
 #if defined(__linux__) && !defined(_GNU_SOURCE)
-#define _GNU_SOURCE  // struct ucred
+#define _GNU_SOURCE  // For struct ucred.
 #endif
 
 #include "CBatonProcess.h"
@@ -14,7 +14,7 @@
 #if defined(__linux__)
 #include <sys/prctl.h>
 
-// Swift cannot call prctl(2): it is variadic.
+// Swift cannot call prctl(2), because it is variadic.
 int baton_become_subreaper(void) {
     return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0 ? 0 : errno;
 }
@@ -55,15 +55,19 @@ int baton_file_kind(const char *path) {
   return S_ISREG(status.st_mode) ? BATON_FILE : BATON_OTHER;
 }
 
-// Closes a descriptor and keeps errno.
+// Closes a descriptor without changing errno.
 static void quietly_close(int descriptor) {
   int error = errno;
   if (descriptor >= 0) close(descriptor);
   errno = error;
 }
 
+// The implementation of `baton_open_regular`, for a path relative to the descriptor `folder`. `links` is the number of
+// symbolic links that may still be followed.
 static int open_regular(int folder, const char *path, int links, unsigned int *mode);
 
+// Opens the target of the symbolic link `path`. `place` is a descriptor of the link itself, where the system has
+// O_PATH.
 static int follow_link(int folder, const char *path, int place, int links, unsigned int *mode) {
   char target[4096];
   char parent[4096];
@@ -90,6 +94,7 @@ static int follow_link(int folder, const char *path, int place, int links, unsig
   return result;
 }
 
+// Opens `path` and checks again that it is a regular file, because it may have been replaced since it was examined.
 static int open_as_regular(int folder, const char *path, unsigned int *mode) {
   struct stat status;
   int file = openat(folder, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
@@ -104,7 +109,7 @@ static int open_regular(int folder, const char *path, int links, unsigned int *m
   struct stat status;
   int place = -1;
 #if defined(O_PATH)
-  // What was looked at is the link that is read: another process may put another one there meanwhile.
+  // The link that is read below is the one that was examined here, even if another process replaces it meanwhile.
   place = openat(folder, path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
   if (place < 0) return -1;
   int known = fstat(place, &status);
@@ -192,7 +197,7 @@ int baton_open_route_events(void) {
     NETLINK_ROUTE, RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE);
 }
 
-// Group 1 is the kernel's own; 2 is what udev makes of it.
+// Group 1 has the events of the kernel itself; group 2 has the events that udev derives from them.
 int baton_open_device_events(void) { return open_events(NETLINK_KOBJECT_UEVENT, 1); }
 #else
 int baton_open_device_events(void) {
@@ -225,7 +230,7 @@ int baton_last_access(const char *path, unsigned long long *inode, long long *na
 #include <sys/socket.h>
 #include <unistd.h>
 
-// Swift cannot call ioctl(2): it is variadic.
+// Swift cannot call ioctl(2), because it is variadic.
 int baton_interface_is_running(const char *name) {
   struct ifreq request;
   memset(&request, 0, sizeof request);
