@@ -33,8 +33,8 @@ struct LaunchFolder: Sendable {
   /// The value of `BATON_CHECKPOINT_FILE`: the file with the cursor at the launch's start.
   func checkpointFile(of assignment: Assignment) -> String { file("checkpoint.json", with: assignment.progress.cursor) }
 
-  /// The path of the file, or `/dev/null` if there is nothing to write: making and removing files is the largest part of
-  /// what a short command costs.
+  /// The path of the file, or `/dev/null` if there is nothing to write: making and removing files is the largest part
+  /// of what a short command costs.
   private func file(_ name: String, with bytes: [UInt8]?) -> String {
     bytes?.isEmpty ?? true ? "/dev/null" : "\(path)/\(name)"
   }

@@ -32,8 +32,8 @@ struct OtherLoad: Sendable {
   private let root: SystemRoot
   private let settings: IdleSettings
   private let ownTime: @Sendable () -> Duration?
-  /// The samples in the order of time. The first one is the youngest sample that is at least as old as the window, or the
-  /// oldest sample if no sample is that old yet.
+  /// The samples in the order of time. The first one is the youngest sample that is at least as old as the window, or
+  /// the oldest sample if no sample is that old yet.
   private var samples: [Sample] = []
   private var lastHigh: (at: Instant, source: IdleSettings.Source, why: String)?
   /// When work of Baton was last seen to run.
