@@ -2,42 +2,49 @@ package import BatonCoordinator
 package import BatonDoctor
 package import BatonStore
 
-/// What the commands need beside parsing and printing: coordinators, here or elsewhere. The binary assembles the real
-/// one; tests have another.
+/// What the commands of `baton` need beside parsing and printing: a coordinator to talk to, in this process or
+/// elsewhere, and the facts of this host. The `baton` binary passes `LiveBackend`; tests pass a fake.
 package protocol Backend: Sendable {
-  /// Calls `body` with a coordinator that listens elsewhere.
-  /// - Throws: `CoordinatorUnreachable` within five seconds if nobody answers or the token is not taken, a
-  ///   `CommandFailure` with status `usage` if the target is malformed, and what `body` throws. A connection that is
-  ///   lost later makes the calls of `body` throw `CoordinatorUnreachable`.
+  /// Connects to the coordinator that listens at `target`, and calls `body` with it.
+  /// - Returns: what `body` returns.
+  /// - Throws: `CoordinatorUnreachable` within five seconds if nothing answers or the coordinator does not accept the
+  ///   token; a `CommandFailure` with status `usage` if `target` is malformed; and every error of `body`. If the
+  ///   connection is lost later, the calls that `body` makes throw `CoordinatorUnreachable`.
   func connect<Result: Sendable>(
     _ target: ConnectionTarget, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
   ) async throws -> Result
 
-  /// A coordinator and a worker in this process, for `baton run`; its host counts as idle. `body` is called when the
-  /// worker takes launches, so that a job with strategy `fail` can start. Before that, while nothing can start yet,
-  /// `prepare` is called. Once `body` has returned or
-  /// thrown, both drain, the running batches may finish, and the store is closed. Then what `body` threw is thrown.
+  /// Runs a coordinator and a worker in this process, for `baton run`. Its host counts as idle, because the person at
+  /// it has asked for the work now.
+  ///
+  /// `prepare` is called first, while no launch can start. `body` is called when the worker takes launches, so that a
+  /// job with strategy `fail` can start. When `body` has returned or thrown, coordinator and worker drain, the batches
+  /// that run may finish, and the store is closed.
+  /// - Returns: what `body` returns.
+  /// - Throws: every error of `prepare` and of `body`, after the store has been closed.
   func runEmbedded<Result: Sendable>(
     _ options: RunOptions, prepare: @escaping @Sendable (any OperatorAPI) async throws -> Void,
     _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
   ) async throws -> Result
 
-  /// A coordinator and a worker in this process, which listens like `baton coordinator` and stays until SIGTERM or
-  /// SIGINT. `started` is called once, when both are ready; if it throws, both end and the error is thrown.
+  /// Runs a coordinator and a worker in this process until SIGTERM or SIGINT, for `baton up`. The coordinator listens
+  /// as that of `baton coordinator` does.
+  /// - Parameter started: is called once, when both are ready. If it throws, both end and its error is thrown.
   func runUp(
     _ options: UpOptions, started: @escaping @Sendable (any OperatorAPI) async throws -> Void
   ) async throws
 
-  /// A coordinator that stays until SIGTERM or SIGINT, then stops accepting, closes streams and returns.
+  /// Runs a coordinator until SIGTERM or SIGINT. It then accepts nothing more, closes its streams and returns.
   func runCoordinator(_ options: CoordinatorOptions) async throws
 
-  /// Copies the store in `folder`, which no process may have open, to a new file: `SQLiteStore.backUp(folder:to:_:)`.
+  /// Copies the store in `folder` to the new file `file`; no process may have the store open. See
+  /// `SQLiteStore.backUp(folder:to:_:)`.
   func backUpStore(
     in folder: String, to file: String, _ report: @escaping @Sendable (BackupProgress) -> Void
   ) async throws -> BackupSummary
 
-  /// What there is to know of this host, for `baton doctor`. Nothing needs to run here; a scratch file is made in the
-  /// data folder, and nothing else is changed. It takes some seconds.
+  /// Gathers the facts of this host, for `baton doctor`. No process of Baton has to run. It writes a scratch file into
+  /// the data folder for about a second, and changes nothing else. It takes some seconds.
   func examineHost(_ options: DoctorOptions) async -> HostFacts
 }
 
@@ -45,7 +52,7 @@ package protocol Backend: Sendable {
 package struct ConnectionTarget: Hashable, Sendable {
   /// `HOST:PORT` as the person wrote it.
   package var endpoint: String
-  /// What `BATON_TOKEN_FILE` names; nil means the token that the coordinator published for this user.
+  /// The file that `BATON_TOKEN_FILE` names; `nil` means the token file that the coordinator published for this user.
   package var tokenFile: String?
 
   package static let defaultEndpoint = "127.0.0.1:7420"
@@ -56,14 +63,15 @@ package struct ConnectionTarget: Hashable, Sendable {
   }
 }
 
-/// What `baton run` was asked for.
+/// How `baton run` sets up the coordinator and the worker in its process.
 package struct RunOptions: Hashable, Sendable {
-  /// Absolute; made if it is not there.
+  /// The absolute path of the folder for the store. The backend creates a missing folder.
   package var dataFolder: String
-  /// The state of the folder is of no use once `body` has returned: the backend then removes the folder when the store
-  /// is closed, unless another process has locked it since. It stays if `body` throws.
+  /// Whether the backend removes the data folder when `body` has returned, because its state is of no use
+  /// afterwards. The folder is removed while its lock is still held, so that no other process can be using it. It
+  /// stays if `body` throws.
   package var removesDataFolder: Bool
-  /// Slots of this process's worker; nil means as many as its cores.
+  /// Slots of the worker in this process; `nil` means one for each core.
   package var slots: Int?
 
   package init(dataFolder: String, removesDataFolder: Bool, slots: Int? = nil) {
@@ -73,13 +81,13 @@ package struct RunOptions: Hashable, Sendable {
   }
 }
 
-/// What `baton coordinator` was asked for. What is nil was not given: the environment, the configuration file or the
-/// default decides.
+/// The settings that flags gave to `baton coordinator`. A property is `nil` if its flag was not given: then the
+/// environment, the configuration file or the default decides, in this order.
 package struct CoordinatorOptions: Hashable, Sendable {
   package var dataFolder: String?
-  /// `HOST:PORT` of gRPC.
+  /// `HOST:PORT` at which gRPC is served, to commands and workers.
   package var listen: String?
-  /// `HOST:PORT` of health, metrics and the dashboard.
+  /// `HOST:PORT` at which HTTP is served: health, metrics and pokes.
   package var http: String?
   package var leaseTerm: Duration?
   package var configurationFile: String?
@@ -96,12 +104,12 @@ package struct CoordinatorOptions: Hashable, Sendable {
   }
 }
 
-/// What `baton up` was asked for: a coordinator, and a worker beside it.
+/// The settings that flags gave to `baton up`: those of its coordinator, and those of the worker beside it.
 package struct UpOptions: Hashable, Sendable {
   package var coordinator: CoordinatorOptions
-  /// Slots of this process's worker; nil means as many as its cores.
+  /// Slots of the worker in this process; `nil` means one for each core.
   package var slots: Int?
-  /// A worker.yaml for this process's worker.
+  /// The path of a worker.yaml for the worker in this process.
   package var workerSettings: String?
 
   package init(
@@ -113,17 +121,19 @@ package struct UpOptions: Hashable, Sendable {
   }
 }
 
-/// What `baton doctor` was asked for. What is nil is left to the environment, the configuration files and the defaults.
+/// The settings that flags gave to `baton doctor`. What is `nil` is left to the environment, the configuration files
+/// and the defaults.
 package struct DoctorOptions: Hashable, Sendable {
   package var roles: Set<HostFacts.Role>
-  /// Its data folder and configuration file are looked at.
+  /// The coordinator whose data folder and configuration file are examined.
   package var coordinator: CoordinatorOptions
   package var workerFolder: String?
-  /// A worker.yaml.
+  /// The path of the worker's worker.yaml.
   package var workerSettings: String?
-  /// Asked for its version and its clock, if it answers; with a worker, the one that the worker would connect to.
+  /// The coordinator that is asked for its version and its clock. If a worker is examined, the coordinator of the
+  /// worker's settings is asked in its place.
   package var target: ConnectionTarget
-  /// What a flag says of where it listens, which counts for more than the worker's settings.
+  /// The coordinator's `HOST:PORT` as a flag gave it. It overrides both `target` and the worker's settings.
   package var address: String?
 
   package init(

@@ -2,7 +2,7 @@ package import ArgumentParser
 import BatonModel
 import BatonSettings
 
-/// `baton`: the operator's command.
+/// `baton`, the operator's command: the root of all subcommands. `execute(_:in:)` runs it.
 package struct BatonCommand: AsyncParsableCommand {
   package static let configuration = CommandConfiguration(
     commandName: "baton",
@@ -51,8 +51,9 @@ package struct BatonCommand: AsyncParsableCommand {
 
   package init() {}
 
-  /// Parses, runs, tells what went wrong, and answers the exit status.
-  /// - Parameter arguments: without the name of the program.
+  /// Parses the arguments, runs the command, and writes what went wrong to standard error.
+  /// - Parameter arguments: the arguments of the process, without the name of the program.
+  /// - Returns: the exit status of the process.
   package static func execute(_ arguments: [String], in environment: CommandEnvironment) async -> Int32 {
     await CommandEnvironment.$injected.withValue(environment) {
       do {
@@ -76,12 +77,14 @@ package struct BatonCommand: AsyncParsableCommand {
     }
   }
 
-  /// Groups of commands under their own titles: the library writes `DEFINITIONS SUBCOMMANDS:`.
+  /// The help text with the title of each command group as it was declared: ArgumentParser writes
+  /// `DEFINITIONS SUBCOMMANDS:` for the group "Definitions".
   private static func help(_ text: String) -> String {
     text.replacing(/(?m)^([A-Z ]+) SUBCOMMANDS:$/) { "\($0.1):" }
   }
 
-  /// Help and versions go to standard output, what is wrong with the arguments to standard error, with the usage.
+  /// Writes what ended the command, and returns the exit status. Help and version go to standard output; errors go to
+  /// standard error, mistakes in the arguments together with the usage.
   private static func tell(_ error: any Error, of arguments: [String], on console: Console) -> Int32 {
     let columns = console.environment.terminalSize()?.columns ?? 80
     switch exitCode(for: error) {
@@ -89,7 +92,7 @@ package struct BatonCommand: AsyncParsableCommand {
       console.output(help(fullMessage(for: error, columns: columns)))
       return ExitStatus.done.rawValue
     case .validationFailure:
-      // It quotes arguments, which may have been composed of what a job or a host is called.
+      // The message quotes arguments, and a script may have composed them of the names of jobs or hosts.
       let message = arguments.filter { $0 != $0.onOneLine }.reduce(fullMessage(for: error, columns: columns)) {
         $0.replacing($1, with: $1.onOneLine)
       }

@@ -1,7 +1,8 @@
 package import BatonModel
 
-/// Everything of the outside world that a command may touch, injected by the binary before anything is parsed. With the
-/// same environment and the same answers of the backend, a command writes the same bytes.
+/// Everything in the outside world that a command uses: terminal, clock, user, signals and coordinators. The binary
+/// passes the real one to `BatonCommand.execute`; tests pass one of their own. With the same environment and the same
+/// answers of its backend, a command writes the same bytes.
 package struct CommandEnvironment: Sendable {
   package enum Stream: Hashable, Sendable { case output, error }
 
@@ -17,26 +18,27 @@ package struct CommandEnvironment: Sendable {
 
   package var backend: any Backend
   package var now: @Sendable () -> Timestamp
-  /// Writes all bytes before it returns. A closed pipe ends the process as SIGPIPE does by default.
+  /// Writes all bytes before it returns. If the pipe is closed, it ends the process with status 141 (128 + SIGPIPE).
   package var write: @Sendable (Stream, [UInt8]) -> Void
   package var isTerminal: @Sendable (Stream) -> Bool
-  /// Nil if there is no terminal; asked again at each redrawing, because people resize windows.
+  /// The size of the terminal; `nil` if there is no terminal. Commands ask again at each redraw, because people
+  /// resize windows.
   package var terminalSize: @Sendable () -> TerminalSize?
   /// The environment variables of the process.
   package var variables: [String: String]
-  /// Absolute.
+  /// The absolute path of the working directory.
   package var currentDirectory: String
-  /// Who submits and cancels, as requests record it.
+  /// The name of the user, which requests record as the principal that submitted or cancelled them.
   package var user: String
   /// Returns at the first SIGINT or SIGTERM, or when its task is cancelled. From the first call on, the first signal no
   /// longer ends the process by itself; a second one does.
   package var interrupted: @Sendable () async -> Void
   /// Throws `CancellationError` if its task is cancelled.
   package var sleep: @Sendable (Duration) async throws -> Void
-  /// Reads a line that a person types, without its line break; nil at the end of the input. Is itself nil if standard
-  /// input is no terminal: then there is no person to ask.
+  /// Reads a line that a person types, and returns it without its line break, or `nil` at the end of the input. The
+  /// closure itself is `nil` if standard input is no terminal, because then there is no person to ask.
   package var readAnswer: (@Sendable () -> String?)?
-  /// A new id for each submission, unique for ever; at most 64 bytes.
+  /// Draws a new submission id of at most 64 bytes, which no other submission has ever used.
   package var drawSubmissionID: @Sendable () -> String
 
   package init(
@@ -69,9 +71,11 @@ package struct CommandEnvironment: Sendable {
 
   @TaskLocal static var injected: CommandEnvironment?
 
-  /// The span that the command was started in, as `TRACEPARENT` says; one that cannot be read counts as none.
+  /// The span in which the command was started, as the variable `TRACEPARENT` says (W3C Trace Context); `nil` if the
+  /// variable is missing or malformed.
   var submitterSpan: TraceContext? { variable("TRACEPARENT").flatMap(TraceContext.init(traceparent:)) }
 
-  /// The variable's value; nil also if it is empty, as the XDG base directory specification and NO_COLOR have it.
+  /// The value of the environment variable. An empty value counts as missing, as the XDG Base Directory Specification
+  /// and NO_COLOR demand.
   func variable(_ name: String) -> String? { variables[name].flatMap { $0.isEmpty ? nil : $0 } }
 }

@@ -3,10 +3,11 @@ import BatonModel
 import BatonStore
 import BatonWire
 
-/// Why a command did not do what it was asked for: what happened, where, and what to do about it.
+/// The error that ends a command: the exit status, and a message that says what happened, where, and what to do
+/// about it.
 package struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertible {
   package var status: ExitStatus
-  /// Empty if everything has been said already.
+  /// Empty if the command has already written everything there is to say.
   package var message: String
 
   package init(_ status: ExitStatus, _ message: String = "") {
@@ -18,7 +19,7 @@ package struct CommandFailure: Error, Hashable, Sendable, CustomStringConvertibl
 }
 
 extension CommandFailure {
-  /// The one place that says which error ends a command with which status.
+  /// Maps an error to the exit status and the message of the command. No other place decides on them.
   package init(_ error: any Error) {
     switch error {
     case let failure as CommandFailure: self = failure
@@ -28,7 +29,7 @@ extension CommandFailure {
     case let error as ListenError:
       self.init(error.status, error.description)
     case let error as StoreError: self.init(error)
-    // A client's is `CoordinatorUnreachable`: this is a coordinator's own.
+    // This is the coordinator's own token file: a client's error arrives here as `CoordinatorUnreachable`.
     case let error as TokenFileError:
       self.init(error.code == .refused ? .needsMending : .unavailable, error.description.onOneLine)
     case is CancellationError: self.init(.interrupted, "interrupted")
@@ -36,7 +37,7 @@ extension CommandFailure {
     }
   }
 
-  /// The message is on one line: a host's name in it cannot forge a second one.
+  /// The message is kept on one line, so that a host's name in it cannot forge a second line.
   private init(_ error: OperatorError) {
     let message = error.description.onOneLine
     switch error {

@@ -1,6 +1,6 @@
 import BatonModel
 
-/// Where a command writes: data on standard output, all else on standard error.
+/// What a command writes to: data goes to standard output, everything else to standard error.
 struct Console: Sendable {
   let environment: CommandEnvironment
 
@@ -14,18 +14,20 @@ struct Console: Sendable {
     return Style(isColoured: isColoured)
   }
 
-  /// Columns that a table may take; nil in a pipe, where nothing is cut.
+  /// The columns that a table may take; `nil` in a pipe, where nothing is cut.
   var outputColumns: Int? { environment.isTerminal(.output) ? environment.terminalSize()?.columns : nil }
 
-  /// Data, with a line break after it.
+  /// Writes data and a line break to standard output.
   func output(_ text: String) { write(text + "\n", to: .output) }
 
+  /// Writes a line for people to standard error, without escaping anything.
   func note(_ text: String) { write(text + "\n", to: .error) }
 
-  /// Parts of the text may come from elsewhere: what would act on the terminal is escaped.
+  /// Writes a warning to standard error. Characters that act on a terminal are escaped, because parts of the text may
+  /// come from other processes.
   func warning(_ text: String) { note(style(of: .error).yellow("warning:") + " " + text.onItsLines) }
 
-  /// As `warning`.
+  /// Writes an error to standard error, escaped as in `warning`.
   func error(_ text: String) { note(style(of: .error).red("error:") + " " + text.onItsLines) }
 
   func write(_ text: String, to stream: CommandEnvironment.Stream) {

@@ -1,25 +1,27 @@
 import BatonModel
 
-/// What a command tells the shell: the numbers of sysexits(3) where it has one for the case.
+/// The exit statuses of `baton`, with the numbers of sysexits(3) where that page has one for the case.
 package enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
   /// Done, or accepted.
   case done = 0
-  /// A request failed or was cancelled; also every error that has no number of its own.
+  /// A request failed or was cancelled, or an error occurred that has no number of its own.
   case failed = 1
-  /// `explain` only: the request waits.
+  /// Only from `explain`: the request waits.
   case waiting = 2
   case notFound = 3
-  /// Refused as things are; `explain`: impossible on this fleet.
+  /// The coordinator refused, and refuses again until the fleet, the definition or the command changes. From `explain`:
+  /// no host of this fleet can ever take the request.
   case refused = 4
   case usage = 64
   /// The YAML has errors; nothing was applied.
   case badSpecification = 65
   case unreachable = 69
-  /// Draining, paused, or the store cannot be opened or written now.
+  /// The coordinator shuts down, is paused or overloaded, or the store cannot be opened or written now. Trying again
+  /// later can help.
   case unavailable = 75
   case notPermitted = 77
-  /// Of a coordinator, where a new start would not help: its store is another's now, its files were taken away, or it
-  /// refuses its own token file.
+  /// Only from a coordinator, where starting it again would not help: another coordinator owns its store now, the
+  /// store's files were removed, or the coordinator refuses its own token file.
   case needsMending = 78
   case timedOut = 124
   case interrupted = 130

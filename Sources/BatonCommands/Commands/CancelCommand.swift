@@ -49,8 +49,9 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
     if cancelled.isEmpty { try tellNothing(console) }
   }
 
-  /// Asks the person at the terminal, with what would end.
-  /// - Throws: a failure if standard input is no terminal, or the answer is not yes.
+  /// Tells the person at the terminal how much would be cancelled, and asks for confirmation.
+  /// - Throws: a `CommandFailure` with status `usage` if standard input is no terminal, and with status `failed` if the
+  ///   answer is not yes.
   private func confirm(_ console: Console) async throws {
     guard let readAnswer = console.environment.readAnswer else {
       throw CommandFailure(
@@ -72,13 +73,13 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
   }
 }
 
-/// What `cancel --all` would end.
+/// How many requests and repeating jobs `cancel --all` would end.
 private struct CancellationExtent: Sendable {
   private static let pageSize = 500
 
   var requests = 0
   var running = 0
-  /// Jobs that repeat, each with an unfinished request.
+  /// Identifiers with an unfinished request whose definition repeats.
   var chains: Set<JobIdentifier> = []
 
   init(asking api: any OperatorAPI) async throws {

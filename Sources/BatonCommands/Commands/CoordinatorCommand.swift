@@ -1,6 +1,7 @@
 import ArgumentParser
 
-/// Flags of every coordinator; what is not given is left to the environment, the configuration file and the defaults.
+/// The flags of a coordinator, for `baton coordinator` and `baton up`. A flag that is not given is left to the
+/// environment, the configuration file and the default.
 struct CoordinatorFlags: ParsableArguments, Sendable {
   @Option(
     help: ArgumentHelp("Folder of the store, on a local disk.", valueName: "dir"), completion: .directory)

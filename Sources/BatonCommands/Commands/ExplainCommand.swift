@@ -29,7 +29,7 @@ struct ExplainCommand: AsyncParsableCommand, Sendable {
     let request = request
     let (explanation, hosts) = try await client.connect { api in
       let explanation = try await api.explain(request.identifier, number: request.request)
-      // Hosts with nothing against it have no obstacle that would name them.
+      // A host without an obstacle is not named in the explanation: the list of hosts names it.
       return (explanation, explanation.record.state.isPending ? try await api.hostReports() : [])
     }
     console.emit(options.output, JSONValue(explanation, hosts)) {
@@ -49,7 +49,8 @@ extension Explanation {
     }
   }
 
-  /// The obstacle that says most in one line: of the request or the fleet, else of a host that is there.
+  /// The obstacle to show where there is room for one only: the first of the request, of the fleet, or of a host that
+  /// is not gone; if every line is of a host that is gone, the first line.
   var foremost: Line? {
     let gone = Set(lines.filter { $0.code == Obstacle.Kind.hostGone.rawValue }.compactMap(\.host))
     return lines.first { line in line.host.map { !gone.contains($0) } ?? true } ?? lines.first

@@ -51,7 +51,8 @@ struct LogsCommand: AsyncParsableCommand, Sendable {
   }
 }
 
-/// Writes output as it comes, with a line before that of each launch.
+/// Writes the output of launches as it arrives. When the output of another launch begins, a line on standard error
+/// names that launch.
 private final class LogWriter: Sendable {
   private let console: Console
   private let details: RequestDetails

@@ -72,7 +72,8 @@ struct RunCommand: AsyncParsableCommand, Sendable {
       commandLine: "baton run " + files.joined(separator: " ") + (data.map { " --data \($0)" } ?? ""))
   }
 
-  /// The summary: a table for people where there are several, JSON for scripts.
+  /// Writes the summary of the run: JSON to standard output for scripts; for people a table on standard error, if there
+  /// are several requests.
   private func conclude(_ records: [RequestRecord], _ console: Console) {
     if options.output != .table { return console.emit(options.output, records, isList: true) }
     guard records.count > 1 else { return }
@@ -86,8 +87,9 @@ struct RunCommand: AsyncParsableCommand, Sendable {
 }
 
 extension Console {
-  /// - Throws: a failure without a message if a request did not succeed: `failed` if one failed, else `refused` for
-  ///   those that can never run on this machine.
+  /// Says why each request did not succeed, and how to go on.
+  /// - Throws: a `CommandFailure` without a message if a request did not succeed: with status `failed` if a request
+  ///   failed or was cancelled, with `refused` if the only others can never run on this machine.
   fileprivate func judgeRun(_ end: RunEnd, _ commandLine: String) throws {
     let impossible = Set(end.impossible.map(\.record.id))
     let bad = end.records.filter { $0.state != .succeeded && !impossible.contains($0.id) }

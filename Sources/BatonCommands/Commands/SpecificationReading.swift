@@ -8,8 +8,9 @@ import BatonSpec
 #endif
 
 extension Console {
-  /// Reads YAML files and folders, and tells everything that is wrong or doubtful in them.
-  /// - Throws: a failure with status `badSpecification`: nothing may be applied then.
+  /// Reads YAML files and folders of them, and writes every problem in them to standard error.
+  /// - Throws: a `CommandFailure` with status `badSpecification` if a file has an error; the caller may then
+  ///   apply nothing.
   func definitions(in paths: [String], directory: DefaultDirectory = .perLaunch) throws -> [LocatedDefinition] {
     let specification = specification(in: paths, directory: directory)
     for problem in specification.problems { note(painted(problem)) }
@@ -19,7 +20,9 @@ extension Console {
     return specification.definitions
   }
 
-  /// - Parameter looksAtFiles: folders and programs that jobs name and this machine lacks are warned of.
+  /// Reads YAML files and folders of them, and writes nothing.
+  /// - Parameter looksAtFiles: whether to warn about folders and programs that jobs name and this machine does
+  ///   not have.
   func specification(
     in paths: [String], directory: DefaultDirectory = .perLaunch, looksAtFiles: Bool = false
   ) -> Specification {
@@ -30,7 +33,8 @@ extension Console {
       options: SpecificationOptions(now: environment.now(), defaultDirectory: directory, exists: exists))
   }
 
-  /// As a compiler prints it: `jobs/export.yaml:7:3: error: …`, the line, and a caret.
+  /// The problem as compilers print it: `jobs/export.yaml:7:3: error: …`, then the line of the file, and a caret
+  /// below it.
   func painted(_ problem: Problem) -> String {
     let style = style(of: .error)
     let severity =

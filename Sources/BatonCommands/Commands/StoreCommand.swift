@@ -70,7 +70,7 @@ struct StoreBackupCommand: AsyncParsableCommand, Sendable {
         return try await environment.backend.backUpStore(
           in: StateFolder.absolute(data, in: environment), to: StateFolder.absolute(file, in: environment), report)
       } catch let error as StoreError where error.code == .cannotWrite {
-        // As the coordinator says it of a disk that is full or fails.
+        // A running coordinator answers the same status if the disk is full or fails.
         throw CommandFailure(.refused, error.message.onOneLine)
       }
     }
@@ -85,7 +85,8 @@ struct StoreBackupCommand: AsyncParsableCommand, Sendable {
   }
 }
 
-/// Shows on standard error how far a backup is: redrawn on a terminal, a line for each quarter elsewhere.
+/// Shows the progress of a backup on standard error: on a terminal a line that is redrawn, elsewhere a line for
+/// each quarter.
 final class BackupMeter: Sendable {
   private let console: Console
   private let isTerminal: Bool
@@ -109,7 +110,7 @@ final class BackupMeter: Sendable {
     console.write(isTerminal ? "\r\u{1B}[K\(text)" : text + "\n", to: .error)
   }
 
-  /// Takes the line away.
+  /// Erases the line on a terminal.
   func finish() { if isTerminal { console.write("\r\u{1B}[K", to: .error) } }
 }
 

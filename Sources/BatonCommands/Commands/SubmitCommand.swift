@@ -65,7 +65,8 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
       earliestBeginDate: earliest?.value, priority: priority, parent: environment.submitterSpan)
   }
 
-  /// The one that was named, or those of the file, which is applied.
+  /// The identifier on the command line, or, with `-f`, the literal identifiers of the file, after its definitions have
+  /// been applied.
   private func identifiers(_ console: Console) async throws -> [JobIdentifier] {
     guard let file else { return identifier.map { [$0] } ?? [] }
     let definitions = try console.definitions(in: [file]).map(\.definition)
@@ -76,8 +77,8 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
 }
 
 extension [Definition] {
-  /// The identifiers that can be submitted; a note for each pattern.
-  /// - Throws: a usage failure if there are patterns only.
+  /// The identifiers that can be submitted. For each pattern it writes a note, because a pattern cannot be submitted.
+  /// - Throws: a `CommandFailure` with status `usage` if there are only patterns.
   func literals(in files: [String], _ console: Console) throws -> [JobIdentifier] {
     let literals = compactMap(\.pattern.literal)
     let patterns = filter(\.pattern.isWildcard).map(\.pattern.rawValue)
@@ -93,7 +94,8 @@ extension [Definition] {
 }
 
 extension Console {
-  /// Requests that have ended: one object if one identifier was asked for, else a list.
+  /// Writes requests that have ended, as JSON: a list if `isList`, otherwise one object for each request. In the format
+  /// `table` it writes nothing.
   func emit(_ format: OutputFormat, _ records: [RequestRecord], isList: Bool) {
     if isList { return emit(format, list: records.map { JSONValue($0) }) { [] } }
     for record in records { emit(format, JSONValue(record)) { [] } }

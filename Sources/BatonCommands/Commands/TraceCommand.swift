@@ -5,7 +5,7 @@ import BatonStore
 import BatonTelemetry
 
 struct TraceCommand: AsyncParsableCommand, Sendable {
-  /// How a trace is written.
+  /// The format in which a trace is written.
   enum Format: String, CaseIterable, ExpressibleByArgument, Sendable {
     case table, json, jsonl, otlp
   }

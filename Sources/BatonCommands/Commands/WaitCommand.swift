@@ -42,7 +42,10 @@ struct WaitCommand: AsyncParsableCommand, Sendable {
 }
 
 extension ClientOptions {
-  /// Follows the requests to their ends. Ctrl-C detaches: it cancels nothing, and says how to.
+  /// Shows the progress of the requests until all have ended, through restarts of the coordinator. Ctrl-C ends only
+  /// this command: the requests go on, and the message says how to cancel them.
+  /// - Returns: the ended requests, in the order of `names`.
+  /// - Throws: a `CommandFailure` with status `timedOut` after `timeout`, and with status `interrupted` after Ctrl-C.
   func follow(
     _ names: [RequestName], display: ProgressDisplay, timeout: Duration? = nil
   ) async throws -> [RequestRecord] {
@@ -54,7 +57,7 @@ extension ClientOptions {
 }
 
 extension Following {
-  /// What Ctrl-C says.
+  /// Stops the drawing, and returns the message for a person who pressed Ctrl-C: what goes on, and how to cancel it.
   @Sendable fileprivate func detachment() -> String {
     display.leave()
     let going = unfinished

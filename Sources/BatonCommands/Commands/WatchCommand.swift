@@ -52,7 +52,7 @@ struct WatchCommand: AsyncParsableCommand, Sendable {
       try await reconnection.run(client, display) { api in
         var watch = FleetWatch(display)
         while true {
-          // A list that is refused under overload is asked for again a moment later.
+          // An overloaded coordinator refuses lists. The command asks again after the interval.
           do { try await watch.look(api) } catch OperatorError.overloaded {}
           reconnection.noteAnswer()
           try await CommandEnvironment.current.sleep(FleetWatch.interval)
@@ -62,10 +62,11 @@ struct WatchCommand: AsyncParsableCommand, Sendable {
   }
 }
 
-/// Looks at everything that is unfinished again and again, because no stream tells of requests that are new.
+/// Polls all unfinished requests, because no stream of the coordinator announces new requests.
 private struct FleetWatch {
+  /// The time between two polls.
   static let interval = Duration.seconds(1)
-  /// More than that no screen shows.
+  /// The most requests that are listed; no screen shows more.
   static let limit = 500
 
   private let display: ProgressDisplay
@@ -91,7 +92,7 @@ private struct FleetWatch {
     seen[record.id] = nil
     do {
       display.settle(try await api.details(record.identifier, number: record.number).record)
-    } catch OperatorError.notFound {  // Replaced or pruned meanwhile: there is no end to tell.
+    } catch OperatorError.notFound {  // It was replaced or pruned in the meantime: there is no end to show.
       display.forget(record)
     }
   }

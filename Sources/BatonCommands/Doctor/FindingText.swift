@@ -1,7 +1,7 @@
 import BatonDoctor
 import BatonModel
 
-/// A block for each area: what was found, and below it what to do.
+/// The findings as text: a block for each area, with each finding on a line and its remedy on the next.
 func findingLines(_ findings: [Finding], _ style: Style) -> [String] {
   Finding.Area.allCases.flatMap { area -> [String] in
     let found = findings.filter { $0.area == area }

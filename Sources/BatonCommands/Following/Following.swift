@@ -3,9 +3,9 @@ import BatonModel
 import BatonStore
 import Synchronization
 
-/// Follows requests to their ends, through restarts of the coordinator, and shows how they go on.
+/// Watches requests until all have ended, through restarts of the coordinator, and shows their progress on a display.
 final class Following: Sendable {
-  /// Requests that are watched at the same time; the others are watched when one of these has ended.
+  /// The most requests that are watched at the same time. When one of them has ended, the next is watched.
   static let atOnce = 32
 
   let display: ProgressDisplay
@@ -17,13 +17,14 @@ final class Following: Sendable {
     self.display = display
   }
 
-  /// The records as they were last seen, in the order of the names.
+  /// The requests as they were last seen, in the order of the names.
   var records: [RequestRecord] { last.withLock { last in names.compactMap { last[$0] } } }
 
-  /// Those that have not ended, as far as is known.
+  /// The names of the requests that have not ended, as far as this process knows.
   var unfinished: [RequestName] { last.withLock { last in names.filter { last[$0]?.state.isEnded != true } } }
 
-  /// Ends when all requests have ended.
+  /// Watches over a connection that is made again when it is lost.
+  /// - Returns: the requests in the order of the names, when all have ended.
   func run(_ client: ClientOptions) async throws -> [RequestRecord] {
     let reconnection = Reconnection()
     try await ticking {
@@ -34,7 +35,8 @@ final class Following: Sendable {
     return records
   }
 
-  /// The same with a coordinator of this process.
+  /// Watches with a coordinator in this process, which needs no connection.
+  /// - Returns: the requests in the order of the names, when all have ended.
   func run(_ api: any OperatorAPI) async throws -> [RequestRecord] {
     try await ticking { try await self.follow(api) {} }
     return records
@@ -64,7 +66,7 @@ final class Following: Sendable {
     }
   }
 
-  /// Redraws once a second meanwhile, so that times move.
+  /// Runs `body`, and redraws the display once a second until it is done, so that the shown times move.
   private func ticking(_ body: @escaping @Sendable () async throws -> Void) async throws {
     let sleep = CommandEnvironment.current.sleep
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -75,7 +77,7 @@ final class Following: Sendable {
           self.display.redraw()
         }
       }
-      // Awaited here rather than in the group: the end of the body ends the ticking, not the other way round.
+      // Awaited here and not in the group: when the body ends, the ticking is cancelled, and never the other way round.
       try await body()
     }
     display.redraw()
@@ -83,8 +85,8 @@ final class Following: Sendable {
 }
 
 extension Console {
-  /// Says of every request that did not succeed why, and what to do.
-  /// - Throws: a failure without a message if there is one.
+  /// Writes, for every request that did not succeed, why, and what to do about it.
+  /// - Throws: a `CommandFailure` with status `failed` and without a message if a request did not succeed.
   func judge(_ records: [RequestRecord]) throws {
     let bad = records.filter { $0.state != .succeeded }
     for record in bad {

@@ -1,14 +1,18 @@
 import BatonModel
 
-/// How a race between some work and impatience ended.
+/// Which of the three ended a call of `racing` first.
 private enum Finish<Result: Sendable>: Sendable {
   case done(Result)
   case interrupted
   case timedOut
 }
 
-/// Runs `body` until it is done, the person presses Ctrl-C, or `timeout` is over; then `body` is cancelled.
-/// - Throws: the failure that `interruption` makes, with status `interrupted`, or one with `timedOut`.
+/// Runs `body` until it is done, the person presses Ctrl-C, or `timeout` is over. In the last two cases `body`
+/// is cancelled.
+/// - Parameter interruption: makes the message for a person who pressed Ctrl-C.
+/// - Returns: what `body` returns.
+/// - Throws: every error of `body`; a `CommandFailure` with status `interrupted` and the message of `interruption`
+///   after Ctrl-C; and one with status `timedOut` after `timeout`.
 func racing<Result: Sendable>(
   timeout: Duration? = nil, interruption: @escaping @Sendable () -> String = { "" },
   _ body: @escaping @Sendable () async throws -> Result

@@ -2,10 +2,10 @@ import BatonCoordinator
 import BatonModel
 import Synchronization
 
-/// Tries again when the connection to a coordinator that did answer is lost: requests go on while it restarts, and so
-/// does whoever watches them.
+/// Connects again when the connection to a coordinator is lost, so that a command that watches requests survives a
+/// restart of the coordinator, as the requests do. It does so only for a coordinator that has answered once.
 final class Reconnection: Sendable {
-  /// Tries in a row, half a second apart: after a minute the command gives up.
+  /// The most failed attempts in a row. They are half a second apart, so the command gives up after a minute.
   static let limit = 120
   static let pause = Duration.milliseconds(500)
 
@@ -15,16 +15,19 @@ final class Reconnection: Sendable {
 
   init(limit: Int = Reconnection.limit) { self.limit = limit }
 
-  /// From now on a lost connection is tried again.
+  /// Says that the coordinator was reached: from now on, a lost connection is made again.
   func noteConnected() { hasConnected.withLock { $0 = true } }
 
-  /// The coordinator does what it should: earlier failures are forgotten.
+  /// Says that the coordinator has answered: the count of failures starts again at 0.
   func noteAnswer() {
     noteConnected()
     failures.withLock { $0 = 0 }
   }
 
+  /// Calls `body` with a connection, and again with a new connection each time the connection is lost.
   /// - Parameter body: may be called several times.
+  /// - Throws: every error of `body`, and `CoordinatorUnreachable` if the coordinator was never reached, does not
+  ///   accept the token, or cannot be reached for `limit` attempts in a row.
   func run<Result: Sendable>(
     _ client: ClientOptions, _ display: ProgressDisplay,
     _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result

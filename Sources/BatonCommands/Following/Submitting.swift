@@ -18,10 +18,10 @@ struct SubmissionOutcome: Hashable, Sendable {
   }
 }
 
-/// Submits once, however often it has to ask: the ids are drawn before the first try, and a coordinator that has seen
-/// one answers what it answered then.
+/// Submits each order exactly once, even if it has to ask several times: the ids are drawn before the first attempt,
+/// and a coordinator that has seen an id before repeats its first answer.
 struct Submitting: Sendable {
-  /// Orders in one call.
+  /// The most orders in one call.
   static let step = 500
   private static let tries = 3
 
@@ -54,8 +54,8 @@ struct Submitting: Sendable {
 }
 
 extension Console {
-  /// The answers: accepted ones on standard output, refusals and warnings on standard error.
-  /// - Parameter awaitsEnd: JSON is then written once, with the ends.
+  /// Writes the answers: accepted submissions to standard output, refusals and warnings to standard error.
+  /// - Parameter awaitsEnd: the caller writes JSON once, when the requests have ended; then no JSON is written here.
   func tell(_ outcomes: [SubmissionOutcome], _ format: OutputFormat, isList: Bool, awaitsEnd: Bool) {
     for outcome in outcomes { tell(outcome) }
     let accepted = outcomes.compactMap { outcome -> (line: String, json: JSONValue)? in

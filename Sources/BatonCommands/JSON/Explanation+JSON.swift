@@ -3,7 +3,7 @@ import BatonModel
 import BatonStore
 
 extension JSONValue {
-  /// Everything that the text says, too.
+  /// An explanation with everything that `ExplanationText` says.
   init(_ explanation: Explanation, _ hosts: [HostReport]) {
     self = [
       "identifier": JSONValue(explanation.record.identifier.rawValue),

@@ -52,7 +52,7 @@ extension JSONValue {
     }
   }
 
-  /// The value is null where it is unknown.
+  /// A condition with its source. An unknown value is null.
   private init<Value>(_ reading: Reading<Value>, _ value: (Value) -> JSONValue) {
     self = [
       "value": reading.value.map(value) ?? .null, "source": JSONValue(reading.source), "raw": JSONValue(reading.raw),

@@ -1,6 +1,7 @@
 import BatonModel
 
-/// JSON with its keys in the order in which they were given, which is the order that is documented and stays.
+/// A JSON value. An object keeps its keys in the order in which they were given: the order is documented and does
+/// not change.
 indirect enum JSONValue: Hashable, Sendable {
   case null
   case bool(Bool)
@@ -14,20 +15,20 @@ indirect enum JSONValue: Hashable, Sendable {
     var value: JSONValue
   }
 
-  /// Null where there is no value: a key is always there, so that scripts can count on it.
+  /// `nil` becomes `null`. A key is never left out, so that scripts can rely on it.
   init(_ text: String?) { self = text.map { .string($0) } ?? .null }
   init(_ number: Int64?) { self = number.map { .integer($0) } ?? .null }
   init(_ number: Int?) { self.init(number.map(Int64.init)) }
   init(_ isTrue: Bool?) { self = isTrue.map { .bool($0) } ?? .null }
 
-  /// One line, no spaces.
+  /// The JSON text on one line, without spaces.
   var compact: String {
     var text = ""
     write(to: &text, indentation: nil)
     return text
   }
 
-  /// Two spaces for each level.
+  /// The JSON text on several lines, with two spaces of indentation for each level.
   var indented: String {
     var text = ""
     write(to: &text, indentation: 0)
@@ -81,7 +82,7 @@ extension JSONValue: ExpressibleByDictionaryLiteral, ExpressibleByStringLiteral,
   init(stringLiteral value: String) { self = .string(value) }
   init(nilLiteral: ()) { self = .null }
 
-  /// This object with more members after its own.
+  /// This object with the members of another object after its own.
   func adding(_ members: JSONValue) -> JSONValue {
     guard case .object(let own) = self, case .object(let more) = members else {
       preconditionFailure("members can be added to an object only")
@@ -91,7 +92,8 @@ extension JSONValue: ExpressibleByDictionaryLiteral, ExpressibleByStringLiteral,
 }
 
 extension String {
-  /// As RFC 8259 has it; also what is not printable is escaped, so that JSON on a terminal cannot write to it.
+  /// The text as a JSON string (RFC 8259). Characters that are not printable are escaped too, so that JSON on a
+  /// terminal cannot send commands to it.
   fileprivate var jsonQuoted: String {
     var quoted = "\""
     for scalar in unicodeScalars {

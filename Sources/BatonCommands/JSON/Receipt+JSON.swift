@@ -13,12 +13,12 @@ extension SubmissionReceipt {
 
   private var replacement: String { replaced ? ", replaced the one that waited" : "" }
 
-  /// A poke replaces nothing that anybody else asked for: it joins it.
+  /// A poke replaces no request that waits: it joins that request.
   private var joining: String { replaced ? ", joined the request that waited" : ", a new request" }
 }
 
 extension JSONValue {
-  /// An accepted submission; of a poke also whether it joined a request that waited.
+  /// An accepted submission. For a poke it also says whether the poke joined a request that waited.
   init(_ receipt: SubmissionReceipt, _ order: SubmissionOrder, _ traceID: String, _ warning: String?) {
     let members: JSONValue = [
       "identifier": JSONValue(receipt.identifier.rawValue),

@@ -3,13 +3,14 @@ import BatonModel
 import BatonStore
 
 extension JSONValue {
-  /// RFC 3339 in UTC; null for no date, and for a date that no calendar has because an event is waited for.
+  /// The date as RFC 3339 in UTC. It is null for `nil`, and for `distantFuture`, which means that the request waits for
+  /// an event and has no date.
   init(_ date: Timestamp?) {
     self = date.map { $0 == .distantFuture ? .null : .string($0.rfc3339) } ?? .null
   }
 
-  /// A request as `list`, `watch`, `wait` and `run` give it.
-  /// - Parameter obstacle: what keeps a ready request from starting, where the command looked for it.
+  /// A request as `list`, `watch`, `wait` and `run` write it.
+  /// - Parameter obstacle: what keeps a ready request from starting; `nil` if the command has not asked for it.
   init(_ record: RequestRecord, obstacle: WaitingReason? = nil) {
     self = [
       "identifier": JSONValue(record.identifier.rawValue),
@@ -39,7 +40,7 @@ extension JSONValue {
     ]
   }
 
-  /// A request as `show` gives it: with its payload, its place in the queue, every poke, launch and event.
+  /// A request as `show` writes it: also with its payload, its position in the queue, and every poke, launch and event.
   init(_ details: RequestDetails) {
     self = JSONValue(details.record).adding([
       "payload": JSONValue(details.record.payload.map { String(decoding: $0, as: UTF8.self) }),
@@ -91,7 +92,7 @@ extension JSONValue {
   }
 }
 
-/// Why a request waits: an obstacle of its own, or the first one that hosts have.
+/// Why a request waits: an obstacle of the request itself, or the first obstacle of the fleet or a host.
 struct WaitingReason: Hashable, Sendable {
   var code: String
   var host: String?
@@ -113,6 +114,6 @@ struct WaitingReason: Hashable, Sendable {
 }
 
 extension RequestRecord {
-  /// What the handler said, else how many items there are; nil while nobody knows.
+  /// The units in all that the handler reported, otherwise the number of frozen items; `nil` if neither is known.
   var totalUnits: Int64? { progress.totalUnits ?? frozenItems.map(Int64.init) }
 }

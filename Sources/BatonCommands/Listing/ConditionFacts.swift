@@ -6,14 +6,14 @@ struct ConditionFact: Hashable, Sendable {
   var value: String
   var source: String
   var raw: String
-  /// For how long it has been so.
+  /// How long the condition has had this value; `nil` if that is unknown.
   var age: Duration?
 
   var isSimulated: Bool { source == ConditionOverrides.source }
 }
 
 extension Conditions {
-  /// Every condition, in the order in which people are shown them.
+  /// Every condition, in the order in which commands show them.
   var facts: [ConditionFact] {
     [
       fact("power", power) { $0.rawValue }, fact("battery", battery) { "\($0) %" },
@@ -28,7 +28,7 @@ extension Conditions {
     ]
   }
 
-  /// Names of those that `baton simulate conditions` put in the place of real ones.
+  /// The names of the conditions that `baton simulate conditions` has replaced.
   var simulated: [String] { facts.filter(\.isSimulated).map(\.name) }
 
   private func fact<Value>(_ name: String, _ reading: Reading<Value>, _ words: (Value) -> String) -> ConditionFact {
@@ -41,7 +41,7 @@ extension Reading {
 }
 
 extension OwnersWord {
-  /// Without its time, which is on the host's own clock.
+  /// The owner's word without its time, because that is on the clock of the host.
   fileprivate var words: String {
     switch self {
     case .accepting: "accepting"

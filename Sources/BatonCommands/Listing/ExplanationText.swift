@@ -2,19 +2,19 @@ import BatonCoordinator
 import BatonModel
 import BatonStore
 
-/// `baton explain` for people: the verdict, what the request and the fleet have against a start, then host by host, and
-/// at the end what would start it.
+/// The text of `baton explain`: the verdict, the obstacles of the request and of the fleet, then the obstacles of each
+/// host, and at the end the change that would start the request.
 struct ExplanationText {
-  /// Where no terminal says how wide it is.
+  /// The width in columns where no terminal says how wide it is.
   private static let usualColumns = 100
 
   private let explanation: Explanation
-  /// By name; every known host.
+  /// Every known host by its name.
   private let hosts: [HostName: HostReport]
-  /// By host; the request's and the fleet's own have none.
+  /// The obstacles by host. The obstacles of the request and of the fleet stand under `nil`.
   private let obstacles: [HostName?: [Explanation.Line]]
-  /// Every known host and those that only an obstacle names: those with nothing against the request first, then in the
-  /// order of the explanation, which has those first that are nearest to taking it.
+  /// Every known host, and every host that only an obstacle names. Hosts without an obstacle come first, then the
+  /// others in the order of the explanation, in which the hosts that are nearest to taking the request come first.
   private let names: [HostName]
   private let style: Style
   private let width: Int
@@ -45,13 +45,13 @@ struct ExplanationText {
       + order
   }
 
-  /// Why definitions go before this one, or after it.
+  /// Why the request goes before or after the requests of other definitions.
   private var order: [String] {
     guard let order = explanation.order else { return [] }
     return "priority \(explanation.record.priority.name); \(order.text(at: item.now))".wrapped(to: width)
   }
 
-  /// What it waits for is told below, with more.
+  /// The verdict as a sentence. What the request waits for is left out, because the sections below name it.
   private var sentence: String {
     let record = explanation.record
     switch (explanation.verdict, record.state) {
@@ -63,7 +63,7 @@ struct ExplanationText {
     }
   }
 
-  /// The one change, with the names that the person would have to fill in.
+  /// The one change that would start the request, with placeholders replaced by the names of the request and the host.
   private var advice: [String] {
     let host = names.first { explanation.advice.contains("on \($0.rawValue): ") }
     return item.named(explanation.advice, host).onOneLine.wrapped(to: width)
@@ -95,7 +95,7 @@ struct ExplanationText {
       + (age.map { host.state == .gone ? ", last heard of \($0)" : ", heard of \($0)" } ?? "")
   }
 
-  /// What is known of a host that is gone.
+  /// The last report of a host that is gone; empty for other hosts.
   private func lastReport(_ host: HostReport) -> [String] {
     guard host.state == .gone else { return [] }
     let isKnown = host.capabilities.slots > 0
@@ -105,7 +105,7 @@ struct ExplanationText {
 }
 
 extension Int {
-  /// A position in the queue, in words.
+  /// This position in the queue, in words.
   var queueText: String {
     switch self {
     case 0: "first in its queue"
@@ -132,7 +132,7 @@ extension Explanation.Order {
 }
 
 extension [HostName] {
-  /// Each at its first place.
+  /// The names without repetitions, each at its first place.
   fileprivate var eachOnce: [HostName] {
     var seen: Set<HostName> = []
     return filter { seen.insert($0).inserted }

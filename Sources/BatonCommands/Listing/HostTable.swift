@@ -1,14 +1,14 @@
 import BatonCoordinator
 import BatonModel
 
-/// `baton hosts`: a line per host.
+/// The text of `baton hosts`: a line for each host.
 func hostTable(_ hosts: [HostReport], _ console: Console) -> [String] {
   let now = console.environment.now()
   guard !hosts.isEmpty else {
     console.note("no host has connected yet: start one with 'baton-worker --name NAME --data DIR'")
     return []
   }
-  // A column of its own, where there is something in it: some of what can be simulated has no other.
+  // Simulated conditions have a column of their own, if there are any, because some of them have no other column.
   let isSimulating = hosts.contains { !$0.conditions.simulated.isEmpty }
   return TablePrinter.lines(
     hostColumns + (isSimulating ? [.init("SIMULATED")] : []),
@@ -47,7 +47,7 @@ extension Conditions {
   }
 }
 
-/// `baton hosts NAME`: everything that is known of one.
+/// The text of `baton hosts NAME`: everything that is known about one host.
 func hostBlock(_ host: HostReport, _ console: Console) -> [String] {
   let able = host.capabilities
   let style = console.style(of: .output)
@@ -77,9 +77,9 @@ private func row(_ fact: ConditionFact) -> [Cell] {
   ]
 }
 
-/// `  Name   value`, the names aligned; entries without a value are left out.
-/// - Parameter columns: of the terminal: longer values go on in another line, below themselves, broken between words. Nil
-///   breaks nothing.
+/// Lines of the form `  Name   value`, with the values aligned. Entries with an empty value are left out.
+/// - Parameter columns: the width of the terminal. Longer values are broken between words, and go on below themselves.
+///   `nil` breaks nothing.
 func block(_ facts: [(name: String, value: String)], columns: Int? = nil) -> [String] {
   let width = facts.map(\.name.count).max() ?? 0
   let margin = String(repeating: " ", count: width + 4)

@@ -2,16 +2,16 @@ import BatonCoordinator
 import BatonModel
 import BatonStore
 
-/// One obstacle in a few short lines: what it is, who says so, when it ends, what to do.
+/// The text of one obstacle in a few short lines: what it is, which source reports it, when it ends, and what to do.
 struct ObstacleText {
-  /// In the place of a code: what a host that is gone said of itself.
+  /// The label that stands in the place of a code, before the last report of a host that is gone.
   static let lastReport = "last report"
 
   let now: Timestamp
   private let identifier: JobIdentifier
   private let style: Style
   private let width: Int
-  /// Columns of the widest code or label, so that the texts of all sections stand below each other.
+  /// The width of the widest code or label, so that the texts of all sections begin in the same column.
   private let codeColumns: Int
 
   init(_ explanation: Explanation, style: Style, width: Int, now: Timestamp) {
@@ -29,7 +29,7 @@ struct ObstacleText {
       + block("", "remedy: \(named(line.remedy, line.host))")
   }
 
-  /// `  code   text`, the text wrapped under itself.
+  /// Lines of the form `  code   text`, with the text wrapped below itself.
   func block(_ code: String, _ text: String, _ colour: Style.Colour? = nil) -> [String] {
     let indentation = 2 + codeColumns + 2
     return text.onOneLine.wrapped(to: max(20, width - indentation)).enumerated().map { index, part in
@@ -54,7 +54,8 @@ struct ObstacleText {
     clearsAt == .distantFuture ? nil : "clears at \(clearsAt.clock(on: now)) (\(clearsAt.relative(to: now)))"
   }
 
-  /// The text with the names that the person would have to fill in: of the request, and of the host if there is one.
+  /// The text with `IDENTIFIER` replaced by the identifier of the request, and `HOST` by the name of the host, if there
+  /// is one.
   func named(_ text: String, _ host: HostName?) -> String {
     let named = text.replacing("IDENTIFIER", with: identifier.rawValue)
     return host.map { named.replacing("HOST", with: $0.rawValue) } ?? named
@@ -62,8 +63,8 @@ struct ObstacleText {
 }
 
 extension String {
-  /// The text in lines of at most `columns`, broken between words; a longer word has a line of its own. Colours take no
-  /// column.
+  /// The text in lines of at most `columns` columns, broken between words. A longer word has a line of its own. Colours
+  /// take no column.
   func wrapped(to columns: Int) -> [String] {
     var lines: [String] = []
     for word in split(separator: " ") {

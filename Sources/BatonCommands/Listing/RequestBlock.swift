@@ -2,7 +2,7 @@ import BatonCoordinator
 import BatonModel
 import BatonStore
 
-/// `baton show`: one request with every poke, launch and event.
+/// The text of `baton show`: one request with every poke, launch and event.
 func requestBlock(_ details: RequestDetails, _ console: Console) -> [String] {
   let style = console.style(of: .output)
   var lines =
@@ -14,7 +14,8 @@ func requestBlock(_ details: RequestDetails, _ console: Console) -> [String] {
   return lines
 }
 
-/// What the last failed launch said, with its line breaks; nil if one line says it all, which stands there already.
+/// The reason of the last failure with its line breaks; `nil` if it has one line only, which the table of launches
+/// already shows.
 private func failure(_ details: RequestDetails, columns: Int?) -> [String]? {
   let text = details.record.reason ?? details.launches.last { $0.outcome == .failed }?.reason
   guard let lines = text?.plainLines, lines.count > 1 else { return nil }
@@ -104,7 +105,7 @@ extension LaunchRecord {
     }
   }
 
-  /// Why it ended, or is asked to.
+  /// Why the launch ended, or why it is asked to stop.
   fileprivate var detail: String {
     if endedAt == nil { return expiringReason.map { "expiring: \($0.words)" } ?? "" }
     return (reason?.lastLine ?? "") + (isGraceful || outcome == .lost ? "" : " (killed at its deadline)")
@@ -112,7 +113,8 @@ extension LaunchRecord {
 }
 
 extension ExpiryReason {
-  /// The code; with what was simulated, as in the reason of a launch that has ended.
+  /// The code of the reason. For a simulated expiry the reason that was simulated follows, as it does for a launch that
+  /// has ended.
   fileprivate var words: String {
     kind == .simulated ? detail.map { "\(code) (\($0))" } ?? code : code
   }

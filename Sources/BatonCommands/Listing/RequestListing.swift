@@ -2,7 +2,8 @@ import BatonCoordinator
 import BatonModel
 import BatonStore
 
-/// Writes a list of requests a page at a time, however long it is, in the format that was asked for.
+/// Writes a list of requests in the format that was asked for. It writes a page at a time, so that a list of any length
+/// needs the memory of one page.
 struct RequestListing {
   static let pageSize = 500
 
@@ -28,7 +29,7 @@ struct RequestListing {
     case .json:
       for (index, record) in records.enumerated() {
         let text = JSONValue.array([JSONValue(record, obstacle: obstacles[record.id])]).indented
-        // The elements of one array that is written piece by piece: without the brackets of each.
+        // All pages are elements of one array, so the brackets of this array are cut off.
         let element = text.dropFirst().dropLast().dropLast()
         console.write((count + index == 0 ? "[" : ",") + element, to: .output)
       }
@@ -41,10 +42,11 @@ struct RequestListing {
   }
 }
 
-/// Looks up what keeps ready requests from starting: once per definition and priority, because all of one class wait
-/// for the same.
+/// Looks up what keeps ready requests from starting. It asks once for each requirement class, because all requests of a
+/// class wait for the same obstacles.
 struct ObstacleLookup {
-  /// Classes that are looked up for one list; beyond that nobody reads them, and each is a question to the coordinator.
+  /// The most classes that are looked up for one list: each is a call to the coordinator, and no person reads more
+  /// of them.
   static let limit = 50
 
   private var known: [RequirementClass: WaitingReason?] = [:]
@@ -65,7 +67,7 @@ struct ObstacleLookup {
     do {
       return try await api.explain(record.identifier, number: record.number).foremost.map { WaitingReason($0) }
     } catch OperatorError.notFound {
-      return nil  // It was replaced or pruned since it was listed.
+      return nil  // The request was replaced or pruned after it was listed.
     }
   }
 }

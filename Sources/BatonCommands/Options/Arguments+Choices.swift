@@ -2,7 +2,7 @@ import ArgumentParser
 import BatonModel
 import BatonSpec
 
-/// Texts that are one of a few words.
+/// Arguments that must be one of a few words.
 extension Arguments {
   static func word<Word: RawRepresentable & CaseIterable>(_ text: String) throws -> Word where Word.RawValue == String {
     try one(of: Word.allCases.map { ($0.rawValue, $0) }, text)

@@ -2,7 +2,8 @@ import ArgumentParser
 import BatonModel
 import BatonStore
 
-/// Texts of the command line as values, or a sentence that says why they are none. For `transform:`.
+/// Turns texts of the command line into values, for `transform:` of an argument. Each function throws a
+/// `ValidationError` that says what is wrong with the text.
 enum Arguments {
   static func identifier(_ text: String) throws -> JobIdentifier {
     if let identifier = JobIdentifier(text) { return identifier }
@@ -28,7 +29,7 @@ enum Arguments {
     throw ValidationError("It must be one of \(Priority.allCases.map(\.name).joined(separator: ", ")).")
   }
 
-  /// A state, or the name of several.
+  /// The states that the text names: one state, or a group such as `pending`.
   static func states(_ text: String) throws -> Set<RequestState> {
     if let state = RequestState(rawValue: text) { return [state] }
     switch text {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import BatonCoordinator
 
-/// What every command takes that talks to a coordinator.
+/// The options of every command that talks to a coordinator.
 struct ClientOptions: ParsableArguments, Sendable {
   @Option(
     help: ArgumentHelp(
@@ -14,7 +14,7 @@ struct ClientOptions: ParsableArguments, Sendable {
       tokenFile: environment.variable("BATON_TOKEN_FILE"))
   }
 
-  /// Calls `body` with the coordinator, once.
+  /// Connects to the coordinator and calls `body` once. `Backend.connect` says what it throws.
   func connect<Result: Sendable>(
     _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
   ) async throws -> Result {

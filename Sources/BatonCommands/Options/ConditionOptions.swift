@@ -1,7 +1,7 @@
 import ArgumentParser
 import BatonModel
 
-/// Conditions of a host as options; what is not named is nil.
+/// The conditions of a host as options. A condition that is not named is `nil`.
 struct ConditionOptions: ParsableArguments, Sendable {
   @Option(
     help: ArgumentHelp("external or battery.", valueName: "source"),
@@ -38,7 +38,7 @@ struct ConditionOptions: ParsableArguments, Sendable {
 }
 
 extension ConditionOverrides {
-  /// `power battery`, `battery 15 %` …
+  /// Each replaced condition in words, such as `power battery` and `battery 15 %`.
   var words: [String] {
     [
       power.map { "power \($0.rawValue)" }, battery.map { "battery \($0) %" },
@@ -49,7 +49,7 @@ extension ConditionOverrides {
 }
 
 extension JSONValue {
-  /// With the keys of a host's conditions; null for what stays real.
+  /// The replaced conditions, with the keys of a host's conditions. A condition that stays real is null.
   init(_ overrides: ConditionOverrides) {
     self = [
       "power": JSONValue(overrides.power?.rawValue), "battery": JSONValue(overrides.battery),

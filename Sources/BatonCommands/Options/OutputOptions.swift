@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// How data is written.
+/// The format in which a command writes data.
 enum OutputFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
   case table, json, jsonl
 }
@@ -14,7 +14,7 @@ struct OutputOptions: ParsableArguments, Sendable {
 }
 
 extension Console {
-  /// One object, or in a table what `table` says.
+  /// Writes one object as JSON, or the lines of `table` in the format `table`.
   func emit(_ format: OutputFormat, _ object: @autoclosure () -> JSONValue, table: () -> [String]) {
     switch format {
     case .table: lines(table())
@@ -23,7 +23,8 @@ extension Console {
     }
   }
 
-  /// A list: one array, or one object per line.
+  /// Writes a list as one JSON array or as one JSON object for each line, or the lines of `table` in the
+  /// format `table`.
   func emit(_ format: OutputFormat, list: @autoclosure () -> [JSONValue], table: () -> [String]) {
     switch format {
     case .table: lines(table())

@@ -7,9 +7,11 @@ import BatonModel
   import Foundation
 #endif
 
-/// What `--payload` names: JSON, or `@` and a file of it.
+/// Reads the value of `--payload`: JSON, or `@` and the path of a file with JSON.
 enum Payload {
-  /// Checked here already, so that no handler meets text that is no JSON.
+  /// The bytes of the payload. The command checks the JSON, so that no handler gets text that is not JSON.
+  /// - Throws: a `ValidationError` if the file cannot be read, the payload is larger than
+  ///   `Submission.maximumPayloadBytes`, or it is not JSON.
   static func bytes(_ text: String) throws -> [UInt8] {
     let bytes = text.hasPrefix("@") ? try contents(of: String(text.dropFirst())) : Array(text.utf8)
     guard bytes.count <= Submission.maximumPayloadBytes else {
@@ -32,7 +34,7 @@ enum Payload {
   }
 }
 
-/// Anything that is JSON.
+/// Decodes any JSON value, and keeps nothing of it.
 private struct AnyJSON: Decodable {
   private struct Key: CodingKey {
     var stringValue: String

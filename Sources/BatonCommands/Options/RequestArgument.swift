@@ -3,7 +3,7 @@ import BatonCoordinator
 import BatonModel
 import BatonStore
 
-/// The request that a command is about.
+/// The arguments that name one request: an identifier, and optionally a request number.
 struct RequestArgument: ParsableArguments, Sendable {
   @Argument(
     help: "The identifier: its live request, else its waiting one, else the last to end.",
@@ -14,14 +14,14 @@ struct RequestArgument: ParsableArguments, Sendable {
     help: ArgumentHelp("Exactly this request of the identifier.", valueName: "number"), transform: Arguments.positive)
   var request: Int?
 
-  /// Which request is meant now.
+  /// The request that the arguments name now.
   func record(_ api: any OperatorAPI) async throws -> RequestRecord {
     try await api.details(identifier, number: request).record
   }
 }
 
 extension Console {
-  /// Says on standard error which request was taken where another one waits.
+  /// Says on standard error which request the command took, if another request of the identifier waits.
   func tellChoice(_ details: RequestDetails) {
     guard let waiting = details.waiting else { return }
     note(

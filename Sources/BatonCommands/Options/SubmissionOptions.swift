@@ -2,7 +2,7 @@ import ArgumentParser
 import BatonCoordinator
 import BatonModel
 
-/// What every command takes that submits.
+/// The options of every command that submits.
 struct SubmissionOptions: ParsableArguments, Sendable {
   @Option(
     help: ArgumentHelp("JSON for the job, or @FILE; at most 64 KiB.", valueName: "json"), transform: Payload.bytes)
@@ -12,9 +12,9 @@ struct SubmissionOptions: ParsableArguments, Sendable {
   @OptionGroup var client: ClientOptions
   @OptionGroup var options: OutputOptions
 
-  /// Submits, tells the answers and, with `--wait`, follows what was accepted to its end.
-  /// - Parameter isList: JSON is one array, because several may have been asked for.
-  /// - Throws: a failure without a message if one was refused, or did not succeed.
+  /// Submits the orders, writes the answers and, with `--wait`, follows the accepted requests until they have ended.
+  /// - Parameter isList: whether JSON is written as one array, because the command can submit several orders.
+  /// - Throws: a `CommandFailure` without a message if an order was refused or a request did not succeed.
   func submit(_ orders: [SubmissionOrder], isList: Bool = false) async throws {
     let console = Console.current
     let display = ProgressDisplay(console, to: .error)

@@ -2,10 +2,10 @@ import ArgumentParser
 import BatonModel
 import BatonSpec
 
-/// Times on the command line, in the words that definitions have them.
+/// An earliest begin date on the command line, in the notation of definitions.
 struct TimeArgument: Hashable, Sendable {
   var value: EarliestBeginDate
-  /// What is doubtful about it.
+  /// What is doubtful about the date; `nil` if nothing is.
   var warning: String?
 
   init(_ text: String, now: Timestamp) throws {
@@ -15,12 +15,12 @@ struct TimeArgument: Hashable, Sendable {
     if delay < .zero { warning = "it is in the past; it delays nothing" }
   }
 
-  /// For `transform:` of `--earliest`.
+  /// Reads the value of `--earliest`; for `transform:`.
   static func earliest(_ text: String) throws -> TimeArgument {
     try TimeArgument(text, now: CommandEnvironment.current.now())
   }
 
-  /// For `transform:` of durations.
+  /// Reads a duration; for `transform:`.
   static func duration(_ text: String) throws -> Duration { try validated { try Values.duration(text) } }
 
   private static func validated<Value>(_ body: () throws -> Value) throws -> Value {

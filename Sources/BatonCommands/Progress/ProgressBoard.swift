@@ -1,21 +1,22 @@
 import BatonModel
 import BatonStore
 
-/// Progress on a terminal: one line per request, drawn over the lines that were drawn before.
+/// Draws progress on a terminal: one line for each request, over the lines that were drawn before. Its functions return
+/// the text to write, with its control sequences.
 struct ProgressBoard {
-  /// No drawing sooner than this after the last, unless a state changed.
+  /// The shortest time between two drawings, unless the state of a request has changed.
   static let interval = Duration.milliseconds(100)
 
   private let style: Style
   private var records: [RequestID: RequestRecord] = [:]
-  /// In the order in which they were first seen.
+  /// The ids of the requests, in the order in which they were first seen.
   private var order: [RequestID] = []
   private var drawn: [String] = []
   private var drawnAt: Timestamp?
 
   init(style: Style) { self.style = style }
 
-  /// Takes the record, and answers what to write now; nil if the last drawing was a moment ago.
+  /// Takes a record, and returns what to write now; `nil` if the last drawing was less than `interval` ago.
   mutating func update(
     _ record: RequestRecord, at now: Timestamp, size: CommandEnvironment.TerminalSize
   ) -> String? {
@@ -25,13 +26,13 @@ struct ProgressBoard {
     return draw(at: now, size: size)
   }
 
-  /// Forgets a request that is of no interest any more.
+  /// Forgets a request, so that it is drawn no more.
   mutating func forget(_ id: RequestID) {
     records[id] = nil
     order.removeAll { $0 == id }
   }
 
-  /// Leaves the line of `record` behind, above the others.
+  /// Writes the last line of a request above the others. That line stays, and the request is forgotten.
   mutating func settle(
     _ record: RequestRecord, at now: Timestamp, size: CommandEnvironment.TerminalSize
   ) -> String {
@@ -46,26 +47,27 @@ struct ProgressBoard {
     return lines == drawn ? "" : erasure(size) + lines.map { $0 + "\n" }.joined()
   }
 
-  /// Takes the lines away, so that something else can be written there.
+  /// Erases the lines, so that other text can be written in their place.
   mutating func erase(size: CommandEnvironment.TerminalSize) -> String {
     defer { drawn = [] }
     return erasure(size)
   }
 
-  /// Leaves the lines where they are, for good: what is written next stands below them. The `^C` that the terminal
-  /// wrote there goes.
+  /// Ends the drawing and leaves the lines: what is written next stands below them. It erases the `^C` that the
+  /// terminal has written.
   mutating func leave() -> String {
     defer { drawn = [] }
     return "\r\u{1B}[0J"
   }
 
-  /// The rows that the lines take now: in a window that has become narrower the terminal has wrapped them.
+  /// The text that erases the drawn lines. It counts the rows they take now, because a terminal that has become
+  /// narrower has wrapped them.
   private func erasure(_ size: CommandEnvironment.TerminalSize) -> String {
     let rows = drawn.reduce(0) { $0 + max(1, ($1.visibleColumns + size.columns - 1) / max(1, size.columns)) }
     return rows == 0 ? "" : "\r\u{1B}[\(rows)A\u{1B}[0J"
   }
 
-  /// Running ones first where there are more than the terminal has rows for.
+  /// The lines to draw. If there are more requests than the terminal has rows for, running requests are shown first.
   private func lines(at now: Timestamp, size: CommandEnvironment.TerminalSize) -> [String] {
     let all = order.compactMap { records[$0] }
     let places = max(1, size.rows - 2)

@@ -2,13 +2,14 @@ import BatonModel
 import BatonStore
 import Synchronization
 
-/// Shows how requests go on: a board on a terminal, lines in a pipe, or JSON.
+/// Shows the progress of requests: as a board on a terminal, as lines in a pipe, or as JSON. Calls from several tasks
+/// never mix their output.
 final class ProgressDisplay: Sendable {
   private enum Form {
     case board(ProgressBoard)
     case lines(ProgressLines)
     case json
-    /// A board that is not drawn any more.
+    /// A board after `leave()`, which is drawn no more.
     case left
   }
 
@@ -17,8 +18,8 @@ final class ProgressDisplay: Sendable {
   private let form: Mutex<Form>
 
   /// - Parameters:
-  ///   - stream: standard error where progress is beside the point, standard output where it is the data.
-  ///   - isJSON: writes every change as one JSON object in a line.
+  ///   - stream: standard output if progress is the data of the command, standard error otherwise.
+  ///   - isJSON: whether to write every change as one JSON object on a line.
   init(_ console: Console, to stream: CommandEnvironment.Stream, isJSON: Bool = false) {
     self.console = console
     self.stream = stream
@@ -43,7 +44,7 @@ final class ProgressDisplay: Sendable {
     }
   }
 
-  /// A line for people that is no progress.
+  /// Writes a line for people that is not the progress of a request.
   func note(_ text: String) {
     onBoard { $0.erase(size: size) }
     console.note(text.onItsLines)
@@ -56,7 +57,7 @@ final class ProgressDisplay: Sendable {
     redraw()
   }
 
-  /// A request that has ended and is not drawn again: its last line stays.
+  /// Shows a request that has ended for the last time: its last line stays above the board.
   func settle(_ record: RequestRecord) {
     update(record)
     onBoard { $0.settle(record, at: console.environment.now(), size: size) }
@@ -69,14 +70,14 @@ final class ProgressDisplay: Sendable {
     }
   }
 
-  /// Draws the board anew, so that times move and nothing that was held back stays hidden.
+  /// Draws the board again, so that times move and records that were held back become visible.
   func redraw() {
     let now = console.environment.now()
     onBoard { $0.draw(at: now, size: size) }
   }
 
-  /// Ends the drawing and leaves what was drawn, so that the command can say its last words below it. Call it when
-  /// Ctrl-C was pressed, before anything else is written.
+  /// Ends the drawing and leaves the drawn lines, so that the command can write its last message below them. After
+  /// Ctrl-C, call it before anything else is written.
   func leave() {
     onBoard { $0.leave() }
     change { form in
@@ -93,7 +94,7 @@ final class ProgressDisplay: Sendable {
     }
   }
 
-  /// Writes inside the lock, so that drawings do not overtake each other.
+  /// Writes while it holds the lock, so that drawings keep their order.
   private func change(_ body: (inout Form) -> String?) {
     form.withLock { form in
       if let text = body(&form) { console.write(text, to: stream) }

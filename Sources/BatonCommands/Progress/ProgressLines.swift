@@ -1,7 +1,8 @@
 import BatonModel
 import BatonStore
 
-/// Progress for a pipe: a line when the state changes, and one per 10 % (or per doubling, while the total is unknown).
+/// Progress for a pipe: a line when the state or the launch changes, and a line for each 10 % (while the total is
+/// unknown, each time that the completed units have doubled).
 struct ProgressLines {
   private struct Told: Hashable {
     var state: RequestState
@@ -11,7 +12,7 @@ struct ProgressLines {
 
   private var told: [RequestID: Told] = [:]
 
-  /// The line for this change, nil if it is not worth one.
+  /// The line for this change of a request; `nil` if the change deserves no line.
   mutating func line(for record: RequestRecord, at now: Timestamp) -> String? {
     let current = Told(state: record.state, launches: record.launches, step: Self.step(of: record))
     let before = told.updateValue(current, forKey: record.id)

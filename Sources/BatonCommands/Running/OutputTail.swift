@@ -1,7 +1,7 @@
 import BatonModel
 import Synchronization
 
-/// The last lines of some output.
+/// Keeps the last 4096 bytes of the output of a launch, of which it shows at most 20 lines.
 final class OutputTail: Sendable {
   static let lineLimit = 20
   private static let byteLimit = 4096

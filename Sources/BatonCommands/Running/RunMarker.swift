@@ -4,8 +4,9 @@
   import Foundation
 #endif
 
-/// A file beside the store of `baton run` that says: every request of the last run succeeded, so the next one starts
-/// anew. Written and removed while the store is locked. Without it a state that is there is one to go on with.
+/// A file beside the store of `baton run`. It is there if every request of the last run has succeeded; then the next
+/// run starts from the beginning. If it is missing, the next run goes on with the state that it finds. It is written
+/// and removed only while the store is locked.
 struct RunMarker: Hashable, Sendable {
   let path: String
 
@@ -13,7 +14,8 @@ struct RunMarker: Hashable, Sendable {
 
   var isSet: Bool { FileManager.default.fileExists(atPath: path) }
 
-  /// - Throws: if the folder cannot be written; the next run would then take this one for unfinished.
+  /// Creates the file.
+  /// - Throws: an error of Foundation if the folder cannot be written; the next run then takes this run for unfinished.
   func set() throws { try Data().write(to: URL(filePath: path)) }
 
   func clear() throws {

@@ -1,35 +1,38 @@
 import BatonModel
 import BatonStore
 
-/// What `baton run` does with each identifier, given what its state knows of an earlier run.
+/// What `baton run` does with each identifier, according to what the store knows of an earlier run. `RunSession` makes
+/// it and carries it out.
 struct RunPlan: Hashable, Sendable {
   enum Step: Hashable, Sendable {
-    /// There is nothing to go on with.
+    /// The identifier has no request to go on with: a new request is submitted.
     case submit
     /// The request of the earlier run is unfinished: it is only watched.
     case goOn(RequestRecord)
-    /// It failed, and goes on at its checkpoint, because whoever runs it again has repaired something.
+    /// The request failed and goes on at its checkpoint: a person who runs the files again has repaired the cause.
     case retry(RequestRecord)
-    /// It succeeded in a run that did not come to its end: it is not done twice.
+    /// The request succeeded in a run in which not every request did: its work is not done again.
     case settled(RequestRecord)
-    /// The person wants it anew: the unfinished one is cancelled first.
+    /// The person asked for a start from the beginning: the unfinished request is cancelled, then a new request
+    /// is submitted.
     case replace(RequestRecord)
   }
 
   struct Entry: Hashable, Sendable {
     var identifier: JobIdentifier
     var step: Step
-    /// The definition has changed since the request was submitted: the request has to take it over before it goes on.
+    /// The definition has changed since the request was submitted: the request must get the new definition before it
+    /// goes on.
     var isOutdated = false
   }
 
   var entries: [Entry]
 
   /// - Parameters:
-  ///   - known: the request of each identifier that has one.
-  ///   - definitions: as they are now.
-  ///   - isFinished: the earlier run came to its end, all its requests succeeded.
-  ///   - isAnew: the person wants nothing of the earlier run.
+  ///   - known: the current request of each identifier that has a request.
+  ///   - definitions: the stored definition of each identifier, as it is now.
+  ///   - isFinished: whether all requests of the earlier run succeeded, so that nothing of it goes on.
+  ///   - isAnew: whether the person asked for a start from the beginning (`--anew`).
   init(
     _ identifiers: [JobIdentifier], known: [JobIdentifier: RequestRecord],
     definitions: [JobIdentifier: DefinitionID], isFinished: Bool, isAnew: Bool

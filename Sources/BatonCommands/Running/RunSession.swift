@@ -5,22 +5,23 @@ import Synchronization
 
 /// How a run ended.
 struct RunEnd: Sendable {
-  /// As they were seen last, in the order of the identifiers.
+  /// The requests as they were last seen, in the order of the identifiers.
   var records: [RequestRecord]
-  /// What keeps requests from ever starting on this machine.
+  /// The explanations of the requests that this machine can never take.
   var impossible: [Explanation] = []
 }
 
-/// `baton run` with the coordinator of this process: from the definitions to the ends of their requests.
+/// `baton run` with the coordinator of this process: applies the definitions, goes on with or submits their requests,
+/// and follows them until they have ended. `RunCommand` calls `prepare(_:)`, then `run(_:)`.
 struct RunSession: Sendable {
   let console: Console
   let display: ProgressDisplay
   let definitions: [Definition]
   let identifiers: [JobIdentifier]
   let marker: RunMarker
-  /// The person wants nothing of the earlier run.
+  /// Whether the person asked for a start from the beginning (`--anew`).
   let isAnew: Bool
-  /// What to type to go on.
+  /// The command with which a person goes on with this run.
   let commandLine: String
   private let start = Start()
 
@@ -32,7 +33,7 @@ struct RunSession: Sendable {
     (self.identifiers, self.marker, self.isAnew, self.commandLine) = (identifiers, marker, isAnew, commandLine)
   }
 
-  /// What was found and applied before anything could start.
+  /// Carries the results of `prepare(_:)` to `run(_:)`.
   private final class Start: Sendable {
     struct State: Sendable {
       var plan: RunPlan
@@ -42,9 +43,9 @@ struct RunSession: Sendable {
     let state = Mutex<State?>(nil)
   }
 
-  /// Applies the definitions, and lets what goes on from an earlier run go on under them. Call it before any launch can
-  /// start, because a request that runs takes no other definition.
-  /// - Throws: if a request cannot go on at its checkpoint under its new definition.
+  /// Applies the definitions, and gives them to the requests of an earlier run that go on. Call it before any launch
+  /// can start, because a running request takes no new definition.
+  /// - Throws: `OperatorError.conflict` if a request cannot go on at its checkpoint under its new definition.
   @Sendable func prepare(_ api: any OperatorAPI) async throws {
     let known = try await requests(api)
     let applied = try await api.apply(definitions)
@@ -54,7 +55,9 @@ struct RunSession: Sendable {
     start.state.withLock { $0 = Start.State(plan: plan, applied: applied, names: names) }
   }
 
-  /// - Returns: the requests in the order of the identifiers, each ended, or one that can never start here.
+  /// Submits what is missing, and follows all requests. If all have succeeded, it sets the marker, so that the next run
+  /// starts from the beginning; otherwise it shows the last output of failed launches.
+  /// - Returns: the requests in the order of the identifiers. Each has ended, or can never start on this machine.
   func run(_ api: any OperatorAPI) async throws -> RunEnd {
     let names = try await begin(api)
     let following = Following(names, display: display)
@@ -74,12 +77,13 @@ struct RunSession: Sendable {
     return "stopped; go on with: \(commandLine)"
   }
 
-  /// Goes on where an earlier run stopped, and submits the rest.
+  /// Submits the requests that are missing after `prepare(_:)`.
+  /// - Returns: the names of all requests, in the order of the identifiers.
   private func begin(_ api: any OperatorAPI) async throws -> [RequestName] {
     guard let start = start.state.withLock({ $0 }) else { preconditionFailure("a run began without its preparation") }
     let (plan, applied) = (start.plan, start.applied)
     var names = start.names
-    // A definition that repeats has got its first request by being applied.
+    // A definition that repeats got its first request when it was applied.
     for case (let identifier, let receipt?) in applied.map({ ($0.pattern.literal, $0.submitted) }) {
       if let identifier { names[identifier] = RequestName(identifier: identifier, number: receipt.number) }
     }
@@ -94,7 +98,7 @@ struct RunSession: Sendable {
     for identifier in identifiers {
       do {
         known[identifier] = try await api.details(identifier, number: nil).record
-      } catch OperatorError.notFound {}  // The first run of it.
+      } catch OperatorError.notFound {}  // The identifier has not run before.
     }
     return known
   }
@@ -160,7 +164,7 @@ extension RunSession {
       "\(record.identifier): going on at batch \(record.progress.batches)\(batches) (\(record.unitsText) done)")
   }
 
-  /// How many batches the items make, where the definition and the number of items say so.
+  /// How many batches the items make; `nil` if the work has no items or their number is unknown.
   private func totalBatches(of record: RequestRecord) -> Int64? {
     guard let work = definitions.first(where: { $0.pattern == record.pattern })?.work, work.items != nil,
       let total = record.totalUnits
@@ -168,7 +172,7 @@ extension RunSession {
     return (total + Int64(work.batchSize) - 1) / Int64(work.batchSize)
   }
 
-  /// The end of what failed launches wrote: there is no coordinator afterwards that could be asked for it.
+  /// Writes the end of the output of failed launches, because after this command no coordinator is left to ask for it.
   private func tellOutput(_ records: [RequestRecord], _ api: any OperatorAPI) async throws {
     for record in records where record.state == .failed && record.launches > 0 {
       let tail = OutputTail()

@@ -2,23 +2,25 @@ import BatonCoordinator
 import BatonModel
 import BatonStore
 
-/// What keeps requests of a run from starting on this machine. Conditions that can change, such as the power, are waited
-/// for, with a line that says so; a request that this machine can never take would be waited for without end, so the
-/// run ends when nothing else is unfinished.
+/// Watches for requests of a run that cannot start on this machine. The run waits for conditions that can change, such
+/// as the power, and a line says what it waits for. A request that this machine can never take would be waited for
+/// without end: the run ends when only such requests are unfinished.
 struct RunWaiting: Sendable {
-  /// Between two looks at what waits.
+  /// The time between two looks at the unfinished requests.
   static let interval = Duration.seconds(2)
-  /// Requests that one look asks about, in turn: each is a question to the store.
+  /// The most requests that one look asks about, because each is a query of the store. The next look goes on
+  /// after them.
   static let atOnce = 100
-  /// Looks in a row that find a request impossible before it counts as such: a worker that has just started may not
-  /// know its GPUs yet.
+  /// How many looks in a row must find a request impossible before it counts as impossible. One is not enough: a worker
+  /// that has just started may not know its GPUs yet.
   private static let looks = 2
 
   let following: Following
   let display: ProgressDisplay
 
-  /// Runs `body` until it is done, or until every unfinished request is one that this machine can never take.
-  /// - Returns: what keeps those from ever starting here; empty if `body` was done.
+  /// Runs `body` until it is done, or until every unfinished request is one that this machine can never take; then
+  /// `body` is cancelled.
+  /// - Returns: the explanations of the requests that can never start here; empty if `body` was done.
   func run(
     _ api: any OperatorAPI, _ body: @escaping @Sendable () async throws -> Void
   ) async throws -> [Explanation] {
@@ -33,7 +35,7 @@ struct RunWaiting: Sendable {
     }
   }
 
-  /// Returns when nothing is unfinished but requests that this machine can never take.
+  /// Returns when every unfinished request is one that this machine can never take.
   private func impossible(_ api: any OperatorAPI) async throws -> [Explanation] {
     let sleep = CommandEnvironment.current.sleep
     var (seen, next) = ([RequestName: Standing](), 0)
@@ -45,7 +47,7 @@ struct RunWaiting: Sendable {
         let explanation: Explanation
         do {
           explanation = try await api.explain(name.identifier, number: name.number)
-        } catch OperatorError.notFound {  // It was replaced or cancelled since.
+        } catch OperatorError.notFound {  // The request was replaced or cancelled in the meantime.
           continue
         }
         seen[name, default: Standing()].look(explanation)
@@ -60,11 +62,11 @@ struct RunWaiting: Sendable {
     }
   }
 
-  /// What is known of one request from the looks at it.
+  /// What the looks have found out about one request.
   private struct Standing {
     var explanation: Explanation?
     var impossibleLooks = 0
-    /// Something to tell that was not told before.
+    /// What the request waits for, if that has changed since the look before; otherwise `nil`.
     var news: String?
     private var told = ""
 
@@ -81,8 +83,9 @@ struct RunWaiting: Sendable {
 }
 
 extension Explanation {
-  /// `waits: it requires external power and the host runs on battery (plug the host in)`; empty if it waits only for
-  /// launches that run, or for a time, which its progress line says.
+  /// What the request waits for, such as
+  /// `waits: it requires external power and the host runs on battery (plug the host in)`. It is empty if the request
+  /// waits only for running launches or for a time, which its progress line says.
   fileprivate var conditions: String {
     let waits = lines.filter { line in
       switch Obstacle.Kind(rawValue: line.code) {
@@ -96,7 +99,8 @@ extension Explanation {
     return waits.isEmpty ? "" : "waits: " + waits.map { "\($0.text) (\($0.remedy))" }.joined(separator: "; ").onOneLine
   }
 
-  /// Whether the machine that `baton run` runs on can never take it. Its worker has no worker.yaml, and so no labels.
+  /// Whether the machine on which `baton run` runs can never take the request. A missing label counts too, because the
+  /// worker of `baton run` has no labels.
   fileprivate var isImpossibleHere: Bool { verdict == .impossible || lines.contains(where: \.wantsLabel) }
 
   /// `com.example.report, request 1: it needs 8 slots and the host has 4; lower 'slots' …`
@@ -110,7 +114,7 @@ extension Explanation {
 extension Explanation.Line {
   fileprivate var wantsLabel: Bool { code == Obstacle.Kind.missingLabel.rawValue }
 
-  /// `baton run` has a flag for its slots, and none for labels.
+  /// The remedy in the words of `baton run`, which has a flag for slots and none for labels.
   fileprivate var remedyInRun: String {
     switch Obstacle.Kind(rawValue: code) {
     case .tooFewSlots: "lower 'slots' of the job, or give --slots"

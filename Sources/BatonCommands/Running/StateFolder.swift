@@ -1,15 +1,16 @@
-/// Where `baton run` keeps its state by default, by the XDG Base Directory Specification.
+/// The folder in which `baton run` keeps its state by default, according to the XDG Base Directory Specification.
 enum StateFolder {
-  /// `$XDG_STATE_HOME/baton/run/`, then the last file's name and a hash of all files' absolute paths: the same files in
-  /// another order are the same run.
+  /// The folder for these files: `$XDG_STATE_HOME/baton/run/`, then the name of the file whose path sorts last, and a
+  /// hash of all absolute paths. The same files in another order have the same folder.
+  /// - Throws: a `CommandFailure` with status `usage` if neither `XDG_STATE_HOME` nor `HOME` is an absolute path.
   static func run(of files: [String], in environment: CommandEnvironment) throws -> String {
     let paths = Set(files.map { absolute($0, in: environment) }).sorted()
     let name = paths.last.flatMap { $0.split(separator: "/").last } ?? "files"
     return try root(in: environment) + "/run/\(name)-" + hash(paths.joined(separator: "\n"))
   }
 
-  /// `$XDG_STATE_HOME/baton`, or `~/.local/state/baton`. A relative `XDG_STATE_HOME` is ignored, as the specification
-  /// says.
+  /// `$XDG_STATE_HOME/baton`, or `~/.local/state/baton`. A relative `XDG_STATE_HOME` is ignored, as the
+  /// specification demands.
   private static func root(in environment: CommandEnvironment) throws -> String {
     if let state = environment.variable("XDG_STATE_HOME"), state.hasPrefix("/") { return normal(state) + "/baton" }
     guard let home = environment.variable("HOME"), home.hasPrefix("/") else {
@@ -19,7 +20,8 @@ enum StateFolder {
     return normal(home) + "/.local/state/baton"
   }
 
-  /// The path from the root, without `.` and `..`. Links are not followed: the name that a person gave is the name.
+  /// The absolute path, without `.` and `..`. Symbolic links are not followed: the path stays the one that the
+  /// person gave.
   static func absolute(_ path: String, in environment: CommandEnvironment) -> String {
     normal(path.hasPrefix("/") ? path : environment.currentDirectory + "/" + path)
   }
@@ -32,7 +34,7 @@ enum StateFolder {
     return "/" + parts.joined(separator: "/")
   }
 
-  /// FNV-1a of 64 bits (RFC 9923): it only tells apart the few files that one person runs.
+  /// The FNV-1a hash with 64 bits (RFC 9923). It only has to tell apart the few files that one person runs.
   private static func hash(_ text: String) -> String {
     let hash = text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
     let digits = String(hash, radix: 16)

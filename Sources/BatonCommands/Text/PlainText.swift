@@ -1,24 +1,25 @@
 import BatonModel
 
 extension String {
-  /// The lines that have something in them, each plain as `onOneLine` makes it.
+  /// The lines that are not blank, each made plain by `onOneLine`.
   var plainLines: [String] {
     split(whereSeparator: \.isNewline).map { String($0).onOneLine }.filter { !$0.allSatisfy(\.isWhitespace) }
   }
 
-  /// What one row of a table says of a failure: its last line, which is where programs say what went wrong.
+  /// The last line of the text, for one row of a table: programs say what went wrong in their last line.
   var lastLine: String { plainLines.last ?? "" }
 
   /// How many columns of a terminal the text takes.
   var columns: Int { reduce(0) { $0 + $1.columns } }
 
-  /// The same for a text with Baton's own colours, which take no column.
+  /// How many columns of a terminal a text with Baton's colours takes: the control sequences of the colours take
+  /// no column.
   var visibleColumns: Int {
     guard contains("\u{1B}") else { return columns }
     return replacing(/\u{1B}\[[0-9;]*m/, with: "").columns
   }
 
-  /// At most `width` columns of the text, the last one an ellipsis if something was cut off.
+  /// The text, cut to at most `width` columns. If something was cut off, the last character is an ellipsis.
   func cut(to width: Int) -> String {
     guard columns > width else { return self }
     var kept = ""
@@ -31,7 +32,8 @@ extension String {
     return width > 0 ? kept + "…" : ""
   }
 
-  /// The text and spaces up to `width` columns.
+  /// The text, padded with spaces to `width` columns.
+  /// - Parameter trailing: whether the text stands at the end, after the spaces.
   func padded(to width: Int, trailing: Bool = false) -> String {
     let spaces = String(repeating: " ", count: max(0, width - columns))
     return trailing ? spaces + self : self + spaces
@@ -39,7 +41,8 @@ extension String {
 }
 
 extension Character {
-  /// Two for East Asian wide characters and emoji (Unicode Standard Annex 11), one for all others.
+  /// How many columns of a terminal the character takes: two for East Asian wide characters and emoji (Unicode Standard
+  /// Annex 11), one for all others.
   fileprivate var columns: Int {
     guard let value = unicodeScalars.first?.value, value >= 0x1100 else { return 1 }
     switch value {
@@ -51,7 +54,8 @@ extension Character {
   }
 }
 
-/// `1 file`, `2 files`, `2 batches`.
+/// The number with its noun: `1 file`, `2 files`, `2 batches`.
+/// - Parameter plural: the plural of the noun, if it is not the noun with an "s".
 func counted(_ count: Int, _ noun: String, plural: String? = nil) -> String {
   "\(count) \(count == 1 ? noun : plural ?? noun + "s")"
 }

@@ -1,23 +1,23 @@
 import BatonModel
 import BatonStore
 
-/// A request as people name it.
+/// The name of a request for people: its identifier, and its number within the identifier.
 struct RequestName: Hashable, Sendable, CustomStringConvertible {
   var identifier: JobIdentifier
   var number: Int
 
   var description: String { "\(identifier), request \(number)" }
-  /// For a command that is suggested.
+  /// The arguments that name this request in a suggested command.
   var arguments: String { "\(identifier) --request \(number)" }
 }
 
 extension RequestRecord {
   var name: RequestName { RequestName(identifier: identifier, number: number) }
 
-  /// Batches that were committed, without those that a person skipped.
+  /// The number of committed batches, without the batches that a person skipped.
   var committedBatches: Int { progress.batches - skippedBatches.count }
 
-  /// What it does or why it does not, without the request's name: `running on alpha, launch 2`.
+  /// What the request does now, or why it does not run, without its name: `running on alpha, launch 2`.
   func standing(at now: Timestamp) -> String {
     switch state {
     case .scheduled: "scheduled: " + waiting(at: now)
@@ -44,14 +44,14 @@ extension RequestRecord {
     return " after \((endedAt - startedAt).magnitude.inWords)"
   }
 
-  /// From 0 to 1; nil while the total is not known.
+  /// The share that is done, from 0 to 1; `nil` while the total is unknown.
   var fraction: Double? {
     if state == .succeeded, skippedUnits == 0 { return 1 }
     guard let total = totalUnits, total > 0 else { return nil }
     return min(1, max(0, Double(doneUnits) / Double(total)))
   }
 
-  /// Whole per cent, cut off: 100 only when everything is done.
+  /// The share that is done in whole per cent, rounded down: 100 only if everything is done.
   var percent: Int? { fraction.map { Int($0 * 100) } }
 
   /// `120/247 48%`, `120`, or `-` before anything is known.
@@ -65,10 +65,10 @@ extension RequestRecord {
     totalUnits.map { "\(doneUnits) of \($0)" } ?? String(doneUnits)
   }
 
-  /// So many skipped batches are named; the others are counted.
+  /// How many skipped batches are named. The others are counted.
   private static let namedBatches = 5
 
-  /// `batch 3 skipped`, `batches 3, 7 skipped`; nil if none was.
+  /// `batch 3 skipped`, or `batches 3, 7 skipped`; `nil` if no batch was skipped.
   var skippedText: String? { skippedBatches.isEmpty ? nil : Self.skipped(skippedBatches) }
 
   static func skipped(_ batches: [Int]) -> String {
@@ -77,10 +77,10 @@ extension RequestRecord {
     return (batches.count == 1 ? "batch " : "batches ") + names + (more > 0 ? " and \(more) more" : "") + " skipped"
   }
 
-  /// `Exporting photos: IMG_0120.jpg`, or what of it there is.
+  /// Title and subtitle, such as `Exporting photos: IMG_0120.jpg`; either may be missing.
   var titles: String { [title, subtitle].compactMap { $0?.onOneLine }.joined(separator: ": ") }
 
-  /// What to do about a request that did not succeed, a line each.
+  /// What to do about a request that did not succeed, one line for each way; empty for all other requests.
   var advice: [String] {
     switch state {
     case .failed:

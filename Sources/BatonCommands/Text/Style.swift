@@ -1,4 +1,4 @@
-/// Colours of a terminal, or none.
+/// Paints text with the colours of a terminal, or leaves it as it is.
 struct Style: Hashable, Sendable {
   var isColoured: Bool
 

@@ -1,6 +1,6 @@
 import BatonModel
 
-/// One cell of a table.
+/// One cell of a table. Its text is made plain, so that it cannot act on the terminal.
 struct Cell: Hashable, Sendable, ExpressibleByStringLiteral {
   var text: String
   var colour: Style.Colour?
@@ -13,13 +13,14 @@ struct Cell: Hashable, Sendable, ExpressibleByStringLiteral {
   init(stringLiteral text: String) { self.init(text) }
 }
 
-/// Writes rows in aligned columns, a page at a time: columns that a page made wide stay wide, so that a list of any
-/// length needs the memory of one page.
+/// Writes rows in aligned columns, a page at a time. It keeps the widths of the columns from page to page, and not the
+/// rows, so that a list of any length needs the memory of one page.
 struct TablePrinter {
   struct Column: Hashable, Sendable {
     var title: String
     var isNumber: Bool
-    /// Left out where the terminal is too narrow for all: those with the lowest number first; nil stays always.
+    /// If the terminal is too narrow, columns are left out, the lowest rank first. A column with the rank `nil`
+    /// always stays.
     var rank: Int?
 
     init(_ title: String, isNumber: Bool = false, rank: Int? = nil) {
@@ -30,15 +31,15 @@ struct TablePrinter {
   }
 
   private static let gap = 2
-  /// No column is cut below this to make a table fit a terminal.
+  /// The width in columns below which no column is cut to make a table fit.
   private static let narrowest = 10
 
   private let columns: [Column]
   private let style: Style
-  /// Columns of the terminal; nil cuts nothing.
+  /// The width of the terminal in columns; `nil` means that nothing is cut.
   private let width: Int?
   private var widths: [Int]
-  /// Indices of the columns that are shown; decided with the first page.
+  /// The indices of the columns that are shown. The first page decides on them.
   private var shown: [Int]?
 
   init(_ columns: [Column], style: Style = .plain, width: Int? = nil) {
@@ -48,7 +49,7 @@ struct TablePrinter {
     widths = columns.map(\.title.columns)
   }
 
-  /// The lines of these rows, after the titles if they are the first; nothing for no rows.
+  /// The lines of these rows; before the rows of the first page, a line with the titles. Empty if there are no rows.
   mutating func page(_ rows: [[Cell]]) -> [String] {
     guard !rows.isEmpty else { return [] }
     for row in rows {
@@ -62,7 +63,7 @@ struct TablePrinter {
     return header + rows.map { line($0, places, fitted) }
   }
 
-  /// All at once.
+  /// The lines of a table that is written at once.
   static func lines(_ columns: [Column], _ rows: [[Cell]], style: Style = .plain, width: Int? = nil) -> [String] {
     var printer = TablePrinter(columns, style: style, width: width)
     return printer.page(rows)
@@ -83,7 +84,7 @@ struct TablePrinter {
     return line.trimmingTrailingSpaces
   }
 
-  /// Leaves columns out until the others fit, the last one cut as far as it may be.
+  /// The columns that fit: leaves columns out until the others fit, where the last column may be cut to `narrowest`.
   private func fittingColumns() -> [Int] {
     var places = Array(columns.indices)
     guard let width else { return places }
@@ -100,7 +101,7 @@ struct TablePrinter {
     places.reduce(0) { $0 + widths[$1] } + Self.gap * (places.count - 1) - width
   }
 
-  /// Takes what a terminal has too little of from the last column first, then from the widest.
+  /// The widths that fit the terminal: the last column is cut first, then the others, the widest first.
   private func fittedWidths(of places: [Int]) -> [Int] {
     guard let width else { return widths }
     var fitted = widths

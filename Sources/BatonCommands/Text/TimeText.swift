@@ -9,7 +9,7 @@ import BatonModel
 extension Timestamp {
   private static let second: Int64 = 1_000_000_000
 
-  /// RFC 3339 in UTC with milliseconds, cut off rather than rounded: `2026-03-01T06:30:00.250Z`. For JSON.
+  /// RFC 3339 in UTC with milliseconds, rounded down: `2026-03-01T06:30:00.250Z`. For JSON.
   var rfc3339: String {
     let milliseconds = String(floorSeconds.rest / 1_000_000)
     return wholeSeconds.dropLast() + "." + String(repeating: "0", count: 3 - milliseconds.count) + milliseconds + "Z"
@@ -33,8 +33,8 @@ extension Timestamp {
     return distance > .zero ? "in \(distance.inWords)" : "\(distance.magnitude.inWords) ago"
   }
 
-  /// `06:30 UTC` within a day of `now`, otherwise the whole date; to the nearest minute, so that a midnight that two
-  /// clocks disagree on by a moment is `00:00 UTC` rather than `23:59 UTC`.
+  /// `06:30 UTC` within a day of `now`, rounded to the nearest minute; otherwise the whole date. Without the rounding,
+  /// a midnight on which two clocks disagree by a moment would read `23:59 UTC` rather than `00:00 UTC`.
   func clock(on now: Timestamp) -> String {
     let nearest = (self + .seconds(30)).wholeSeconds
     return (self - now).magnitude < .seconds(86_400) ? nearest.dropFirst(11).prefix(5) + " UTC" : wholeSeconds

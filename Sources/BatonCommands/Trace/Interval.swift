@@ -1,6 +1,6 @@
 import BatonModel
 
-/// From one time to another, which is not before it.
+/// The time from `from` to `to`, which is never before `from`.
 struct Interval: Hashable, Sendable {
   var from: Timestamp
   var to: Timestamp
@@ -9,17 +9,18 @@ struct Interval: Hashable, Sendable {
 
   var duration: Duration { to - from }
 
-  /// What of it lies within `other`; empty at an end of it if nothing does.
+  /// The part of this interval that lies within `other`. If no part does, it is empty and lies at the nearer end
+  /// of `other`.
   func clipped(to other: Interval) -> Interval {
     Interval(from: min(max(from, other.from), other.to), to: min(max(to, other.from), other.to))
   }
 
-  /// How long both last together.
+  /// How long the two intervals overlap.
   func overlap(_ other: Interval) -> Duration { max(.zero, min(to, other.to) - max(from, other.from)) }
 }
 
 extension [Interval] {
-  /// The same times, each once: those that overlap or touch are one.
+  /// The intervals in order, with those that overlap or touch merged.
   var merged: [Interval] {
     sorted { $0.from < $1.from }.reduce(into: []) { merged, next in
       if let last = merged.last, next.from <= last.to {
@@ -30,6 +31,6 @@ extension [Interval] {
     }
   }
 
-  /// How long any of them lasts.
+  /// The time that at least one of the intervals covers.
   var duration: Duration { merged.reduce(.zero) { $0 + $1.duration } }
 }

@@ -2,7 +2,8 @@ import BatonModel
 import BatonTelemetry
 
 extension JSONValue {
-  /// A trace in Baton's own JSON: Documentation/commands.md has the keys. Durations are whole milliseconds, cut off.
+  /// A trace in Baton's own JSON, whose keys Documentation/commands.md lists. Durations are in milliseconds,
+  /// rounded down.
   init(_ name: RequestName, _ trace: RequestTrace, link: String?) {
     let summary = TraceSummary(trace)
     self = [
@@ -94,7 +95,7 @@ extension JSONValue {
     }
   }
 
-  /// A whole number as one; every other as text, so that nothing of it is lost.
+  /// A whole number as a JSON integer; every other number as a string, so that it loses no precision.
   private static func number(_ number: Double) -> JSONValue {
     Int64(exactly: number).map { .integer($0) } ?? .string(String(number))
   }
@@ -115,7 +116,8 @@ extension SpanStatus {
 }
 
 extension RequestTrace {
-  /// What has ended, as a request of OTLP: a backend would take a span that goes on for one that has ended.
+  /// The spans that have ended, as an OTLP export request. Open spans are left out, because a backend would take them
+  /// for ended.
   var exportable: TraceRequest {
     TraceRequest(
       resource: Resource([

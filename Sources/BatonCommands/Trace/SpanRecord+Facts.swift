@@ -1,9 +1,9 @@
 import BatonModel
 import BatonTelemetry
 
-/// What `baton trace` reads out of the coordinator's spans.
+/// What `baton trace` reads from the spans of the coordinator.
 extension SpanRecord {
-  /// Nil for a span that is not Baton's.
+  /// Which of Baton's spans it is; `nil` for a span of another program.
   var role: Names.Span? { Names.Span(rawValue: String(name.prefix { $0 != " " })) }
 
   var duration: Duration { max(.zero, end - start) }
@@ -26,7 +26,7 @@ extension SpanRecord {
   /// How a launch ended; nil while it runs.
   var outcome: LaunchOutcome.Kind? { text(Names.Attribute.launchOutcome).flatMap(LaunchOutcome.Kind.init) }
 
-  /// What its error says; nil if it has none.
+  /// The message of the span's error; `nil` if the span has no error.
   var error: String? { if case .error(let message) = status { message } else { nil } }
 }
 
@@ -39,7 +39,8 @@ extension RequestTrace {
 
   func spans(_ role: Names.Span) -> [SpanRecord] { spans.filter { $0.role == role } }
 
-  /// The request, as its spans name it; what is not in them is as it was asked for.
+  /// The name of the request according to its spans. What they do not say is taken from the arguments; a missing number
+  /// becomes 1.
   func name(orElse asked: JobIdentifier, number: Int?) -> RequestName {
     let found = spans.lazy.compactMap { $0.text(Names.Attribute.identifier) }.first.flatMap { JobIdentifier($0) }
     let numbers = spans.lazy.compactMap { $0.number(Names.Attribute.request) }
@@ -48,7 +49,7 @@ extension RequestTrace {
 }
 
 extension AttributeValue {
-  /// For people.
+  /// The value as text for people.
   var words: String {
     switch self {
     case .string(let text): text

@@ -2,16 +2,16 @@ import BatonModel
 import BatonStore
 
 extension TraceSummary {
-  /// So many obstacles are named; the others are counted.
+  /// How many obstacles are named. The others are counted.
   private static let namedObstacles = 3
 
-  /// `waited 12m 40s (needsExternalPower), ran 3m 2s on 2 hosts, 1 expiry (powerLost)`.
+  /// The summary as a sentence: `waited 12m 40s (needsExternalPower), ran 3m 2s on 2 hosts, 1 expiry (powerLost)`.
   var sentence: String {
     let parts = [scheduledWords, waitedWords, ranWords, endedWords].compactMap { $0 } + endingWords + skippedWords
     return parts.isEmpty ? "nothing took time yet" : parts.joined(separator: ", ")
   }
 
-  /// Less than a hundredth of the whole is left out: it explains nothing.
+  /// Whether the time is worth a mention: a time below a hundredth of the total explains nothing.
   func isWorthSaying(_ time: Duration) -> Bool { time > .zero && time * 100 >= total }
 
   private var scheduledWords: String? {
@@ -40,7 +40,8 @@ extension TraceSummary {
 
   private var endedWords: String? { isWorthSaying(ended) ? "ended for \(ended.inWords) until it was retried" : nil }
 
-  /// One that was there all the time needs no number; shorter ones than a twentieth of it are left out.
+  /// The codes of the largest shares, with their times. A share of at least 95 % of `time` is named without its time,
+  /// and a share below 5 % is left out.
   private func named(_ shares: [Share], of time: Duration) -> [String] {
     let large = shares.filter { $0.time * 20 >= time }
     let more = large.count - Self.namedObstacles

@@ -1,54 +1,57 @@
 import BatonModel
 import BatonTelemetry
 
-/// Where the time of a request went: the answer to "why was it slow?", as a value.
+/// Where the time of a request went, as a value: the answer to the question why it was slow.
 struct TraceSummary: Hashable, Sendable {
-  /// How long one thing held the request.
+  /// For how long one obstacle held the request.
   struct Share: Hashable, Sendable {
     /// The code of an `Obstacle`.
     var code: String
     var time: Duration
-    /// Of the hosts that could have taken it, the first that it kept the request from; empty for other obstacles.
+    /// The first few hosts that could otherwise have taken the request and that had this obstacle; empty for obstacles
+    /// that are not those of a host.
     var hosts: [String] = []
-    /// How many hosts there were at one time, the named ones included.
+    /// The largest number of hosts with this obstacle at one time, the named hosts included.
     var hostCount = 0
   }
 
-  /// Launches that ended in the same way, `finished` ones left out.
+  /// How many launches ended in the same way. Finished launches are not counted.
   struct Ending: Hashable, Sendable {
     var outcome: LaunchOutcome.Kind
-    /// The code of an `ExpiryReason`, for expired ones.
+    /// The code of the `ExpiryReason`; `nil` for other outcomes.
     var reason: String?
     var count: Int
   }
 
   var state: RequestState
-  /// Whether something goes on: the durations grow.
+  /// Whether a span is still open: then the durations still grow.
   var isOpen: Bool
   var submittedAt: Timestamp
-  /// Nil while it has not ended.
+  /// `nil` while the request has not ended.
   var endedAt: Timestamp?
-  /// From submission to the end, or to when the trace was read: the sum of the four below.
+  /// The time from the submission to the end, or to when the trace was read: the sum of the next four.
   var total: Duration
   var scheduled: Duration
   var waiting: Duration
   var running: Duration
-  /// Between an end and the retry that an operator asked for.
+  /// The time between an end of the request and the retry that an operator asked for.
   var ended: Duration
-  /// Of `scheduled`, the longest first.
+  /// The obstacles that make up `scheduled`, the longest first.
   var causes: [Share]
-  /// Of `waiting`, the longest first. Several at one time count each: together they may be more than `waiting`.
+  /// The obstacles that make up `waiting`, the longest first. Obstacles at the same time count each, so together they
+  /// may be longer than `waiting`.
   var obstacles: [Share]
-  /// Of `waiting`, the time without any obstacle that is known.
+  /// The part of `waiting` in which no obstacle is known.
   var unexplained: Duration
-  /// The obstacles of some wait are not known from its beginning on.
+  /// Whether a part of the obstacles of a wait was lost, by a restart of the coordinator or because there were too
+  /// many changes.
   var isHistoryLost: Bool
   var launches: Int
-  /// Where it ran, in the order in which it came there.
+  /// The hosts of the launches, each once, in the order of the launches.
   var hosts: [String]
-  /// The most frequent first.
+  /// How launches ended that did not finish, the most frequent ending first.
   var endings: [Ending]
-  /// Committed batches of all launches.
+  /// The number of batches that all launches committed.
   var batches: Int
   /// Indexes of the batches that an operator passed over, in order.
   var skippedBatches: [Int]
@@ -72,17 +75,17 @@ struct TraceSummary: Hashable, Sendable {
     hosts = launches.compactMap { $0.text(Names.Attribute.host) }.unique
     endings = launches.compactMap(\.ending).tallied
     batches = launches.compactMap { $0.number(Names.Attribute.batches) }.reduce(0) { sum, batches in
-      // Whatever a coordinator answers: a sum that is too large is not worth the process.
+      // A coordinator may answer any numbers: a sum that overflows must not end the process.
       sum.addingReportingOverflow(batches).overflow ? sum : sum + batches
     }
   }
 }
 
-/// When which obstacle was there in one wait.
+/// At which times each obstacle was there during one wait.
 struct WaitObstacleTimes: Sendable {
-  /// By code, each list without overlaps and in order of time.
+  /// The times of each obstacle by its code, in order and without overlaps.
   let times: [String: [Interval]]
-  /// By code, as they were named when it came first, and how many there were at most.
+  /// The hosts of each obstacle by its code: the names when the obstacle first came, and the largest number of hosts.
   let hosts: [String: (names: [String], count: Int)]
   let isHistoryLost: Bool
 
@@ -95,7 +98,7 @@ struct WaitObstacleTimes: Sendable {
       switch event.name {
       case Names.Event.obstacleCame: since[code] = since[code] ?? event.time
       case Names.Event.obstacleWent:
-        // What went without having come was there before anybody looked.
+        // An obstacle that went without having come was there when the recording began.
         let from = since.removeValue(forKey: code) ?? wait.start
         found[code, default: []].append(Interval(from: from, to: event.time).clipped(to: whole))
       default: continue
@@ -114,7 +117,7 @@ struct WaitObstacleTimes: Sendable {
     isHistoryLost = wait.truth(Names.Attribute.historyLost) ?? false
   }
 
-  /// The longest first.
+  /// The codes of the obstacles, the longest first.
   var codes: [String] {
     times.sorted { ($1.value.duration, $0.key) < ($0.value.duration, $1.key) }.map(\.key)
   }
@@ -157,7 +160,7 @@ extension SpanRecord {
     }
   }
 
-  /// Nil while the launch runs, and if it finished.
+  /// How the launch ended; `nil` while it runs, and if it finished.
   var ending: TraceSummary.Ending? {
     guard let outcome, outcome != .finished else { return nil }
     let reason = outcome == .expired ? text(Names.Attribute.expiryReason) : nil
@@ -166,7 +169,7 @@ extension SpanRecord {
 }
 
 extension [TraceSummary.Ending] {
-  /// Those that are the same as one, the most frequent first.
+  /// Equal endings as one with their count, the most frequent first.
   var tallied: [TraceSummary.Ending] {
     var counts: [TraceSummary.Ending: Int] = [:]
     for ending in self { counts[ending, default: 0] += 1 }

@@ -1,11 +1,11 @@
 import BatonModel
 import BatonTelemetry
 
-/// `baton trace` for people: whose trace it is, where the time went, and the waterfall.
+/// The text of `baton trace`: the name of the request, where the time went, and the waterfall.
 struct TraceText {
-  /// Columns where no terminal says how wide it is.
+  /// The width in columns where no terminal says how wide it is.
   static let usualWidth = 80
-  /// A terminal that is narrower wraps lines.
+  /// The smallest width in columns. A narrower terminal wraps the lines.
   private static let narrowestWidth = 40
 
   private let name: RequestName
@@ -16,9 +16,9 @@ struct TraceText {
   private let width: Int
 
   /// - Parameters:
-  ///   - link: where a person can look at the trace.
-  ///   - showsAll: every launch and event; otherwise as many as people read.
-  ///   - width: columns of the terminal; nil if there is none.
+  ///   - link: the address at which a person can look at the trace.
+  ///   - showsAll: whether every launch and event is shown, rather than as many as people read.
+  ///   - width: the width of the terminal in columns; `nil` if there is no terminal.
   init(_ name: RequestName, _ trace: RequestTrace, link: String?, showsAll: Bool, style: Style, width: Int?) {
     (self.name, self.trace, self.link, self.showsAll, self.style) = (name, trace, link, showsAll, style)
     self.width = max(Self.narrowestWidth, width ?? Self.usualWidth)

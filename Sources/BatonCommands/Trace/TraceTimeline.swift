@@ -1,28 +1,30 @@
 import BatonModel
 import BatonTelemetry
 
-/// The time of a request from end to end, each moment of it spent on one thing.
+/// The time of a request from its submission to its end, cut into segments: at each moment the request is in exactly
+/// one phase.
 struct TraceTimeline: Hashable, Sendable {
   enum Phase: Hashable, Sendable {
-    /// Not eligible yet: an earliest begin date, spacing, a backoff, or the live request of its identifier.
+    /// The request is not eligible yet, because of an earliest begin date, spacing, a backoff, or the live request of
+    /// its identifier.
     case scheduled
-    /// Eligible, and no host took it.
+    /// The request is eligible, and no host has taken it.
     case waiting
     case running
-    /// Between an end and the retry that an operator asked for.
+    /// The request has ended, and an operator has not asked for a retry yet.
     case ended
   }
 
   struct Segment: Hashable, Sendable {
     var phase: Phase
     var time: Interval
-    /// Of a scheduled one: the code of the obstacle that held the request, if the wait after it says so.
+    /// For a scheduled segment, the code of the obstacle that held the request, if the wait after the segment names it.
     var cause: String?
   }
 
-  /// From submission to the end, or to when the trace was read.
+  /// The time from the submission to the end, or to when the trace was read.
   let whole: Interval
-  /// One after the other without a gap, and no two of the same phase.
+  /// The segments in order, without gaps. Neighbours have different phases.
   let segments: [Segment]
 
   init(_ trace: RequestTrace) {
@@ -58,7 +60,7 @@ struct TraceTimeline: Hashable, Sendable {
 }
 
 extension TraceTimeline.Segment {
-  /// The wait that begins when it ends says what held the request.
+  /// The segment with its cause: the wait that begins when the segment ends says what held the request.
   fileprivate func caused(by waits: [SpanRecord]) -> Self {
     var segment = self
     segment.cause = waits.first { $0.start == time.to }?.text(Names.Attribute.heldBy)
@@ -76,17 +78,18 @@ extension [TraceTimeline.Segment] {
   }
 }
 
-/// Says of one time after another whether one of the intervals covers it.
+/// Tells, for one time after another, whether one of the intervals covers it.
 private struct Sweep {
   private let intervals: [Interval]
   private var next = 0
   private var end: Timestamp?
-  /// When the last one began that began at or before the last time that was asked for.
+  /// The start of the last interval that began at or before the time of the last call.
   private var lastStart: Timestamp?
 
   init(_ intervals: [Interval]) { self.intervals = intervals.sorted { $0.from < $1.from } }
 
-  /// - Parameter time: not before the one of the last call.
+  /// Whether one of the intervals covers `time`.
+  /// - Parameter time: at or after the time of the last call.
   mutating func covers(_ time: Timestamp) -> Bool {
     while next < intervals.count, intervals[next].from <= time {
       end = max(end ?? intervals[next].to, intervals[next].to)
@@ -96,7 +99,7 @@ private struct Sweep {
     return end.map { time < $0 } ?? false
   }
 
-  /// Whether its last one began, and after the last one of `other`.
+  /// Whether an interval has begun, and began after the last interval of `other`.
   func began(after other: Sweep) -> Bool {
     guard let lastStart else { return false }
     return other.lastStart.map { $0 < lastStart } ?? true
@@ -104,7 +107,7 @@ private struct Sweep {
 }
 
 extension RequestTrace {
-  /// The request's state, as far as its spans say it.
+  /// The state of the request as its spans show it.
   var state: RequestState {
     let last = spans.max { $0.start < $1.start || ($0.start == $1.start && !$0.isLast && $1.isLast) }
     if spans.contains(where: { $0.role == .launch && isOpen($0) }) { return .running }

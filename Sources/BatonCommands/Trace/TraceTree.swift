@@ -1,9 +1,9 @@
 import BatonTelemetry
 
-/// Spans by their parents.
+/// The spans of a trace as a forest of parents and children.
 struct TraceTree {
-  /// Those without a parent in the trace, and those under the submission: it is over at once, and everything that
-  /// follows would stand under it. By start.
+  /// The spans without a parent in the trace, and the children of the submission, by their start. A submission is over
+  /// at once, and otherwise everything that follows would stand below it.
   let roots: [SpanRecord]
   private let children: [SpanID: [SpanRecord]]
 
@@ -17,14 +17,14 @@ struct TraceTree {
     children = Dictionary(grouping: ordered.filter { !isRoot($0) }) { $0.parent ?? $0.id }
   }
 
-  /// `root` and all below it, each with how deep it stands. A span that is its own ancestor is under no root.
+  /// The span `root` and all spans below it, each with its depth. A span that is its own ancestor is below no root.
   func branch(_ root: SpanRecord) -> [(span: SpanRecord, depth: Int)] {
     var found: [(span: SpanRecord, depth: Int)] = []
     var children = children
     var stack = [(span: root, depth: 0)]
     while let next = stack.popLast() {
       found.append(next)
-      // Taken out, so that two spans of one id cannot make a circle.
+      // The children are removed, so that two spans with one id cannot make a cycle.
       stack += (children.removeValue(forKey: next.span.id) ?? []).reversed().map { ($0, next.depth + 1) }
     }
     return found
@@ -32,7 +32,7 @@ struct TraceTree {
 }
 
 extension SpanRecord {
-  /// Of spans that begin at one time: the order of a request's life.
+  /// The order of spans that begin at the same time: as they follow each other in the life of a request.
   fileprivate var rank: Int {
     switch role {
     case .submit: 0

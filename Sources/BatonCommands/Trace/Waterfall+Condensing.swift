@@ -4,15 +4,16 @@ import BatonTelemetry
 extension Waterfall {
   /// How many launches are shown one by one.
   struct Limits: Hashable, Sendable {
-    /// With more than these, some are left out.
+    /// If there are more launches than this, some are left out.
     var launches = 20
-    /// Those that are shown of the first and of the last ones.
+    /// How many of the first launches, and how many of the last, are always shown.
     var atEachEnd = 5
-    /// Those that are shown between them: the longest, their waits included, if they took twice the usual time.
+    /// How many launches between them are shown at most: the longest, their waits included, if they took at least twice
+    /// the usual time.
     var longest = 5
   }
 
-  /// The rows of everything, or with `limits` of as much as people read.
+  /// All rows; with `limits`, only as many launches as people read.
   func rows(_ limits: Limits?) -> [WaterfallRow] {
     beginning + turnRows(limits.map(shown) ?? Set(turns.indices)) + ending
   }
@@ -36,18 +37,18 @@ extension Waterfall {
     guard turns.count > limits.launches else { return Set(turns.indices) }
     let middle = turns.indices.dropFirst(limits.atEachEnd).dropLast(limits.atEachEnd)
     let ordered = middle.sorted { (turns[$1].duration, $0) < (turns[$0].duration, $1) }
-    // Those that stand out: where all are alike, none is worth more than another.
+    // Only launches that stand out are shown: where all took about as long, no launch is worth more than another.
     let usual = ordered.isEmpty ? .zero : turns[ordered[ordered.count / 2]].duration
     let longest = ordered.prefix(limits.longest).filter { turns[$0].duration >= usual * 2 }
     var shown = Set(turns.indices).subtracting(middle).union(longest)
-    // A row that stands for one launch saves nothing.
+    // A row that replaces a single launch saves nothing.
     for index in middle where shown.isSuperset(of: [index - 1, index + 1]) { shown.insert(index) }
     return shown
   }
 }
 
 extension Waterfall.Turn {
-  /// Of the wait before it, too.
+  /// How long the launch took, together with what came before it.
   fileprivate var duration: Duration {
     guard let start = rows.compactMap(\.start).min() else { return .zero }
     return launch.end - start
@@ -55,7 +56,7 @@ extension Waterfall.Turn {
 }
 
 extension [Waterfall.Turn] {
-  /// One row for all of these; none for none.
+  /// One row in the place of all these launches; no row if there are no launches.
   fileprivate var row: [WaterfallRow] {
     guard let last else { return [] }
     let top = flatMap(\.rows).filter { $0.depth == 0 }

@@ -1,21 +1,21 @@
 import BatonModel
 import BatonTelemetry
 
-/// The rows of a trace, launch by launch.
+/// The rows of a trace, grouped by launch, so that some launches can be left out.
 struct Waterfall: Hashable, Sendable {
-  /// One launch, and what came before it: the time until it was due, its wait, and what they are made of.
+  /// The rows of one launch, and of what came before it: the time until the request was due, and its wait.
   struct Turn: Hashable, Sendable {
     var rows: [WaterfallRow]
     var launch: SpanRecord
   }
 
-  /// The submission.
+  /// The rows of the submission.
   var beginning: [WaterfallRow] = []
   var turns: [Turn] = []
-  /// What came after the last launch.
+  /// The rows of what came after the last launch.
   var ending: [WaterfallRow] = []
 
-  /// - Parameter showsAll: every event; otherwise the first few of a name within one span.
+  /// - Parameter showsAll: whether every event is shown, rather than the first few of each name in a span.
   init(_ trace: RequestTrace, _ timeline: TraceTimeline, showsAll: Bool) {
     let builder = WaterfallRows(trace: trace, timeline: timeline, showsAll: showsAll)
     for item in builder.items {

@@ -1,14 +1,15 @@
 import BatonModel
 
-/// One row of a waterfall: what, when, for how long, and how it went.
+/// One row of a waterfall: what happened, when, for how long, and how it ended.
 struct WaterfallRow: Hashable, Sendable {
-  /// A piece of the row's bar.
+  /// A section of the row's bar.
   struct Mark: Hashable, Sendable {
     var time: Interval
     var glyph: Glyph
   }
 
-  /// What fills a bar: kinds of time can be told apart without colour.
+  /// The character that fills a section of a bar. Each kind of time has its own, so that they can be told apart
+  /// without colour.
   enum Glyph: Character, Hashable, Sendable, CaseIterable {
     case scheduled = "·"
     case waiting = "░"
@@ -17,7 +18,7 @@ struct WaterfallRow: Hashable, Sendable {
     case expiring = "▓"
     case moment = "│"
 
-    /// For the legend; nil for what needs no word.
+    /// The word for the legend; `nil` if the legend leaves it out.
     var meaning: String? {
       switch self {
       case .scheduled: "scheduled"
@@ -31,24 +32,24 @@ struct WaterfallRow: Hashable, Sendable {
   }
 
   var name: String
-  /// Under how many other rows it stands.
+  /// How many ancestors the row has.
   var depth = 0
-  /// In order of time; one that takes no time is a moment.
+  /// The sections of the bar in order of time. A section without a duration is a moment.
   var marks: [Mark]
-  /// It goes on: its bar ends in an arrow.
+  /// Whether the span is still open: then the bar ends in an arrow.
   var isOpen = false
-  /// Nil for a moment.
+  /// `nil` for a moment.
   var duration: Duration?
-  /// How it went, and where; the last ones are left out where there is no room.
+  /// How the span ended, and where. The last words are left out if there is not enough room.
   var words: [String] = []
-  /// What needs whole lines, below the row.
+  /// Text that needs whole lines below the row, such as an error.
   var note: String?
   var colour: Style.Colour?
 
-  /// All words that there are.
+  /// All words as one text.
   var text: String { words.joined(separator: ", ").onOneLine }
 
-  /// As many of the words as `columns` hold; of the first at least what fits.
+  /// As many of the words as fit into `columns` columns. If not even the first word fits, it is cut.
   func text(within columns: Int) -> String {
     var kept = words
     while kept.count > 1, kept.joined(separator: ", ").onOneLine.columns > columns { kept.removeLast() }

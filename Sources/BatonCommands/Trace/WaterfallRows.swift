@@ -1,16 +1,16 @@
 import BatonModel
 import BatonTelemetry
 
-/// Makes rows of spans, a parent before its children, and of the gaps between them.
+/// Makes rows from the spans, each parent before its children, and from the gaps between spans.
 struct WaterfallRows {
-  /// Events of one name in one span that are shown.
+  /// How many events of the same name are shown in one span.
   private static let eventsOfName = 3
 
   let trace: RequestTrace
   let timeline: TraceTimeline
   let showsAll: Bool
 
-  /// A span that stands under no other, with everything under it.
+  /// A root span, with the rows of everything below it and of the gaps before it.
   struct Item {
     var span: SpanRecord
     var rows: [WaterfallRow]
@@ -23,7 +23,7 @@ struct WaterfallRows {
     var next = 0
     return tree.roots.map { root in
       var rows: [WaterfallRow] = []
-      // A gap belongs before the first span that begins when it ends.
+      // A gap goes before the first span that begins when or after the gap ends.
       while next < gaps.count, gaps[next].time.to <= root.start, root.role != .submit {
         rows.append(row(gaps[next], before: root))
         next += 1
@@ -33,7 +33,7 @@ struct WaterfallRows {
     } + rest(gaps[next...])
   }
 
-  /// The gap at the end of a request that is scheduled now.
+  /// The gap at the end of the trace, of a request that is scheduled now.
   private func rest(_ gaps: ArraySlice<TraceTimeline.Segment>) -> [Item] {
     guard let last = trace.spans.last, !gaps.isEmpty else { return [] }
     var item = Item(span: last, rows: gaps.map { row($0, before: nil) })
@@ -41,7 +41,8 @@ struct WaterfallRows {
     return [item]
   }
 
-  /// A second, or a hundredth of a shorter whole: what is shorter is the machinery, not the request.
+  /// Whether a gap is worth a row: it lasts at least a second, or at least a hundredth of the whole. Shorter gaps are
+  /// Baton's own overhead, and say nothing about the request.
   private func isShown(_ gap: TraceTimeline.Segment) -> Bool {
     switch gap.phase {
     case .waiting, .running: false
@@ -74,7 +75,8 @@ struct WaterfallRows {
       words: ([isOpen ? span.going : nil] + span.words).said, note: note(of: span), colour: span.colour(isOpen: isOpen))
   }
 
-  /// What went wrong, where the other rows do not say so already.
+  /// The error of the span. It is left out for a lost launch, whose outcome says enough, and for a completion that
+  /// repeats the error of its last launch.
   private func note(of span: SpanRecord) -> String? {
     guard let error = span.error, !error.isEmpty, span.outcome != .lost else { return nil }
     let last = trace.spans.last { $0.role == .launch && $0.start <= span.start }
@@ -93,7 +95,7 @@ struct WaterfallRows {
     }
   }
 
-  /// `0:00`, `12:40`, `1:02:40`: minutes and seconds since the submission, from a day on `4d 18h`.
+  /// The time since the submission: `0:00`, `12:40`, `1:02:40`, and from a day on `4d 18h`.
   private func offset(_ time: Timestamp) -> String {
     let since = max(.zero, time - timeline.whole.from)
     guard since < .seconds(86_400) else { return since.inWords }
@@ -131,7 +133,7 @@ struct WaterfallRows {
 }
 
 extension [String?] {
-  /// Those that say something.
+  /// The texts that are neither `nil` nor empty.
   fileprivate var said: [String] { compactMap { $0 }.filter { !$0.isEmpty } }
 }
 
@@ -142,7 +144,7 @@ extension Int64 {
 extension SpanEvent {
   fileprivate var isOfObstacle: Bool { name == Names.Event.obstacleCame || name == Names.Event.obstacleWent }
 
-  /// As `baton show` has it.
+  /// The name of the event as `baton show` writes it, without the prefix `baton.`.
   fileprivate var title: String { name.hasPrefix("baton.") ? String(name.dropFirst(6)) : name }
 }
 
@@ -164,7 +166,7 @@ extension SpanRecord {
     }
   }
 
-  /// What it does while it is open.
+  /// What an open span is doing.
   fileprivate var going: String {
     switch role {
     case .wait: "waiting so far"
@@ -174,7 +176,7 @@ extension SpanRecord {
     }
   }
 
-  /// How it went and where.
+  /// How the span ended, and where.
   fileprivate var words: [String?] {
     switch role {
     case .submit, .run, .batch, nil: []
@@ -197,7 +199,7 @@ extension SpanRecord {
     truth(Names.Attribute.expiryGraceful).map { $0 ? "in time" : "killed at its deadline" }
   }
 
-  /// The colours of `baton show`.
+  /// The colour of the row, as `baton show` has it for the same outcome.
   fileprivate func colour(isOpen: Bool) -> Style.Colour? {
     switch (role, outcome) {
     case _ where error != nil: .red

@@ -1,18 +1,18 @@
 import BatonModel
 
-/// Draws rows as a table whose second column is the time axis.
+/// Draws the rows as a table whose second column is a time axis.
 struct WaterfallText {
   private static let gap = 2
-  /// A bar that is narrower says nothing.
+  /// The narrowest bar in columns: a narrower bar shows too little.
   private static let narrowestBar = 12
   private static let widestBar = 80
-  /// Text in the last column is cut to no less, as long as there is another column to leave out.
+  /// The width to which the last column is cut at most, as long as another column can be left out.
   private static let narrowestText = 24
   private static let indentation = 2
-  /// Lines of a note that are shown.
+  /// How many lines of a note are shown.
   private static let noteLines = 3
 
-  /// Columns of each part; 0 for one that is left out.
+  /// The width of each part in columns; 0 means that the part is left out.
   struct Layout: Hashable, Sendable {
     var name: Int
     var bar: Int
@@ -34,7 +34,8 @@ struct WaterfallText {
 
   // MARK: Columns
 
-  /// What is too wide for the terminal goes in this order: the rest of the text, the start, the bar.
+  /// The widths of the parts. If the terminal is too narrow, the end of the text goes first, then the start, then
+  /// the bar.
   var layout: Layout {
     let names = rows.map { $0.depth * Self.indentation + $0.name.onOneLine.columns }.max() ?? 0
     var layout = Layout(
@@ -52,7 +53,7 @@ struct WaterfallText {
       layout.text = max(0, min(layout.text, room + Self.gap))
       return layout
     }
-    // Both get their share; what one does not need goes to the other.
+    // Bar and text each get a share of the room. What the text does not need goes to the bar.
     layout.text = min(layout.text, max(Self.narrowestText, room - max(Self.narrowestBar, room * 2 / 5)))
     layout.bar = min(Self.widestBar, room - layout.text)
     return layout
@@ -111,7 +112,8 @@ struct WaterfallText {
 
   // MARK: Bars
 
-  /// Every mark is at least one cell; where several share a cell, the one that has most of it is seen.
+  /// The bar of a row. Every section takes at least one cell. If several sections share a cell, the one with the
+  /// largest part of it is shown.
   func bar(_ row: WaterfallRow, _ cells: Int) -> String {
     guard cells > 0 else { return "" }
     var shares = [Duration](repeating: .zero - .nanoseconds(1), count: cells)
