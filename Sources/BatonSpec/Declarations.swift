@@ -1,22 +1,23 @@
 import BatonModel
 
-/// An identifier or wildcard, declared somewhere.
+/// An identifier or wildcard with the place of its declaration.
 struct Declaration {
   var pattern: IdentifierPattern
   var position: Position
 }
 
-/// The checks of definitions against each other, across documents and sources.
+/// Checks definitions against each other, across documents and sources.
 enum Declarations {
-  /// Where a pattern was declared first.
+  /// The place of a declaration.
   private struct Place {
     var source: Int
+    /// The number of the declaration among those of all sources, from 0: the smaller number is the earlier declaration.
     var order: Int
     var position: Position
   }
 
-  /// Reports each pattern that is declared twice, and each two wildcards that could both match one identifier, at the
-  /// later of the two places; the message names the earlier.
+  /// Reports each pattern that is declared twice, and each pair of wildcards that can both match one identifier. The
+  /// error stands at the later of the two places, and its message names the earlier one.
   static func check(_ readings: inout [SourceReading]) {
     let (places, repeated) = firstPlaces(in: readings)
     for (pattern, place) in repeated {
@@ -29,6 +30,7 @@ enum Declarations {
     }
   }
 
+  /// The first place of each pattern, and each further declaration of a pattern.
   private static func firstPlaces(
     in readings: [SourceReading]
   ) -> ([IdentifierPattern: Place], [(IdentifierPattern, Place)]) {
@@ -49,7 +51,8 @@ enum Declarations {
     return (places, repeated)
   }
 
-  /// Looks each wildcard's own prefixes up, so that the cost does not grow with the square of the wildcards.
+  /// The pairs of wildcards that overlap. It looks up the prefixes of each wildcard, so that the cost does not grow
+  /// with the square of the number of wildcards.
   private static func overlaps(
     in places: [IdentifierPattern: Place]
   ) -> [(inner: IdentifierPattern, outer: IdentifierPattern)] {
@@ -58,7 +61,7 @@ enum Declarations {
     }
   }
 
-  /// `a.*` and `a.b.*` for `a.b.c.*`.
+  /// The wildcards that match everything this wildcard matches: `a.*` and `a.b.*` for `a.b.c.*`.
   private static func wildcardsAbove(_ pattern: IdentifierPattern) -> [IdentifierPattern] {
     let parts = pattern.rawValue.split(separator: ".").dropLast()
     return (1..<max(1, parts.count)).compactMap { IdentifierPattern(parts.prefix($0).joined(separator: ".") + ".*") }

@@ -1,14 +1,15 @@
-/// The bounds of a specification's text. They keep a hostile file from costing more than a look at it. What a definition
-/// itself may say is bounded by `Definition.Limits`.
+/// Bounds on the text of a specification, so that a hostile file costs no more than a short look at it.
+/// `Definition.Limits` bounds the values of a definition.
 package enum Limits {
-  /// Largest source, in bytes: 10 MiB.
+  /// The largest size of a source in bytes: 10 MiB.
   package static let sourceBytes = 10 << 20
-  /// Most nodes of one document, each use of an alias counted as the nodes it stands for.
+  /// The most nodes in one document. Each use of an alias counts as the nodes for which it stands.
   package static let nodesPerDocument = 10_000
-  /// Deepest nesting of one document, aliases included.
+  /// The deepest nesting in one document, with aliases expanded.
   package static let depth = 64
-  /// Most text of one document (keys and values, aliases included), in bytes of UTF-8: 64 KiB.
+  /// The most text in one document in bytes of UTF-8, keys and values together, with aliases expanded: 64 KiB.
   package static let textBytesPerDocument = 64 << 10
-  /// Errors told per source, and warnings; reading stops at so many errors.
+  /// The most problems of each severity that are reported for one source. Reading stops when a source has so
+  /// many errors.
   package static let problemsPerSource = 1_000
 }

@@ -1,4 +1,4 @@
-/// A place in a source, both counted from 1; columns count Unicode scalars, as editors and libyaml do.
+/// A place in a source. Line and column count from 1. Columns count Unicode scalars, as editors and libyaml do.
 package struct Position: Hashable, Sendable, Comparable, CustomStringConvertible {
   package var line: Int
   package var column: Int
@@ -8,7 +8,7 @@ package struct Position: Hashable, Sendable, Comparable, CustomStringConvertible
     self.column = column
   }
 
-  /// Where a problem of the whole file is reported.
+  /// The place at which a problem of the whole file is reported.
   package static let start = Position(line: 1, column: 1)
 
   package static func < (left: Self, right: Self) -> Bool {
@@ -18,23 +18,23 @@ package struct Position: Hashable, Sendable, Comparable, CustomStringConvertible
   package var description: String { "\(line):\(column)" }
 }
 
-/// One thing that is wrong, or doubtful, in a source, with its place. Printed as a compiler prints it.
+/// A mistake or a doubtful point in a source, with its place. Its description has the form of a compiler's message.
 package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
   package enum Severity: String, Hashable, Sendable {
-    /// Nothing of the sources may be applied.
+    /// A mistake: no definition of any source may be applied.
     case error
-    /// Worth a look; does not fail.
+    /// A doubtful point, which keeps nothing from being applied.
     case warning
-    /// What follows from something that is in order; `baton validate` tells it.
+    /// A consequence of a valid definition that its author should know; only `baton validate` shows it.
     case note
   }
 
-  /// The name that the user knows the source by.
+  /// The name of the source as the user wrote it.
   package var file: String
   package var position: Position
   package var severity: Severity
   package var message: String
-  /// The line of the source and a caret below it; nil if there is no such line.
+  /// The line of the source, and a caret below it; `nil` if the source has no such line.
   package var excerpt: Excerpt?
 
   package init(
@@ -50,19 +50,19 @@ package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
   /// `jobs/export.yaml:7:3: error: unknown key …`, without the excerpt.
   package var headline: String { "\(file):\(position): \(severity.rawValue): \(message)" }
 
-  /// The headline, then the line of the source and a caret if there is one; no newline at the end.
+  /// The headline, then the line of the source and a caret, if there is an excerpt; without a line break at the end.
   package var description: String { excerpt.map { "\(headline)\n\($0)" } ?? headline }
 }
 
-/// A line of a source with a caret below the place that is meant.
+/// A line of a source, and a line with a caret below the place of the problem.
 package struct Excerpt: Hashable, Sendable, CustomStringConvertible {
   package var line: String
   package var caret: String
 
-  /// Lines longer than this are shown in part, so that a file of one line cannot flood a terminal.
+  /// The most characters of a line that are shown, so that a file of one line cannot flood a terminal.
   static let widestLine = 160
 
-  /// - Parameter column: from 1, in Unicode scalars.
+  /// - Parameter column: the column of the caret, from 1, in Unicode scalars.
   init(line: String, column: Int) {
     let scalars = Array(line.unicodeScalars)
     let index = min(max(column - 1, 0), scalars.count)

@@ -12,7 +12,7 @@ struct Report {
     self.text = text
   }
 
-  /// True once there are so many errors that reading on helps nobody.
+  /// Whether so many errors were reported that reading on would help no reader.
   var isFull: Bool { errorCount >= Limits.problemsPerSource }
 
   mutating func error(_ message: String, at position: Position) {
@@ -41,7 +41,8 @@ struct Report {
     }
   }
 
-  /// Where `text` stands first from a line on, unless a `$` before it says that it is meant as it is; nil if it does not.
+  /// The first place of `text` at or after a line. Places with a `$` before `text` are skipped, because the `$` makes
+  /// it literal text. `nil` if there is no such place.
   func position(of text: String, fromLine first: Int) -> Position? {
     var number = first
     while let line = self.text?.line(number) {
@@ -63,13 +64,14 @@ struct Report {
     return Excerpt(line: line, column: position.column)
   }
 
-  /// By position; problems of one position stay in the order in which they were found.
+  /// The problems by position. Problems at the same position stay in the order in which they were reported.
   func sorted() -> [Problem] {
     problems.enumerated().sorted { ($0.element.position, $0.offset) < ($1.element.position, $1.offset) }.map(\.element)
   }
 }
 
-/// `text` in single quotes, short and without control characters, so that a hostile value cannot write to a terminal.
+/// The text in single quotes, cut to 60 characters, with characters that are not printable escaped, so that a hostile
+/// value cannot act on a terminal.
 func quoted(_ text: String) -> String {
   var shown = ""
   for scalar in text.unicodeScalars.prefix(60) {

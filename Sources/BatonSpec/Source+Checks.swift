@@ -1,5 +1,6 @@
 extension SourceText {
-  /// The bytes without a byte order mark, or the first reason why they are not YAML text.
+  /// The bytes without a byte order mark.
+  /// - Throws: a `TextError` with the first reason why the bytes are not YAML text.
   static func checked(_ bytes: [UInt8]) throws(TextError) -> [UInt8] {
     if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
       throw TextError(message: "the file is UTF-16; save it as UTF-8")
@@ -35,7 +36,7 @@ extension SourceText {
     return TextError(position: position, message: message)
   }
 
-  /// The characters of YAML 1.1, section 5.1.
+  /// Whether YAML permits the character (YAML 1.1, section 5.1).
   private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0x09, 0x0A, 0x0D, 0x20...0x7E, 0x85, 0xA0...0xD7FF, 0xE000...0xFEFE, 0xFF00...0xFFFD, 0x10000...0x10FFFF: true
@@ -53,7 +54,8 @@ extension SourceText {
     }
   }
 
-  /// The breaks that libyaml counts: LF, CR, CR LF, NEL, LS and PS.
+  /// The offset of the first byte of each line. The line breaks are those that libyaml counts: LF, CR, CR LF, NEL, LS
+  /// and PS.
   static func lineStarts(of bytes: [UInt8]) -> [Int] {
     var starts = [0]
     for index in bytes.indices where endsLine(bytes, index) { starts.append(index + 1) }

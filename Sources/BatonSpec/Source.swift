@@ -1,8 +1,9 @@
-/// One YAML text with the name that problems call it by.
+/// One YAML text, and its name in messages.
 package struct Source: Sendable {
-  /// As the user wrote it, such as `jobs/export.yaml`.
+  /// The name as the user wrote it, such as `jobs/export.yaml`.
   package var name: String
-  /// Absolute path of the folder that relative directories start from; nil if the text did not come from a file.
+  /// The absolute path of the folder to which relative directories are relative; `nil` if the text did not come from
+  /// a file.
   package var folder: String?
   package var bytes: [UInt8]
 
@@ -17,11 +18,11 @@ package struct Source: Sendable {
   }
 }
 
-/// Text that was checked to be text, and its lines.
+/// The text of a source after it was found to be valid UTF-8, with the starts of its lines.
 struct SourceText {
   /// Valid UTF-8 without a byte order mark and without characters that YAML forbids.
   let bytes: [UInt8]
-  /// Offset of the first byte of each line.
+  /// The offset of the first byte of each line.
   let lineStarts: [Int]
 
   init(_ source: Source) throws(TextError) {
@@ -32,7 +33,7 @@ struct SourceText {
 
   static let tooLarge = "the file is larger than 10 MiB; split it, or put long lists of items in a file of their own"
 
-  /// The line without its break; nil past the end.
+  /// The line with this number, from 1, without its line break; `nil` after the last line.
   func line(_ number: Int) -> String? {
     guard lineStarts.indices.contains(number - 1) else { return nil }
     let end = number < lineStarts.count ? lineStarts[number] : bytes.count
@@ -40,7 +41,8 @@ struct SourceText {
     return String(line.unicodeScalars.prefix { !Self.isLineBreak($0) })
   }
 
-  /// The first line after `number` on which a document starts (`---`), or nil.
+  /// The number of the first line after line `number` on which a document starts (`---`); `nil` if there is no
+  /// such line.
   func documentStart(after number: Int) -> Int? {
     lineStarts.indices.dropFirst(number).first(where: isDocumentStart).map { $0 + 1 }
   }
@@ -59,10 +61,10 @@ struct SourceText {
   }
 }
 
-/// Why a source is not text that YAML could be.
+/// Why a source cannot be YAML text.
 struct TextError: Error {
   var position = Position.start
   var message: String
-  /// The text up to the offending line, if that much could be read.
+  /// The text of the line with the mistake, if it could be read.
   var line: String?
 }

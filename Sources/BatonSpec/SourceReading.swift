@@ -6,10 +6,10 @@ import BatonModel
   import Foundation
 #endif
 
-/// One source, read: its definitions, its declarations and its problems.
+/// The result of reading one source: its definitions, its declarations and its problems.
 struct SourceReading {
   private(set) var definitions: [LocatedDefinition] = []
-  /// Every identifier that could be read, also of definitions with errors elsewhere.
+  /// Every identifier that could be read, even if its definition has errors elsewhere.
   private(set) var declared: [Declaration] = []
   var report: Report
 
@@ -43,7 +43,7 @@ struct SourceReading {
     declared.append(declaration)
     guard let definition = decoded.definition, !document.hasErrors else { return }
     do throws(DefinitionProblem) {
-      // The rules that the coordinator holds it to: what is read here is taken there.
+      // The coordinator checks the same rules, so that it accepts what is accepted here.
       try definition.validate()
       guard isSmall(document.root) || fits(definition) else { throw .tooLarge }
     } catch {
@@ -53,11 +53,12 @@ struct SourceReading {
     definitions.append(LocatedDefinition(definition: definition, file: source.name, position: declaration.position))
   }
 
-  /// True if no way of writing so little can come near the limit: at most 6 bytes for each byte of text, 20 for each
-  /// value and 10 KiB for the rest. It spares most definitions a second encoding.
+  /// Whether the definition is so small that its encoding cannot come near the limit: that has at most 6 bytes for each
+  /// byte of text, 20 for each value, and 10 KiB for the rest. This saves most definitions an encoding.
   private func isSmall(_ root: Node) -> Bool { root.textBytes <= 4 << 10 && root.nodeCount <= 500 }
 
-  /// Quotes, commas and escapes make a definition larger than its text was.
+  /// Whether the encoded definition is within the limit. It can be larger than its text, because of quotes, commas
+  /// and escapes.
   private func fits(_ definition: Definition) -> Bool {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .withoutEscapingSlashes

@@ -5,10 +5,11 @@
 #endif
 
 extension Specification {
-  /// Reads files, and of each folder its `*.yaml` and `*.yml` in the order of their names (not those of folders below).
-  /// Never throws: what cannot be read is a problem at 1:1, and the rest is read all the same.
+  /// Reads files, and the `*.yaml` and `*.yml` files of folders in the order of their names, without those of
+  /// subfolders. It never throws: a file that cannot be read is a problem at 1:1, and the other files are read all
+  /// the same.
   ///
-  /// - Parameter paths: as the user wrote them; problems call the files the same.
+  /// - Parameter paths: the paths as the user wrote them. Problems name the files in the same way.
   package init(reading paths: [String], options: SpecificationOptions) {
     var sources: [Source] = []
     var unreadable: [Problem] = []
@@ -22,7 +23,7 @@ extension Specification {
     self.init(sources: sources, unreadable: unreadable, options: options)
   }
 
-  /// The files that `path` stands for, by name: itself, or the YAML files of a folder.
+  /// The files for which `path` stands: the path itself, or the YAML files of a folder by name.
   private static func files(at path: String) throws(Problem) -> [String] {
     var isDirectory = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
@@ -40,7 +41,8 @@ extension Specification {
   private static func source(_ path: String) throws(Problem) -> Source {
     let target = URL(filePath: path).resolvingSymlinksInPath().path
     let attributes = try? FileManager.default.attributesOfItem(atPath: target)
-    // Looked at first, so that a huge file is not read only to be refused, and a pipe is not waited for.
+    // Type and size are checked first, so that a huge file is not read only to be refused, and the command does not
+    // wait for a pipe.
     guard attributes?[.type] as? FileAttributeType == .typeRegular else {
       throw Problem(file: path, message: "this is not a regular file")
     }

@@ -1,22 +1,22 @@
 package import BatonModel
 
-/// What a set of YAML sources declares, and everything that is wrong with them.
+/// The definitions that a set of YAML sources declares, and everything that is wrong with them.
 ///
-/// If `hasErrors`, apply nothing: `definitions` then holds only what could be read beside the errors.
+/// If `hasErrors` is true, apply nothing: `definitions` then holds only what could be read beside the errors.
 package struct Specification: Sendable {
-  /// In the order of the sources; without those that have an error of their own.
+  /// The definitions in the order of the sources, without those that have an error.
   package private(set) var definitions: [LocatedDefinition] = []
-  /// All errors and warnings, in the order of the sources, then by position.
+  /// All errors and warnings, in the order of the sources, and then by position.
   package var problems: [Problem] { findings.filter { $0.severity != .note } }
-  /// The problems, and notes on what is in order, in the order of the sources, then by position.
+  /// All errors, warnings and notes, in the order of the sources, and then by position.
   package private(set) var findings: [Problem] = []
 
   package var hasErrors: Bool { problems.contains { $0.severity == .error } }
   package var errors: [Problem] { problems.filter { $0.severity == .error } }
   package var warnings: [Problem] { problems.filter { $0.severity == .warning } }
 
-  /// Reads every document of every source and checks them against each other. Never throws: what is wrong is in
-  /// `problems`, all of it at once.
+  /// Reads every document of every source, and checks the definitions against each other. It never throws: `problems`
+  /// has all mistakes at once.
   package init(parsing sources: [Source], options: SpecificationOptions) {
     self.init(sources: sources, unreadable: [], options: options)
   }
@@ -33,11 +33,11 @@ package struct Specification: Sendable {
   }
 }
 
-/// A definition and where it was declared.
+/// A definition with the place of its declaration.
 package struct LocatedDefinition: Hashable, Sendable {
   package var definition: Definition
   package var file: String
-  /// The value of `identifier`.
+  /// The place of the value of `identifier`.
   package var position: Position
 
   package init(definition: Definition, file: String, position: Position) {
@@ -47,13 +47,14 @@ package struct LocatedDefinition: Hashable, Sendable {
   }
 }
 
-/// What the reading of a specification depends on beside its text.
+/// What the reading of a specification depends on beside the text of its sources.
 package struct SpecificationOptions: Sendable {
-  /// Judges dates: a week off, or past. It decides nothing else.
+  /// The current time. It decides only whether a date gets a warning, because it is in the past or more than a
+  /// week off.
   package var now: Timestamp
   package var defaultDirectory: DefaultDirectory
-  /// Says whether there is a file or folder of an absolute path on this machine; nil: it is not looked at. What is missing
-  /// is a warning, because the hosts that run the job may have it.
+  /// Tells whether an absolute path exists on this machine; `nil` means that paths are not checked. A missing path is
+  /// only a warning, because the hosts that run the job may have it.
   package var exists: (@Sendable (String) -> Bool)?
 
   package init(
@@ -65,10 +66,10 @@ package struct SpecificationOptions: Sendable {
   }
 }
 
-/// Where a command runs whose `work` names no `directory`.
+/// The directory of commands whose `work` has no key `directory`.
 package enum DefaultDirectory: Hashable, Sendable {
-  /// `work.directory` stays nil: an empty folder made for each launch (`apply`).
+  /// `work.directory` stays `nil`, and each launch starts in an empty folder of its own (`apply` and `submit -f`).
   case perLaunch
-  /// The absolute path of the YAML's folder (`run` and `up`).
+  /// `work.directory` becomes the absolute path of the folder of the YAML file (`run` and `up`).
   case folderOfFile
 }

@@ -1,8 +1,8 @@
 package import BatonModel
 
-/// The values of a definition as they are written outside of YAML too: on a command line, in a configuration file.
+/// Reads values in the notation of job files where they stand outside of YAML: on a command line or in a settings file.
 package enum Values {
-  /// `500ms`, `30s`, `1h30m` …, from zero to 10 years.
+  /// Reads a duration such as `500ms`, `30s` or `1h30m`, from zero to 10 years.
   package static func duration(_ text: String) throws(ValueError) -> Duration {
     do {
       return try DurationText.parse(text)
@@ -11,7 +11,7 @@ package enum Values {
     }
   }
 
-  /// A duration from submission, or a date of RFC 3339.
+  /// Reads an earliest begin date: a duration from the submission, or a date of RFC 3339.
   package static func earliestBeginDate(_ text: String) throws(ValueError) -> EarliestBeginDate {
     do throws(Mistake) {
       if DateText.looksLikeDate(text) { return .at(try DateText.parse(text)) }
@@ -22,13 +22,13 @@ package enum Values {
     }
   }
 
-  /// The candidate that `word` most likely was meant to be, nil if none is near.
+  /// The candidate that is most similar to `word`; `nil` if none of them is similar.
   package static func nearest(to word: String, among candidates: [String]) -> String? {
     Suggestion.nearest(to: word, among: candidates)
   }
 }
 
-/// Why a text is not the value that it should be, and what it might have been meant to be.
+/// Why a text is not a valid value, with a suggestion where there is one.
 package struct ValueError: Error, Sendable, CustomStringConvertible {
   package var description: String
 }

@@ -1,7 +1,7 @@
 import BatonModel
 
 extension CommandText {
-  /// What is wrong with a word of a command; nil if nothing is.
+  /// What is wrong with one argument of a command; `nil` if nothing is.
   static func mistake(in text: String, isWildcard: Bool) -> Mistake? {
     do throws(Mistake) {
       return try CommandText(text).usesWildcard && !isWildcard ? .unknownPlaceholder(placeholder) : nil
@@ -12,10 +12,10 @@ extension CommandText {
 }
 
 extension CommandText.Mistake {
-  /// The text that is wrong, if it can be shown.
+  /// The placeholder that is wrong; `nil` for a mistake that cannot be shown.
   var culprit: String? { if case .unknownPlaceholder(let reference) = self { reference } else { nil } }
 
-  /// In words for the writer of a job file.
+  /// The message for the author of a job file.
   var advice: String {
     switch self {
     case .unknownPlaceholder(CommandText.placeholder):
@@ -29,7 +29,7 @@ extension CommandText.Mistake {
 }
 
 extension EnvironmentName {
-  /// What is wrong with the name of an environment variable.
+  /// What is wrong with the name of an environment variable; `nil` if nothing is.
   static func mistake(in name: String) -> String? {
     guard isName(name) else {
       return "\(quoted(name)) is no name for an environment variable: letters, digits and '_', no digit first"

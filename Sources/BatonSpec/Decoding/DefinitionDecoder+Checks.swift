@@ -1,7 +1,7 @@
 import BatonModel
 
 extension DefinitionDecoder {
-  /// Refuses keys that only other kinds have, and asks for those that this kind needs.
+  /// Reports keys that belong to other kinds only, and keys that this kind needs and that are missing.
   mutating func check(_ fields: Fields, against kind: JobKind) {
     for (key, kinds) in Self.keysOfKinds where !kinds.contains(kind) {
       guard let field = fields[key] else { continue }
@@ -18,12 +18,14 @@ extension DefinitionDecoder {
     }
   }
 
-  /// A continued job ignores its earliest date, so repeating one would never pause.
+  /// Keys that belong to some kinds only. `repeat` is not for continued jobs: they ignore their earliest begin date, so
+  /// a repeating one would never pause.
   private static let keysOfKinds: [(key: String, kinds: [JobKind])] = [
     ("strategy", [.continued]), ("allowFrequent", [.refresh]), ("repeat", [.refresh, .processing]),
   ]
 
-  /// Refuses keys that make sense only for wildcards, or only for one identifier.
+  /// Reports keys that make sense only for the other form of pattern: `repeat` for a wildcard, `maxRunning` for a
+  /// single identifier.
   mutating func check(_ fields: Fields, against pattern: IdentifierPattern) {
     if pattern.isWildcard, let field = fields["repeat"] {
       report.error(

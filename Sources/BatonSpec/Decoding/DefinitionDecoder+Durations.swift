@@ -1,6 +1,6 @@
 import BatonModel
 
-/// The keys that set a time which Baton otherwise chooses itself; `Documentation/limits.md` lists them.
+/// The keys that replace a duration that Baton otherwise chooses; `Documentation/limits.md` lists the defaults.
 extension DefinitionDecoder {
   mutating func readDurations(_ fields: Fields, into definition: inout Definition) {
     definition.closingWindow = duration(fields["closingWindow"], in: Definition.Limits.closingWindow)
@@ -16,8 +16,10 @@ extension DefinitionDecoder {
     return refused(field, "a duration from \(bounds)")
   }
 
-  /// The lead of SIGTERM is a part of the closing window, whether that was written or follows the kind.
-  /// - Parameter kind: nil if it could not be read; then nothing is known of the window.
+  /// Checks `work.terminateBefore`, which must not be longer than the closing window, whether the file sets the window
+  /// or the kind decides it.
+  /// - Parameter kind: `nil` if the kind could not be read; then the closing window may be unknown, and nothing is
+  ///   checked against it.
   mutating func checkLead(of definition: Definition, _ kind: JobKind?, _ fields: Fields) {
     guard let lead = definition.work?.terminateBefore, let entry = entry("terminateBefore", of: fields["work"]) else {
       return
@@ -27,7 +29,7 @@ extension DefinitionDecoder {
         "'work.terminateBefore' changes nothing: with 'onExpiry: terminate' SIGTERM comes at once; remove one of them",
         at: entry.keyPosition)
     }
-    // A window that could not be read is told already.
+    // A closing window that could not be read has been reported already.
     guard let kind, fields["closingWindow"] == nil || definition.closingWindow != nil else { return }
     let window = definition.closingWindow ?? kind.closingWindow
     let origin = definition.closingWindow == nil ? " of kind \(kind.rawValue)" : ""
@@ -43,7 +45,7 @@ extension DefinitionDecoder {
         + "not \(entry.value.summary); shorten it, or set a longer 'closingWindow'", at: entry.value.position)
   }
 
-  /// The entry of this key in `work`, as it stands in the file; nil if there is none.
+  /// The entry of this key in `work`, as the file has it; `nil` if the key is absent.
   func entry(_ key: String, of work: Field?) -> Node.Entry? {
     guard case .mapping(let entries)? = work?.value.content else { return nil }
     return entries.first { $0.key == key }

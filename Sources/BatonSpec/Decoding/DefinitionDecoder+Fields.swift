@@ -1,5 +1,6 @@
 extension DefinitionDecoder {
-  /// The fields of a mapping that `level` knows; the others are reported.
+  /// The fields of a mapping whose keys `level` knows. Unknown keys are reported.
+  /// - Parameter position: the place at which a missing key of this mapping is reported.
   mutating func fields(_ entries: [Node.Entry], _ level: Level, missingAt position: Position) -> Fields {
     var fields = Fields(level: level, position: position)
     for entry in entries {

@@ -15,7 +15,7 @@ extension DefinitionDecoder {
     }
   }
 
-  /// Reports none, or more than one.
+  /// The first source of items. If there is no source, or more than one, an error is reported.
   private mutating func onlySource(_ fields: Fields, of field: Field) -> (key: String, field: Field)? {
     guard let first = fields.inOrder.first else {
       if case .mapping(let entries) = field.value.content, entries.isEmpty {
@@ -45,7 +45,8 @@ extension DefinitionDecoder {
     }
   }
 
-  /// An item of two lines would arrive as two items.
+  /// Reports items of a list that contain a line break, unless items are passed as arguments: on standard input and in
+  /// a file, an item of two lines would arrive as two items.
   mutating func checkLineBreaks(in field: Field?, passedBy pass: ItemPassing) {
     guard pass != .arguments, let field, case .mapping(let entries) = field.value.content,
       let list = entries.first(where: { $0.key == "list" }), case .sequence(let nodes) = list.value.content
@@ -58,7 +59,7 @@ extension DefinitionDecoder {
     }
   }
 
-  /// Text that names something in a file system.
+  /// Text that is a path. An empty path, a NUL character and `${wildcard}` are reported.
   mutating func path(_ field: Field) -> String? {
     guard let text = text(field) else { return nil }
     if text.isEmpty { report.error("\(field.label) is empty", at: field.value.position) }

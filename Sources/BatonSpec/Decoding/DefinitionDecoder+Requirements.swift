@@ -20,7 +20,7 @@ extension DefinitionDecoder {
     return network ?? (isRequired == true ? .any : nil)
   }
 
-  /// Nil if there are none.
+  /// The required labels; `nil` if there are no labels.
   private mutating func labels(_ field: Field?) -> [String: String]? {
     guard let field else { return nil }
     guard case .mapping(let entries) = field.value.content, entries.count <= Label.maximumCount else {
@@ -57,7 +57,7 @@ extension DefinitionDecoder {
       memoryBytes: parsed(gpu["memory"], SizeText.examples, SizeText.parse))
   }
 
-  /// Nil if the key is absent or wrong.
+  /// Whether `requiredResources` lists `gpu`; `nil` if the key is absent or is not a list.
   private mutating func listsGPU(_ field: Field?) -> Bool? {
     guard let field, let nodes = list(field, "a list such as [gpu]") else { return nil }
     var isListed = false

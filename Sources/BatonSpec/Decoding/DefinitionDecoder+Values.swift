@@ -1,5 +1,5 @@
 extension DefinitionDecoder {
-  /// Reports that a field must be something else; silent if its value was refused before.
+  /// Reports that a field must be something else. If the value was refused before, nothing is reported again.
   mutating func refuse(_ field: Field, _ expected: String, hint: String = "") {
     if field.value.isRefused { return }
     let message =
@@ -9,7 +9,7 @@ extension DefinitionDecoder {
     report.error(message, at: field.value.position)
   }
 
-  /// Text in quotes, or plain text that no YAML reader takes for anything else.
+  /// The text of a quoted scalar, or of a plain scalar that every YAML reader takes for text.
   mutating func text(_ field: Field) -> String? {
     guard case .scalar(let scalar) = field.value.content else { return refused(field, "text") }
     guard scalar.isPlain else { return scalar.text }
@@ -22,8 +22,9 @@ extension DefinitionDecoder {
     }
   }
 
-  /// The text of a scalar as it is written, where numbers and booleans mean their own text: words of a command, items,
-  /// values of variables. What YAML readers disagree on must be quoted.
+  /// The text of a scalar as the file has it, for values in which a number or a boolean stands for its own text:
+  /// arguments of a command, items, labels, and values of environment variables. A scalar on whose meaning YAML readers
+  /// disagree must be quoted.
   mutating func literal(_ node: Node, label: String) -> String? {
     guard case .scalar(let scalar) = node.content else {
       if !node.isRefused { report.error("\(label) must be text, not \(node.summary)", at: node.position) }
@@ -88,7 +89,7 @@ extension DefinitionDecoder {
     return refused(field, expected, hint: nearest.map { ", did you mean \(quoted($0))?" } ?? "")
   }
 
-  /// What `parse` makes of the text of a scalar, quoted or not.
+  /// The result of `parse` for the text of a scalar, quoted or not.
   mutating func parsed<Value>(
     _ field: Field?, _ expected: String, _ parse: (String) throws(Mistake) -> Value
   ) -> Value? {
@@ -113,6 +114,7 @@ extension DefinitionDecoder {
     return scalar.text
   }
 
+  /// Reports as `refuse(_:_:hint:)` does, and returns `nil` for the value.
   mutating func refused<Value>(_ field: Field, _ expected: String, hint: String = "") -> Value? {
     refuse(field, expected, hint: hint)
     return nil

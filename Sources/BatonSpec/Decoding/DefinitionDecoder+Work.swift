@@ -1,7 +1,7 @@
 import BatonModel
 
 extension DefinitionDecoder {
-  /// - Parameter pattern: nil if the identifier could not be read; then `${wildcard}` is taken as it is.
+  /// - Parameter pattern: `nil` if the identifier could not be read; then `${wildcard}` is accepted.
   mutating func work(_ field: Field?, pattern: IdentifierPattern?) -> Work? {
     guard let field, let fields = mapping(field, .work, example: "{command: [./resize.sh]}") else { return nil }
     let items = items(fields["items"])
@@ -46,7 +46,7 @@ extension DefinitionDecoder {
   private mutating func argument(_ node: Node, of field: Field, _ pattern: IdentifierPattern?) -> String? {
     guard let text = literal(node, label: "a value of \(field.label)") else { return nil }
     let isWildcard = pattern?.isWildcard ?? true
-    // Of a block of several lines each line is told by itself, where it stands.
+    // Each line of a block scalar is checked by itself, so that a mistake is reported on its own line.
     let lines = node.isBlock ? text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) : [text]
     for (index, line) in lines.enumerated() {
       guard let mistake = CommandText.mistake(in: line, isWildcard: isWildcard) else { continue }
@@ -55,15 +55,16 @@ extension DefinitionDecoder {
     return text
   }
 
-  /// Where a part of a block scalar stands in the file; the block's own place if it is not found there.
+  /// The place of a part of a block scalar in the file; the place of the block itself if the part is not found.
   private func place(of culprit: String?, inLine index: Int, of node: Node) -> Position {
     guard let culprit, let style = node.blockStyle else { return node.position }
-    // The lines of a folded block are not those of the file.
+    // The text of a folded block has other lines than the file.
     let first = node.position.line + 1 + (style == .literal ? index : 0)
     return report.position(of: culprit, fromLine: first) ?? node.position
   }
 
-  /// The absolute path if the YAML's folder is known and anything was said.
+  /// The absolute path of the command's directory. Without the key it depends on the options: the folder of the YAML
+  /// file, or `nil`, which means an empty folder for each launch.
   private mutating func directory(_ field: Field?) -> String? {
     guard let field else { return context.options.defaultDirectory == .folderOfFile ? context.folder : nil }
     guard let text = path(field) else { return nil }
@@ -82,7 +83,7 @@ extension DefinitionDecoder {
   }
 
   private func joined(_ folder: String, _ path: String) -> String {
-    // Only "." is folded: ".." may cross a symbolic link, which the host has to follow.
+    // Only "." is removed: ".." may cross a symbolic link, which only the host can follow.
     let parts = path.split(separator: "/").filter { $0 != "." }
     return ([folder == "/" ? "" : folder] + parts.map(String.init)).joined(separator: "/")
   }
@@ -105,7 +106,7 @@ extension DefinitionDecoder {
     return environment
   }
 
-  /// A relative name finds nothing in a folder that is empty at each launch.
+  /// Warns about relative paths if each launch starts in an empty folder, because nothing is found there.
   private mutating func warnAboutEmptyFolder(_ work: Work, _ fields: Fields) {
     guard context.options.defaultDirectory == .perLaunch, fields["directory"] == nil else { return }
     if let program = work.command.first, program.contains("/"), !program.hasPrefix("/"), let field = fields["command"] {
@@ -124,7 +125,8 @@ extension DefinitionDecoder {
         + "set the directory or write the whole path", at: field.keyPosition)
   }
 
-  /// The folder and the program that the job names by a path, where this machine was looked at.
+  /// Warns if the directory or the program of the job does not exist on this machine, if the options ask for
+  /// that check.
   private mutating func warnAboutMissingFiles(_ work: Work, _ fields: Fields) {
     guard let exists = context.options.exists else { return }
     if let directory = work.directory, let field = fields["directory"], !exists(directory) {
@@ -145,11 +147,12 @@ extension DefinitionDecoder {
     )
   }
 
-  /// A command without items has no limits of time but those that the file sets: it shows no progress, and being stopped
-  /// it would begin again from the beginning, however long it takes.
+  /// Removes the default budget from a command without items, unless the file sets one, and notes how the command runs.
+  /// A command in one piece shows no progress, and after a stop it would begin again from the beginning; with the
+  /// default budget a long one would never end.
   mutating func leaveUnbounded(_ definition: inout Definition, _ fields: Fields) {
     if fields["budget"] == nil { definition.budget = nil }
-    // Items that could not be read are told already.
+    // If `work.items` is there but could not be read, that has been reported already, and the note would be wrong.
     guard let work = fields["work"], entry("items", of: work) == nil else { return }
     let limits = ["budget", "stallAfter"].filter { fields[$0] != nil }.map { "'\($0)'" }
     let bounds =

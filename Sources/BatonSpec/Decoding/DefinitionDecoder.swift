@@ -1,20 +1,20 @@
 import BatonModel
 
-/// What decoding depends on beside the document.
+/// What the decoding of a document depends on beside the document itself.
 struct DecodingContext {
   var options: SpecificationOptions
-  /// Absolute path of the YAML's folder, if it has one.
+  /// The absolute path of the folder of the YAML file; `nil` if the text does not come from a file.
   var folder: String?
 }
 
-/// Turns the tree of one document into a definition, and reports everything that is wrong with it.
+/// Turns the tree of one YAML document into a definition, and reports everything that is wrong with it.
 ///
-/// Each function reads one thing and returns nil after it reported a problem, or if the key is absent; the definition
-/// counts only if nothing was reported.
+/// Each function reads one key. It returns `nil` if the key is absent, or after it has reported a problem. The
+/// definition is valid only if no error was reported.
 struct DefinitionDecoder {
   var report: Report
   let context: DecodingContext
-  /// Levels whose keys were listed for a key that they do not know: once a document is enough.
+  /// Levels whose keys a message has already listed, because it was about an unknown key. Once in a document is enough.
   var listedLevels: Set<Level> = []
 
   init(report: Report, context: DecodingContext) {
@@ -23,9 +23,9 @@ struct DefinitionDecoder {
   }
 
   struct Result {
-    /// Nil if there was an error.
+    /// `nil` if an error was reported.
     var definition: Definition?
-    /// Nil if the identifier itself could not be read.
+    /// `nil` if the identifier itself could not be read.
     var declaration: Declaration?
   }
 
@@ -34,7 +34,8 @@ struct DefinitionDecoder {
     guard let fields = topLevel(root) else { return Result() }
     let pattern = identifier(fields)
     let kind = kind(fields)
-    // Reading goes on without them, so that everything else is reported as well.
+    // Without identifier or kind the reading goes on with placeholders, so that all other problems are reported
+    // as well.
     var definition = Definition(pattern: pattern ?? IdentifierPattern(trusted: "unreadable"), kind: kind ?? .processing)
     readTitles(fields, into: &definition)
     readRequirements(fields, into: &definition)

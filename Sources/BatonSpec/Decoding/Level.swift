@@ -1,4 +1,5 @@
-/// A mapping that a job can have, and the keys it knows. `Config/job.schema.json` lists the same.
+/// A mapping of a job file, and the keys that it knows. `Config/job.schema.json` has the same keys; a test
+/// compares them.
 enum Level: String, CaseIterable {
   case definition = ""
   case gpu
@@ -29,11 +30,12 @@ enum Level: String, CaseIterable {
     }
   }
 
-  /// `work.command` for `command` of `work`.
+  /// The full path of a key: `work.command` for the key `command` of `work`.
   func path(of key: String) -> String { self == .definition ? key : "\(rawValue).\(key)" }
 
-  /// What to write instead of a key that this level does not know: ", did you mean …?" or where it belongs.
-  /// - Parameter listsKeys: all keys of the level are named where nothing else helps.
+  /// The advice for a key that this level does not know: the level that it belongs to, a similar key, Baton's word for
+  /// it, or the list of keys.
+  /// - Parameter listsKeys: whether to list all keys of the level if no other advice is found.
   func advice(for unknown: String, listsKeys: Bool) -> String {
     let elsewhere = Self.allCases.filter { $0.keys.contains(unknown) }
     if let level = elsewhere.first {
@@ -45,7 +47,8 @@ enum Level: String, CaseIterable {
     return "; \(self == .definition ? "a job" : "'\(rawValue)'") has \(keys.map { $0 }.joined(separator: ", "))"
   }
 
-  /// A key of another level is shown as it is written from here.
+  /// The advice for a synonym of `key`. A key of a lower level is shown in the form in which it is written at the
+  /// top level.
   private func advice(meaning key: String) -> String {
     if self == .definition, let form = Self.forms[key] { return "; write \(form)" }
     return "; Baton calls that \(quoted(key))"
@@ -57,14 +60,14 @@ enum Level: String, CaseIterable {
     return Suggestion.nearest(to: word, among: synonyms.keys.sorted()).flatMap { synonyms[$0] }
   }
 
-  /// Keys below the top level, as a whole.
+  /// How keys of lower levels are written at the top level.
   private static let forms = [
     "repeat.every": "repeat: {every: 24h}", "retry.limit": "retry: {limit: 3}",
     "work.environment": "work: {environment: {NAME: value}}", "work.command": "work: {command: [PROGRAM, ARGUMENT]}",
     "work.directory": "work: {directory: PATH}",
   ]
 
-  /// What other systems call the same thing.
+  /// Names that other systems have for Baton's keys, in lower case.
   private static let synonyms = [
     "name": "identifier", "id": "identifier", "timeout": "budget", "schedule": "repeat.every",
     "cron": "repeat.every",
@@ -77,7 +80,7 @@ enum Level: String, CaseIterable {
   ]
 }
 
-/// A key and its value, with the name that messages use.
+/// The value of a key, with the name of the key for messages.
 struct Field {
   /// The full key in quotes, such as `'work.batchSize'`.
   var label: String
@@ -88,13 +91,13 @@ struct Field {
 /// The fields of one mapping.
 struct Fields {
   var level: Level
-  /// Where a missing key is reported.
+  /// The place at which a missing key is reported.
   var position: Position
-  /// In the order of the text.
+  /// The fields in the order of the file.
   var inOrder: [(key: String, field: Field)] = []
 
   subscript(_ key: String) -> Field? {
-    // A misspelt name here would be a key that is never read.
+    // A misspelt name in the decoder would be a key that is never read.
     precondition(level.keys.contains(key), "no key \(key) in \(level)")
     return inOrder.first { $0.key == key }?.field
   }

@@ -4,13 +4,13 @@ import BatonModel
 enum DateText {
   static let examples = "an RFC 3339 date such as 2026-03-01T06:30:00Z"
 
-  /// True if the text can only be meant as a date, so that a duration need not be explained.
+  /// Whether the text can only be meant as a date, so that a message need not explain durations.
   static func looksLikeDate(_ text: String) -> Bool {
     let bytes = Array(text.utf8)
     return bytes.count >= 5 && bytes.prefix(4).allSatisfy(isDigit) && bytes[4] == UInt8(ascii: "-")
   }
 
-  /// From 1970 to 2260, the whole years that fit nanoseconds in 64 bits.
+  /// Reads a date from 1970 to 2260: these are the whole years whose nanoseconds since 1970 fit into 64 bits.
   static func parse(_ text: String) throws(Mistake) -> Timestamp {
     var scanner = Scanner(bytes: Array(text.utf8)[...])
     let seconds = try scanner.date() * 86_400 + scanner.time()
@@ -25,11 +25,11 @@ enum DateText {
   fileprivate static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 }
 
-/// Takes the parts of a date off its front.
+/// Reads the parts of a date one after the other, and removes each from the front of `bytes`.
 private struct Scanner {
   var bytes: ArraySlice<UInt8>
 
-  /// Days since 1970.
+  /// Reads the date, and returns it in days since 1970.
   mutating func date() throws(Mistake) -> Int64 {
     let year = try digits(4)
     try take("-")
@@ -41,7 +41,7 @@ private struct Scanner {
     return Self.daysSince1970(year, month, day)
   }
 
-  /// Seconds since midnight.
+  /// Reads the time of day, and returns it in seconds since midnight.
   mutating func time() throws(Mistake) -> Int64 {
     guard bytes.first == UInt8(ascii: "T") || bytes.first == UInt8(ascii: "t") else {
       throw .because("a time follows the date after a 'T', as in 2026-03-01T06:30:00Z")
@@ -57,7 +57,7 @@ private struct Scanner {
     return hour * 3_600 + minute * 60 + second
   }
 
-  /// Nanoseconds; digits beyond them are cut off.
+  /// Reads the fraction of a second, and returns it in nanoseconds, rounded down; 0 if there is no fraction.
   mutating func fraction() throws(Mistake) -> Int64 {
     guard bytes.first == UInt8(ascii: ".") else { return 0 }
     bytes.removeFirst()
@@ -68,7 +68,7 @@ private struct Scanner {
     return padded.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
   }
 
-  /// Seconds east of Greenwich.
+  /// Reads the offset from UTC, and returns it in seconds; it is positive east of Greenwich.
   mutating func offset() throws(Mistake) -> Int64 {
     guard let sign = bytes.popFirst() else { throw .because("add Z for UTC, or an offset such as +01:00") }
     if sign == UInt8(ascii: "Z") || sign == UInt8(ascii: "z") { return 0 }

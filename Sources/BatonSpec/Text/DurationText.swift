@@ -1,6 +1,6 @@
 import BatonModel
 
-/// Durations as YAML has them: `500ms`, `30s`, `10m`, `24h`, `7d`, and `1h30m`, the largest unit first.
+/// Durations as job files write them: `500ms`, `30s`, `10m`, `24h`, `7d`, and `1h30m`, the largest unit first.
 enum DurationText {
   static let examples = "a duration such as 500ms, 30s, 10m, 24h, 7d or 1h30m"
 
@@ -8,13 +8,13 @@ enum DurationText {
     ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1),
   ]
 
-  /// From zero to 10 years.
+  /// Reads a duration from zero to 10 years.
   static func parse(_ text: String) throws(Mistake) -> Duration {
     guard let parts = parts(of: text), isDescending(parts.map(\.unit)) else { throw suggestion(for: text) }
     var total: Int64 = 0
     for part in parts {
       guard let unit = units.first(where: { $0.name == part.unit }) else { throw suggestion(for: text) }
-      // 18 digits fit 64 bits, and the schema counts them too.
+      // A number of 18 digits fits into 64 bits. The JSON Schema permits 18 digits, too.
       let number = part.number.count <= 18 ? Int64(part.number) ?? .max : .max
       let (product, overflow) = number.multipliedReportingOverflow(by: unit.milliseconds)
       let (sum, overflow2) = total.addingReportingOverflow(product)
@@ -26,7 +26,7 @@ enum DurationText {
     return .milliseconds(total)
   }
 
-  /// A duration as one would write it, in whole milliseconds: `1h30m`, and `24h` rather than `1d`.
+  /// The duration as a person writes it, in whole milliseconds: `1h30m`, and `24h` rather than `1d`.
   static func text(_ duration: Duration) -> String {
     var rest = duration.nanoseconds / 1_000_000
     var text = ""
@@ -38,7 +38,7 @@ enum DurationText {
     return text.isEmpty ? "0s" : text
   }
 
-  /// Splits `1h30m` into numbers with units, nil if it is not made of them.
+  /// Splits `1h30m` into numbers with units; `nil` if the text has another form.
   private static func parts(of text: String) -> [(number: Substring, unit: String)]? {
     var rest = text[...]
     var parts: [(number: Substring, unit: String)] = []

@@ -1,8 +1,8 @@
-/// Why a text is not the value it should be: the end of a sentence such as "'budget' must be a duration, not '30'…".
+/// Why a text is not a valid value. The hint is the end of a message such as "'budget' must be a duration, not '30'".
 struct Mistake: Error, Equatable {
   var hint: String
 
-  /// Nothing to add to "must be …, not …".
+  /// A mistake for which the message "must be …, not …" says enough.
   static let plain = Mistake(hint: "")
 
   static func didYouMean(_ text: String) -> Mistake { Mistake(hint: ", did you mean \(quoted(text))?") }

@@ -1,13 +1,14 @@
-/// What YAML readers may take an unquoted scalar for. Baton reads `true`, `false` and plain decimal numbers, and refuses
-/// what YAML 1.1 and 1.2 readers disagree on, so that a file means the same in an editor, in a linter and here.
+/// The meaning that YAML readers give to an unquoted scalar. Baton reads `true`, `false` and plain decimal numbers, and
+/// refuses scalars on which readers of YAML 1.1 and 1.2 disagree, so that a file has the same meaning for an editor,
+/// for a linter and for Baton.
 enum PlainScalar: Equatable {
   case text
   case nothing
   case boolean
-  /// A decimal number without sign, leading zeros or exponent, or with a `-`.
+  /// A decimal number without leading zeros and exponent, and without a sign other than `-`.
   case wholeNumber
   case fraction
-  /// A reading that depends on the reader, and which ones.
+  /// A scalar whose meaning depends on the reader. The text says which readers take it for what.
   case trap(String)
 
   init(_ text: String) {
@@ -56,7 +57,7 @@ enum PlainScalar: Equatable {
     return parts.count == 1 ? .wholeNumber : .fraction
   }
 
-  /// `12:30`, `1:20:30.5`.
+  /// Whether the text is a number to base 60, such as `12:30` or `1:20:30.5`.
   private static func isSexagesimal(_ text: Substring) -> Bool {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     return parts.count > 1 && parts.dropLast().allSatisfy { consists($0, of: "0123456789_") }
@@ -64,7 +65,7 @@ enum PlainScalar: Equatable {
       && consists(parts[parts.count - 1], of: "0123456789.")
   }
 
-  /// `1e3`, `1.5E-3`.
+  /// Whether the text is a number with an exponent, such as `1e3` or `1.5E-3`.
   private static func isExponential(_ text: Substring) -> Bool {
     let parts = text.split(omittingEmptySubsequences: false) { $0 == "e" || $0 == "E" }
     guard parts.count == 2, decimal(parts[0]) != nil, !parts[0].isEmpty else { return false }

@@ -1,6 +1,6 @@
 import BatonModel
 
-/// Ranges as Swift writes them: `1...10000`, and `0..<10` without its end.
+/// Ranges of whole numbers as Swift writes them: `1...10000`, and `0..<10`, which does not include its end.
 enum RangeText {
   static let examples = "a range such as 1...10000 or 0..<10000"
 
@@ -27,7 +27,7 @@ enum RangeText {
     return nil
   }
 
-  /// Decimal, no sign but `-`, no leading zeros: as the items will be written.
+  /// A decimal number without leading zeros and without a sign other than `-`: the form in which items are written.
   private static func number(_ text: Substring) -> Int64? {
     guard let value = Int64(text), String(value) == text else { return nil }
     return value

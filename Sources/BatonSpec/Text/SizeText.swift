@@ -1,4 +1,4 @@
-/// Sizes as YAML has them: `8GiB`, `512MiB`, `10GB`.
+/// Sizes as job files write them: `8GiB`, `512MiB`, `10GB`.
 enum SizeText {
   static let examples = "a size such as 8GiB, 512MiB or 10GB"
 
@@ -7,7 +7,7 @@ enum SizeText {
     ("KB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("TB", 1_000_000_000_000),
   ]
 
-  /// The number of bytes, more than zero.
+  /// Reads a size, and returns the number of bytes, which is more than zero.
   static func parse(_ text: String) throws(Mistake) -> Int64 {
     let digits = text.prefix { ("0"..."9").contains($0) }
     let name = text.dropFirst(digits.count)

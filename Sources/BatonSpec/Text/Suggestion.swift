@@ -1,8 +1,8 @@
-/// The nearest of some words.
+/// Finds the word that a misspelt word was probably meant to be.
 enum Suggestion {
-  /// The candidate that `word` most likely was meant to be, nil if none is near. The first wins a tie.
+  /// The candidate that is most similar to `word`; `nil` if none of them is similar. In a tie the first candidate wins.
   static func nearest(to word: String, among candidates: [String]) -> String? {
-    // A long text is no misspelt key, and its distance would be dear.
+    // A long text is not a misspelt key, and its distance would be expensive to compute.
     guard word.utf8.count <= 64 else { return nil }
     let lowered = Array(word.lowercased())
     let ranked = candidates.map { ($0, distance(lowered, Array($0.lowercased()))) }
@@ -10,7 +10,8 @@ enum Suggestion {
     return best.1 <= max(1, min(word.count, best.0.count) / 3) ? best.0 : nil
   }
 
-  /// Insertions, deletions, replacements and swaps of neighbours (Damerau and Levenshtein, restricted).
+  /// The number of insertions, deletions, replacements and swaps of neighbours between two words (the restricted
+  /// Damerau–Levenshtein distance).
   static func distance(_ left: [Character], _ right: [Character]) -> Int {
     var before: [Int] = []
     var previous = Array(0...right.count)

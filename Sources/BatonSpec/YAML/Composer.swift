@@ -1,5 +1,5 @@
-/// Builds one document from events, within the limits. It stops at the first limit that is passed: what follows in
-/// that document is not even looked at.
+/// Builds the tree of one document from the events of libyaml, within `Limits`. At the first limit that is exceeded it
+/// throws, and does not read the rest of the document.
 struct Composer {
   private let stream: EventStream
   private var anchors: [String: Node] = [:]
@@ -12,7 +12,8 @@ struct Composer {
     self.report = report
   }
 
-  /// The root of a document whose start was read, up to and with its end.
+  /// The root of a document. Call it after the document's start event was read; it reads up to and including the
+  /// end event.
   mutating func document() throws(SyntaxError) -> Node {
     let (event, position) = try stream.next()
     let root = try node(event, at: position, depth: 1)

@@ -1,11 +1,12 @@
-/// The documents of a source, one after the other. A document that cannot be read is reported and left out; the next
-/// `---` starts anew, so that one slip does not hide what is wrong elsewhere.
+/// Reads the documents of a source one after the other. A document that cannot be read is reported and left out.
+/// Reading goes on at the next `---`, so that one mistake does not hide what is wrong elsewhere.
 struct DocumentReader {
   private let text: SourceText
   private var stream: EventStream?
-  /// Where the document that is being read starts; reading starts anew only after it, so it always ends.
+  /// The line on which the current document starts. After an error, reading goes on only after this line, so that it
+  /// always comes to an end.
   private var documentLine = 1
-  /// True once anything but comments was seen.
+  /// Whether anything other than comments was found.
   private(set) var foundContent = false
 
   init(_ text: SourceText) {
@@ -13,7 +14,7 @@ struct DocumentReader {
     stream = EventStream(text, from: 1)
   }
 
-  /// The next document that could be read, or nil at the end.
+  /// The next document that could be read; `nil` at the end.
   mutating func next(_ report: inout Report) -> Document? {
     while !report.isFull, let stream {
       do throws(SyntaxError) {
@@ -51,7 +52,7 @@ struct DocumentReader {
   private func compose(from stream: EventStream, _ report: inout Report) throws(SyntaxError) -> Document {
     var composer = Composer(stream, report: report)
     let errorsBefore = report.errorCount
-    // The problems found before a syntax error count as well.
+    // The problems that were found before a syntax error are kept.
     defer { report = composer.report }
     let root = try composer.document()
     return Document(root: root, hasErrors: composer.report.errorCount > errorsBefore)

@@ -1,4 +1,4 @@
-/// A step of libyaml through a source.
+/// An event that libyaml produces while it parses a source.
 enum Event {
   case streamStart
   case streamEnd
@@ -11,36 +11,37 @@ enum Event {
   case mappingStart(Properties)
   case mappingEnd
 
-  /// What may stand before a value.
+  /// The anchor and the tag that may stand before a value.
   struct Properties {
     var anchor: String?
     var tag: String?
   }
 }
 
-/// A value without parts.
+/// A value that is neither a list nor a mapping.
 struct Scalar {
   var text: String
-  /// Written without quotes and not as a block, so that YAML may take it for something other than text.
+  /// Whether the value was written without quotes and not as a block, so that YAML may take it for something other
+  /// than text.
   var isPlain: Bool
-  /// Nil unless it was written as a block.
+  /// `nil` unless the value was written as a block.
   var block: BlockStyle?
 
   enum BlockStyle {
-    /// `|`: its lines are those of the file.
+    /// `|`: the text has the same lines as the file.
     case literal
-    /// `>`
+    /// `>`: line breaks of the file become spaces.
     case folded
   }
 }
 
-/// Why libyaml cannot go on.
+/// Why libyaml, or the composer, stopped reading.
 struct SyntaxError: Error {
   var problem: String
-  /// What libyaml was doing, such as "while parsing a block mapping", and since where.
+  /// What libyaml was parsing, such as "while parsing a block mapping"; it began at `contextPosition`.
   var context: String?
   var contextPosition: Position?
   var position: Position
-  /// True if a limit of ours stopped the reading; the problem is then said in our own words.
+  /// Whether one of Baton's own limits stopped the reading; `problem` is then Baton's own message.
   var isLimit = false
 }

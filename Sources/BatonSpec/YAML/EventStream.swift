@@ -1,18 +1,20 @@
-// The only file that knows libyaml, as it comes with Yams. Yams' own composer is not used here: it recurses as deep as
-// the text nests, hashes complex keys with their aliases expanded (which never ends on a bomb), and forgets where an
-// alias was used. The events have none of these troubles.
+// Only this file uses libyaml, in the copy that comes with Yams. The composer of Yams is not used, for three
+// reasons: it recurses as deep as the text nests; it hashes complex keys with their aliases expanded, which never
+// ends for a file that was made for that purpose; and it forgets where an alias was used. Reading events has none of
+// these problems.
 internal import CYaml
 
-/// The events of a source from a line on.
+/// The events of a source, from a given line to the end of the source.
 ///
-/// Not `Sendable`: one reader owns it.
+/// It is not `Sendable`, because one reader owns it.
 final class EventStream {
-  // libyaml keeps the addresses of both, so neither may live in memory that Swift is free to move.
+  // libyaml keeps the addresses of both, so neither may lie in memory that Swift is free to move.
   private let parser: UnsafeMutablePointer<yaml_parser_t>
   private let input: UnsafeMutableBufferPointer<UInt8>
   private let firstLine: Int
 
-  /// - Parameter firstLine: the line to start at, from 1; positions are counted from the start of the source.
+  /// - Parameter firstLine: the line at which reading starts, from 1. Positions are counted from the start of the
+  ///   source nevertheless.
   init(_ text: SourceText, from firstLine: Int) {
     self.firstLine = firstLine
     let bytes = text.bytes[text.lineStarts[firstLine - 1]...]
@@ -31,7 +33,7 @@ final class EventStream {
     input.deallocate()
   }
 
-  /// The next event and where it starts.
+  /// The next event and its start.
   func next() throws(SyntaxError) -> (Event, Position) {
     var raw = yaml_event_t()
     guard yaml_parser_parse(parser, &raw) == 1 else { throw syntaxError }
@@ -82,7 +84,7 @@ extension Event.Properties {
 extension Scalar {
   fileprivate init(_ raw: yaml_event_t) {
     let scalar = raw.data.scalar
-    // A scalar may hold NUL ("\0"), so its length counts.
+    // The text is read by its length, because a scalar may contain NUL ("\0").
     text = String(decoding: UnsafeBufferPointer(start: scalar.value, count: scalar.length), as: UTF8.self)
     isPlain = scalar.style == YAML_PLAIN_SCALAR_STYLE
     block =

@@ -1,9 +1,9 @@
-/// The entries of a mapping so far, each key once.
+/// Collects the entries of a mapping, each key once.
 struct MappingEntries {
   private(set) var entries: [Node.Entry] = []
   private var places: [String: Position] = [:]
 
-  /// Adds a pair unless its key is not text, or was given before; both are reported.
+  /// Adds a pair. If its key is not text, or was given before, it reports an error and adds nothing.
   mutating func add(_ key: Node, _ value: Node, _ report: inout Report) {
     guard let name = name(of: key, &report) else { return }
     if let first = places[name] {

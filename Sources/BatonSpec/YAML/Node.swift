@@ -1,19 +1,20 @@
-/// A value of a document with its place. Its size is bounded by the composer, aliases included, so walking it is safe.
+/// A value of a document, with its place. `Composer` bounds its size with aliases expanded, so that code may walk it
+/// without a limit of its own.
 struct Node {
   var position: Position
   var content: Content
-  /// Nodes in it, itself included and aliases expanded.
+  /// The number of nodes in this value, with the value itself and with aliases expanded.
   var nodeCount = 1
-  /// Bytes of text in it.
+  /// The bytes of text in this value, with aliases expanded.
   var textBytes = 0
-  /// Levels below it.
+  /// The number of levels below this value.
   var height = 0
 
   enum Content {
     case scalar(Scalar)
     case sequence([Node])
     case mapping([Entry])
-    /// Something that was reported already; readers pass over it in silence.
+    /// A value that was reported as wrong already. The decoder skips it without another report.
     case refused
   }
 
@@ -23,7 +24,7 @@ struct Node {
     var value: Node
   }
 
-  /// "a list", "a mapping" or the text in quotes, for messages.
+  /// The value as messages name it: "a list", "a mapping", or the text in quotes.
   var summary: String {
     switch content {
     case .scalar(let scalar) where scalar.isPlain && scalar.text.isEmpty: "nothing"
@@ -34,13 +35,13 @@ struct Node {
     }
   }
 
-  /// Nil unless it is a block scalar, `|` or `>`.
+  /// The style of a block scalar, `|` or `>`; `nil` for other values.
   var blockStyle: Scalar.BlockStyle? { if case .scalar(let scalar) = content { scalar.block } else { nil } }
   var isBlock: Bool { blockStyle != nil }
 
   var isRefused: Bool { if case .refused = content { true } else { false } }
 
-  /// An empty plain scalar: nothing but comments, or a key without a value.
+  /// Whether the value is an empty plain scalar: a document of comments only, or a key without a value.
   var isNothing: Bool {
     if case .scalar(let scalar) = content { scalar.isPlain && scalar.text.isEmpty } else { false }
   }
@@ -49,6 +50,6 @@ struct Node {
 /// One document of a source.
 struct Document {
   var root: Node
-  /// True if an error was found while it was composed; its definition then does not count.
+  /// Whether an error was found while the document was composed; then its definition is not used.
   var hasErrors: Bool
 }

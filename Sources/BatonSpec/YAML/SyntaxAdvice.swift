@@ -1,4 +1,5 @@
-/// A syntax error in words for somebody who does not know libyaml, what to do about it, and where to look.
+/// A syntax error in words for a person who does not know libyaml: what is wrong, what to do about it, and where
+/// to look.
 struct SyntaxAdvice {
   var message: String
   var position: Position
@@ -30,7 +31,7 @@ extension SyntaxError {
     return SyntaxAdvice(message: message, position: position)
   }
 
-  /// The bracket that is open, if that is what is wrong.
+  /// The kind of bracket that was not closed, if that is the mistake.
   private var bracket: (open: String, close: String)? {
     switch problem {
     case "did not find expected ',' or ']'": ("[", "]")
@@ -39,7 +40,7 @@ extension SyntaxError {
     }
   }
 
-  /// On one line a comma is missing; over several, more likely the closing bracket.
+  /// If the bracket was opened on the same line, a comma is missing; otherwise it is more likely the closing bracket.
   private func adviceOnBracket(_ bracket: (open: String, close: String)) -> SyntaxAdvice {
     if let contextPosition, contextPosition.line != position.line {
       let message = "this '\(bracket.open)' is not closed: line \(position.line) starts something else"
@@ -51,12 +52,12 @@ extension SyntaxError {
   private struct Known {
     var problem: String
     var context = ""
-    /// True if the start of the thing says more than the place where libyaml gave up.
+    /// Whether the start of what libyaml was parsing is a better place for the message than the place where it stopped.
     var pointsAtContext = false
     var message: String
   }
 
-  /// The first that fits is said.
+  /// The messages for libyaml's problems. The first that fits is used.
   private static let known: [Known] = [
     Known(
       problem: "did not find expected alphabetic or numeric character", context: "while scanning an alias",
