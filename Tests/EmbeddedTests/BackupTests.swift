@@ -10,12 +10,12 @@ import Logging
 import Synchronization
 import Testing
 
-/// A store that went backwards under a worker that lives on (promise P12).
+/// The store goes backwards while a worker lives on (promise P12).
 @Suite(.timeLimit(.minutes(10))) struct BackupTests {
   private let name = JobIdentifier("com.example.a")!
   private let scene = Scene()
 
-  /// Before or in the middle of the request that was lost, or half of it.
+  /// When the backup is made: before the request was submitted, or after three of its batches.
   private enum Backup: CaseIterable { case beforeTheRequest, afterThreeBatches }
 
   @Test(arguments: Backup.allCases)
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  /// Six batches are committed, and a backup was made on the way.
+  /// Commits six batches, and makes the backup on the way.
   private func losesItsStore(_ coordinator: Coordinator, after backup: Backup) async throws {
     var definition = Definition(pattern: IdentifierPattern(name.rawValue)!, kind: .continued)
     definition.title = "Job"
@@ -43,7 +43,7 @@ import Testing
     if backup == .beforeTheRequest { try await scene.makeBackup() }
     try await submit(to: coordinator)
     try await scene.letGo(0..<3)
-    // The fourth begins when the third is committed.
+    // The fourth batch begins when the third has been committed.
     #expect(await scene.nextBatch() == 3)
     if backup == .afterThreeBatches { try await scene.makeBackup() }
     scene.letGo()
@@ -67,16 +67,16 @@ import Testing
     case .beforeTheRequest: try await submit(to: coordinator, whenResumed: true)
     case .afterThreeBatches: try await expectStopped(coordinator)
     }
-    // Another launch goes on where the store is, and comes to the end.
+    // Another launch goes on where the store stands, and finishes the request.
     let first: Int64 = backup == .beforeTheRequest ? 0 : 3
     try await scene.letGo(first..<Scene.batches)
     while try await coordinator.details(name, number: nil).record.state != .succeeded { await Task.yield() }
-    // Where the store knows of no launch it is the first, or the second if the worker was still stopping the lost one.
+    // In a store without launches it is launch 1, or launch 2 if the worker was still stopping the lost one.
     let number = try await coordinator.details(name, number: nil).launches.last?.launch.number
     #expect(number == 2 || backup == .beforeTheRequest && number == 1)
   }
 
-  /// The request says what happened, and waits until the fleet is resumed.
+  /// Expects that the request tells what happened, and waits until the fleet is resumed.
   private func expectStopped(_ coordinator: Coordinator) async throws {
     let details = try await coordinator.details(name, number: nil)
     #expect(details.record.state == .ready)
@@ -115,7 +115,7 @@ import Testing
   }
 }
 
-/// A store on disk, a worker that outlives its coordinators, and a job whose batches go on one by one.
+/// A store on disk, a worker that outlives its coordinators, and a job whose batches begin when the test permits it.
 private final class Scene: Sendable {
   static let batches: Int64 = 9
   private let folder = NSTemporaryDirectory() + "baton-\(UUID().uuidString)"
@@ -125,7 +125,7 @@ private final class Scene: Sendable {
   let lines = Mutex<[String]>([])
   private let known = Mutex("")
 
-  /// What the last store called itself.
+  /// The incarnation of the last store.
   var incarnation: String { known.withLock { $0 } }
 
   private var database: String { folder + "/store/baton.sqlite" }
@@ -153,13 +153,13 @@ private final class Scene: Sendable {
     return worker
   }
 
-  /// Runs a coordinator on the store until `body` is through.
+  /// Runs a coordinator on the store until `body` has returned.
   func run(_ body: @escaping @Sendable (Coordinator) async throws -> Void) async throws {
     let store = try SQLiteStore.open(folder: folder + "/store")
     var logger = Logger(label: "test") { [self] _ in Lines(scene: self) }
     logger.logLevel = .info
     var settings = CoordinatorSettings(leaseTerm: .seconds(300))
-    // Beside the database: a backup that is put back does not take it away.
+    // The key lies beside the database, so that restoring a backup does not remove it.
     settings.receiptKey = try SecretFile.own(folder + "/store/receipt.key").secret
     let coordinator = Coordinator(store: store, settings: settings, logger: logger)
     try await coordinator.restore()
@@ -182,7 +182,7 @@ private final class Scene: Sendable {
   func nextBatch() async -> Int64? { await begun.receive()?.first }
   func letGo() { permits.send(()) }
 
-  /// Each batch begins after the one before is committed.
+  /// Waits for each of these batches to begin, and lets it finish. A batch begins after the one before was committed.
   func letGo(_ batches: Range<Int64>) async throws {
     for batch in batches {
       let found = await nextBatch()

@@ -8,7 +8,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// The contract on a whole coordinator and its workers, on clocks that stand until they are moved.
+/// The contract, tested on a whole coordinator and its workers. Their clocks stand still until a test moves them.
 @Suite(.timeLimit(.minutes(10))) struct ContractTests {
   let folder = NSTemporaryDirectory() + "baton-\(UUID().uuidString)"
   static let name = JobIdentifier("com.example.a")!
@@ -23,7 +23,7 @@ import Testing
   private func poke(_ fleet: Fleet, _ number: Int, _ priority: PokePriority = .considerate) async throws {
     let order = SubmissionOrder(
       id: "poke-\(number)", identifier: Self.name, payload: Array("\(number)".utf8), poke: priority)
-    for _ in 0..<2 {  // Each is sent twice, as by a client that did not hear the answer.
+    for _ in 0..<2 {  // Each poke is sent twice, as by a client that got no answer.
       guard case .accepted? = try await fleet.coordinator.submit([order], by: "ada").first else {
         throw Surprise("poke \(number) was refused")
       }

@@ -2,7 +2,7 @@ import BatonCoordinator
 import BatonModel
 import BatonWire
 
-/// The worker's end of a connection, without a worker: it says what a test wants said.
+/// The worker's end of a connection without a worker: it sends exactly the messages that a test wants.
 final class FakeWorker: Sendable {
   let connection = Connection()
   let hello: Hello
@@ -23,7 +23,7 @@ final class FakeWorker: Sendable {
 
   func say(_ messages: WorkerMessage...) { connection.up.send(contentsOf: messages) }
 
-  /// Everything that comes down until `isLast` holds for a message; nil if the connection ends before that.
+  /// All messages up to the first for which `isLast` holds; `nil` if the connection ends before it.
   @discardableResult
   func hears(until isLast: (CoordinatorMessage) -> Bool) async -> [CoordinatorMessage]? {
     var heard: [CoordinatorMessage] = []
@@ -34,12 +34,12 @@ final class FakeWorker: Sendable {
     return nil
   }
 
-  /// The answer to the hello; nil if the connection ends without.
+  /// The answer to the hello; `nil` if the connection ends without an answer.
   func welcome() async -> CoordinatorMessage? {
     await hears { if $0.isWelcome || $0.isRefusal { true } else { false } }?.first { $0.isWelcome || $0.isRefusal }
   }
 
-  /// The next launch that it is given.
+  /// The next launch that the coordinator assigns to it.
   func assignment() async -> Assignment? {
     await hears { $0.assignment != nil }?.compactMap(\.assignment).first
   }

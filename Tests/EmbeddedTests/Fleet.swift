@@ -6,8 +6,7 @@ import BatonWire
 import BatonWorker
 import Logging
 
-/// A coordinator on a store in memory and workers beside it, in this process: everything real but the network and the
-/// disk.
+/// A coordinator on a store in memory, and workers, in this process. Only the network and the disk are not real.
 struct Fleet {
   let coordinator: Coordinator
 
@@ -16,14 +15,14 @@ struct Fleet {
       store: try SQLiteStore.inMemory(), settings: CoordinatorSettings(leaseTerm: leaseTerm), logger: logger)
   }
 
-  /// Says only what ends a process.
+  /// A logger that writes only entries of the level critical.
   static var quiet: Logger {
     var logger = Logger(label: "test")
     logger.logLevel = .critical
     return logger
   }
 
-  /// On clocks that stand until they are moved, with a lease that never runs out unless it is told to.
+  /// Makes a fleet whose clocks stand still until they are moved, and whose leases never run out by default.
   init(
     _ store: SQLiteStore, _ time: ManualTime, leaseTerm: Duration = .seconds(1_000_000_000),
     permitted: [IdentifierPattern] = []
@@ -34,17 +33,18 @@ struct Fleet {
       clocks: time.clocks, logger: Fleet.quiet)
   }
 
-  /// Returns once so many workers are attached.
+  /// Returns when this many workers are attached.
   func attached(_ count: Int) async throws {
     try await hosts { $0.filter { $0.state == .ready }.count == count }
   }
 
-  /// Returns once the hosts are as `condition` says.
+  /// Returns when `condition` holds for the hosts.
   func hosts(_ condition: ([HostReport]) -> Bool) async throws {
     while !condition(try await coordinator.hostReports()) { await Task.yield() }
   }
 
-  /// The machine that runs the tests may be in use: it is taken for one that has nothing else to do.
+  /// The configuration of a worker. Its host is not probed and counts as idle, because the machine that runs the tests
+  /// may be in use.
   private func configuration(_ name: String, folder: String, slots: Int) -> WorkerConfiguration {
     var configuration = WorkerConfiguration(name: name, dataFolder: folder + "/" + name, slots: slots)
     configuration.probesHost = false
@@ -96,12 +96,12 @@ struct Fleet {
     guard case .accepted? = results.first else { throw Surprise("not accepted: \(results)") }
   }
 
-  /// The request once it has ended.
+  /// Waits until the request has ended, and returns it.
   func ended(_ identifier: String) async throws -> RequestDetails {
     try await reached(identifier) { $0.record.state.isEnded }
   }
 
-  /// The request as soon as it is as `condition` says.
+  /// Waits until `condition` holds for the request, and returns it.
   func reached(
     _ identifier: String, _ condition: @escaping @Sendable (RequestDetails) -> Bool
   ) async throws -> RequestDetails {

@@ -10,7 +10,7 @@ import HostFixtures
 import Synchronization
 import Testing
 
-/// Hosts that change while they work: whole workers with their probes, on simulated machines.
+/// Hosts whose conditions change while they work: whole workers with their probes, on simulated machines.
 @Suite(.timeLimit(.minutes(10))) struct HostTests {
   static let name = "com.example.a"
 
@@ -21,19 +21,20 @@ import Testing
     return definition
   }
 
-  /// Commits one batch after the other; says where each began, and never ends the one that begins with `isStuck`.
+  /// A handler that commits one batch after the other. It reports each batch as it begins, and never ends the batch
+  /// `stuckFrom` and later ones.
   static func batches(_ begun: Mailbox<(host: String, batch: Int64)>, on host: String, stuckFrom: Int64) -> Handler {
     { task in
       for batch in task.progress.completedUnits..<10 {
         begun.send((host, batch))
-        // Until the launch expires; the batch is not committed then.
+        // Sleeps until the launch expires. The batch is not committed then.
         if batch >= stuckFrom { try await Task.sleep(for: .seconds(3600)) }
         try await task.checkpoint(batch, completed: batch + 1, of: 10)
       }
     }
   }
 
-  /// Conditions are read below `machine` only, and count at once.
+  /// Settings with which a worker reads its conditions below `machine` only, and acts on changes at once.
   static func reading(_ machine: MachineFolder) -> (inout WorkerConfiguration) -> Void {
     { configuration in
       configuration.probesHost = true
@@ -80,7 +81,7 @@ import Testing
           let details = try await fleet.reached(Self.name) { $0.launches.count == 2 }
           #expect(details.launches[0].reason == "powerLost")
           #expect(details.launches[1].firstBatch == 4)
-          // And back: plugged in again, the first may take it from where the second had to leave it.
+          // Now back: the first host is plugged in again and may take the job over from the second, which has to stop.
           for (file, text) in Self.plugged { try first.write(text, to: file) }
           try first.write("Charging", to: "sys/class/power_supply/BAT0/status")
           for (file, text) in Self.unplugged { try second.write(text, to: file) }
@@ -130,7 +131,7 @@ import Testing
     }
     try await fleet.run([worker()]) {
       try await fleet.hosts { $0.first?.state == .paused }
-      // It may take a moment until it listens.
+      // The worker may need a moment until it listens for its owner.
       while (try? await owner.ask(.resume)) == nil { await Task.yield() }
       try await Self.until(begun, "desk", 2)
       _ = try await fleet.coordinator.cancel(.identifier(JobIdentifier(Self.name)!, number: nil), by: "test")

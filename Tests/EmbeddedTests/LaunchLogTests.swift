@@ -10,7 +10,7 @@ import Logging
 import Synchronization
 import Testing
 
-/// What an operator finds in the logs of both sides when searching for a trace id.
+/// What an operator finds in the logs of coordinator and worker when searching for a trace id.
 @Suite("Log lines about launches", .timeLimit(.minutes(10)))
 struct LaunchLogTests {
   let folder = NSTemporaryDirectory() + "baton-\(UUID().uuidString)"
@@ -35,14 +35,14 @@ struct LaunchLogTests {
       let details = try await fleet.ended("com.example.a")
       ended.withLock { $0 = details }
     }
-    // The worker says until when, as seconds from being asked; a processing job has 30 to close.
+    // The worker logs the deadline in seconds after the expiry. A processing job has 30 s to close.
     let deadlines = workers.all.compactMap { $0.metadata["baton.expiry.deadline"].flatMap(Double.init) }
     #expect(deadlines.count == 1 && deadlines.allSatisfy { (0...30).contains($0) }, "\(deadlines)")
-    // Workers and coordinator have come to their end: every line is written.
+    // Workers and coordinator have ended, so every line is written.
     let details = try #require(ended.withLock { $0 })
     let (first, second) = (try Self.ids(of: 1, details), try Self.ids(of: 2, details))
     for log in [coordinators, workers] {
-      // The launch may end before the coordinator has stored that it asked it to stop.
+      // The launch may end before the coordinator has stored the expiry, so the lines are compared in sorted order.
       #expect(log.texts(with: first) == ["a launch began", "a launch ended", "a launch is asked to stop"])
       #expect(log.texts(with: second) == ["a launch began", "a launch ended"])
       #expect(log.all.count == 5 && log.all.allSatisfy { $0.level == .info })
@@ -79,7 +79,7 @@ struct LaunchLogTests {
     try await fleet.submit("com.example.a")
   }
 
-  /// What every line about the launch has, by the store.
+  /// The ids that every line about the launch must have, according to the store.
   private static func ids(of number: Int, _ details: RequestDetails) throws -> [String: String] {
     let launch = try #require(details.launches.first { $0.launch.number == number })
     let span = TraceContext(traceID: details.record.trace.traceID, spanID: launch.spanID, isSampled: true)
@@ -108,12 +108,12 @@ final class LaunchLines: Sendable {
   private let lines = Mutex<[Line]>([])
   var all: [Line] { lines.withLock { $0 } }
 
-  /// The texts of the lines that have all of these, sorted.
+  /// The texts of the lines that have all these ids, sorted.
   func texts(with ids: [String: String]) -> [String] {
     all.filter { line in ids.allSatisfy { line.metadata[$0.key] == $0.value } }.map(\.text).sorted()
   }
 
-  /// Takes what is written at info and above, as a daemon with `logLevel: info` does.
+  /// A logger that keeps the entries of the level info and above, as a daemon with `logLevel: info` writes them.
   var logger: Logger {
     var logger = Logger(label: "test") { [self] _ in Collector(lines: self) }
     logger.logLevel = .info

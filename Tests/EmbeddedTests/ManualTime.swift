@@ -2,7 +2,8 @@ import BatonCoordinator
 import BatonModel
 import Synchronization
 
-/// The clocks of a coordinator under test: they stand until they are moved, and the wall clock may step.
+/// The clocks of a coordinator under test. They stand still until a test moves them, and a test can step the
+/// wall clock.
 final class ManualTime: Sendable {
   private struct Sleeper {
     var wakesAt: Duration
@@ -19,7 +20,7 @@ final class ManualTime: Sendable {
   }
 
   static let start = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
-  /// Ticks, promotions, housekeeping: the loops of a coordinator that sleep.
+  /// The number of loops of a coordinator that sleep: ticks, promotions and housekeeping.
   private static let loops = 3
   private let state = Mutex(State())
 
@@ -33,16 +34,16 @@ final class ManualTime: Sendable {
     }
   }
 
-  /// Somebody sets the machine's clock.
+  /// Steps the wall clock, as if a person set the machine's clock.
   func stepWallClock(by duration: Duration) { state.withLock { $0.stepped += duration } }
 
-  /// Lets time pass as every loop sees it: from one of their wishes to the next.
+  /// Lets time pass step by step: each loop wakes at every time for which it asked.
   func pass(_ duration: Duration) async {
     let end = state.withLock { $0.passed } + duration
     while await wake(atMost: end) {}
   }
 
-  /// Lets time pass at once, as if the process had been busy: each loop wakes once.
+  /// Lets time pass in one step, as if the process had been stopped: each loop that is due wakes once.
   func jump(_ duration: Duration) async {
     await allAsleep()
     wakeAll(state.withLock { $0.passed } + duration)

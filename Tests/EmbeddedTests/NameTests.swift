@@ -5,7 +5,7 @@ import Logging
 import Synchronization
 import Testing
 
-/// The name of a host belongs to the worker that said it first, and only a receipt of this store counts.
+/// The name of a host belongs to the worker that used it first, and only a receipt of this store counts.
 @Suite(.timeLimit(.minutes(10))) struct NameTests {
   private let name = JobIdentifier("com.example.a")!
   private static let mine = [UInt8](repeating: 1, count: 32)
@@ -19,7 +19,8 @@ import Testing
     }
   }
 
-  /// Runs a coordinator, with a launch with a payload on a worker that has the name `a` and the secret `mine`.
+  /// Runs a coordinator with a launch, which has a payload and runs on a worker with the name `a` and the
+  /// secret `mine`.
   private func withLaunch(
     secret: [UInt8]? = mine, logger: Logger = Fleet.quiet,
     _ body: (Coordinator, FakeWorker, LaunchKey, inout ThrowingTaskGroup<Void, any Error>) async throws -> Void
@@ -86,7 +87,7 @@ import Testing
     try await withLaunch { coordinator, owner, _, group in
       try await gone(owner, coordinator)
       try await coordinator.forget(HostName("a"))
-      // The name is nobody's now, and the lease of its last worker still runs.
+      // The name is free now, and the lease of its last worker still runs.
       let early = Self.worker("a-2", Self.other)
       early.connect(to: coordinator, in: &group)
       guard case .refused(let text, isFinal: false)? = await early.welcome() else {

@@ -5,7 +5,7 @@ import BatonWorker
 import Foundation
 import Testing
 
-/// What a coordinator says to operators about what it accepts and what it does not.
+/// What a coordinator tells operators about orders that it accepts, and about those that it does not.
 @Suite("What operators are told", .timeLimit(.minutes(10))) final class OperatorAnswerTests {
   private let folder = NSTemporaryDirectory() + "baton-\(UUID().uuidString)"
   deinit { try? FileManager.default.removeItem(atPath: folder) }

@@ -6,7 +6,8 @@ import BatonWorker
 import Foundation
 import Testing
 
-/// What operators ask a whole coordinator for: which request is meant, what is not known, and repaired definitions.
+/// Questions of operators to a whole coordinator: which request they mean, what does not exist, and
+/// repaired definitions.
 @Suite(.timeLimit(.minutes(10))) struct OperatorTests {
   let folder = NSTemporaryDirectory() + "baton-\(UUID().uuidString)"
   static let name = JobIdentifier("com.example.feeds")!
@@ -19,7 +20,7 @@ import Testing
 
   private static let nothing: Handler = { _ in }
 
-  /// Fails for good, and runs every hour.
+  /// A definition that fails at its first failure, and repeats every hour.
   private static func titled(_ title: String) -> Definition {
     feeds { ($0.title, $0.retry.limit, $0.repeatEvery) = (title, 0, .seconds(3600)) }
   }

@@ -4,8 +4,8 @@ import BatonStore
 import ContractRows
 import Testing
 
-/// What one worker says of another one's launch counts for nothing: each message of a worker, said by a host that has no
-/// business with the launch.
+/// What one worker says about the launch of another worker has no effect. Each message of a worker is sent by a host
+/// that does not run the launch.
 @Suite(.timeLimit(.minutes(10))) struct OtherWorkersTests {
   private let name = JobIdentifier("com.example.a")!
 
@@ -40,7 +40,7 @@ import Testing
       await settled(stranger, launch)
       #expect(try await fleet.coordinator.details(name, number: nil) == before)
       #expect(try await fleet.coordinator.store.output(of: launch) == [])
-      // The launch goes on where its own worker is, and its slot is still taken.
+      // The launch goes on with its own worker, and still takes its slot.
       #expect(try await fleet.coordinator.hostReports().first { $0.name.rawValue == "a" }?.usedSlots == 1)
       owner.say(.checkpoint(Checkpoint(launch: launch, batch: 0, completedUnits: 1, reachesEnd: true)))
       #expect(await owner.hears { $0 == .committed(launch, batch: 0) } != nil)
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  /// A launch of one job on host `a`.
+  /// Starts a launch of one job on host `a`.
   private func start(
     _ fleet: Fleet, _ group: inout ThrowingTaskGroup<Void, any Error>
   ) async throws -> (FakeWorker, LaunchKey) {
@@ -106,7 +106,7 @@ import Testing
     return (owner, try #require(await owner.assignment()?.launch))
   }
 
-  /// Returns once everything that `stranger` said is through the store: what it says comes there in order.
+  /// Returns when the store has handled everything that `stranger` has sent: its messages get there in order.
   private func settled(_ stranger: FakeWorker, _ launch: LaunchKey) async {
     let mark = LaunchKey(request: launch.request, number: 99)
     stranger.say(.heartbeat(number: 1), .itemsWanted(mark, start: 0, count: 1))

@@ -2,7 +2,7 @@ import ContractRows
 import Foundation
 import Testing
 
-/// What a person gets to read and a script to test, from the real binaries.
+/// What the real binaries write for people, and the exit statuses that they give to scripts.
 extension EndToEnd {
   @Suite("The command line tells what is wrong and what to do", .timeLimit(.minutes(10)))
   struct CommandLineTests {
@@ -45,7 +45,7 @@ extension EndToEnd {
       try await fleet.startCoordinator()
       var environment = fleet.environment
       environment["BATON_TOKEN_FILE"] = fleet.folder + "/token"
-      // Through the socket of its own user, and over TCP, as another user's client has to go.
+      // First through the user's own Unix socket, then over TCP, as a client of another user connects.
       for folder in [fleet.environment["XDG_RUNTIME_DIR"], fleet.folder] {
         environment["XDG_RUNTIME_DIR"] = folder
         for (text, problem) in [
@@ -76,7 +76,7 @@ extension EndToEnd {
       try await fleet.startCoordinator()
       var environment = fleet.environment
       environment["BATON_COORDINATOR"] = nil
-      // Where no token was published.
+      // In this folder no coordinator has published a token.
       environment["XDG_RUNTIME_DIR"] = fleet.folder
       try fleet.write(
         "coordinator: \(fleet.address)\ntokenFile: \(fleet.folder)/coordinator/token\ndata: \(fleet.folder)/anna\n",
@@ -162,7 +162,7 @@ extension EndToEnd {
       defer { fleet.stop() }
       try await fleet.startCoordinator()
       var environment = fleet.environment
-      // As on another machine, behind a tunnel.
+      // The worker finds no socket and no published token, as on another machine behind a tunnel.
       environment["XDG_RUNTIME_DIR"] = fleet.folder
       environment["BATON_TOKEN_FILE"] = fleet.folder + "/copy"
       try FileManager.default.copyItem(atPath: fleet.folder + "/coordinator/token", toPath: fleet.folder + "/copy")
@@ -270,7 +270,7 @@ extension EndToEnd {
       #expect(try await poke("com.example.news", token: "wrong").hasPrefix("HTTP/1.1 401"))
       #expect(try await poke("com.example.news", host: "baton.example:\(port)", token: key).hasPrefix("HTTP/1.1 421"))
       #expect(try await poke("com.example.new", token: key).contains(#""code":"notPermitted""#))
-      for _ in 0..<2 {  // The second is the retry of a client that heard no answer.
+      for _ in 0..<2 {  // The second poke is the retry of a client that got no answer.
         let answer = try await poke("com.example.news", token: key)
         #expect(answer.hasPrefix("HTTP/1.1 202") && answer.contains(#""request":1"#), "\(answer)")
       }
@@ -304,7 +304,7 @@ extension EndToEnd {
           try await fleet.http(
             port, "GET /metrics HTTP/1.1\nHost: 127.0.0.1\n\(authorization)Connection: close\n\n")
         }
-        // Each text ends its line.
+        // The text of a token file ends with a line break, which also ends the header's line in the request.
         let shown = try await metrics("Authorization: Bearer \(key)")
         #expect(shown.contains("baton_build_info"), "\(shown)")
         for authorization in ["", "Authorization: Bearer \(try text("/coordinator/token"))"] {

@@ -1,5 +1,5 @@
 import Testing
 
-/// Tests on the real binaries, one after the other: each starts several processes, and this machine has few cores.
+/// Tests on the real binaries. They run one after the other, because each starts several processes.
 @Suite(.serialized)
 enum EndToEnd {}

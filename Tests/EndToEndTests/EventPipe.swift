@@ -2,18 +2,18 @@ import BatonWire
 import Foundation
 import Synchronization
 
-/// Lines that commands write into a named pipe, as they come: what really ran, told from outside of Baton.
+/// Reads the lines that commands write into a named pipe: a record of what really ran, made outside of Baton.
 final class EventPipe: Sendable {
   let path: String
   private let lines = Mailbox<String>(capacity: 1 << 20)
   private let waiting = Mutex<[String]>([])
-  /// Everything that came, in order.
+  /// All lines so far, in order.
   private let history = Mutex<[String]>([])
 
   init(_ path: String) {
     self.path = path
     mkfifo(path, 0o600)
-    // Open for both, so that it neither blocks nor ends while nobody writes.
+    // Opened for reading and writing, so that it neither blocks nor ends while no process writes.
     let stream = fdopen(open(path, O_RDWR | O_CLOEXEC), "r")
     nonisolated(unsafe) let file = stream
     let lines = lines
@@ -22,7 +22,7 @@ final class EventPipe: Sendable {
 
   var all: [String] { history.withLock { $0 } }
 
-  /// The next line; fails the test after a minute by the suite's time limit.
+  /// The next line. If no line comes, the time limit of the suite fails the test.
   func next() async -> String {
     while true {
       if let line = waiting.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
@@ -43,7 +43,7 @@ final class EventPipe: Sendable {
     }
   }
 
-  /// Everything that has come once `marker` was written behind it.
+  /// All lines so far. It writes a marker into the pipe and reads up to the marker, so that no line is missed.
   func drained() async -> [String] {
     let marker = "end-of-test"
     let file = open(path, O_WRONLY | O_NONBLOCK)

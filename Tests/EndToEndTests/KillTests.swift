@@ -2,7 +2,7 @@ import ContractRows
 import Foundation
 import Testing
 
-/// Kills on the real binaries: what ran is told by the commands themselves, through a pipe.
+/// Kills the real binaries. The commands themselves record what ran, in a pipe.
 extension EndToEnd {
   @Suite("Whatever is killed, at most one batch is repeated and none is lost", .timeLimit(.minutes(10)))
   struct KillTests {
@@ -16,7 +16,7 @@ extension EndToEnd {
         batchSize: 4
       """
 
-    /// A fleet that works on the job, once its first hundred items have run.
+    /// Starts a fleet that works on the job, and returns when the first hundred items have run.
     private func start(_ fleet: ProcessFleet, workers: [String], lease: String = "1s") async throws {
       try await fleet.startCoordinator(lease: lease)
       for name in workers { try await fleet.startWorker(name) }
@@ -60,7 +60,7 @@ extension EndToEnd {
       try await start(fleet, workers: ["one"], lease: "30s")
       let worker = try #require(fleet.worker("one"))
       for child in worker.children { kill(child, SIGKILL) }
-      // Long before the lease of 30 s is over.
+      // The wait ends long before the lease of 30 s does.
       let waited = try await fleet.baton("wait", "com.example.count", "--timeout", "25s")
       #expect(waited.status == 0, "\(waited.errors)")
       let shown = try await fleet.show("com.example.count")
@@ -138,7 +138,7 @@ extension EndToEnd {
       let submitted = try await fleet.baton("submit", "-f", "stubborn.yaml")
       #expect(submitted.status == 0, "\(submitted.errors)")
       await fleet.pipe.first { $0.hasPrefix("stubborn 1") }
-      // Its budget of a second and the closing window of five are over when the second launch begins.
+      // When the second launch begins, the budget of 1 s and the closing window of 5 s are over.
       await fleet.pipe.first { $0.hasPrefix("stubborn 2") }
       let waited = try await fleet.baton("wait", "com.example.stubborn", "--timeout", "30s")
       #expect(waited.status == 0, "\(waited.errors)")
@@ -147,7 +147,7 @@ extension EndToEnd {
       #expect(shown.launchHistory.first?.reason == "budgetSpent")
     }
 
-    /// A second host is free all the time: the next launch could begin there at any moment.
+    /// A second host is free all the time, so that the next launch could begin there at any moment.
     @Test(
       "A sibling that commits all the time keeps no stubborn handler alive, and no launch runs beside it",
       .contract(28.2, 36.3)
@@ -176,7 +176,7 @@ extension EndToEnd {
       #expect(stubborn.launchHistory.first?.reason == "budgetSpent")
       let patient = try await fleet.show("com.example.patient")
       #expect(patient.launchHistory.map(\.outcome) == ["lost", "finished"])
-      // It goes on after its last checkpoint, and repeats one batch at most.
+      // The next launch goes on after the last checkpoint, and repeats at most one batch.
       let batches = await fleet.pipe.drained().filter { $0.hasPrefix("patient") }.map { $0.split(separator: " ") }
       let last = batches.last { $0[1] == "1" }.flatMap { Int($0[2]) }
       let next = batches.first { $0[1] == "2" }.flatMap { Int($0[2]) }

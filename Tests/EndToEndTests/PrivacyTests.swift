@@ -7,7 +7,7 @@ extension EndToEnd {
     .enabled(if: ProcessFleet.canBeOrdinary, "root cannot become an ordinary user that may run the programs"),
     .timeLimit(.minutes(10)))
   struct PrivacyTests {
-    /// What the job can read of the worker, of its supervisor, and of a coordinator of the same user.
+    /// What the job can read from the worker, its supervisor, and a coordinator of the same user.
     private func readings(allowDebugging: Bool) async throws -> [String] {
       let fleet = try ProcessFleet(isOrdinary: true)
       defer { fleet.stop() }
@@ -43,7 +43,7 @@ extension EndToEnd {
     @Test("neither environment, nor memory (its map), nor descriptors, unless debugging is allowed")
     func privacy() async throws {
       #expect(try await readings(allowDebugging: false) == [])
-      // So that the first half can fail at all.
+      // With debugging allowed everything can be read: without this check, the first one could pass for a wrong reason.
       let open = try await readings(allowDebugging: true)
       #expect(open == Array(repeating: ["environ", "fd", "maps"], count: 3).flatMap { $0 })
     }

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A coordinator and workers as processes, in a folder of their own, on free ports of loopback.
+/// A coordinator and workers as processes, in their own folder and on free ports of loopback.
 final class ProcessFleet: Sendable {
   let folder: String
   let pipe: EventPipe
@@ -13,10 +13,10 @@ final class ProcessFleet: Sendable {
     var workers: [String: Child] = [:]
   }
 
-  /// What starts each program.
+  /// The command before each program, which may start it as another user.
   private let prefix: [String]
 
-  /// - Parameter isOrdinary: its processes are those of an ordinary user, also where root runs the tests.
+  /// - Parameter isOrdinary: whether the processes run as an ordinary user even if root runs the tests.
   init(isOrdinary: Bool = false) throws {
     prefix =
       isOrdinary && geteuid() == 0
@@ -28,7 +28,7 @@ final class ProcessFleet: Sendable {
     for name in ["", "/run", "/events"] { chown(folder + name, 65534, 65534) }
   }
 
-  /// False where root runs the tests, and cannot become an ordinary user that may run the programs.
+  /// `false` if root runs the tests and cannot start the programs as an ordinary user.
   static let canBeOrdinary: Bool = {
     if geteuid() != 0 { return true }
     let program = Program.baton.path
@@ -49,11 +49,11 @@ final class ProcessFleet: Sendable {
   var coordinator: Child? { state.withLock { $0.coordinator } }
   func worker(_ name: String) -> Child? { state.withLock { $0.workers[name] } }
 
-  /// Starts a coordinator on the fleet's data, on the port it had before.
+  /// Starts a coordinator on the fleet's data, at the port that it had before.
   /// - Parameters:
-  ///   - http: its address, or `off`.
-  ///   - descriptors: the most that it may have; nil for as many as this process.
-  ///   - more: variables of its environment.
+  ///   - http: the address for HTTP, or `off`.
+  ///   - descriptors: the most file descriptors that it may have open; `nil` for as many as this process.
+  ///   - more: further variables of its environment.
   func startCoordinator(
     lease: String = "1s", http: String = "off", descriptors: Int? = nil, adding more: [String: String] = [:]
   ) async throws {
@@ -70,7 +70,7 @@ final class ProcessFleet: Sendable {
           + arguments, environment: environment, isDaemon: true))
   }
 
-  /// `baton up` in place of a coordinator and a worker.
+  /// Starts `baton up` in the place of a coordinator and a worker.
   func startUp() async throws {
     try await start(
       try Child(
@@ -101,8 +101,8 @@ final class ProcessFleet: Sendable {
     state.withLock { $0.workers[name] = child }
   }
 
-  /// Tokens are found where the coordinator of the same environment puts them. The machine that runs the tests may be
-  /// in use: it is taken for one that has nothing else to do.
+  /// The environment of all processes. With it, they find the token that the fleet's coordinator publishes. The host
+  /// counts as idle, because the machine that runs the tests may be in use.
   var environment: [String: String] {
     [
       "XDG_RUNTIME_DIR": folder + "/run", "XDG_STATE_HOME": folder + "/state", "BATON_COORDINATOR": address,
@@ -114,14 +114,14 @@ final class ProcessFleet: Sendable {
     try await child(.baton, arguments, currentDirectory: folder).finished()
   }
 
-  /// One request over HTTP, as bytes, and the whole answer: bash speaks to a socket wherever there is bash.
+  /// Sends a request over HTTP as it is, and returns the whole answer. It uses bash, which can open TCP connections.
   func http(_ port: Int, _ request: String) async throws -> String {
     try write(request.replacingOccurrences(of: "\n", with: "\r\n"), to: "request")
     let script = "exec 3<>/dev/tcp/127.0.0.1/\(port); cat '\(folder)/request' >&3; cat <&3"
     return try await Child(path: "/bin/bash", ["-c", script]).finished().output
   }
 
-  /// One request over HTTP through a Unix socket, as bytes, and the whole answer.
+  /// Sends a request over HTTP through a Unix socket as it is, and returns the whole answer.
   static func http(_ path: String, _ request: String) async -> String {
     await withCheckedContinuation { continuation in
       Thread {
@@ -144,7 +144,7 @@ final class ProcessFleet: Sendable {
     }
   }
 
-  /// A connection to a port of loopback, which says nothing; -1 if there is none.
+  /// Opens a connection to a port of loopback and sends nothing; -1 if the port refuses it.
   static func connection(to port: Int) -> Int32 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in()
@@ -159,7 +159,7 @@ final class ProcessFleet: Sendable {
     return result == 0 ? descriptor : -1
   }
 
-  /// A port of loopback that nobody listens on now.
+  /// A port of loopback on which no process listens now.
   static func freePort() -> Int {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }
@@ -193,7 +193,7 @@ final class ProcessFleet: Sendable {
   }
 }
 
-/// The part of `show -o json` that the tests look at.
+/// The part of `show -o json` that the tests use.
 struct Shown: Decodable {
   struct Launch: Decodable, Equatable {
     var number: Int

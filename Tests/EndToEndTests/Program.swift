@@ -16,8 +16,9 @@ enum Program: String {
   }
 }
 
-/// A process of a test. What it prints goes to files, and so does what a command says: nobody has to read them for it
-/// to go on, and no other process can hold them open. What a daemon says comes through a pipe, to be waited for.
+/// A process of a test. The output of a command goes to files: no reader is needed for the command to go on, and no
+/// other process can keep the files open. The standard error of a daemon goes to a pipe, so that a test can wait for a
+/// line of it.
 final class Child: Sendable {
   let process = Process()
   private let folder = NSTemporaryDirectory() + "baton-child-\(UUID().uuidString.prefix(8))"
@@ -54,7 +55,7 @@ final class Child: Sendable {
 
   func signal(_ number: Int32) { kill(pid, number) }
 
-  /// The process's own children, as the system lists them thread by thread.
+  /// The process ids of the children, which the system lists for each thread.
   var children: [Int32] {
     let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []
     return threads.flatMap { thread in
@@ -63,7 +64,7 @@ final class Child: Sendable {
     }
   }
 
-  /// The first line on a daemon's standard error that contains `text`; empty if it ends without one.
+  /// The first line on a daemon's standard error that contains `text`; empty if the daemon ends before it writes one.
   func errorLine(containing text: String) async -> String {
     guard let handle = errors?.fileHandleForReading else { return "" }
     return await withCheckedContinuation { continuation in
@@ -76,7 +77,7 @@ final class Child: Sendable {
           guard seen.hasSuffix("\n"), let line = seen.split(separator: "\n").first(where: { $0.contains(text) })
           else { continue }
           continuation.resume(returning: String(line))
-          // Nobody may block because a test does not read.
+          // The rest is read and dropped, so that the daemon never blocks on a full pipe.
           while !handle.availableData.isEmpty {}
           return
         }
@@ -84,7 +85,8 @@ final class Child: Sendable {
     }
   }
 
-  /// What it printed, what it said, and its exit status; killed by a signal is 128 and the signal.
+  /// Waits for the end of the process, and returns its exit status, its output and its errors. The status of a process
+  /// that a signal killed is 128 and the number of the signal.
   func finished() async -> (status: Int32, output: String, errors: String) {
     await withCheckedContinuation { continuation in
       Thread {
