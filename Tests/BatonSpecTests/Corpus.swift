@@ -2,11 +2,11 @@ import BatonModel
 import BatonSpec
 import Foundation
 
-/// The files of `Corpus/`: each bad one has the whole text of its problems beside it, in `NAME.expected`.
+/// The job files in `Corpus/`. Beside each bad file, `NAME.expected` has the whole text of its problems.
 ///
 /// After a message was changed on purpose, `BATON_RECORD=1 swift test --filter BatonSpecTests` writes these texts and
-/// `JobSchema.swift` anew. It is for people only: read the difference before you commit it, and run the tests once
-/// more, because a changed schema is compiled in only then.
+/// `JobSchema.swift` again. Read the difference before you commit it, and run the tests once more, because a changed
+/// schema is compiled in only then.
 enum Corpus {
   static let isRecording = ProcessInfo.processInfo.environment["BATON_RECORD"] == "1"
 
@@ -17,7 +17,7 @@ enum Corpus {
   static let bad = names(in: "bad")
   static let good = names(in: "good")
 
-  /// The sources of one case, called by the name of their files: one, or all of a folder.
+  /// The sources of one case under the names of their files: one file, or all files of a folder.
   static func sources(_ name: String, in folder: String) throws -> [Source] {
     let path = "\(root)/Corpus/\(folder)/\(name)"
     var isDirectory: ObjCBool = false
@@ -44,7 +44,7 @@ enum Corpus {
   }
 }
 
-/// Reads a text that a test made up.
+/// Reads a text of a test as the job file `job.yaml`.
 func read(_ text: String, directory: DefaultDirectory = .perLaunch) -> Specification {
   let options = SpecificationOptions(now: Corpus.now, defaultDirectory: directory)
   return Specification(parsing: Source(name: "job.yaml", folder: "/srv/jobs", text: text), options: options)

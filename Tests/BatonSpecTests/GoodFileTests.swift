@@ -94,7 +94,7 @@ struct GoodFileTests {
       $0.work = Work(command: ["/bin/true"], terminateBefore: .seconds(30))
     }
     #expect(try definitions("durations-at-their-limits") == [shortest, longest, byDefault])
-    // Two of them leave the running batch no time.
+    // Two of the definitions leave the running batch no time.
     let problems = try Corpus.read("durations-at-their-limits.yaml", in: "good").problems
     #expect(problems.count == 2)
     #expect(problems.allSatisfy { $0.severity == .warning && $0.message.contains("the running batch has no time") })
@@ -259,7 +259,7 @@ struct NoteTests {
         "there is no program '/srv/jobs/data/run.sh' on this machine; each host that runs the job needs it"
       ])
     #expect(program.map(\.severity) == [.warning])
-    // On PATH, or made of the identifier: nobody can know.
+    // A program that is searched in PATH cannot be checked.
     #expect(
       specification(head + "work: {command: [run], items: {range: 1...3}}\n", exists: { _ in false }).findings == [])
   }

@@ -47,7 +47,7 @@ struct HostileTests {
       ])
   }
 
-  /// By number, because a test's arguments are printed.
+  /// The tests take these texts by index, because the arguments of a test are printed.
   private static let deepTexts = [
     String(repeating: "[", count: 100_000), String(repeating: "{a: ", count: 100_000),
     String(repeating: "- ", count: 100_000) + "x", String(repeating: "? ", count: 100_000) + "x",
@@ -80,7 +80,8 @@ struct HostileTests {
 
   @Test("the largest list that is allowed is read, and one more value is not")
   func nodeBudget() {
-    // The mapping, its three keys, two values, work's key and value, command, its one word, items, list's key and value.
+    // The nodes beside the list's elements: the top mapping, its three keys and two plain values, the mapping of `work`
+    // with its keys and values.
     let job = { (count: Int) in
       self.head
         + "work: {command: [/bin/true], items: {list: [\(repeatElement("a", count: count).joined(separator: ","))]}}\n"
@@ -147,7 +148,7 @@ struct HostileTests {
   }
 }
 
-/// Xorshift: the same slips for the same seed.
+/// A random number generator (xorshift) that draws the same slips for the same seed.
 private struct Generator: RandomNumberGenerator {
   var state: UInt64
 

@@ -1,7 +1,7 @@
 import Foundation
 import Yams
 
-/// A value of JSON, as a schema sees it.
+/// A JSON value, as a schema sees it.
 enum JSON: Hashable, Decodable {
   case null
   case boolean(Bool)
@@ -31,7 +31,7 @@ enum JSON: Hashable, Decodable {
     if case .object(let members) = self { members[key] } else { nil }
   }
 
-  /// For other validators: a text that a JSON parser reads.
+  /// The value as JSON text, for other validators.
   var encoded: String {
     switch self {
     case .null: "null"
@@ -48,15 +48,15 @@ enum JSON: Hashable, Decodable {
 }
 
 extension JSON {
-  /// What an editor hands to a schema: each document by the core schema of YAML 1.2. Composed by Yams alone, so that
-  /// nothing of the decoder can hide a difference; not for hostile files.
+  /// The documents as an editor checks them against a schema, read with the core schema of YAML 1.2. Yams alone
+  /// composes them, so that a mistake in Baton's reader cannot hide a difference. Not for hostile files.
   static func documents(of source: [UInt8]) throws -> [JSON] {
     let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
     let text = String(decoding: source.starts(with: mark) ? source.dropFirst(3) : source[...], as: UTF8.self)
     var nodes = try compose_all(yaml: text, .basic, .default, .utf8)
     var documents: [JSON] = []
     while let node = nodes.next() {
-      // A document of nothing but comments is none.
+      // A document that has only comments does not count.
       if let scalar = node.scalar, scalar.string.isEmpty, scalar.style == .plain { continue }
       documents.append(JSON(node))
     }

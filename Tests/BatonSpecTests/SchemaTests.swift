@@ -3,18 +3,18 @@ import Testing
 
 @testable import BatonSpec
 
-/// What no schema of draft-07 can see. Every bad file whose first line does not say `# schema: rejects` names one of
-/// these; nothing else may be refused by the decoder and accepted by the schema.
+/// Kinds of mistakes that a schema of draft-07 cannot find. The first line of every bad file says `# schema: rejects`
+/// or names one of these kinds. No other file may be refused by the decoder and accepted by the schema.
 enum BlindSpot: String, CaseIterable {
-  /// What is wrong is no longer there once a document became JSON: syntax, duplicate keys, tags, aliases and merge
-  /// keys, keys that are not text, limits of size and depth, files without a document.
+  /// The mistake disappears when the document becomes JSON: syntax, duplicate keys, tags, aliases and merge keys, keys
+  /// that are not text, limits of size and depth, files without a document.
   case document
-  /// Several documents or files together: an identifier declared twice, wildcards that overlap.
+  /// The mistake is between documents or files: an identifier declared twice, wildcards that overlap.
   case between
   /// How a number or a boolean is written: `010`, `1e3`, `2.0` and `True` are numbers and booleans of YAML 1.2, `no`
   /// and `12:30` in a command or a list are text to it.
   case spelling
-  /// What has to be computed: sums of durations, sizes and ranges, the length of a month.
+  /// The mistake has to be computed: sums of durations, sizes and ranges, the length of a month.
   case arithmetic
 }
 
@@ -67,7 +67,7 @@ struct SchemaTests {
     case blind(BlindSpot)
   }
 
-  /// What the first line of a bad file says; nil if it says nothing that we know.
+  /// What the first line of a bad file says about the schema; `nil` if it says nothing known.
   private func verdict(on source: Source) -> Verdict? {
     let line = String(decoding: source.bytes.prefix { $0 != 0x0A && $0 != 0x0D }, as: UTF8.self)
     guard let match = line.firstMatch(of: /# schema: (rejects|blind: (?<spot>[a-z]+))$/) else { return nil }

@@ -1,5 +1,5 @@
-/// A validator of JSON Schema draft-07, just large enough for `Config/job.schema.json`: a keyword that it does not know
-/// is an error, never ignored.
+/// A validator for JSON Schema draft-07 with the keywords of `Config/job.schema.json`. An unknown keyword is an error
+/// and never ignored.
 struct SchemaValidator {
   struct UnknownKeyword: Error {
     var keyword: String
@@ -11,7 +11,7 @@ struct SchemaValidator {
 
   private func accepts(_ instance: JSON, _ schema: JSON) throws -> Bool {
     guard case .object(let keywords) = schema else { return schema == .boolean(true) }
-    // Draft-07: what stands beside a reference does not count.
+    // In draft-07 other keywords beside a reference are ignored.
     if case .string(let reference)? = keywords["$ref"] { return try accepts(instance, definition(reference)) }
     for (keyword, argument) in keywords.sorted(by: { $0.key < $1.key }) {
       guard try holds(keyword, argument, of: instance, in: schema) else { return false }
@@ -40,7 +40,7 @@ struct SchemaValidator {
     }
   }
 
-  /// Keywords that say nothing about instances of another type.
+  /// Checks a keyword that applies to instances of one type only.
   private func holdsByType(_ keyword: String, _ argument: JSON, of instance: JSON, in schema: JSON) throws -> Bool {
     switch keyword {
     case "pattern", "minLength", "maxLength": try holds(keyword, argument, of: instance.text)

@@ -4,7 +4,7 @@ import BatonStore
 import ContractRows
 import Testing
 
-/// Commands that change something, except those that wait.
+/// Commands that change something, without the commands that wait.
 @Suite struct ChangingTests {
   static let report = """
     identifier: com.example.report

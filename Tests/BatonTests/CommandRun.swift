@@ -3,14 +3,14 @@ import BatonModel
 import BatonStore
 import Synchronization
 
-/// What one call of `baton` wrote, and how it ended.
+/// What one call of `baton` wrote, and its exit status.
 struct CommandRun: Sendable {
   var arguments: [String]
   var status: Int32
   var output: String
   var error: String
 
-  /// For golden files.
+  /// The text for golden files.
   var transcript: String {
     "$ baton \(arguments.joined(separator: " "))\n-- standard output\n\(output)"
       + "-- standard error\n\(error)-- exit \(status)\n"
@@ -20,14 +20,14 @@ struct CommandRun: Sendable {
 /// The outside world of a test.
 struct World: Sendable {
   var backend: FakeBackend
-  /// Columns and rows of the terminal that both streams are; nil is a pipe.
+  /// The size of the terminal to which both streams go; `nil` means that they go to pipes.
   var terminal: CommandEnvironment.TerminalSize?
   var variables = ["HOME": "/home/ana"]
-  /// Sleeps of this length are over at once; others last until they are cancelled.
+  /// The lengths of sleeps that end at once. Other sleeps last until they are cancelled.
   var elapsing: Set<Duration> = []
-  /// What a person types when a command asks; nil if standard input is no terminal.
+  /// What a person types when a command asks; `nil` if standard input is no terminal.
   var answer: String?
-  /// Ctrl-C is pressed when this returns.
+  /// When this returns, Ctrl-C is pressed.
   var interrupted: @Sendable () async -> Void = { await World.never() }
 
   init(_ backend: FakeBackend) { self.backend = backend }

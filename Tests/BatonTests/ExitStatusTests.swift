@@ -6,7 +6,7 @@ import ContractRows
 import Synchronization
 import Testing
 
-/// Every error ends in one status, and says on standard error what happened and what to do about it.
+/// Every error has one exit status, and a message on standard error that says what happened and what to do about it.
 @Suite struct ExitStatusTests {
   static let errors: [(any Error & Sendable, Int32)] = [
     (OperatorError.notFound("there is no job 'x': look at 'baton list'"), 3),
@@ -124,7 +124,7 @@ import Testing
 }
 
 extension CommandFailure {
-  /// The text that the error brings itself.
+  /// The error's own text.
   fileprivate static func description(of error: any Error) -> String {
     switch error {
     case let error as OperatorError: error.description

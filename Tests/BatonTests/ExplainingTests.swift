@@ -24,7 +24,8 @@ import Testing
     try Golden.expect(run.transcript, is: name)
   }
 
-  /// Battery, power mode, priority and recent use, an operator's eviction, the host's switch, budgets, spacing.
+  /// The factors: battery, power mode, priority and recent use, eviction by an operator, the host's own switch,
+  /// budgets, spacing.
   @Test(.contract(25.1)) func `the seven factors appear by name`() async {
     let run = await Self.world.baton("explain", "com.example.news")
     let names: [Obstacle.Kind] = [
@@ -73,7 +74,7 @@ import Testing
     let run = await world.baton("explain", "com.example.news")
     let plain = run.output.replacing(/\u{1B}\[[0-9]+m/, with: "")
     #expect(plain != run.output)
-    // The first lines are the request's name, state and place, which a reader may want to copy whole.
+    // The first lines are not wrapped: they are the request's name, state and position, which a person may copy whole.
     let tooWide = plain.components(separatedBy: "\n").dropFirst(2).filter { $0.count > max(columns, 48) }
     #expect(tooWide.isEmpty, "\(tooWide)")
   }

@@ -4,10 +4,10 @@ import BatonDoctor
 import BatonStore
 import Synchronization
 
-/// Connects to a `FakeCoordinator`, and remembers what it was asked for.
+/// A backend that connects to a `FakeCoordinator` and records the calls.
 final class FakeBackend: Backend {
   let coordinator: FakeCoordinator
-  /// Thrown instead of connecting or starting.
+  /// The error to throw instead of connecting or starting.
   let error: (any Error)?
   let targets = Mutex<[ConnectionTarget]>([])
   let runs = Mutex<[RunOptions]>([])

@@ -4,7 +4,7 @@ import BatonStore
 import BatonTelemetry
 import Synchronization
 
-/// A coordinator that answers what a test put into it, and remembers what it was asked.
+/// A coordinator that gives the answers of a test and records the calls.
 final class FakeCoordinator: OperatorAPI {
   struct State {
     var requests: [RequestRecord] = []
@@ -13,21 +13,21 @@ final class FakeCoordinator: OperatorAPI {
     var explanation = Explanation.waiting
     var trace: RequestTrace?
     var applied: [AppliedDefinition]?
-    /// Taken one by one; then everything is accepted.
+    /// The answers to submissions, one for each. After them, every submission is accepted.
     var submissions: [SubmissionResult] = []
     var cancellations: [Cancellation] = []
-    /// Hosts that something is evicted from, or allowed on.
+    /// The hosts that the eviction, or its end, is about.
     var evicted: [HostName] = []
     var overrides: [ConditionOverrides] = []
-    /// What watching a request shows after its state now.
+    /// The states that a watched request goes through after its current one.
     var changes: [RequestID: [RequestRecord]] = [:]
-    /// Watching lasts until it is cancelled, once everything in `changes` was shown.
+    /// Whether `watch` goes on until it is cancelled, after everything in `changes` was shown.
     var hangs = false
     var isHanging = false
     var output: [(launch: Int, text: String)] = []
-    /// Thrown by the next calls, one by one.
+    /// The errors that the next calls throw, one for each.
     var errors: [any Error] = []
-    /// Thrown by the calls of this text.
+    /// The error that a call with this text throws.
     var failing: [String: any Error] = [:]
     var calls: [String] = []
     var orders: [SubmissionOrder] = []
@@ -118,7 +118,7 @@ final class FakeCoordinator: OperatorAPI {
     throw CancellationError()
   }
 
-  /// Returns when somebody watches a request that does not end.
+  /// Returns when a command watches a request that does not end.
   func hanging() async {
     while !state.withLock({ $0.isHanging }) { await Task.yield() }
   }

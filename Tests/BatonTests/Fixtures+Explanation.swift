@@ -3,17 +3,17 @@ import BatonModel
 import BatonStore
 
 extension HostReport {
-  /// Gone for three hours, with what it said last.
+  /// A host that has been gone for three hours, with its last report.
   static let gamma = HostReport(
     name: HostName("gamma"), state: .gone, version: "0.1.0", capabilities: Capabilities(slots: 4),
     conditions: beta.conditions, usedSlots: 0, running: [], lastSeenAt: now + .seconds(-10_800))
 
-  /// Known by name only.
+  /// A host of which only the name is known.
   static let delta = HostReport(
     name: HostName("delta"), state: .gone, version: "", capabilities: Capabilities(slots: 0), conditions: .assumed,
     usedSlots: 0, running: [], lastSeenAt: nil)
 
-  /// On a battery that is simulated.
+  /// A host with a simulated battery.
   static let epsilon = HostReport(
     name: HostName("epsilon"), state: .ready, version: "0.1.0", capabilities: Capabilities(slots: 4),
     conditions: ConditionOverrides(power: .battery, battery: 15).applied(to: .assumed), usedSlots: 0, running: [],
@@ -28,7 +28,7 @@ extension Explanation {
     ], advice: "one change starts it: on beta: baton undrain HOST, or start its worker again",
     order: Order(lastUsedAt: now + .seconds(-300), hasRecentUse: true))
 
-  /// Something of everything that an obstacle may have.
+  /// An explanation with every kind of detail that an obstacle can have.
   static let manifold = Explanation(
     record: .scheduled, verdict: .waiting,
     lines: [
@@ -61,7 +61,7 @@ extension Explanation {
 }
 
 extension RequestDetails {
-  /// A request that pokes asked for, with a launch that somebody simulated.
+  /// A request for which pokes asked, with a simulated launch.
   static let poked = RequestDetails(
     record: .example(8, "com.example.news", number: 2, .ready) {
       $0.kind = .refresh
@@ -93,7 +93,7 @@ extension RequestDetails {
       isSimulated: isSimulated)
   }
 
-  /// Running, and asked to stop because of simulated conditions.
+  /// A running request that is asked to stop because of simulated conditions.
   static let expiring = RequestDetails(
     record: .running,
     launches: [

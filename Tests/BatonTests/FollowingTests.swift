@@ -6,7 +6,7 @@ import ContractRows
 import Synchronization
 import Testing
 
-/// wait, watch, submit --wait: what is shown, and how it ends.
+/// `wait`, `watch` and `submit --wait`: what they show, and how they end.
 @Suite struct FollowingTests {
   private static func running(_ completed: Int64, _ change: (inout RequestRecord) -> Void = { _ in }) -> RequestRecord {
     var record = RequestRecord.running
@@ -75,7 +75,8 @@ import Testing
       state.changes[RequestRecord.running.id] = [Self.running(130)]
     }
     world.elapsing = [.milliseconds(500)]
-    // The stream ends without the request's end, as when a coordinator shuts down; then there is nobody for a while.
+    // The stream ends before the request does, as when a coordinator shuts down; then no coordinator answers for
+    // a while.
     let coordinator = world.coordinator
     let run = await withTaskGroup(of: CommandRun.self) { group in
       group.addTask { [world] in await world.baton("wait", Self.name) }

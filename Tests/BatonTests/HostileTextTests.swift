@@ -8,11 +8,11 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Texts that a job, a worker or another operator chose, with everything in them that a terminal obeys: no command lets
-/// one through, to a terminal, to a pipe or in JSON. Only `logs` prints what was written, as it was written.
+/// Texts that a job, a worker or another operator chose, with every kind of character that a terminal obeys. No command
+/// writes such a character, to a terminal, to a pipe or in JSON. Only `logs` prints output as it was written.
 @Suite struct HostileTextTests {
-  /// A title and a colour in ESC and in C1, moves, DEL, NUL, marks that turn text around, separators, a tag, and a line
-  /// that looks as if Baton had written it.
+  /// Control sequences for a title and a colour, with ESC and as C1; cursor moves, DEL, NUL, marks that reverse the
+  /// direction of text, separators, a tag, and a line that looks as if Baton had written it.
   static let hostile =
     "x\u{1B}]0;owned\u{7}\u{1B}[5m\u{1B}[31;1m\u{9B}5m\u{8}\r\u{7F}\u{0}\u{85}\u{61C}\u{200B}\u{200F}\u{202E}\u{2066}"
     + "\u{2028}\u{2029}\u{FEFF}\u{E0041}\nFORGED"
@@ -173,7 +173,7 @@ import Testing
   func `errors are plain`(index: Int, isTerminal: Bool) async {
     for arguments in [["list"], ["submit", "com.example.report"], ["drain", "alpha"]] {
       var world = Self.world(isTerminal: isTerminal)
-      // A submission tries again after this pause when it finds no coordinator.
+      // A submission tries again after this pause when no coordinator answers.
       world.elapsing = [.milliseconds(500)]
       world.coordinator.state.withLock { $0.errors = [Self.errors[index]] }
       Self.expectPlain(await world.baton(arguments))
@@ -217,7 +217,7 @@ import Testing
 
   // MARK: What is plain
 
-  /// Baton's own colours, and the moves of a board that draws over itself.
+  /// The text without Baton's own colours, and without the cursor moves of a board that redraws itself.
   private static func withoutOwnSequences(_ text: String) -> String {
     text.replacing(/\u{1B}\[(0|1|31|32|33|36|90)m/, with: "").replacing(/\u{1B}\[[0-9]*[AGJK]/, with: "")
   }
@@ -227,7 +227,8 @@ import Testing
       let rest = withoutOwnSequences(text)
       let raw = Set(rest.unicodeScalars.filter { !$0.isPrintable && $0 != "\n" }.map { String($0.value, radix: 16) })
       #expect(raw.isEmpty, "\(run.arguments): \(raw.sorted())", sourceLocation: sourceLocation)
-      // Indented lines of a failure's text are its own: only what begins a line could pass for Baton's words.
+      // A failure's text is indented, so a forged line could pass for Baton's words only if it began in the
+      // first column.
       let lines = rest.split(separator: "\n")
       #expect(!lines.contains { $0.hasPrefix("FORGED") }, "\(run.arguments)", sourceLocation: sourceLocation)
     }

@@ -1,7 +1,7 @@
 import BatonModel
 
 extension Obstacle.Kind {
-  /// An obstacle of this name.
+  /// An obstacle with this name.
   var sample: Obstacle {
     switch self {
     case .notBefore: .notBefore(now)
@@ -41,7 +41,7 @@ extension Obstacle.Kind {
 }
 
 extension ExpiryReason.Kind {
-  /// A reason of this name.
+  /// An expiry reason with this name.
   var sample: ExpiryReason {
     switch self {
     case .cancelled: .cancelled(by: "ana")
@@ -70,7 +70,7 @@ extension ExpiryReason.Kind {
 }
 
 extension Refusal.Kind {
-  /// A refusal of this name.
+  /// A refusal with this name.
   var sample: Refusal {
     switch self {
     case .notPermitted: .notPermitted(JobIdentifier(trusted: "com.example.nws"), nearest: "com.example.news")
@@ -82,7 +82,7 @@ extension Refusal.Kind {
 }
 
 extension LaunchOutcome.Kind {
-  /// An outcome of this name.
+  /// An outcome with this name.
   var sample: LaunchOutcome {
     switch self {
     case .finished: .finished

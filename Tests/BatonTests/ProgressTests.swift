@@ -5,7 +5,7 @@ import Testing
 
 @testable import BatonCommands
 
-/// Progress and text as values: facts in, text out.
+/// The display of progress, tested as values: records go in, text comes out.
 @Suite struct ProgressTests {
   private static let size = CommandEnvironment.TerminalSize(columns: 80, rows: 24)
 

@@ -6,7 +6,7 @@ import ContractRows
 import Foundation
 import Testing
 
-/// Commands that only look: tables, JSON, and the filters they send.
+/// Commands that only read: their tables, their JSON, and the filters that they send.
 @Suite struct ReadingTests {
   private static let everything = World(RequestRecord.all) { state in
     state.details = [.example]

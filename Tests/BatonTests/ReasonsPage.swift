@@ -1,6 +1,6 @@
 import BatonModel
 
-/// `Documentation/reasons.md`, made of the types: what is not in them is only its headings and a sentence or two.
+/// The text of `Documentation/reasons.md`, made from the types. Only its headings and a few sentences stand here.
 enum ReasonsPage {
   static var text: String {
     [introduction, obstacles, expiries, outcomes, refusals, events].joined(separator: "\n") + "\n"
@@ -127,7 +127,7 @@ enum ReasonsPage {
 
   private static func link(_ section: String, _ code: String) -> String { "[`\(code)`](#\(section)-\(code))" }
 
-  /// Commands and keys as code: what stands between quotes, and what follows `baton` up to the end of the clause.
+  /// The text with commands and keys as code: text between quotes, and text from `baton` to the end of its clause.
   private static func code(_ remedy: String) -> String {
     remedy.replacing(/'([^']+)'/) { "`\($0.output.1)`" }
       .replacing(/\bbaton(-worker)? [^`,;()]*[^`,;(). ]/) { "`\($0.output.0)`" }

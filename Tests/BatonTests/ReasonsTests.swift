@@ -5,7 +5,7 @@ import ContractRows
 import Foundation
 import Testing
 
-/// The page of all reasons, and that it is about all of them.
+/// The page of all reasons has every reason.
 @Suite struct ReasonsTests {
   @Test func `the page says what the types say`() throws {
     try Golden.expect(ReasonsPage.text, at: Golden.root + "/Documentation/reasons.md")
@@ -47,7 +47,8 @@ import Testing
     expectProse(name.consequence)
   }
 
-  /// The reasons that policy gives when conditions change under a launch, beside the obstacle it gives then.
+  /// The expiry reasons of the policy when conditions change under a launch, beside the obstacles under the
+  /// same conditions.
   @Test(arguments: [
     ConditionOverrides(power: .battery), ConditionOverrides(power: .battery, battery: 15),
     ConditionOverrides(network: .unavailable), ConditionOverrides(network: .metered),
@@ -68,14 +69,14 @@ import Testing
 
   // MARK: Style
 
-  /// Sentences, for a cell of a Markdown table.
+  /// Expects whole sentences that fit into a cell of a Markdown table.
   private func expectProse(_ text: String) {
     #expect(text.hasSuffix("."))
     #expect(text.first.map { $0.isUppercase || $0 == "`" } == true)
     #expect(!text.contains("|") && !text.contains("\n"))
   }
 
-  /// Part of a sentence, for a line that goes on.
+  /// Expects a part of a sentence, for a line that continues.
   private func expectPhrase(_ text: String) {
     #expect(!text.isEmpty && !text.hasSuffix("."))
     #expect(text.first.map { $0.isLowercase || $0.isNumber } == true)

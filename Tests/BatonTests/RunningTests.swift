@@ -6,7 +6,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// `baton run`, and what it makes of an earlier run.
+/// `baton run`, and how it goes on with an earlier run.
 @Suite struct RunningTests {
   static let job = """
     identifier: com.example.report
@@ -132,7 +132,7 @@ import Testing
       let old = Self.earlier(.ready) { $0.definition = DefinitionID(7) }
       let world = Self.world(old)
       let refusal = OperatorError.conflict("'batchSize' was 2 and is 3; with baton run: --anew")
-      // The first two calls ask for the request and apply the file.
+      // The two calls before it read the request and apply the file.
       world.coordinator.state.withLock { $0.failing["redefine com.example.report"] = refusal }
       let run = await world.baton("run", file, "--data", folder)
       #expect(run.status == 4)
@@ -183,7 +183,7 @@ import Testing
     }
   }
 
-  /// A run whose request waits, with what `explain` answers.
+  /// A run whose request waits, and for which `explain` gives this answer.
   private static func waitingWorld(_ verdict: Explanation.Verdict, _ lines: [Explanation.Line]) -> World {
     let record = RequestRecord.example(1, "com.example.report", .ready)
     let coordinator = FakeCoordinator([record]) { state in
@@ -233,7 +233,7 @@ import Testing
         .waiting,
         [Explanation.line("here", .slotsInUse(needed: 1, free: 0)), Explanation.line("here", .needsExternalPower)])
       let coordinator = world.coordinator
-      // Ctrl-C comes after several looks.
+      // Ctrl-C is pressed after several looks.
       world.interrupted = {
         while coordinator.calls.count(where: { $0.hasPrefix("explain") }) < 5 { await Task.yield() }
       }

@@ -5,7 +5,7 @@ import ContractRows
 import Synchronization
 import Testing
 
-/// `baton simulate`, `baton evict`, and where what they did is shown.
+/// `baton simulate` and `baton evict`, and where their effects are shown.
 @Suite struct SimulatingTests {
   @Test(
     arguments: [
@@ -110,7 +110,7 @@ import Testing
 }
 
 extension [String] {
-  /// A name for a golden file.
+  /// The name of the golden file for these arguments.
   var golden: String {
     map { $0.lowercased().replacing(/[^a-z0-9]+/, with: "") }.filter { !$0.isEmpty }.joined(separator: "-")
   }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import BatonCommands
 
-/// Which request of an identifier a command takes, and what it says of batches that were skipped.
+/// Which request of an identifier a command takes, and what it says about skipped batches.
 @Suite struct WhichRequestTests {
   private static let name = "com.example.report"
 

@@ -1,7 +1,7 @@
 import BatonModel
 import BatonTelemetry
 
-/// The same numbers for the same seed (Knuth's MMIX generator).
+/// A random number generator that draws the same numbers for the same seed (Knuth's MMIX generator).
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 
@@ -14,7 +14,7 @@ struct SeededGenerator: RandomNumberGenerator {
 }
 
 extension RequestTrace {
-  /// Spans that no coordinator makes: times in any order, parents in circles, ids twice, attributes of other types.
+  /// A trace that no coordinator makes: times in any order, cycles of parents, repeated ids, attributes of wrong types.
   static func random(using generator: inout SeededGenerator) -> RequestTrace {
     let spans = (0..<Int.random(in: 0...30, using: &generator)).map { _ in SpanRecord.random(using: &generator) }
     let open = Set(spans.filter { _ in Int.random(in: 0..<4, using: &generator) == 0 }.map(\.id))

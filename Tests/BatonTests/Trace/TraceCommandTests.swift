@@ -6,7 +6,7 @@ import Testing
 
 @testable import BatonCommands
 
-/// `baton trace` from its arguments to what it writes.
+/// `baton trace`, from its arguments to its output.
 @Suite struct TraceCommandTests {
   private static let world = World([.succeeded]) { $0.trace = TraceSample.slow }
 

@@ -3,13 +3,14 @@ import BatonTelemetry
 
 @testable import BatonCommands
 
-/// Traces as a coordinator answers them, second by second: the request of `com.example.report` was submitted at 05:30.
+/// Traces as a coordinator answers them, with times in seconds since the submission. The request of
+/// `com.example.report` was submitted at 05:30.
 struct TraceSample {
   static let submitted = Timestamp(nanoseconds: 1_772_343_000_250_000_000)
   static let id = TraceID(hex: "4b4b4b4b4b4b4b4b4b4b4b4b4b4b4b4b")!
   static let name = RequestName(identifier: JobIdentifier(trusted: "com.example.report"), number: 3)
 
-  /// Since the submission; the trace is read then.
+  /// When the trace is read, in seconds since the submission.
   var readAt: Double = 0
   var trace: RequestTrace { RequestTrace(spans: spans, open: open, asOf: Self.at(readAt)) }
   var spans: [SpanRecord] = []
@@ -20,7 +21,7 @@ struct TraceSample {
 
   static func at(_ seconds: Double) -> Timestamp { submitted + .nanoseconds(Int64(seconds * 1e9)) }
 
-  /// - Parameter end: nil if it goes on.
+  /// - Parameter end: `nil` for a span that is still open.
   @discardableResult
   mutating func add(
     _ role: Names.Span, _ start: Double, _ end: Double?, parent: SpanID = SpanID(1), _ attributes: [Attribute] = []
@@ -38,7 +39,7 @@ struct TraceSample {
     return id
   }
 
-  /// - Parameter obstacles: when each came and went; one that did not go was there to the end.
+  /// - Parameter obstacles: when each obstacle came and went; one without an end was there to the end of the wait.
   mutating func wait(
     _ start: Double, _ end: Double?, _ obstacles: [(code: String, came: Double, went: Double?)] = [],
     heldBy: String? = nil, isHistoryLost: Bool = false
@@ -54,7 +55,7 @@ struct TraceSample {
     spans[spans.count - 1].events.sort { $0.time < $1.time }
   }
 
-  /// Of the last span.
+  /// Adds an event to the last span.
   mutating func event(_ name: String, _ seconds: Double, _ value: String?, as key: String = Names.Attribute.detail) {
     spans[spans.count - 1].events.append(
       SpanEvent(time: Self.at(seconds), name: name, attributes: value.map { [Attribute(key, .string($0))] } ?? []))
@@ -93,7 +94,7 @@ struct TraceSample {
 }
 
 extension TraceSample {
-  /// It waited for power, expired when a host was unplugged, and was finished by another one.
+  /// A request that waited for power, expired when its host was unplugged, and was finished by another host.
   static let slow = made { sample in
     sample.wait(
       0, 760, [("needsExternalPower", 0, 760), ("slotsInUse", 60, 90), ("slotsInUse", 200, 240)])
@@ -120,7 +121,7 @@ extension TraceSample {
 
   static let scheduled = made { $0.readAt = 90 }
 
-  /// It failed twice, was given up, and an operator retried it without its bad batch.
+  /// A request that failed twice and for good, and that an operator retried without the batch that failed.
   static let failed = made { sample in
     sample.launch(0, 12, on: "anna", .failed, error: "./resize.sh: exit status 2\nno such album: IMG_0120")
     sample.wait(22, 22.2, heldBy: "backingOff")
@@ -135,7 +136,7 @@ extension TraceSample {
     sample.complete(700, .succeeded)
   }
 
-  /// A refresh of two weeks on hosts that come and go: 200 launches.
+  /// A request with 200 launches in two weeks, on hosts that come and go.
   static let long = made { sample in
     var time: Double = 0
     for number in 1...200 {

@@ -130,7 +130,7 @@ import Testing
       let width = Int.random(in: 1...120, using: &generator)
       _ = Self.text(trace, width: width, all: Bool.random(using: &generator))
       let summary = TraceSummary(trace)
-      // Differences of more than 292 years are not exact.
+      // Differences of more than 292 years do not fit into 64 bits of nanoseconds.
       guard summary.total < .seconds(9_000_000_000) else { continue }
       #expect(summary.scheduled + summary.waiting + summary.running + summary.ended == summary.total)
     }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Documentation/traces.md says what there is.
+/// Documentation/traces.md agrees with the code.
 @Suite struct TracesPageTests {
   private static let page = try? String(contentsOfFile: Golden.root + "/Documentation/traces.md", encoding: .utf8)
 
