@@ -6,9 +6,9 @@ import Testing
 
 @testable import BatonStore
 
-/// A copy of the store that is made while it is in use, and the database file after a clean end.
+/// A backup of the store that is made while the store is in use, and the database file after a clean end.
 @Suite struct BackupTests {
-  /// Two folders beside each other: a store with one request, and one for backups.
+  /// Calls `body` with two folders beside each other: one with a store that has one request, and one for backups.
   private func withStore(
     _ body: (SQLiteStore, DefinitionID, _ store: String, _ backups: String) async throws -> Void
   )
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  /// The temporary folder of macOS is behind a symbolic link.
+  /// The path with its folder's symbolic links resolved: the temporary folder of macOS is behind a link.
   private static func real(_ path: String) -> String {
     URL(filePath: path).deletingLastPathComponent().resolvingSymlinksInPath().path + "/"
       + URL(filePath: path).lastPathComponent
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  /// The copy reads one snapshot: with every commit of the writer SQLite would begin again.
+  /// The copy reads one snapshot. Without it, SQLite would begin the copy again at every commit of the writer.
   @Test func writersGoOnAndTheCopyDoesNotBeginAgain() async throws {
     try await withStore { store, definition, _, backups in
       for page in 0..<40 {
@@ -74,7 +74,7 @@ import Testing
           steps.append(progress.pages)
           return steps.count
         }
-        // The copy stands in its snapshot until that is committed.
+        // The copy waits between two steps until this submission is committed.
         let committed = DispatchSemaphore(value: 0)
         writing.withLock {
           $0.append(
@@ -226,7 +226,7 @@ import Testing
     }
   }
 
-  /// A backup before an upgrade must not be the upgrade.
+  /// A backup that is made before an upgrade must not perform the upgrade.
   @Test func aStoreOfAnOlderVersionIsCopiedWithItsSchema() async throws {
     try await TemporaryFolder.with { folder in
       let queue = try DatabaseQueue(path: try StoreFolder(folder + "/store").databasePath)
@@ -258,7 +258,7 @@ import Testing
     }
   }
 
-  /// A reader holds the log: the end does not wait for it for longer than it may, and nothing is lost.
+  /// A checkpoint that may take no time is not finished: the store closes all the same, and nothing is lost.
   @Test func aCheckpointThatTakesTooLongIsLeftToTheNextStart() async throws {
     try await withStore { store, definition, data, _ in
       try await store.submit("com.b", to: definition)

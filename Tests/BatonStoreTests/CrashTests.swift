@@ -7,7 +7,7 @@ import Testing
 @testable import BatonStore
 
 @Suite struct CrashTests {
-  /// What a process that dies leaves behind is what is in the files while it runs.
+  /// The files of a running process are what it leaves behind if it dies now.
   @Test func everythingAnsweredIsThereAfterACrash() async throws {
     try await TemporaryFolder.with { folder in
       let store = try SQLiteStore.open(folder: folder + "/alive")

@@ -5,12 +5,12 @@ import Testing
 
 @testable import BatonStore
 
-/// A disk that fails in the middle of a commit: nobody knows then what is stored, and nobody says so.
+/// A disk fails in the middle of a commit. What is stored is then unknown, and the store says so.
 @Suite struct DiskErrorTests {
   private func withDisk(_ body: (String) async throws -> Void) async throws {
     try #require(FailingDisk.isInstalled)
     try await TemporaryFolder.with { folder in
-      // As SQLite will call it.
+      // The path under which SQLite opens the file.
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       let real = try #require(realpath(folder, nil).map { String(cString: $0) })
       try await body(real + "/" + FailingDisk.mark)
@@ -51,7 +51,8 @@ import Testing
     }
   }
 
-  /// Whether the failed commit is there or not, what was answered is, and the same order again is done once.
+  /// Everything that was answered is there. Whether or not the failed commit is there, the same order is carried
+  /// out once.
   @Test func afterRecoveryTheSameOrderIsDoneOnce() async throws {
     try await withDisk { folder in
       var store = try SQLiteStore.open(folder: folder)
@@ -85,7 +86,7 @@ import Testing
     }
   }
 
-  /// Raising the epoch is a commit as every other one.
+  /// Raising the epoch is a commit like every other.
   @Test func aStoreThatCannotSyncAtItsStartIsNotOpened() async throws {
     try await withDisk { folder in
       try await SQLiteStore.open(folder: folder).close()

@@ -2,26 +2,27 @@ import Foundation
 import GRDBSQLite
 import Synchronization
 
-/// A disk that stops syncing when it is told to: SQLite's own file layer, for databases in folders whose name says so.
+/// A disk whose syncs fail on demand: a copy of SQLite's own file layer (VFS) that wraps files of marked folders.
 enum FailingDisk {
-  /// In the path of every database that it is for.
+  /// The mark in the path of every database whose syncs can fail.
   static let mark = "failing-disk"
 
   struct State: Sendable {
-    /// Files of marked databases, by the address of SQLite's handle.
+    /// The names of open files of marked databases, by the address of SQLite's handle.
     var names: [UInt: String] = [:]
-    /// Folders whose syncs fail now.
+    /// The folders in which syncs fail now.
     var broken: Set<String> = []
+    /// The number of syncs of each file.
     var syncs: [String: Int] = [:]
-    /// SQLite's own functions for a file; a database and its log have different ones.
+    /// The address of SQLite's own functions for each handle. A database and its log have different functions.
     var originals: [UInt: UInt] = [:]
-    /// The same with `sync` and `close` from here, by those.
+    /// The addresses of the copies with `sync` and `close` replaced, by the address of the original functions.
     var patched: [UInt: UInt] = [:]
   }
 
   static let state = Mutex(State())
 
-  /// Installed once, before the first marked database is opened.
+  /// Whether the layer could be installed. It is installed once, before the first marked database is opened.
   static let isInstalled: Bool = {
     guard let system = sqlite3_vfs_find(nil) else { return false }
     let layer = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
@@ -36,7 +37,7 @@ enum FailingDisk {
     return sqlite3_vfs_register(layer, 1) == SQLITE_OK
   }()
 
-  /// From now on `file` goes through `sync` and `close` here.
+  /// Replaces `sync` and `close` of the file with those of this type.
   private static func watch(_ file: UnsafeMutablePointer<sqlite3_file>, _ name: String) {
     guard let methods = file.pointee.pMethods else { return }
     state.withLock { state in
@@ -75,7 +76,7 @@ enum FailingDisk {
 
   static func breakDown(_ folder: String) { state.withLock { _ = $0.broken.insert(folder) } }
   static func mend(_ folder: String) { state.withLock { _ = $0.broken.remove(folder) } }
-  /// Syncs of the log of the database in `folder`.
+  /// The number of syncs of the log of the database in `folder`.
   static func logSyncs(_ folder: String) -> Int {
     state.withLock { state in
       state.syncs.reduce(0) { $1.key.hasPrefix(folder) && $1.key.hasSuffix("-wal") ? $0 + $1.value : $0 }

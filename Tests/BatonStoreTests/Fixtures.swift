@@ -9,7 +9,7 @@ let someWorker = WorkerProcess(host: someHost, incarnation: someProcess)
 let someSpan: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 1]
 let someTrace = TraceContext(traceID: someSpan + someSpan, spanID: someSpan, isSampled: true)
 
-/// The code of the `StoreError` that `body` throws; nil if it throws none.
+/// The `StoreError` that `body` throws; `nil` if it throws no error.
 func refusal(_ body: () async throws -> Void) async -> StoreError? {
   do { try await body() } catch { return error as? StoreError }
   return nil

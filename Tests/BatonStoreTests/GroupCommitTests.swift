@@ -17,7 +17,8 @@ import Testing
     ]
   }
 
-  /// Runs `body` while the writer is held, lets the writer go when `waiting` writes have gathered, and waits for all.
+  /// Runs `body` while the writer is held, lets the writer go when `waiting` writes have gathered, and waits for all
+  /// of them.
   private func gather(
     _ store: SQLiteStore, _ waiting: Int, _ body: (inout ThrowingTaskGroup<Void, any Error>) throws -> Void
   ) async throws {
@@ -102,7 +103,7 @@ import Testing
     #expect(try await store.recount() == store.counts())
   }
 
-  /// What the writer counts in memory goes back with the transaction.
+  /// The writer's counts in memory are rolled back together with the transaction.
   @Test func launchTimeIsChargedOnceAlsoWhereAGroupIsRunAgain() async throws {
     let store = try SQLiteStore.inMemory()
     let definition = try await store.prepare()
@@ -157,7 +158,7 @@ import Testing
     }
   }
 
-  /// A refusal that changed nothing costs the others no second run.
+  /// A refused write that changed nothing does not make the other writes of its group run again.
   @Test func aRefusalDoesNotMakeTheOthersRunAgain() async throws {
     let store = try SQLiteStore.inMemory()
     let runs = Shared(0)
@@ -213,7 +214,7 @@ import Testing
     #expect(queue.add(Marker(.urgent), .urgent) == .wait)
   }
 
-  /// Lists write nothing: they are refused because of those who do.
+  /// Lists write nothing. They are refused because of the writes that wait.
   @Test func listsAreRefusedFirst() async throws {
     let store = try SQLiteStore.inMemory(limits: StoreLimits(waitingWrites: 8))
     let codes = Shared<[StoreError.Code?]>([])
@@ -222,7 +223,7 @@ import Testing
       group.addTask {
         while store.writeStatistics.waiting < 4 { await Task.yield() }
         let list = await refusal { _ = try await store.requests(RequestFilter(), after: nil, limit: 1) }
-        // The fifth that waits: a submission is still taken.
+        // The fifth write that waits is a submission, and is still accepted.
         codes.value.withLock { $0 = [list?.code] }
         try await store.write(.submission) { _ in }
       }
@@ -262,7 +263,7 @@ import Testing
     #expect(try await store.fleet().isPaused == false)
   }
 
-  /// A submission is withdrawn before the writer comes to it; no other write is.
+  /// Only a submission is withdrawn if its caller is cancelled before the writer comes to it; no other write is.
   @Test func aCancelledCallerStillGetsItsAnswer() async throws {
     let store = try SQLiteStore.inMemory()
     let task = Task {
@@ -288,7 +289,7 @@ private final class Marker: BatonStore.Operation {
 }
 
 extension SQLiteStore {
-  /// The counts as the rows have them.
+  /// The counts, counted from the rows.
   func recount() async throws -> [DefinitionCount] {
     try await read { verbs in
       let sql = """

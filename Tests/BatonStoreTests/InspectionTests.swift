@@ -4,7 +4,7 @@ import Testing
 
 @testable import BatonStore
 
-/// A look at the database of a store that somebody else may have open.
+/// Inspects the database of a store that another process may have open.
 @Suite struct InspectionTests {
   private func bytes(_ folder: String) throws -> [String: Data] {
     let names = try FileManager.default.contentsOfDirectory(atPath: folder)

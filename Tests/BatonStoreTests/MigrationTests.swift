@@ -4,7 +4,7 @@ import Testing
 
 @testable import BatonStore
 
-/// A store that an earlier version made, with requests in every state, is brought up to date and goes on.
+/// A store of an earlier version, with requests in every state, is migrated and goes on.
 @Suite struct MigrationTests {
   private static let start = someTime.steady.nanoseconds
   private static let definitions: [Definition] = {
@@ -16,8 +16,9 @@ import Testing
     ]
   }()
 
-  /// A database as the first schema has it: of `com.*` one ready, one that waits for a date, one that runs with one
-  /// behind it, one that backs off, and one that ended; a refresh that is spaced; a repeating job that waits.
+  /// Opens a database that was made with the first schema. It has requests of `com.*`: one is ready, one waits for a
+  /// date, one runs and another waits behind it, one backs off, and one has ended. It also has a refresh that is
+  /// spaced, and a repeating job that waits.
   private func open(in folder: String) async throws -> SQLiteStore {
     let path = try StoreFolder(folder).databasePath
     let queue = try DatabaseQueue(path: path)

@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  /// As another process holds it: `SecondCoordinatorTests` has two real ones.
+  /// Holds the lock as another process does. `SecondCoordinatorTests` has two real processes.
   @Test func aStoreThatAnotherProcessHoldsIsRefused() async throws {
     try await TemporaryFolder.with { folder in
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -123,7 +123,7 @@ import Testing
     }
   }
 
-  /// Root may write everywhere, so there it takes a file system that is mounted read-only.
+  /// Root may write everywhere, so the folder lies on a file system that is read-only for root too.
   @Test(.enabled(if: FileManager.default.fileExists(atPath: "/sys/kernel")))
   func aReadOnlyPlaceIsRefused() async throws {
     let error = await refusal { _ = try SQLiteStore.open(folder: "/sys/kernel/baton-store") }

@@ -4,7 +4,7 @@ import Testing
 @testable import BatonStore
 
 @Suite struct PokeTests {
-  /// As the conformance suite has it, with a coordinator that dies after every poke.
+  /// The case of the conformance suite, with a coordinator that dies after every poke.
   @Test func pokesAreCoalescedAcrossRestarts() async throws {
     try await TemporaryFolder.with { folder in
       var store = try SQLiteStore.open(folder: folder)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BatonStore
 
-/// What the verbs of a busy coordinator cost must not grow with the queue: every hot statement is a seek.
+/// The cost of a busy coordinator's verbs must not grow with the queue: every hot statement is a seek.
 @Suite struct QueryPlanTests {
   private static let hot: [Query] = [
     .submission, .insertSubmission, .identifier, .insertIdentifier, .advanceIdentifier, .waitingOfIdentifier,
@@ -40,7 +40,7 @@ import Testing
   func aHotStatementScansNothing(index: Int) async throws {
     let query = Self.hot[index]
     for step in try await plan(query) {
-      // An index in order that is left after `LIMIT` rows is no scan of the queue.
+      // A scan of an ordered index that stops after `LIMIT` rows is not a scan of the queue.
       let isOrdered = step.contains("USING INDEX request_") || step.contains("USING COVERING INDEX request_")
       #expect(!step.hasPrefix("SCAN") || isOrdered && query.sql.contains("LIMIT"), "\(step)\n\(query.sql)")
       #expect(!step.contains("TEMP B-TREE"), "\(step)\n\(query.sql)")
@@ -65,7 +65,7 @@ import Testing
     #expect(try await plan(.datedBefore).contains { $0.contains("request_dated (earliest_at<?)") })
   }
 
-  /// Sorting is for what names and retention bound.
+  /// Only lists whose length names or retention bound may sort.
   @Test(arguments: ListSource.allCases)
   func noListSortsTheQueue(source: ListSource) async throws {
     let sorts = source == .names || source == .succeeded

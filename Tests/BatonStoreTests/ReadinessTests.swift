@@ -3,11 +3,11 @@ import Testing
 
 @testable import BatonStore
 
-/// The pure part of scheduling, row by row. The wall clock is an hour ahead of the steady one.
+/// The pure part of scheduling, as tables. The wall clock is an hour ahead of the steady clock.
 @Suite struct ReadinessTests {
   private static let now = Moment(date: at(3600), steady: at(0))
 
-  /// So many seconds after an arbitrary start.
+  /// The time this many seconds after an arbitrary start.
   private static func at(_ seconds: Int64) -> Timestamp {
     Timestamp(nanoseconds: 1_700_000_000_000_000_000 + seconds * 1_000_000_000)
   }
@@ -43,7 +43,7 @@ import Testing
     #expect(held.due == NextDue())
   }
 
-  /// Whatever it waits for is looked at again when it is due, and not before.
+  /// A request that waits is due later on one of the two clocks, and not before.
   @Test(arguments: [date(3605), date(90_000), steady(5), steady(0)], [nil, at(4), at(900)])
   func whatWaitsIsDueLaterOnOneClock(earliest: Earliest, spacedUntil: Timestamp?) {
     let found = Readiness.firstLaunch(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BatonStore
 
-/// The invariants that no code can break, because the schema has them.
+/// The invariants that the schema enforces, so that no code can break them.
 @Suite struct SchemaTests {
   private func running() async throws -> (store: SQLiteStore, launch: LaunchKey) {
     let store = try SQLiteStore.inMemory()
@@ -35,7 +35,7 @@ import Testing
     "UPDATE request SET cause = NULL WHERE number = 2", "UPDATE request SET ended_at = 1 WHERE number = 1",
     "UPDATE request SET host = NULL WHERE number = 1", "UPDATE launch SET outcome = 'lost'",
     "UPDATE launch SET ended_at = 1, outcome = 'vanished'",
-    // What other rows refer to.
+    // Rows to which other rows refer, and values outside of their domain.
     "DELETE FROM identifier", "DELETE FROM definition", "DELETE FROM host",
     "UPDATE pattern SET ready = -1", "INSERT INTO store (id, incarnation) VALUES (2, 'b')",
     "UPDATE request SET number = 'two'", "UPDATE request SET poke = 7", "UPDATE request SET is_dated = 2",
@@ -103,7 +103,8 @@ import Testing
     #expect(try await store.items(of: launch.request, start: 0, count: 9).count == 5)
   }
 
-  /// Of a later version, say: the host says it anew when it connects.
+  /// A host's word that cannot be read, for example of a later version, counts as missing. The host sends it again when
+  /// it connects.
   @Test func aWordThatCannotBeReadIsNone() async throws {
     let (store, _) = try await running()
     try await store.write(.ordinary) { try $0.db.execute(sql: "UPDATE host SET word = '{}'") }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that is there while a test runs.
+/// A folder that exists while a test runs.
 enum TemporaryFolder {
   static func with<Result>(_ body: (String) async throws -> Result) async throws -> Result {
     let folder = FileManager.default.temporaryDirectory.appending(path: "baton-store-\(UUID().uuidString)").path

@@ -9,8 +9,8 @@ import Testing
 @Suite struct TenureTests {
   private let files = FileManager.default
 
-  /// A store that a first coordinator has open, and that `second` tries to open in its own way: it must be refused, and
-  /// the first goes on.
+  /// Opens a store, and lets `second` try to open it in another way. The second attempt must be refused, and the first
+  /// coordinator goes on.
   private func expectRefused(
     _ code: StoreError.Code, _ second: (_ folder: String, _ store: String) throws -> String
   ) async throws {
@@ -42,7 +42,7 @@ import Testing
       try files.createSymbolicLink(atPath: folder + "/link", withDestinationPath: store)
       return folder + "/link"
     }
-    // Of the database alone: its folder has a lock file of its own.
+    // A link to the database alone: the folder of the link has a lock file of its own.
     try await expectRefused(.locked) { folder, store in
       try files.createDirectory(atPath: folder + "/other", withIntermediateDirectories: true)
       try files.createSymbolicLink(atPath: folder + "/other/baton.sqlite", withDestinationPath: store + "/baton.sqlite")
@@ -59,8 +59,8 @@ import Testing
   }
 
   #if os(Linux)
-    /// Mounting wants root. No program is run for it: Foundation's `Process` crashed now and then beside the tests that have
-    /// a thousand files open.
+    /// Mounting needs root. The test makes the system call itself and runs no program, because Foundation's `Process`
+    /// sometimes crashed beside the tests that open a thousand files.
     @Test(.enabled(if: geteuid() == 0, "only root mounts"))
     func aSecondOneThroughABindMountIsRefused() async throws {
       try await TemporaryFolder.with { folder in
@@ -76,14 +76,14 @@ import Testing
     }
   #endif
 
-  /// Where a lock cannot help: the file was deleted, or replaced, or the second one does not see it.
+  /// Cases in which a lock does not help, because the lock file was deleted or replaced.
   @Test(arguments: [true, false])
   func oneThatAnotherHasReplacedCommitsNothingMore(keepsFile: Bool) async throws {
     try await TemporaryFolder.with { folder in
       let first = try SQLiteStore.open(folder: folder)
       let definition = try await first.prepare()
       let lock = folder + "/" + StoreFolder.lockName
-      // With its name given back the first finds everything where it was, and only the epoch tells.
+      // If the lock file gets its name back, the first store finds all files in place, and only the epoch has changed.
       try files.moveItem(atPath: lock, toPath: lock + ".taken")
       let second = try SQLiteStore.open(folder: folder)
       if keepsFile { try replace(lock, by: lock + ".taken") }
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  /// It counts on from where the copy stood, and soon says as much as was lost.
+  /// An older copy counts on from its own receipt, and soon its receipts are as high as those that were lost.
   @Test func anOlderCopyIsNoticedHoweverMuchItHasDoneSince() async throws {
     try await TemporaryFolder.with { folder in
       let path = folder + "/" + StoreFolder.databaseName
@@ -134,7 +134,7 @@ import Testing
     try files.moveItem(atPath: other, toPath: path)
   }
 
-  /// What was in a group with it is rolled back, and nobody is told that it was done.
+  /// The whole group of a late write is rolled back, and no caller is told that its write was done.
   @Test func everyWriteOfAGroupThatComesTooLateIsRefused() async throws {
     try await TemporaryFolder.with { folder in
       let store = try SQLiteStore.open(folder: folder)

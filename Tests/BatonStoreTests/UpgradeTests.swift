@@ -5,13 +5,13 @@ import Testing
 
 @testable import BatonStore
 
-/// What earlier versions left goes on in this one.
+/// Stores of earlier versions go on in this version.
 @Suite struct UpgradeTests {
   private static let schemas = URL(filePath: #filePath).deletingLastPathComponent().path + "/Schemas"
   private static let migrator = Migrations.migrator(incarnation: "fixed")
 
-  /// A migration that was published is never edited: stores that have run it do not run it again. A new one is recorded
-  /// with `BATON_RECORD=1`.
+  /// A published migration is never edited, because stores that have run it do not run it again. `BATON_RECORD=1`
+  /// records a new migration.
   @Test(arguments: migrator.migrations.indices)
   func aPublishedMigrationMakesWhatItAlwaysMade(index: Int) throws {
     let queue = try DatabaseQueue()
@@ -28,8 +28,8 @@ import Testing
       try schema == String(contentsOfFile: path, encoding: .utf8), "\(Self.migrator.migrations[index]) was edited")
   }
 
-  /// Opens what a coordinator and its worker left when both were killed: requests 1 to 9 in every state, `running` after
-  /// six of its ten batches.
+  /// Opens the store of a coordinator and a worker that were both killed. It has requests 1 to 9 in every state; the
+  /// running one has committed six of its ten batches.
   private func withKilledStore(_ body: (SQLiteStore, Moment) async throws -> Void) async throws {
     try await TemporaryFolder.with { folder in
       let queue = try DatabaseQueue(path: try StoreFolder(folder).databasePath)

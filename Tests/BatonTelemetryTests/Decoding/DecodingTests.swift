@@ -2,7 +2,7 @@ import BatonModel
 import BatonTelemetry
 import Testing
 
-/// What was written can be read again, and whatever else comes is refused.
+/// Encoded requests can be decoded again, and all other bytes are refused.
 @Suite struct DecodingTests {
   @Test func `a request that has everything is the same after it was read`() throws {
     let read = try TraceRequest(protobuf: GoldenTests.rich.protobuf)
@@ -106,7 +106,7 @@ import Testing
       ("4a0412023200", required, .unsupported), ("4a0412023a00", required, .unsupported),
       ("4a0812062a040a022a00", required, .unsupported), ("4a0c120a2a080a0210000a021800", required, .unsupported),
       ("4a0612042a020a00", required, .unsupported),
-      // Nothing below the depth that is read is looked at: there, this one is not even protobuf.
+      // Values below the greatest depth are not decoded: the value there is not even protobuf.
       ("4a0b12092a070a052a030a01ff", required, .unsupported),
       // Not protobuf.
       ("2a02c328", required, .notText), ("2a05", required, .truncated), ("07", required, .malformed),

@@ -53,7 +53,7 @@ struct SpanDrawing: RandomNumberGenerator {
     }
   }
 
-  /// Often one at which encodings change.
+  /// A number; often one at which the length of its encoding changes.
   private mutating func number() -> Int64 {
     let edges: [Int64] = [0, 1, -1, 127, 128, 16_383, 16_384, .max, .min]
     return Bool.random(using: &self) ? edges.randomElement(using: &self) ?? 0 : .random(in: .min ... .max, using: &self)
@@ -74,7 +74,7 @@ struct SpanDrawing: RandomNumberGenerator {
 
   // MARK: Damage
 
-  /// The bytes with one to four pieces of them changed, as a broken or a hostile peer might.
+  /// The bytes with one to four changes, as a broken or hostile peer might make them.
   mutating func damage(_ bytes: [UInt8]) -> [UInt8] {
     var bytes = bytes
     for _ in 0..<Int.random(in: 1...4, using: &self) where !bytes.isEmpty { damageOnce(&bytes) }

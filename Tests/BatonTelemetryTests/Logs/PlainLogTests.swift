@@ -3,7 +3,7 @@ import Logging
 import Synchronization
 import Testing
 
-/// What another process says stands in one line of the log, and a terminal obeys none of it.
+/// Text of another process stays on one line of the log, and contains nothing that a terminal obeys.
 @Suite struct PlainLogTests {
   private final class Lines: Sendable {
     let all = Mutex<[String]>([])

@@ -3,8 +3,9 @@ import BatonTelemetry
 import Foundation
 import Testing
 
-/// `Deploy/prometheus/example.prom` has every metric of Baton, as `/metrics` shows it; `Scripts/check-deploy` lets promtool
-/// read it. After a metric was changed on purpose, `BATON_RECORD=1 swift test --filter ExampleTextTests` writes it anew.
+/// `Deploy/prometheus/example.prom` has every metric of Baton, as `/metrics` shows it; `Scripts/check-deploy` checks it
+/// with promtool. After a metric was changed on purpose, `BATON_RECORD=1 swift test --filter ExampleTextTests` writes
+/// it again.
 @Suite struct ExampleTextTests {
   private static let path = URL(filePath: #filePath).deletingLastPathComponent()
     .appending(path: "../../../Deploy/prometheus/example.prom").standardizedFileURL

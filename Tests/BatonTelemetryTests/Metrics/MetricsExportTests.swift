@@ -6,7 +6,7 @@ import Testing
 
 /// The loop that sends metrics, on a clock that only the test moves.
 @Suite struct MetricsExportTests {
-  /// A backend that answers as it is told, and the end of the loop when it has no answer left.
+  /// A backend that gives the answers of a test. When no answer is left, it ends the loop.
   private final class World: Sendable {
     struct State {
       var answers: [ExportVerdict]
@@ -140,7 +140,7 @@ import Testing
   }
 }
 
-/// Log lines as they are said.
+/// A log handler that passes each line on.
 private struct Lines: LogHandler {
   var metadata: Logger.Metadata = [:]
   var logLevel = Logger.Level.trace

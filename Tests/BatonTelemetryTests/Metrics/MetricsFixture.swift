@@ -28,7 +28,7 @@ enum MetricsFixture {
   }
 }
 
-/// A clock that stands until somebody moves it.
+/// A clock that stands still until a test moves it.
 final class StandingClock: Sendable {
   private let lock = NSLock()
   nonisolated(unsafe) private var time = Instant(nanoseconds: 0)

@@ -4,9 +4,9 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Who scrapes how often, and what is asked for it.
+/// How often the metrics are read, and how often they are collected for it.
 @Suite(.timeLimit(.minutes(10))) struct MetricsReaderTests {
-  /// Collections that end when the test says so.
+  /// A source whose collections end when the test says so.
   private final class Source: Sendable {
     struct State {
       var begun = 0
@@ -18,7 +18,7 @@ import Testing
 
     var begun: Int { state.withLock { $0.begun } }
 
-    /// The number of the collection, from 1.
+    /// Collects a snapshot that contains the number of the collection, from 1.
     func collect() async -> MetricsSnapshot {
       let number = state.withLock { state in
         state.begun += 1
@@ -30,7 +30,7 @@ import Testing
       return MetricsFixture.snapshot([MetricsFixture.gauge(Double(number))])
     }
 
-    /// Waits until a collection is under way that can be ended, and ends it.
+    /// Waits until a collection is under way, and ends it.
     func end() async {
       while !Task.isCancelled {
         let one = state.withLock { $0.open.popLast() }

@@ -3,7 +3,7 @@ import BatonTelemetry
 import Metrics
 import Testing
 
-/// swift-metrics in, a snapshot out.
+/// Calls of swift-metrics go in, a snapshot comes out.
 @Suite struct MetricsRegistryTests {
   private static func text(_ registry: MetricsRegistry) async -> [Substring] {
     await registry.snapshot().prometheusText.split(separator: "\n").filter { !$0.hasPrefix("#") }

@@ -2,8 +2,8 @@ import BatonModel
 import BatonTelemetry
 import Testing
 
-/// The bytes of a request that has everything, against those of the reference implementation (opentelemetry-proto
-/// for Python, `SerializeToString(deterministic=True)`); the JSON was read back with its `json_format`.
+/// The bytes of a request that uses every field, compared with those of the reference implementation
+/// (opentelemetry-proto for Python, `SerializeToString(deterministic=True)`). Its `json_format` has read the JSON back.
 @Suite struct MetricsRequestTests {
   private static let bounds: [Double] = [1, 5, 10]
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import BatonTelemetry
 
-/// The texts of /proc; https://man7.org/linux/man-pages/man5/proc.5.html.
+/// Reads the texts of /proc; see https://man7.org/linux/man-pages/man5/proc.5.html.
 @Suite struct ProcessReadingsTests {
   private static let rest =
     "S 1 2 2 0 -1 4194560 9 0 0 0 1500 250 0 0 20 0 7 0 40000 1048576 256 18446744073709551615 1"

@@ -2,7 +2,7 @@ import BatonModel
 import BatonTelemetry
 import Testing
 
-/// The text format 0.0.4; https://prometheus.io/docs/instrumenting/exposition_formats.
+/// The text format 0.0.4 of Prometheus; see https://prometheus.io/docs/instrumenting/exposition_formats.
 @Suite struct PrometheusTextTests {
   static func text(_ families: MetricFamily...) -> String { MetricsFixture.snapshot(families).prometheusText }
 

@@ -216,7 +216,7 @@ import Testing
     #expect(queue.count == 0)
   }
 
-  /// Whatever happens in whatever order, every span is delivered, dropped or there, once.
+  /// For any order of events, every span is delivered, dropped or still queued, exactly once.
   @Test(arguments: 1...40 as ClosedRange<UInt64>) func `no span is lost or sent beside another`(seed: UInt64) {
     var state = seed
     func draw(_ bound: UInt64) -> UInt64 {
@@ -225,7 +225,7 @@ import Testing
     }
     var (queue, now, added, isOut, isEnded) = (BatchQueue(limits: Self.limits), 0.0, 0, false, false)
     var (asked, flushed): ([Int], [Int]) = ([], [])
-    // By their numbers: those that were taken, in order, and those that were sent at least once.
+    // The numbers of the spans that were accepted, in order, and of those that were sent at least once.
     var (taken, sent): ([UInt64], [UInt64]) = ([], [])
     for step in 0..<400 {
       now += Double(draw(30)) / 10

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BatonTelemetry
 
-/// Small messages, byte for byte, and what equal means.
+/// Small messages, byte for byte, and which values are equal.
 @Suite struct EncodingTests {
   @Test(
     arguments: [

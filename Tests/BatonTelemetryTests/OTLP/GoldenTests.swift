@@ -3,8 +3,8 @@ import Testing
 
 @testable import BatonTelemetry
 
-/// The bytes of a request that has everything, against those of the reference implementation (opentelemetry-proto
-/// for Python, `SerializeToString(deterministic=True)`); the JSON was read back with its `json_format`.
+/// The bytes of a request that uses every field, compared with those of the reference implementation
+/// (opentelemetry-proto for Python, `SerializeToString(deterministic=True)`). Its `json_format` has read the JSON back.
 @Suite struct GoldenTests {
   static let link = SpanLink(
     trace: Fixture.trace, span: SpanID(1), traceState: "a=b", attributes: [Attribute("baton.launch.number", 1)],
@@ -54,7 +54,7 @@ import Testing
     #expect(try Self.fields(2, of: scope).map { Array($0) } == spans.map(\.protobuf))
   }
 
-  /// The nested messages that have this number.
+  /// The nested messages with this field number.
   private static func fields(_ number: UInt64, of bytes: ArraySlice<UInt8>) throws -> [ArraySlice<UInt8>] {
     var reader = ProtobufReader(bytes)
     var found: [ArraySlice<UInt8>] = []

@@ -25,7 +25,8 @@ import Testing
     #expect(settings.warnings.count == warnings)
   }
 
-  /// The bounds of OpenTelemetry's Go SDK: the last eight bytes, shifted right by one, below ratio · 2^63.
+  /// The bounds of OpenTelemetry's Go SDK: an id is sampled if its last eight bytes, shifted right by one, are below
+  /// ratio · 2^63.
   @Test(
     arguments: [
       (0.5, 0x7fff_ffff_ffff_ffff, true), (0.5, 0x8000_0000_0000_0000, false), (0.25, 0x3fff_ffff_ffff_ffff, true),

@@ -2,7 +2,7 @@ import BatonModel
 import BatonTelemetry
 import Testing
 
-/// The environment, and what it means.
+/// How the environment variables are read.
 @Suite struct TelemetrySettingsTests {
   static func settings(_ environment: [String: String]) -> TelemetrySettings {
     TelemetrySettings(environment: environment)

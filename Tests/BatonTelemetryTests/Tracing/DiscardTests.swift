@@ -6,14 +6,14 @@ import Tracing
 
 @testable import BatonTelemetry
 
-/// Spans that are decided about at their end, and the batch that a handler is in without knowing it.
+/// Spans whose end decides whether they are sent, and children of the batch that is open while a handler runs.
 @Suite struct DiscardTests {
   let fixture = TracerFixture()
   var tracer: BatonTracer { fixture.tracer }
   var sink: SpanCollector { fixture.sink }
   let box = Box()
   let run: BatonSpan
-  /// What the handler's loop runs in.
+  /// The context in which the handler's loop runs.
   let context: ServiceContext
 
   init() {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BatonTelemetry
 
-/// The shell around `BatchQueue`: with a clock and a backend of the test's.
+/// The shell around `BatchQueue`, with a clock and a backend that the test controls.
 @Suite struct SpanQueueTests {
   static let limits = BatchLimits(queue: 6, batch: 2, delay: .seconds(5))
   let clock = ManualClock()

@@ -5,7 +5,7 @@ import Tracing
 
 @testable import BatonTelemetry
 
-/// Keeps the spans that ended, in that order.
+/// Keeps the spans in the order in which they ended.
 final class SpanCollector: SpanSink {
   private let collected = Mutex<[SpanRecord]>([])
 
@@ -49,7 +49,7 @@ struct Broken: Error, CustomStringConvertible {
   var description = "it is broken"
 }
 
-/// A steady clock that a test moves. Whoever sleeps is announced in `sleeps`.
+/// A steady clock that a test moves. It announces each sleep in `sleeps`.
 final class ManualClock: Sendable {
   private struct State {
     var now = Instant(nanoseconds: 0)
@@ -97,7 +97,7 @@ final class ManualClock: Sendable {
   }
 }
 
-/// Answers as the test says, and announces each request before it does.
+/// A sender that gives the answers of a test, and announces each request before it answers.
 final class ScriptedSender: OTLPSending {
   private let answer: @Sendable (TraceRequest) async -> ExportVerdict
   private let announcement: AsyncStream<[String]>.Continuation
@@ -110,7 +110,7 @@ final class ScriptedSender: OTLPSending {
     (requests, announcement) = AsyncStream.makeStream()
   }
 
-  /// How many requests were on their way at once.
+  /// The largest number of requests that were under way at the same time.
   var most: Int { running.withLock(\.most) }
 
   func send(_ request: some OTLPRequest) async -> ExportVerdict {
@@ -121,7 +121,7 @@ final class ScriptedSender: OTLPSending {
     return await answer(request)
   }
 
-  /// Until its task is cancelled.
+  /// Returns when its task is cancelled.
   static func hang() async {
     let (stream, continuation) = AsyncStream<Void>.makeStream()
     for await _ in stream {}
@@ -129,7 +129,7 @@ final class ScriptedSender: OTLPSending {
   }
 }
 
-/// Keeps what is logged.
+/// A log handler that keeps all lines.
 struct LogCollector: LogHandler {
   final class Lines: Sendable {
     private let lines = Mutex<[String]>([])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BatonWire
 
-/// What comes over the wire is held to the table, where it arrives.
+/// Messages that arrive are held to the table of limits.
 @Suite struct WireLimitsTests {
   private static let launch = LaunchKey(request: RequestID(1), number: 1)
 
@@ -30,7 +30,7 @@ import Testing
     WireLimits.labelValue, WireLimits.gpus, WireLimits.gpuText, WireLimits.owner,
   ]
 
-  /// A hello that has so much of what is limited.
+  /// A hello with `count` of the thing that `limit` bounds.
   private static func hello(_ count: Int, of limit: WireLimit) -> Hello {
     hello { hello in
       switch limit {
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  /// Bytes of the texts of a hello that has no handlers, without its version.
+  /// The bytes of all texts in a hello without handlers, except its version.
   private static let bare: Int = {
     let conditions = Conditions.assumed
     let texts = [
@@ -183,7 +183,7 @@ import Testing
 
   // MARK: The page
 
-  /// The rows of `Documentation/limits.md` between its heading and the next one. `BATON_RECORD=1` writes them.
+  /// Compares the rows of `Documentation/limits.md` between the heading and the next one. `BATON_RECORD=1` writes them.
   @Test func `the page has the table`() throws {
     let root = URL(filePath: #filePath).pathComponents.dropLast(4).joined(separator: "/").dropFirst()
     let path = root + "/Documentation/limits.md"

@@ -2,7 +2,7 @@ import BatonModel
 import BatonWire
 import Testing
 
-/// The decisions alone, on a manual clock.
+/// The decisions of `Admission`, on a manual clock and without connections.
 @Suite final class AdmissionTests {
   private static let limits = Admission.Limits(
     connections: 6, reservedForOwner: 2, unproven: 4, unprovenPerAddress: 3, patience: .seconds(5))
@@ -31,7 +31,7 @@ import Testing
     wait(.milliseconds(1))
     #expect(isOverdue(1))
     #expect(admission.count == 0)
-    // Told once.
+    // It is reported only once.
     #expect(!isOverdue(1))
   }
 
@@ -66,7 +66,7 @@ import Testing
     for id in 2...4 { #expect(open(Admission.ID(id)) == .admit) }
     #expect(open(5) == .admitInPlaceOf(2))
     #expect(open(6) == .admitInPlaceOf(3))
-    // Of all addresses, the oldest goes.
+    // At the limit of all addresses, the oldest connection of any address gives way.
     #expect(open(7, "127.0.0.3") == .admitInPlaceOf(1))
     #expect(admission.unprovenCount == 4)
   }
@@ -79,7 +79,7 @@ import Testing
     #expect(open(7) == .refuse)
     admission.closed(3)
     #expect(open(8) == .admit)
-    // All that can give way is the newcomer before.
+    // Only the connection that came before it can give way.
     #expect(open(9) == .admitInPlaceOf(8))
     admission.proven(9)
     #expect(open(10) == .refuse)
@@ -106,7 +106,7 @@ import Testing
     #expect(openFromOwner(9) == .admitInPlaceOf(2))
     #expect(openFromOwner(10) == .admitInPlaceOf(3))
     #expect(admission.count == 8 && admission.unprovenCount == 0)
-    // What is left is the owner's, or showed the token.
+    // All connections that are left are the owner's, or have shown the token.
     #expect(openFromOwner(11) == .refuse)
     #expect(open(12) == .refuse)
   }
@@ -158,7 +158,8 @@ import Testing
     #expect(budget.grpc.connections == grpc && budget.grpc.unproven == unproven)
     #expect(budget.grpc.unprovenPerAddress == unproven / 2)
     #expect(budget.grpc.patience == .seconds(5) && budget.http.patience == .seconds(5))
-    // Half of what is left is the owner's, whatever comes by TCP; the other half is for files and pipes.
+    // Half of the rest is reserved for the owner, however many connections come over TCP; the other half is for files
+    // and pipes.
     #expect(budget.grpc.reservedForOwner == reserve / 2)
     guard limit > 4 else { return }
     #expect(budget.http.reservedForOwner > 0 && budget.grpc.reservedForOwner > 0)

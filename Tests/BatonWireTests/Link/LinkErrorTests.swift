@@ -3,7 +3,7 @@ import Testing
 
 @testable import BatonWire
 
-/// What a client says when it cannot trust what listens where a coordinator should.
+/// The errors of a client that cannot trust the program at the coordinator's address.
 @Suite struct LinkErrorTests {
   private static let endpoint = HostPort(host: "127.0.0.1", port: 7420)
   private static let folders = RuntimeFolders(paths: ["/none/baton"])

@@ -67,7 +67,7 @@ import Testing
     #expect(await mailbox.receive() == nil)
   }
 
-  /// The reader may have begun to wait or not: each way comes up in so many rounds.
+  /// The reader may or may not have begun to wait. In so many rounds, both cases occur.
   @Test(arguments: ["send", "close", "overflow", "cancel"])
   func `a reader that waits is woken`(how: String) async {
     for _ in 0..<500 {

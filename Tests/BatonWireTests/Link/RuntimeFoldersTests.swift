@@ -56,7 +56,7 @@ import Testing
       let folders = RuntimeFolders(paths: [folder + "/real"])
       #expect(folders.file("7.token") != nil)
       #expect(folders.file("8.token") == nil)
-      // A file that pretends to be a socket.
+      // A regular file in the place of a socket.
       #expect(folders.file("7.token", isSocket: true) == nil)
     }
   }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder of mode 0700 that is there while a test runs.
+/// A folder of mode 0700 that exists while a test runs.
 enum TemporaryFolder {
   static func with<Result>(_ body: (String) throws -> Result) throws -> Result {
     let folder = FileManager.default.temporaryDirectory.appending(path: "baton-wire-\(UUID().uuidString)").path

@@ -7,7 +7,7 @@ import Testing
   private static let coordinator = Array(UInt8(32)..<64)
   private static let proof = TokenProof(client: client, coordinator: coordinator)!
 
-  /// Python: hmac.new(token, b"baton.v1 coordinator\0" + bytes(range(64)), "sha256").
+  /// The expected code was made with Python: hmac.new(token, b"baton.v1 coordinator\0" + bytes(range(64)), "sha256").
   @Test func `the codes are those of any other program`() {
     #expect(
       TokenProof.hexadecimal(Self.proof.coordinatorCode(Self.token))
@@ -17,7 +17,7 @@ import Testing
         == "Baton-HMAC 916255eb3983e2f04d528739daa9d94e5eb8eba0528e30ff04498abb2178348e")
   }
 
-  /// Python: hmac.new(token, b"baton.v1 metrics", "sha256").
+  /// The expected token was made with Python: hmac.new(token, b"baton.v1 metrics", "sha256").
   @Test func `the metrics token is that of any other program, and of this token only`() {
     #expect(
       MetricsToken.derived(from: Self.token) == "fd1ce45344389a617643d811db7396bb95c6b60fa9a7523f3dc2d75c4eb82724")
@@ -30,9 +30,9 @@ import Testing
     #expect(!Self.proof.isCoordinatorCode(code, Self.token + "0"))
     #expect(!Self.proof.isCoordinatorCode(Array(code.dropLast()), Self.token))
     #expect(!Self.proof.isCoordinatorCode([], Self.token))
-    // A squatter that gives a client's own code back to it.
+    // Another program at the port may send a client's own code back.
     #expect(!Self.proof.isCoordinatorCode(Self.proof.clientCode(Self.token), Self.token))
-    // One that repeats what it heard on another connection.
+    // Another program may repeat a code that it got on another connection.
     let other = try #require(TokenProof(client: TokenProof.nonce(), coordinator: Self.coordinator))
     #expect(!other.isCoordinatorCode(code, Self.token))
     let swapped = try #require(TokenProof(client: Self.coordinator, coordinator: Self.client))

@@ -1,6 +1,6 @@
 import BatonModel
 
-/// Values of every shape, drawn from a seed: the same seed draws the same.
+/// Draws values of every shape from a seed. The same seed draws the same values.
 struct Draw {
   private var state: UInt64
 
@@ -170,7 +170,7 @@ extension Draw {
       isSimulated: flag())
   }
 
-  /// One that keeps every rule: no other definition comes through the wire.
+  /// A definition that keeps every rule, because the wire accepts no other.
   mutating func definition() -> Definition {
     let kind = one(of: JobKind.allCases)
     var definition = Definition(pattern: pattern(), kind: kind)
@@ -215,7 +215,7 @@ extension Draw {
       onExpiry: one(of: ExpiryBehaviour.allCases), terminateBefore: maybe { .milliseconds($0.number(0...1_000)) })
   }
 
-  /// Text of one line: letters of several scripts, no control characters.
+  /// A text of one line with letters of several scripts and without control characters.
   mutating func word() -> String {
     String((0..<number(1...12)).map { _ in one(of: Array("aZ09 -_.*/\"'\\é漢🙂$")) }) + "x"
   }

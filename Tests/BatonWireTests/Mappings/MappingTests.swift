@@ -105,7 +105,7 @@ import Testing
       change(&message.launch)
       #expect(throws: WireError.self) { try CoordinatorMessage(message) }
     }
-    // What is no definition ends the launches that name it, not the connection.
+    // An invalid definition ends the launches that name it, and not the connection.
     let definition = try CoordinatorMessage(.with { $0.definition = .with { $0.json = Data("{}".utf8) } })
     #expect(definition == .unusableDefinition(DefinitionID(0), DefinitionProblem("identifier", "is missing")))
   }

@@ -10,7 +10,7 @@ import Testing
   import Foundation
 #endif
 
-/// Workers and coordinators of the version before: what they say is understood, and what they are told they understand.
+/// Workers and coordinators of the previous version understand this version, and this version understands them.
 @Suite struct OlderPeerTests {
   private let launch: [UInt8] = [0x0A, 0x04, 0x08, 0x09, 0x10, 0x01]  // field 1: request 9, launch 1
 
@@ -20,7 +20,7 @@ import Testing
 
   private func field(_ number: UInt8, _ bytes: [UInt8]) -> [UInt8] { [number << 3 | 2, UInt8(bytes.count)] + bytes }
 
-  /// Bytes as version 0.1.0 sends them: a field that changed its number or kind since is found out.
+  /// The bytes are those that version 0.1.0 sends, so that a field whose number or type has changed is noticed.
   @Test func `what a worker of version 0.1.0 says is understood`() throws {
     let capabilities: [UInt8] = [0x08, 4] + field(2, Array("processing".utf8)) + [0x20, 1]
     let hello =
@@ -45,7 +45,7 @@ import Testing
         == .ended(Ending(launch: key, outcome: .finished)))
   }
 
-  /// What such a worker reads of a frame: the messages, of kinds that it knows.
+  /// A worker of version 0.1.0 reads only the messages of a frame, and only kinds that it knows.
   @Test func `a worker of version 0.1.0 understands every message that it is sent`() throws {
     var draw = Draw(seed: 5)
     let known: Set<Int> = Set(1...13)
