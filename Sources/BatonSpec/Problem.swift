@@ -47,7 +47,7 @@ package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
     self.excerpt = excerpt
   }
 
-  /// `jobs/export.yaml:7:3: error: unknown key …`, without the excerpt.
+  /// The problem on one line, without the excerpt: `jobs/export.yaml:7:3: error: unknown key …`.
   package var headline: String { "\(file):\(position): \(severity.rawValue): \(message)" }
 
   /// The headline, then the line of the source and a caret, if there is an excerpt; without a line break at the end.

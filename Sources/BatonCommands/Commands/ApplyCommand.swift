@@ -33,7 +33,7 @@ struct ApplyCommand: AsyncParsableCommand, Sendable {
 }
 
 extension AppliedDefinition {
-  /// `com.example.export.*: created`.
+  /// The line of output: `com.example.export.*: created`.
   var line: String {
     "\(pattern): \(change.rawValue)" + (submitted.map { ", submitted request \($0.number)" } ?? "")
   }

@@ -47,7 +47,7 @@ extension Console {
 }
 
 extension Specification {
-  /// `2 errors in 1 file`.
+  /// How many errors there are: `2 errors in 1 file`.
   var summary: String {
     let files = Set(errors.map(\.file)).count
     return "\(counted(errors.count, "error")) in \(counted(files, "file"))"

@@ -115,7 +115,7 @@ final class BackupMeter: Sendable {
 }
 
 extension BackupSummary {
-  /// `/var/backups/monday.sqlite: 12.4 MiB, whole up to commit 48211 of store 3f0a`.
+  /// The line of output: `/var/backups/monday.sqlite: 12 MiB, whole up to commit 48211 of store 3f0a`.
   fileprivate var line: String {
     let size = bytes < 1 << 20 ? "\(max(1, bytes >> 10)) KiB" : "\(bytes >> 20) MiB"
     return "\(path.onOneLine): \(size), whole up to commit \(receipt.sequence) of store \(receipt.store)"

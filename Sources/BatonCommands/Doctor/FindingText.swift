@@ -17,7 +17,7 @@ private func lines(of finding: Finding, _ style: Style) -> [String] {
 
 private let levelWidth = Finding.Level.allCases.map(\.rawValue.count).max() ?? 0
 
-/// `2 problems and 1 warning on this host`.
+/// The summary of the findings: `2 problems and 1 warning on this host`.
 func summary(of findings: [Finding]) -> String {
   let problems = findings.count { $0.level == .problem }
   let warnings = findings.count { $0.level == .warning }

@@ -3,7 +3,7 @@ import BatonModel
 import BatonStore
 
 extension SubmissionReceipt {
-  /// `com.example.report, request 3: scheduled, eligible in 15m`.
+  /// The line of output: `com.example.report, request 3: scheduled, eligible in 15m`.
   func line(for order: SubmissionOrder, at now: Timestamp) -> String {
     let name = RequestName(identifier: identifier, number: number)
     let isDated = state == .scheduled && eligibleAt != .distantFuture

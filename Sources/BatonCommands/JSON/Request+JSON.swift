@@ -109,7 +109,7 @@ struct WaitingReason: Hashable, Sendable {
     text = line.text
   }
 
-  /// `alpha: the host is draining`.
+  /// The host and the obstacle: `alpha: the host is draining`.
   var description: String { (host.map { "\($0): " } ?? "") + text }
 }
 

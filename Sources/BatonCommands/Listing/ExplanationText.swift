@@ -116,7 +116,7 @@ extension Int {
 }
 
 extension Explanation.Order {
-  /// Recent use, in words.
+  /// The order among definitions in words: recent use, and the classes that go before this one.
   fileprivate func text(at now: Timestamp) -> String {
     let when = lastUsedAt.map { $0.relative(to: now) }.map { $0 == "now" ? "just now" : $0 }
     let use =

@@ -40,7 +40,7 @@ private func row(_ host: HostReport, _ now: Timestamp) -> [Cell] {
 }
 
 extension Conditions {
-  /// `external`, or `battery 62 %`.
+  /// The power source, and the charge of a battery: `external`, or `battery 62 %`.
   fileprivate var powerWords: String {
     let charge = power.value == .battery ? battery.value.map { " \($0) %" } : nil
     return power.words { $0.rawValue } + (charge ?? "")

@@ -3,7 +3,7 @@ import BatonModel
 import BatonStore
 import Synchronization
 
-/// How a run ended.
+/// How a run ended: the requests, and those that can never run here.
 struct RunEnd: Sendable {
   /// The requests as they were last seen, in the order of the identifiers.
   var records: [RequestRecord]

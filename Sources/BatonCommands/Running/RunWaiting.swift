@@ -103,7 +103,8 @@ extension Explanation {
   /// worker of `baton run` has no labels.
   fileprivate var isImpossibleHere: Bool { verdict == .impossible || lines.contains(where: \.wantsLabel) }
 
-  /// `com.example.report, request 1: it needs 8 slots and the host has 4; lower 'slots' …`
+  /// The error for a request that can never run here, such as
+  /// `com.example.report, request 1 can never run on this machine: it needs 8 slots and the host has 4; lower 'slots' …`.
   var impossibility: String {
     let permanent = lines.filter { $0.isPermanent || $0.wantsLabel }
     let reasons = permanent.map { "\($0.text); \($0.remedyInRun)" }.joined(separator: "; ")

@@ -54,13 +54,13 @@ extension RequestRecord {
   /// The share that is done in whole per cent, rounded down: 100 only if everything is done.
   var percent: Int? { fraction.map { Int($0 * 100) } }
 
-  /// `120/247 48%`, `120`, or `-` before anything is known.
+  /// The progress for a table: `120/247 48%`, `120`, or `-` before anything is known.
   var progressText: String {
     if let total = totalUnits { return "\(doneUnits)/\(total)" + (percent.map { " \($0)%" } ?? "") }
     return doneUnits > 0 ? String(doneUnits) : "-"
   }
 
-  /// `120 of 247`, or `120`.
+  /// The units done for a sentence: `120 of 247`, or `120` while the total is unknown.
   var unitsText: String {
     totalUnits.map { "\(doneUnits) of \($0)" } ?? String(doneUnits)
   }

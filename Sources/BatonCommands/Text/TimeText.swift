@@ -26,7 +26,7 @@ extension Timestamp {
     return remainder < 0 ? (quotient - 1, remainder + Self.second) : (quotient, remainder)
   }
 
-  /// `3m 12s ago`, `in 2h 5m`, `now`.
+  /// The distance from `now` in words: `3m 12s ago`, `in 2h 5m`, or `now`.
   func relative(to now: Timestamp) -> String {
     let distance = self - now
     if distance.magnitude < .seconds(1) { return "now" }
@@ -40,7 +40,7 @@ extension Timestamp {
     return (self - now).magnitude < .seconds(86_400) ? nearest.dropFirst(11).prefix(5) + " UTC" : wholeSeconds
   }
 
-  /// `2026-03-01T06:30:00Z (3m 12s ago)`.
+  /// The date with its distance from `now`: `2026-03-01T06:30:00Z (3m 12s ago)`.
   func dated(from now: Timestamp) -> String { "\(wholeSeconds) (\(relative(to: now)))" }
 }
 

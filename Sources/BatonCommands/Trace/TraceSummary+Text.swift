@@ -80,7 +80,7 @@ extension LaunchOutcome.Kind {
 }
 
 extension TraceSummary.Share {
-  /// ` on ben`, ` on ben and 4 more`.
+  /// The hosts with this obstacle: ` on ben`, or ` on ben and 4 more`; empty if no host is named.
   fileprivate var place: String {
     guard let first = hosts.first else { return "" }
     if hostCount == 2, hosts.count == 2 { return " on \(first) and \(hosts[1])" }

@@ -179,7 +179,7 @@ extension [TraceSummary.Ending] {
 }
 
 extension TraceSummary.Ending {
-  /// `expired powerLost`.
+  /// Outcome and reason: `expired powerLost`.
   var words: String { outcome.rawValue + (reason.map { " \($0)" } ?? "") }
 }
 

@@ -96,7 +96,8 @@ private struct Scanner {
     return [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][Int(month) - 1]
   }
 
-  /// Days from a civil date of the Gregorian calendar (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+  /// The days from 1970 to a date of the Gregorian calendar (Howard Hinnant, "chrono-Compatible Low-Level
+  /// Date Algorithms").
   private static func daysSince1970(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
     let year = month <= 2 ? year - 1 : year
     let era = (year >= 0 ? year : year - 399) / 400
