@@ -66,6 +66,7 @@ let package = Package(
   ],
   targets: [
     .target(name: "BatonModel", swiftSettings: strict),
+    .target(name: "BatonBase", dependencies: ["BatonModel"], swiftSettings: strict),
     .target(
       name: "BatonSpec", dependencies: ["BatonModel", .product(name: "Yams", package: "Yams")],
       swiftSettings: strict),
@@ -82,7 +83,7 @@ let package = Package(
     .target(
       name: "BatonStore",
       dependencies: [
-        "BatonModel", "CBatonSQLite", .product(name: "GRDB", package: "GRDB.swift"),
+        "BatonBase", "BatonModel", "CBatonSQLite", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], swiftSettings: strict),
     .target(
@@ -93,19 +94,20 @@ let package = Package(
     .target(
       name: "BatonWire",
       dependencies: [
-        "BatonModel", "BatonProtobuf", grpc, grpcTransport, protobuf, logging,
+        "BatonBase", "BatonModel", "BatonProtobuf", grpc, grpcTransport, protobuf, logging,
         .product(name: "Crypto", package: "swift-crypto"), .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: strict),
     .target(
-      name: "BatonTelemetry", dependencies: ["BatonModel", tracing, context, metrics, logging], swiftSettings: strict),
+      name: "BatonTelemetry", dependencies: ["BatonBase", "BatonModel", tracing, context, metrics, logging],
+      swiftSettings: strict),
     .systemLibrary(
       name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
     .target(
       name: "BatonExporter",
       dependencies: [
-        "BatonModel", "BatonTelemetry", "CZlib", lifecycle, logging,
+        "BatonBase", "BatonModel", "BatonTelemetry", "CZlib", lifecycle, logging,
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -113,7 +115,8 @@ let package = Package(
     .target(
       name: "BatonCoordinator",
       dependencies: [
-        "BatonModel", "BatonSpec", "BatonStore", "BatonProtobuf", "BatonWire", "BatonTelemetry", "BatonHTTP", grpc,
+        "BatonBase", "BatonModel", "BatonSpec", "BatonStore", "BatonProtobuf", "BatonWire", "BatonTelemetry",
+        "BatonHTTP", grpc,
         grpcTransport, protobuf, lifecycle, logging, metrics, crypto,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -129,49 +132,56 @@ let package = Package(
     .target(
       name: "BatonWorker",
       dependencies: [
-        "BatonModel", "BatonHandler", "BatonProtobuf", "BatonWire", "BatonTelemetry", "CBatonProcess", grpc,
+        "BatonBase", "BatonModel", "BatonHandler", "BatonProtobuf", "BatonWire", "BatonTelemetry", "CBatonProcess",
+        grpc,
         grpcTransport, protobuf, lifecycle, signals, logging, tracing, context, metrics,
         .product(name: "Subprocess", package: "swift-subprocess"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: strict),
     .target(
-      name: "BatonWorkerSettings", dependencies: ["BatonModel", "BatonSettings", "BatonWire", "BatonWorker"],
+      name: "BatonWorkerSettings",
+      dependencies: ["BatonBase", "BatonModel", "BatonSettings", "BatonWire", "BatonWorker"],
       swiftSettings: strict),
     .target(name: "CBatonHost"),
     .target(
-      name: "BatonDoctor", dependencies: ["BatonModel", "BatonStore", "BatonWire", "BatonWorker", "CBatonHost"],
+      name: "BatonDoctor",
+      dependencies: ["BatonBase", "BatonModel", "BatonStore", "BatonWire", "BatonWorker", "CBatonHost"],
       swiftSettings: strict),
     .target(name: "BatonConformance", dependencies: ["BatonModel", "BatonStore"], swiftSettings: strict),
     .target(
       name: "BatonCommands",
       dependencies: [
-        "BatonModel", "BatonSpec", "BatonSettings", "BatonStore", "BatonTelemetry", "BatonWire", "BatonCoordinator",
+        "BatonBase", "BatonModel", "BatonSpec", "BatonSettings", "BatonStore", "BatonTelemetry", "BatonWire",
+        "BatonCoordinator",
         "BatonDoctor", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),
     .executableTarget(
       name: "baton",
       dependencies: [
-        "BatonModel", "BatonSettings", "BatonStore", "BatonWire", "BatonCoordinator", "BatonWorker",
+        "BatonBase", "BatonModel", "BatonSettings", "BatonStore", "BatonWire", "BatonCoordinator", "BatonWorker",
         "BatonWorkerSettings", "BatonDoctor", "BatonCommands", "BatonTelemetry", "BatonExporter", lifecycle, signals,
         logging, tracing, metrics, .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: strict),
     .executableTarget(
       name: "baton-worker",
       dependencies: [
-        "BatonModel", "BatonSpec", "BatonSettings", "BatonWire", "BatonWorker", "BatonWorkerSettings", "BatonTelemetry",
+        "BatonBase", "BatonModel", "BatonSpec", "BatonSettings", "BatonWire", "BatonWorker", "BatonWorkerSettings",
+        "BatonTelemetry",
         "BatonExporter", "BatonHTTP", lifecycle, signals, logging, tracing, metrics,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),
     .executableTarget(
       name: "baton-benchmarks",
       dependencies: [
-        "BatonModel", "BatonHandler", "BatonStore", "BatonWire", "BatonTelemetry", "BatonExporter", "BatonCoordinator",
+        "BatonBase", "BatonModel", "BatonHandler", "BatonStore", "BatonWire", "BatonTelemetry", "BatonExporter",
+        "BatonCoordinator",
         "BatonWorker", lifecycle, signals, logging, tracing, .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], path: "Benchmarks", swiftSettings: [.swiftLanguageMode(.v6)]),
     .target(
       name: "BatonSimulation", dependencies: ["BatonModel", "BatonStore", "BatonCoordinator", "BatonWorker"],
       swiftSettings: strict),
-    .executableTarget(name: "baton-simulate", dependencies: ["BatonModel", "BatonSimulation"], swiftSettings: strict),
+    .executableTarget(
+      name: "baton-simulate", dependencies: ["BatonBase", "BatonModel", "BatonSimulation"], swiftSettings: strict),
     .target(
       name: "ContractRows", path: "Tests/ContractRows", exclude: ["rows.tsv", "promises.tsv"], swiftSettings: strict),
     .target(name: "HostileDefinitions", path: "Tests/HostileDefinitions", swiftSettings: strict),
@@ -185,18 +195,19 @@ let package = Package(
     .testTarget(
       name: "BatonCoordinatorTests",
       dependencies: [
-        "ContractRows", "HostileDefinitions", "BatonModel", "BatonSpec", "BatonStore", "BatonTelemetry",
+        "BatonBase", "ContractRows", "HostileDefinitions", "BatonModel", "BatonSpec", "BatonStore", "BatonTelemetry",
         "BatonProtobuf", "BatonWire", "BatonCoordinator", protobuf, logging, grpc, metrics,
         .product(name: "GRDB", package: "GRDB.swift"),
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "BatonWireTests", dependencies: ["BatonModel", "BatonProtobuf", "BatonWire", protobuf],
+      name: "BatonWireTests", dependencies: ["BatonBase", "BatonModel", "BatonProtobuf", "BatonWire", protobuf],
       swiftSettings: strict),
     .testTarget(
       name: "BatonTests",
       dependencies: [
-        "ContractRows", "BatonModel", "BatonSpec", "BatonStore", "BatonTelemetry", "BatonCoordinator", "BatonDoctor",
+        "BatonBase", "ContractRows", "BatonModel", "BatonSpec", "BatonStore", "BatonTelemetry", "BatonCoordinator",
+        "BatonDoctor",
         "BatonCommands",
       ],
       exclude: ["Golden"], swiftSettings: strict),
@@ -205,13 +216,15 @@ let package = Package(
     .testTarget(
       name: "BatonStoreTests",
       dependencies: [
-        "ContractRows", "BatonModel", "BatonStore", "BatonConformance", .product(name: "GRDB", package: "GRDB.swift"),
+        "BatonBase", "ContractRows", "BatonModel", "BatonStore", "BatonConformance",
+        .product(name: "GRDB", package: "GRDB.swift"),
       ],
       swiftSettings: strict),
     .testTarget(
       name: "BatonWorkerTests",
       dependencies: [
-        "ContractRows", "HostFixtures", "HostileDefinitions", "BatonModel", "BatonHandler", "BatonProtobuf",
+        "BatonBase", "ContractRows", "HostFixtures", "HostileDefinitions", "BatonModel", "BatonHandler",
+        "BatonProtobuf",
         "BatonWire",
         "BatonTelemetry", "BatonWorker",
         logging,
@@ -221,7 +234,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "BatonTelemetryTests",
-      dependencies: ["ContractRows", "BatonModel", "BatonTelemetry", tracing, context, metrics, logging],
+      dependencies: ["BatonBase", "ContractRows", "BatonModel", "BatonTelemetry", tracing, context, metrics, logging],
       swiftSettings: strict),
     .testTarget(
       name: "BatonHTTPTests",
@@ -233,7 +246,7 @@ let package = Package(
     .testTarget(
       name: "BatonExporterTests",
       dependencies: [
-        "BatonModel", "BatonTelemetry", "BatonExporter", "CZlib", tracing, logging, lifecycle,
+        "BatonBase", "BatonModel", "BatonTelemetry", "BatonExporter", "CZlib", tracing, logging, lifecycle,
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ], swiftSettings: strict),
@@ -249,7 +262,8 @@ let package = Package(
       dependencies: ["BatonModel", "BatonHandler", "BatonWorker", lifecycle, signals, logging],
       path: "Tests/HandlerWorker", swiftSettings: strict),
     .testTarget(
-      name: "EndToEndTests", dependencies: ["ContractRows", "BatonWire", "baton", "baton-worker", "handler-worker"],
+      name: "EndToEndTests",
+      dependencies: ["BatonBase", "ContractRows", "BatonWire", "baton", "baton-worker", "handler-worker"],
       swiftSettings: strict),
     .testTarget(
       name: "BatonTestKitTests", dependencies: ["BatonModel", "BatonHandler", "BatonTestKit", "ContractRows"],
@@ -260,7 +274,8 @@ let package = Package(
     .testTarget(
       name: "ContractTests",
       dependencies: [
-        "ContractRows", "HostileDefinitions", "BatonModel", "BatonSpec", "BatonStore", "BatonWire", "BatonCoordinator",
+        "BatonBase", "ContractRows", "HostileDefinitions", "BatonModel", "BatonSpec", "BatonStore", "BatonWire",
+        "BatonCoordinator",
         "BatonWorker",
       ],
       swiftSettings: strict),
@@ -270,7 +285,8 @@ let package = Package(
     .testTarget(
       name: "EmbeddedTests",
       dependencies: [
-        "ContractRows", "HostFixtures", "BatonModel", "BatonHandler", "BatonStore", "BatonWire", "BatonTelemetry",
+        "BatonBase", "ContractRows", "HostFixtures", "BatonModel", "BatonHandler", "BatonStore", "BatonWire",
+        "BatonTelemetry",
         "BatonCoordinator", "BatonWorker", logging, .product(name: "GRDB", package: "GRDB.swift"),
       ], swiftSettings: strict),
   ]

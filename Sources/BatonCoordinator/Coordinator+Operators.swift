@@ -1,3 +1,4 @@
+import BatonBase
 package import BatonModel
 import BatonSpec
 package import BatonStore

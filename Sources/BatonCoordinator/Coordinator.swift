@@ -1,3 +1,4 @@
+import BatonBase
 import BatonModel
 package import BatonStore
 import BatonTelemetry

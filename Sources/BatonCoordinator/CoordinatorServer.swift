@@ -1,3 +1,4 @@
+import BatonBase
 import BatonHTTP
 package import BatonStore
 package import BatonTelemetry

@@ -1,13 +1,6 @@
+import BatonBase
 package import BatonModel
 import BatonWire
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// Why the coordinator did not do what an operator asked for.
 package enum OperatorError: Error, Hashable, Sendable, CustomStringConvertible {

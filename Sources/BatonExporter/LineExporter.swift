@@ -1,16 +1,9 @@
+internal import BatonBase
 internal import BatonModel
 package import BatonTelemetry
 internal import Dispatch
 package import Logging
 internal import Synchronization
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 /// Writes each request as one line of OTLP JSON to a file or to standard output. Source:
 /// https://opentelemetry.io/docs/specs/otel/protocol/file-exporter.

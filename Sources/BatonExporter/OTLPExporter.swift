@@ -1,4 +1,5 @@
 internal import AsyncHTTPClient
+internal import BatonBase
 internal import BatonModel
 package import BatonTelemetry
 internal import Logging
@@ -10,14 +11,6 @@ internal import NIOHTTP1
 #else
   internal import Foundation
 #endif
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Darwin
-#endif
-
 /// Sends the requests of one signal to a backend by OTLP over HTTP, with protobuf bodies. Each call of `send` makes one
 /// attempt. Source: https://opentelemetry.io/docs/specs/otlp/#otlphttp.
 package struct OTLPExporter: OTLPSending {

@@ -1,3 +1,4 @@
+import BatonBase
 package import BatonTelemetry
 package import Logging
 internal import NIOSSL

@@ -59,3 +59,43 @@ extension Unicode.Scalar {
     }.joined()
   }
 }
+
+extension String {
+  /// At most `limit` bytes of UTF-8 from the start, cut between Unicode scalars.
+  package func cut(toBytes limit: Int) -> String {
+    guard utf8.count > limit else { return self }
+    var end = utf8.index(startIndex, offsetBy: max(0, limit))
+    while end > startIndex, end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
+    return String(self[..<end])
+  }
+
+  /// On one line and without any character that a terminal obeys: control characters, line separators, and marks that
+  /// turn the direction of what follows are written as `\n` or `\u{1B}`. Cut after 255 bytes.
+  package var escapedOnOneLine: String { cut(toBytes: 255).escaped }
+
+  /// The same, whatever its length. A text without such characters is answered as it is.
+  package var escaped: String {
+    guard unicodeScalars.contains(where: { !$0.isPrintable }) else { return self }
+    var text = ""
+    for scalar in unicodeScalars {
+      switch scalar {
+      case "\n": text += "\\n"
+      case "\r": text += "\\r"
+      case "\t": text += "\\t"
+      default:
+        if scalar.isPrintable {
+          text.unicodeScalars.append(scalar)
+        } else {
+          text += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+        }
+      }
+    }
+    return text
+  }
+}
+
+/// The number with its noun: `1 file`, `2 files`, `2 batches`.
+/// - Parameter plural: the plural of the noun, if it is not the noun with an "s".
+package func counted(_ count: Int, _ noun: String, plural: String? = nil) -> String {
+  "\(count) \(count == 1 ? noun : plural ?? noun + "s")"
+}

@@ -76,7 +76,7 @@ package struct Campaign: Sendable {
       result.failures.append(Failure(seed: seed, text: "\(violation)", rule: violation.rule))
     }
     guard isRepeated else { return }
-    result.hash ^= Draw.mixed(outcome.hash &+ seed)
+    result.hash ^= SplitMix64.mixed(outcome.hash &+ seed)
     if simulator.run(Schedule(seed: seed), breakage: breakage, tracing: .hash).hash != outcome.hash {
       result.failures.append(Failure(seed: seed, text: "two runs of one seed have different traces"))
     }

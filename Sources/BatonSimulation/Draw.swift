@@ -1,24 +1,15 @@
+import BatonModel
+
 /// Random choices from a seed: the same seed and stream make the same choices. A stream per thing that chooses keeps the
 /// choices of one from changing when another goes, which shrinking needs.
 struct Draw: RandomNumberGenerator, Sendable {
-  private var state: UInt64
+  private var generator: SplitMix64
 
-  init(seed: UInt64, stream: UInt64 = 0) { state = Self.mixed(seed &+ Self.mixed(stream &+ Self.step)) }
-
-  private static let step: UInt64 = 0x9E37_79B9_7F4A_7C15
-
-  /// The output function of splitmix64 (Steele, Lea, Flood 2014).
-  static func mixed(_ value: UInt64) -> UInt64 {
-    var mixed = value
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
+  init(seed: UInt64, stream: UInt64 = 0) {
+    generator = SplitMix64(seed: SplitMix64.mixed(seed &+ SplitMix64.first(seed: stream)))
   }
 
-  mutating func next() -> UInt64 {
-    state &+= Self.step
-    return Self.mixed(state)
-  }
+  mutating func next() -> UInt64 { generator.next() }
 
   mutating func number(_ range: ClosedRange<Int>) -> Int {
     Int(truncatingIfNeeded: next() >> 1) % (range.upperBound - range.lowerBound + 1) + range.lowerBound

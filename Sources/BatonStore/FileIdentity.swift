@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Glibc
-#endif
+internal import BatonBase
 
 /// Identifies the file that a path leads to at the moment of the call, by its device and inode. `StoreFolder` uses it
 /// to notice that a file was removed or replaced.

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Glibc
-#endif
+internal import BatonBase
 
 /// Recognizes file systems on which several machines, or a host and its virtual machine, see the same file. SQLite's
 /// write-ahead log needs memory that processes share, which such a file system does not provide, and `flock` may not

@@ -1,12 +1,5 @@
+internal import BatonBase
 internal import Synchronization
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Glibc
-#endif
 
 /// The folder of a store on disk. This process holds a lock file in the folder until the store is closed, which keeps
 /// every other process out (promise P11).

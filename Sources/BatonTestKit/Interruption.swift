@@ -69,16 +69,13 @@ extension Interruption.Point: CustomStringConvertible {
   public var description: String {
     switch self {
     case .atStart: "at the start"
-    case .after(let batches): "after \(counted(batches, "batch", "batches"))"
+    case .after(let batches): "after \(counted(batches, "batch", plural: "batches"))"
     case .during(let batch, 1): "during batch \(batch)"
     case .during(let batch, let point): "during batch \(batch), at point \(point)"
     case .elapsed(let time): "\(time) after the start"
     }
   }
 }
-
-/// `1 batch`, `2 batches`.
-func counted(_ count: Int, _ one: String, _ many: String) -> String { "\(count) \(count == 1 ? one : many)" }
 
 /// A place at which a launch under test may be interrupted: call it in a fake, in the middle of its work, before it does
 /// what the real thing would do on cancellation, such as `try Task.checkCancellation()`.

@@ -37,7 +37,7 @@ extension TestRequest {
 
   func requireSuccess() throws {
     let history =
-      "; \(counted(launches.count, "launch", "launches")), the last one '\(launches.last?.outcome.text ?? "")'"
+      "; \(counted(launches.count, "launch", plural: "launches")), the last one '\(launches.last?.outcome.text ?? "")'"
     switch completion {
     case .succeeded?: return
     case .failed(let text)?: throw notCompleted("failed: \(text)\(history)")

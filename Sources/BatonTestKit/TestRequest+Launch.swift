@@ -36,7 +36,7 @@ extension TestRequest {
     TestKitError(
       .interruptionNotReached,
       "\(settings.identifier): \(interruption) did not happen: \(what), with "
-        + "\(counted(checkpoints.count, "batch", "batches")) committed and the clock at \(clock.elapsed)")
+        + "\(counted(checkpoints.count, "batch", plural: "batches")) committed and the clock at \(clock.elapsed)")
   }
 
   private func takePlanned() -> Interruption? {

@@ -63,7 +63,8 @@ struct Trial<Effects: Equatable> {
   private var repetition: String? {
     let (repeated, allowed) = (request.repeatedBatches, request.launches.count - 1)
     guard repeated > allowed else { return nil }
-    return "\(counted(repeated, "batch was", "batches were")) repeated, and at most \(allowed) may be: a launch begins "
+    return
+      "\(counted(repeated, "batch was", plural: "batches were")) repeated, and at most \(allowed) may be: a launch begins "
       + "at 'task.lastCheckpoint'"
   }
 

@@ -1,3 +1,4 @@
+import BatonBase
 import BatonModel
 import Logging
 import Synchronization
@@ -6,14 +7,6 @@ import Synchronization
   import FoundationEssentials
 #else
   import Foundation
-#endif
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
 #endif
 
 /// What a worker has of its host: the probes, the owner's word, and what was used.

@@ -1,3 +1,4 @@
+import BatonBase
 public import BatonHandler
 package import BatonModel
 import BatonTelemetry

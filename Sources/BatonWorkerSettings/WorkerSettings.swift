@@ -1,3 +1,4 @@
+import BatonBase
 import BatonModel
 package import BatonSettings
 import BatonWire
@@ -48,12 +49,11 @@ package struct WorkerSettings: Sendable {
   ///   - hostName: the worker's name, unless flags or settings name another.
   ///   - cores: the number of slots, unless flags or settings say otherwise.
   ///   - more: reads further settings that only the caller knows, and notes what is wrong with them.
-  ///   - defaultData: returns the data folder of a worker with the given name, unless flags or settings name another.
   /// - Throws: `SettingsError` with everything that is wrong, and where; `HostPortError` if the coordinator's address
   ///   in the flags is wrong.
   package init(
     _ flags: Flags, environment: [String: String], hostName: String, cores: Int,
-    reading more: (Settings) -> Void = { _ in }, defaultData: (_ name: String) -> String
+    reading more: (Settings) -> Void = { _ in }
   ) async throws {
     let settings = try await Settings(
       file: flags.config ?? environment["BATON_CONFIG"], environment: environment, keys: Self.keys)
@@ -63,10 +63,12 @@ package struct WorkerSettings: Sendable {
       guard flags.name == nil else { throw SettingsError(mistake) }
       settings.note("name", mistake)
     }
+    let state = UserFolders.state { environment[$0] }
+    let data = flags.data ?? settings.text("data") ?? state.map { "\($0)/worker/\(name)" }
+    if data == nil { settings.note("data", UserFolders.noState) }
     configuration = WorkerConfiguration(
       coordinator: flags.coordinator ?? settings.text("coordinator") ?? "127.0.0.1:7420", name: name,
-      dataFolder: flags.data ?? settings.text("data") ?? defaultData(name),
-      slots: cores)
+      dataFolder: data ?? "", slots: cores)
     do {
       _ = try HostPort(parsing: configuration.coordinator)
     } catch {

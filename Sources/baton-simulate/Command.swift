@@ -1,12 +1,5 @@
+import BatonBase
 import BatonSimulation
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// The two commands of `baton-simulate`. Each returns an exit status.
 enum Command {

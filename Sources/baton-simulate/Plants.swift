@@ -1,13 +1,6 @@
+import BatonBase
 import BatonModel
 import BatonSimulation
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// The planted bug of this process, if any, which `BATON_PLANTED_BUG` names. A bug of the cores or the SQL
 /// (`PlantedBug`) exists only in a build that was made with them; a bug of the shells (`Breakage`) exists in each

@@ -1,17 +1,10 @@
 import ArgumentParser
+import BatonBase
 import BatonModel
 import BatonSpec
 import BatonWire
 import BatonWorker
 import UnixSignals
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// `baton-worker pause`: the host's owner takes the host back.
 struct PauseCommand: AsyncParsableCommand, Sendable {

@@ -1,3 +1,4 @@
+import BatonBase
 import BatonExporter
 import BatonHTTP
 import BatonModel
@@ -12,14 +13,6 @@ import UnixSignals
   import FoundationEssentials
 #else
   import Foundation
-#endif
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
 #endif
 
 extension WorkerSetup {

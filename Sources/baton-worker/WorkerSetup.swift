@@ -30,7 +30,7 @@ struct WorkerSetup {
       reading: { settings in
         if command.http == nil { http = Self.http(settings) }
         if command.logLevel == nil { level = Self.level(settings) ?? level }
-      }, defaultData: { Self.dataFolder($0, environment) }
+      }
     ).configuration
     configuration.endsProcessOnOverrun = true
     configuration.ownsProcess = true
@@ -59,12 +59,6 @@ struct WorkerSetup {
 
   private static func mistake(inLevel text: String) -> String {
     "'\(text)' is no log level: " + Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
-  }
-
-  private static func dataFolder(_ name: String, _ environment: [String: String]) -> String {
-    let state = environment["XDG_STATE_HOME"].flatMap { $0.isEmpty ? nil : $0 }
-    let home = environment["HOME"] ?? "."
-    return (state ?? home + "/.local/state") + "/baton/worker/" + name
   }
 }
 

@@ -1,13 +1,6 @@
+import BatonBase
 import BatonCommands
 import BatonWorker
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// The `baton` binary: assembles the real environment and runs the command.
 @main

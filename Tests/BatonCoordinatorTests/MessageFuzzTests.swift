@@ -1,3 +1,4 @@
+import BatonBase
 import BatonModel
 import BatonProtobuf
 import BatonStore
@@ -191,16 +192,11 @@ private struct Deaf<Element: Sendable>: RPCWriterProtocol {
 
 /// Bytes of protobuf, drawn from a seed.
 private struct ByteDraw {
-  private var state: UInt64
-  init(seed: UInt64) { state = seed }
+  private var generator: SplitMix64
 
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
+  init(seed: UInt64) { generator = SplitMix64(seed: seed) }
+
+  mutating func next() -> UInt64 { generator.next() }
 
   mutating func number(_ range: ClosedRange<Int>) -> Int {
     Int(truncatingIfNeeded: next() >> 1) % (range.upperBound - range.lowerBound + 1) + range.lowerBound

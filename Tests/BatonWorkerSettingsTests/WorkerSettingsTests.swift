@@ -14,8 +14,9 @@ struct WorkerSettingsTests {
     defer { try? FileManager.default.removeItem(atPath: file) }
     var flags = WorkerSettings.Flags()
     flags.config = file
-    return try await WorkerSettings(flags, environment: environment, hostName: "desk", cores: 4) { "/data/\($0)" }
-      .configuration
+    return try await WorkerSettings(
+      flags, environment: ["XDG_STATE_HOME": "/data"].merging(environment) { $1 }, hostName: "desk", cores: 4
+    ).configuration
   }
 
   /// `Config/worker.yaml` with every key that it explains put in force.

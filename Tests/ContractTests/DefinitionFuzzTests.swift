@@ -142,17 +142,11 @@ import Testing
 
 /// Draws mutations from a seed (splitmix64): the same seed draws the same.
 private struct Mutator {
-  private var state: UInt64
+  private var generator: SplitMix64
 
-  init(seed: UInt64) { state = seed &* 0x2545_F491_4F6C_DD1D }
+  init(seed: UInt64) { generator = SplitMix64(seed: seed &* 0x2545_F491_4F6C_DD1D) }
 
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
+  mutating func next() -> UInt64 { generator.next() }
 
   mutating func number(below bound: Int) -> Int { Int(next() % UInt64(bound)) }
   mutating func one<Value>(of values: [Value]) -> Value { values[number(below: values.count)] }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BatonModel
 import BatonSpec
 
 struct ValidateCommand: AsyncParsableCommand, Sendable {

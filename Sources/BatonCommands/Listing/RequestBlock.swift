@@ -1,3 +1,4 @@
+import BatonBase
 import BatonCoordinator
 import BatonModel
 import BatonStore
@@ -57,7 +58,7 @@ private func progress(_ record: RequestRecord) -> String {
 
 private func pokeTable(_ pokes: [PokeRecord], _ console: Console) -> [String] {
   let rows = pokes.map { poke in
-    [Cell(poke.id), Cell(poke.at.wholeSeconds), Cell(String(poke.priority.rawValue)), Cell(poke.principal)]
+    [Cell(poke.id), Cell(poke.at.utc), Cell(String(poke.priority.rawValue)), Cell(poke.principal)]
   }
   return TablePrinter.lines(
     [.init("POKE"), .init("AT"), .init("PRIORITY", isNumber: true), .init("BY")], rows,
@@ -81,7 +82,7 @@ private let launchColumns: [TablePrinter.Column] = [
 
 private func row(_ launch: LaunchRecord, _ now: Timestamp) -> [Cell] {
   [
-    Cell(String(launch.launch.number)), Cell(launch.host.rawValue), Cell(launch.startedAt.wholeSeconds),
+    Cell(String(launch.launch.number)), Cell(launch.host.rawValue), Cell(launch.startedAt.utc),
     Cell(((launch.endedAt ?? now) - launch.startedAt).magnitude.inWords), Cell(String(launch.firstBatch)),
     Cell(String(launch.batches)),
     Cell(launch.outcome?.rawValue ?? (launch.endedAt == nil ? "running" : "ended"), launch.colour), Cell(launch.detail),
@@ -89,7 +90,7 @@ private func row(_ launch: LaunchRecord, _ now: Timestamp) -> [Cell] {
 }
 
 private func eventTable(_ events: [EventRecord], _ console: Console) -> [String] {
-  let rows = events.map { [Cell($0.at.wholeSeconds), Cell($0.name), Cell($0.detail ?? "")] }
+  let rows = events.map { [Cell($0.at.utc), Cell($0.name), Cell($0.detail ?? "")] }
   return TablePrinter.lines(
     [.init("AT"), .init("EVENT"), .init("DETAIL")], rows, style: console.style(of: .output),
     width: console.outputColumns)

@@ -1,3 +1,5 @@
+import BatonBase
+
 /// The folder in which `baton run` keeps its state by default, according to the XDG Base Directory Specification.
 enum StateFolder {
   /// The folder for these files: `$XDG_STATE_HOME/baton/run/`, then the name of the file whose path sorts last, and a
@@ -9,15 +11,11 @@ enum StateFolder {
     return try root(in: environment) + "/run/\(name)-" + hash(paths.joined(separator: "\n"))
   }
 
-  /// `$XDG_STATE_HOME/baton`, or `~/.local/state/baton`. A relative `XDG_STATE_HOME` is ignored, as the
-  /// specification demands.
   private static func root(in environment: CommandEnvironment) throws -> String {
-    if let state = environment.variable("XDG_STATE_HOME"), state.hasPrefix("/") { return normal(state) + "/baton" }
-    guard let home = environment.variable("HOME"), home.hasPrefix("/") else {
-      throw CommandFailure(
-        .usage, "neither XDG_STATE_HOME nor HOME says where state is kept: set one of them, or give --data DIR")
+    guard let folder = UserFolders.state(environment.variable) else {
+      throw CommandFailure(.usage, UserFolders.noState)
     }
-    return normal(home) + "/.local/state/baton"
+    return normal(folder)
   }
 
   /// The absolute path, without `.` and `..`. Symbolic links are not followed: the path stays the one that the

@@ -53,9 +53,3 @@ extension Character {
     }
   }
 }
-
-/// The number with its noun: `1 file`, `2 files`, `2 batches`.
-/// - Parameter plural: the plural of the noun, if it is not the noun with an "s".
-func counted(_ count: Int, _ noun: String, plural: String? = nil) -> String {
-  "\(count) \(count == 1 ? noun : plural ?? noun + "s")"
-}

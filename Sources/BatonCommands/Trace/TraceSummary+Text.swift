@@ -72,9 +72,9 @@ extension TraceSummary {
 extension LaunchOutcome.Kind {
   fileprivate func counted(_ count: Int) -> String {
     switch self {
-    case .expired: BatonCommands.counted(count, "expiry", plural: "expiries")
+    case .expired: BatonModel.counted(count, "expiry", plural: "expiries")
     case .lost, .failed, .finished:
-      BatonCommands.counted(count, "launch", plural: "launches") + " \(rawValue)"
+      BatonModel.counted(count, "launch", plural: "launches") + " \(rawValue)"
     }
   }
 }

@@ -1,3 +1,4 @@
+import BatonBase
 import BatonModel
 import BatonTelemetry
 
@@ -40,7 +41,7 @@ struct TraceText {
         ("State", style.paint(summary.state.rawValue, summary.state.colour)),
         ("Trace", trace.spans.first?.trace.description ?? ""),
         ("Link", link?.onOneLine ?? ""),
-        ("Took", "\(took), from \(summary.submittedAt.wholeSeconds)"),
+        ("Took", "\(took), from \(summary.submittedAt.utc)"),
         ("Spent", spent.first ?? ""),
       ]) + spent.dropFirst().map { String(repeating: " ", count: 9) + $0 }
   }

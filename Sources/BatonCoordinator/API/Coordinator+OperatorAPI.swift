@@ -1,3 +1,4 @@
+import BatonBase
 package import BatonModel
 package import BatonStore
 package import BatonTelemetry

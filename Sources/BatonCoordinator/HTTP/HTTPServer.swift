@@ -1,3 +1,4 @@
+import BatonBase
 import BatonHTTP
 import BatonStore
 import BatonTelemetry

@@ -168,13 +168,9 @@ extension SpanSource.Launch {
 extension SpanID {
   fileprivate init(_ bytes: [UInt8]) { self.init(bytes.reduce(0 as UInt64) { $0 << 8 | UInt64($1) }) }
 
-  /// The id of a span that has no row of its own: mixed from one that has, and from what tells it apart. A step of
-  /// splitmix64 (Steele, Lea, Flood 2014); never 0.
+  /// The id of a span that has no row of its own: mixed from one that has, and from what tells it apart. It is never 0.
   fileprivate func derived(_ salt: some BinaryInteger) -> SpanID {
-    var word = (number ^ UInt64(truncatingIfNeeded: salt)) &+ 0x9E37_79B9_7F4A_7C15
-    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-    return SpanID((word ^ (word >> 31)) | 1)
+    SpanID(SplitMix64.first(seed: number ^ UInt64(truncatingIfNeeded: salt)) | 1)
   }
 }
 

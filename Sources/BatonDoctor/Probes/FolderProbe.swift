@@ -1,14 +1,7 @@
+import BatonBase
 import BatonModel
 import BatonStore
 import CBatonHost
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// Examines a data folder. It creates nothing but one scratch file, which it removes.
 package enum FolderProbe {

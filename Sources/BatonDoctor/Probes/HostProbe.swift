@@ -1,15 +1,8 @@
+import BatonBase
 import BatonModel
 import BatonStore
 import BatonWire
 import CBatonHost
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// Reads the host's clock, users, tokens, limits and versions.
 package enum HostProbe {

@@ -1,12 +1,5 @@
+internal import BatonBase
 internal import Synchronization
-
-#if canImport(Darwin)
-  internal import Darwin
-#elseif canImport(Musl)
-  internal import Musl
-#else
-  internal import Glibc
-#endif
 
 /// The file that a backup is written to. The file is written under a temporary name (`FILE.part`) and gets its final
 /// name after it is complete and synced, so a process that is killed never leaves an incomplete file under the final

@@ -50,24 +50,14 @@ extension TraceContext {
   /// The trace of the next request in a chain. Its ids are mixed from this trace id and the span id of the launch,
   /// which was drawn at random, because the store itself draws no random numbers.
   func successor(launchSpan: [UInt8]) -> TraceContext {
-    var state = launchSpan.reduce(0x9E37_79B9_7F4A_7C15 as UInt64) { $0.mixed(with: UInt64($1)) }
-    state = traceID.reduce(state) { $0.mixed(with: UInt64($1)) }
+    var state = launchSpan.reduce(SplitMix64.increment) { SplitMix64.first(seed: $0 ^ UInt64($1)) }
+    state = traceID.reduce(state) { SplitMix64.first(seed: $0 ^ UInt64($1)) }
     var bytes: [UInt8] = []
     for index in 0..<3 as Range<UInt64> {
       // An id of only zeros is not valid.
-      let word = state.mixed(with: index) | 1
+      let word = SplitMix64.first(seed: state ^ index) | 1
       bytes += (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
     }
     return TraceContext(traceID: Array(bytes[..<16]), spanID: Array(bytes[16...]), isSampled: isSampled)
-  }
-}
-
-extension UInt64 {
-  /// One step of SplitMix64 (Steele, Lea, Flood 2014).
-  fileprivate func mixed(with value: UInt64) -> UInt64 {
-    var word = (self ^ value) &+ 0x9E37_79B9_7F4A_7C15
-    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-    return word ^ (word >> 31)
   }
 }

@@ -1,8 +1,5 @@
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
+internal import BatonBase
+
 #if canImport(FoundationEssentials)
   internal import FoundationEssentials
 #else

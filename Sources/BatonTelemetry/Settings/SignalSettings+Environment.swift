@@ -1,3 +1,4 @@
+import BatonBase
 internal import BatonModel
 
 extension SignalSettings {

@@ -1,3 +1,5 @@
+import BatonBase
+
 /// The settings of telemetry, as the `OTEL_*` environment variables state them. This type is a value: it takes the
 /// variables as a dictionary and does not read the environment of the process.
 ///

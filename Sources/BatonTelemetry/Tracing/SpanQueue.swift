@@ -1,3 +1,4 @@
+import BatonBase
 internal import BatonModel
 package import Logging
 internal import Synchronization

@@ -32,7 +32,7 @@ package struct WireLimit: Hashable, Sendable {
   /// terminal or a log could execute.
   package func check(name text: String) throws(WireError) {
     try check(text)
-    guard !text.unicodeScalars.contains(where: \.isControl) else {
+    guard text.unicodeScalars.allSatisfy(\.isPrintable) else {
       throw WireError("\(name): control characters are not allowed in '\(text.escapedOnOneLine)'")
     }
   }

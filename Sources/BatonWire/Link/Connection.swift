@@ -1,3 +1,4 @@
+package import BatonBase
 package import BatonModel
 
 /// One connection between a worker and the coordinator, with a mailbox for each direction. When either end closes it,

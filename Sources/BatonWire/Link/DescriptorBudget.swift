@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+import BatonBase
 
 /// How a process divides its file descriptors between its connections and its own files. A process without a free
 /// descriptor can open no file; on Linux, libdispatch then ends the process.

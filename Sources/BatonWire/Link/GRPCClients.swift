@@ -1,3 +1,4 @@
+import BatonBase
 import BatonProtobuf
 package import GRPCCore
 package import GRPCNIOTransportHTTP2Posix

@@ -34,6 +34,14 @@ package struct HostPort: Hashable, Sendable, CustomStringConvertible {
 
   package var isLoopback: Bool { host.isLoopbackHost }
 
+  /// Why Baton does not connect to this address, with what to do instead; `nil` for a loopback address.
+  package var refusal: String? {
+    isLoopback
+      ? nil
+      : "\(self) is not on this machine, and without TLS Baton speaks on loopback only: forward the port "
+        + "(ssh -L 7420:127.0.0.1:7420 HOST) and use --coordinator 127.0.0.1:7420"
+  }
+
   package var isIPv6: Bool { host.contains(":") }
 
   package var description: String { isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)" }

@@ -1,13 +1,6 @@
+import BatonBase
 import GRPCCore
 import NIOCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// Why a daemon cannot listen on an address. The description says what to do.
 package struct ListenError: Error, Hashable, Sendable, CustomStringConvertible {

@@ -1,13 +1,6 @@
+import BatonBase
 package import Logging
 import NIOCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// The Unix socket of a coordinator: `PORT.sock` in a folder that `RuntimeFolders.own` returned.
 package struct OwnSocket: Sendable {

@@ -1,17 +1,10 @@
+import BatonBase
 import SystemPackage
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
-#endif
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
 #endif
 
 /// The folders in which a coordinator leaves the files that clients of the same user need: its token (`PORT.token`),

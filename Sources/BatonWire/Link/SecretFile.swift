@@ -1,12 +1,5 @@
+import BatonBase
 import BatonModel
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// A secret of 32 random bytes in a file of mode 0600, written as 64 hexadecimal digits. A process proves with it that
 /// it is the same worker or coordinator as before.

@@ -1,12 +1,5 @@
+import BatonBase
 import SystemPackage
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// The file with the secret that a coordinator asks every client for. It asks on loopback too, because other users of
 /// the machine can connect there. The token is kept in the coordinator's data folder and, for clients of the same user,

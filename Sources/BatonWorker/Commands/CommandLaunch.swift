@@ -1,3 +1,4 @@
+import BatonBase
 import BatonHandler
 import BatonModel
 
@@ -5,14 +6,6 @@ import BatonModel
   import FoundationEssentials
 #else
   import Foundation
-#endif
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
 #endif
 
 /// One launch of a command: its folder, its environment, and the code that runs one batch.

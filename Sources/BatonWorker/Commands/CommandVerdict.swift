@@ -1,12 +1,5 @@
+import BatonBase
 import BatonModel
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// What the end of a process means for its batch.
 enum CommandVerdict: Hashable, Sendable {

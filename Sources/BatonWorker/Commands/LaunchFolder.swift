@@ -1,12 +1,5 @@
+import BatonBase
 import BatonModel
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// The files of one launch, in a folder below the worker's data folder. The folder is removed when the launch is over.
 ///

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+import BatonBase
 
 /// Notices changes of properties on the system bus with the help of a program that prints a line for each change.
 /// `ConditionMonitor` runs it. The output is not interpreted: the caller asks the services again to find out what

@@ -1,12 +1,5 @@
+import BatonBase
 import CBatonProcess
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// Reports changes without polling: of links, addresses and routes (rtnetlink(7)), or of devices (uevents of their
 /// drivers). It does not tell what changed, so the caller has to read the state again. It is a sequence for one reader,

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+import BatonBase
 
 /// What the host's owner says about its network: the keys below `network` in worker.yaml.
 package struct NetworkSettings: Hashable, Sendable {

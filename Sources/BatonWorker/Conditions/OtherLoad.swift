@@ -1,12 +1,5 @@
+import BatonBase
 import BatonModel
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// Measures how much of the host programs other than Baton's use: their share of the processors, and the pressure on
 /// memory and disks.

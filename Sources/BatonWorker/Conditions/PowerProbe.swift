@@ -1,12 +1,5 @@
+import BatonBase
 package import BatonModel
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// The power source of a host, and the charge of its battery.
 package struct PowerReadings: Hashable, Sendable {

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+import BatonBase
 
 /// The share of the last 10 s in which processes waited for memory, for disks or for processors: the kernel's pressure
 /// stall information (Linux, Documentation/accounting/psi.rst). On a kernel without it, the pressure counts as zero.

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+import BatonBase
 
 /// The small files in which a system shows its state, below a folder: `/`, a host's root that is mounted elsewhere, or
 /// a folder that a test made. Files are opened without blocking. Reading does not throw: a file that cannot be read is

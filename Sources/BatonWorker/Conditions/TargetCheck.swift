@@ -1,14 +1,7 @@
+import BatonBase
 import BatonModel
 import Dispatch
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// Checks that a target can be reached: it connects by TCP to the addresses of the target's name, over IPv4 or IPv6,
 /// and closes the connection.

@@ -29,7 +29,7 @@ package struct DeathReport: Sendable {
   /// Sends the report, and tries again until the coordinator has accepted it or the task is cancelled. After a
   /// cancellation the hello of the next worker tells the coordinator the same.
   package func send() async {
-    guard let endpoint = try? HostPort(parsing: configuration.coordinator), endpoint.isLoopback else { return }
+    guard let endpoint = try? HostPort(parsing: configuration.coordinator), endpoint.refusal == nil else { return }
     let report = Baton_V1_DeathReport.with {
       $0.host = configuration.name
       $0.incarnation = incarnation.rawValue

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+import BatonBase
 
 /// Locks a data folder, so that no second worker uses it: a second worker would take the commands of the first for
 /// leftovers and kill them. The lock is held as long as this value, or until the process ends.

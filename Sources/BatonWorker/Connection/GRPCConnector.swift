@@ -1,3 +1,4 @@
+import BatonBase
 import BatonModel
 import BatonProtobuf
 package import BatonWire
@@ -15,11 +16,7 @@ package struct GRPCConnector: Connector {
     } catch {
       throw WorkerError("the coordinator's address: \(error)")
     }
-    guard endpoint.isLoopback else {
-      throw WorkerError(
-        "\(endpoint) is not on this machine, and without TLS Baton speaks on loopback only: "
-          + "forward the port (ssh -L 7420:127.0.0.1:7420 HOST) and use --coordinator 127.0.0.1:7420")
-    }
+    if let refusal = endpoint.refusal { throw WorkerError(refusal) }
     tokenFile = configuration.tokenFile
   }
 

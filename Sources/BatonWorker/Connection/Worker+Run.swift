@@ -1,3 +1,4 @@
+import BatonBase
 import BatonModel
 import BatonTelemetry
 import BatonWire
@@ -5,14 +6,6 @@ import Dispatch
 import Logging
 import ServiceLifecycle
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// The main loops of the worker: connecting, the passing of time, and the end.
 extension Worker {

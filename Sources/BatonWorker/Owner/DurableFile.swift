@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+import BatonBase
 
 /// Writes and removes small files so that after a power loss each file is either complete or not there. The owner's
 /// pause and the count of today's use are kept with it.

@@ -1,12 +1,5 @@
+import BatonBase
 package import BatonModel
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// A point in the host's local calendar, as a local clock shows it.
 package struct LocalTime: Hashable, Sendable {
@@ -71,12 +64,4 @@ package struct LocalCalendar: Sendable {
       fields.tm_isdst = -1
       return Timestamp(nanoseconds: Int64(mktime(&fields)) * 1_000_000_000)
     })
-}
-
-extension Timestamp {
-  /// Whole seconds since 1970, rounded towards the past.
-  var wholeSeconds: Int64 {
-    let (quotient, remainder) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
-    return remainder < 0 ? quotient - 1 : quotient
-  }
 }

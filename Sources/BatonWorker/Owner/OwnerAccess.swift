@@ -1,12 +1,5 @@
+import BatonBase
 import CBatonProcess
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// Decides who may command a worker as its host's owner: root, the worker's own user, and the members of the group
 /// `baton-owner`.

@@ -1,17 +1,10 @@
+import BatonBase
 import BatonModel
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
-#endif
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
 #endif
 
 /// Sends commands to a worker on this host on behalf of the host's owner. `baton-worker pause`, `resume` and `status`

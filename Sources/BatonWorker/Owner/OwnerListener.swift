@@ -1,12 +1,5 @@
+import BatonBase
 import CBatonProcess
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// The socket file on which a worker listens for its host's owner. The worker's user may use it, and the members of the
 /// owners' group if the host has the group.

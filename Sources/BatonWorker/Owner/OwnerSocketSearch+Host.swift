@@ -1,15 +1,9 @@
+import BatonBase
+
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
   import Foundation
-#endif
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
 #endif
 
 /// Finds all workers of a host that a user can see. `baton doctor` uses it.

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+import BatonBase
 
 /// Finds the worker for which an owner's command is meant.
 package struct OwnerSocketSearch: Hashable, Sendable {

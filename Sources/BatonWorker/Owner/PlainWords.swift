@@ -15,6 +15,3 @@ extension Int64 {
     return unit == 0 ? "\(self) B" : "\(tenths / 10).\(tenths % 10) \(units[unit])"
   }
 }
-
-/// A count with its noun: `1 launch`, `2 launches`.
-func counted(_ count: Int, _ noun: String, plural: String) -> String { "\(count) \(count == 1 ? noun : plural)" }

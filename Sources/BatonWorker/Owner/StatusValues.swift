@@ -1,3 +1,4 @@
+import BatonBase
 package import BatonModel
 
 /// A date in the worker's JSON: RFC 3339 in UTC with milliseconds.

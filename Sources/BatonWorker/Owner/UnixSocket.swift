@@ -1,12 +1,5 @@
+import BatonBase
 import BatonModel
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// A stream socket in the file system (unix(7)) that carries lines. `line` and `send` may wait until their deadline, so
 /// they must not run on a thread of Swift's task pool.

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+import BatonBase
 
 /// The processor time that the owner lends, in per cent of one core. As in systemd's `CPUQuota`, `150%` is one and a
 /// half cores.

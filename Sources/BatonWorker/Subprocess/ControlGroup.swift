@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+import BatonBase
 
 /// A control group of Linux (cgroup v2): a set of processes that share a quota, together with all processes that they
 /// fork.

@@ -1,12 +1,5 @@
+import BatonBase
 import CBatonProcess
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// Removes folders with everything that commands have put into them, including folders without permissions and trees
 /// that are deeper than the longest path. Symbolic links are removed and never followed, because each name is looked up

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+import BatonBase
 
 /// The control groups of launches (Linux, cgroup v2): one group for each launch, below the worker's own group. With
 /// them the kernel knows which processes belong to a launch, even if a process changes its session, parent or

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+import BatonBase
 
 /// A folder that is used by its descriptor. It stays the same folder even if a command renames or removes it, or puts a
 /// symbolic link in its place.

@@ -1,13 +1,6 @@
+import BatonBase
 import BatonModel
 import BatonWire
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// Decides which launch an orphan comes from, for launches without a control group. It is a value; the sweep
 /// (`ProcessRegistry.sweep`) asks it.

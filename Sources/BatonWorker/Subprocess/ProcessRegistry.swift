@@ -1,14 +1,7 @@
+import BatonBase
 package import BatonModel
 import CBatonProcess
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// Knows every command that this worker has started and that has not ended yet. It keeps them in memory, and in one
 /// small file for each, so that the next worker can kill them if this worker is killed.

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+import BatonBase
 
 /// The processor time and memory that processes use, from `/proc/PID/stat` (proc_pid_stat(5)). On a system without it
 /// (macOS), the use is not known.

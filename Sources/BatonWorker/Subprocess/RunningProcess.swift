@@ -1,12 +1,5 @@
+import BatonBase
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// A process that was started as the leader of its own process group.
 ///

@@ -1,12 +1,5 @@
+import BatonBase
 import CBatonProcess
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// System calls on files that Baton calls directly, because it needs to pass paths as bytes and to see the errno of a
 /// failure.

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+import BatonBase
 
 /// The connection between a supervisor and its worker: a pair of sockets. The worker gets one end as its standard
 /// input.

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+import BatonBase
 
 /// Kills the processes that a dead worker has left. The supervisor has adopted them, and has no other children at that
 /// time.

@@ -1,3 +1,4 @@
+import BatonBase
 import Dispatch
 import Synchronization
 
@@ -5,14 +6,6 @@ import Synchronization
   import FoundationEssentials
 #else
   import Foundation
-#endif
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
 #endif
 
 /// The worker's side of the connection to its supervisor.

@@ -1,12 +1,5 @@
+import BatonBase
 import BatonModel
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// Decides what a supervisor does about its worker. There is one worker at a time. It is started again when it dies,
 /// until the supervisor is asked to stop, or the worker ends in a way that another start would not change.

@@ -1,14 +1,7 @@
+import BatonBase
 import BatonModel
 import Subprocess
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 #if canImport(System)
   import System

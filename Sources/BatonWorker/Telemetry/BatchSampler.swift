@@ -146,14 +146,11 @@ package struct BatchSampler: Sendable {
     return isDrawn ? .drawn : nil
   }
 
-  /// Chooses one batch in `BatchSampling.interval` by a hash of request and batch, with the finalizer of SplitMix64
-  /// (Steele, Lea, Flood, doi:10.1145/2660193.2660195).
+  /// Chooses one batch in `BatchSampling.interval` by a hash of request and batch.
   private var isDrawn: Bool {
     guard sampling.interval > 0 else { return false }
-    var hash = seed &+ UInt64(batch) &* 0x9e37_79b9_7f4a_7c15
-    hash = (hash ^ hash >> 30) &* 0xbf58_476d_1ce4_e5b9
-    hash = (hash ^ hash >> 27) &* 0x94d0_49bb_1331_11eb
-    return (hash ^ hash >> 31).isMultiple(of: UInt64(sampling.interval))
+    let hash = SplitMix64.mixed(seed &+ UInt64(batch) &* SplitMix64.increment)
+    return hash.isMultiple(of: UInt64(sampling.interval))
   }
 
   /// A batch is slow if it takes longer than this. For the first batch there is no usual duration yet, but the first

@@ -1,3 +1,4 @@
+import BatonBase
 import BatonCommands
 import BatonCoordinator
 import BatonModel
@@ -31,14 +32,17 @@ struct CoordinatorSetup {
   ]
 
   /// Reads the settings.
-  /// - Parameter defaultFolder: the name of the data folder below `stateFolder`, unless flags or settings name another
+  /// - Parameter defaultFolder: the name of the data folder below `UserFolders.state`, unless flags or settings name another
   ///   folder.
   /// - Throws: `SettingsError` with everything that is wrong in the settings; `HostPortError` if an address in the
   ///   flags is wrong.
   init(_ options: CoordinatorOptions, environment: [String: String], defaultFolder: String) async throws {
     let file = try await Settings(
       file: options.configurationFile ?? environment["BATON_CONFIG"], environment: environment, keys: Self.keys)
-    dataFolder = options.dataFolder ?? file.text("data") ?? Self.stateFolder(environment) + "/" + defaultFolder
+    let state = UserFolders.state { environment[$0] }
+    let folder = options.dataFolder ?? file.text("data") ?? state.map { $0 + "/" + defaultFolder }
+    if folder == nil { file.note("data", UserFolders.noState) }
+    dataFolder = folder ?? ""
     listen = try Self.address(options.listen, "listen", file) ?? HostPort(parsing: "127.0.0.1:7420")
     let isOff = (options.http ?? file.text("http")) == "off"
     http = isOff ? nil : try Self.address(options.http, "http", file) ?? HostPort(parsing: "127.0.0.1:7421")
@@ -114,11 +118,5 @@ struct CoordinatorSetup {
         "baton: the coordinator listens on \(grpc) (gRPC)" + (http.map { " and \($0) (HTTP)" } ?? "")
           + ", its data is in \(dataFolder)")
     }
-  }
-
-  /// The folder below which Baton keeps its data by default: `$XDG_STATE_HOME/baton`, else `~/.local/state/baton`.
-  static func stateFolder(_ environment: [String: String]) -> String {
-    let state = environment["XDG_STATE_HOME"].flatMap { $0.isEmpty ? nil : $0 }
-    return (state ?? (environment["HOME"] ?? ".") + "/.local/state") + "/baton"
   }
 }

@@ -1,3 +1,4 @@
+import BatonBase
 import BatonCommands
 import BatonCoordinator
 import BatonDoctor
@@ -74,7 +75,7 @@ extension LiveBackend {
     return try await WorkerSettings(
       flags, environment: environment, hostName: ProcessInfo.processInfo.hostName,
       cores: ProcessInfo.processInfo.activeProcessorCount
-    ) { CoordinatorSetup.stateFolder(environment) + "/worker/" + $0 }.configuration
+    ).configuration
   }
 
   private func askCoordinator(_ target: ConnectionTarget, _ facts: inout HostFacts) async {
@@ -111,9 +112,7 @@ extension LiveBackend {
   }
 
   private func answer(of endpoint: HostPort, _ tokenFile: String?) async throws -> HostFacts.Coordinator.Answer {
-    guard endpoint.isLoopback else {
-      throw CommandFailure(.usage, "\(endpoint) is not on this machine, and Baton speaks on loopback only")
-    }
+    if let refusal = endpoint.refusal { throw CommandFailure(.usage, refusal) }
     do {
       let before = SystemClocks.now()
       let identity = try await CoordinatorClient.withClient(endpoint, tokenFile: tokenFile) { client, metadata in

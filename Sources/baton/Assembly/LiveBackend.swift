@@ -1,3 +1,4 @@
+import BatonBase
 import BatonCommands
 import BatonCoordinator
 import BatonExporter
@@ -17,14 +18,6 @@ import UnixSignals
   import Foundation
 #endif
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
-
 /// Connects the commands of `baton` to real coordinators: over gRPC, or in this process.
 struct LiveBackend: Backend {
   let environment: [String: String]
@@ -33,11 +26,7 @@ struct LiveBackend: Backend {
     _ target: ConnectionTarget, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
   ) async throws -> Result {
     let endpoint = try await asUsage { try HostPort(parsing: target.endpoint) }
-    guard endpoint.isLoopback else {
-      throw CoordinatorUnreachable(
-        "\(endpoint) is not on this machine, and without TLS Baton speaks on loopback only: forward the port "
-          + "(ssh -L 7420:127.0.0.1:7420 HOST) and use --coordinator 127.0.0.1:7420")
-    }
+    if let refusal = endpoint.refusal { throw CoordinatorUnreachable(refusal) }
     do {
       return try await CoordinatorClient.withClient(endpoint, tokenFile: target.tokenFile) { client, metadata in
         try await body(OperatorClient(client: client, metadata: metadata, endpoint: endpoint))

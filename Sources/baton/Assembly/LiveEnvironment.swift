@@ -1,3 +1,4 @@
+import BatonBase
 import BatonCommands
 import BatonModel
 import BatonWire
@@ -8,14 +9,6 @@ import UnixSignals
   import FoundationEssentials
 #else
   import Foundation
-#endif
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
 #endif
 
 extension CommandEnvironment {

@@ -1,19 +1,13 @@
 import BatonModel
 import BatonTelemetry
 
-/// Draws the same requests for the same seed (SplitMix64, https://prng.di.unimi.it/splitmix64.c).
+/// Draws the same requests for the same seed.
 struct SpanDrawing: RandomNumberGenerator {
-  private var state: UInt64
+  private var generator: SplitMix64
 
-  init(seed: UInt64) { state = seed }
+  init(seed: UInt64) { generator = SplitMix64(seed: seed) }
 
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-    return z ^ (z >> 31)
-  }
+  mutating func next() -> UInt64 { generator.next() }
 
   mutating func request() -> TraceRequest {
     TraceRequest(resource: Resource(attributes()), spans: list(5) { $0.span() }, version: text())

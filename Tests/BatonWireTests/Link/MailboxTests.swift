@@ -1,3 +1,4 @@
+import BatonBase
 import BatonWire
 import Testing
 

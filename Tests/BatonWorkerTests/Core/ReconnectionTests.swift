@@ -1,3 +1,4 @@
+import BatonBase
 import BatonModel
 import BatonWire
 import Foundation
@@ -10,7 +11,7 @@ import Testing
 @Suite("Waiting before connecting again")
 struct ReconnectionTests {
   private static func pauses(_ count: Int, seed: UInt64 = 7, atMost limit: Duration = .seconds(60)) -> [Duration] {
-    var (core, generator) = (Reconnection(), Seeded(state: UInt64(seed)))
+    var (core, generator) = (Reconnection(), SplitMix64(seed: UInt64(seed)))
     return (0..<count).map { _ in core.next(afterConnectionOf: .zero, atMost: limit, using: &generator) }
   }
 
@@ -41,7 +42,7 @@ struct ReconnectionTests {
   @Test("a worker that is refused again and again comes back more and more seldom, and at last about every ten seconds")
   func refused() {
     let fleet = (1...1000).map { seed in
-      var (core, generator) = (Reconnection(), Seeded(state: UInt64(seed)))
+      var (core, generator) = (Reconnection(), SplitMix64(seed: UInt64(seed)))
       return (1...8).map { refusals in
         core.next(afterConnectionOf: .zero, refusals: refusals, atMost: .seconds(60), using: &generator)
       }
@@ -86,7 +87,7 @@ struct ReconnectionTests {
   func success() {
     func fifth(after lifetime: Duration) -> Duration {
       (1...200).map { seed in
-        var (core, generator) = (Reconnection(), Seeded(state: UInt64(seed)))
+        var (core, generator) = (Reconnection(), SplitMix64(seed: UInt64(seed)))
         for _ in 1...4 { _ = core.next(afterConnectionOf: .zero, atMost: .seconds(60), using: &generator) }
         return core.next(afterConnectionOf: lifetime, atMost: .seconds(60), using: &generator)
       }.max() ?? .zero
@@ -100,7 +101,7 @@ struct ReconnectionTests {
   func fleet(awayMilliseconds: Int64) {
     // When each is back: its first attempt that finds the coordinator there.
     let arrivals = (1...1000).map { seed in
-      var (core, generator, now) = (Reconnection(), Seeded(state: UInt64(seed)), Duration.zero)
+      var (core, generator, now) = (Reconnection(), SplitMix64(seed: UInt64(seed)), Duration.zero)
       repeat {
         now += core.next(
           afterConnectionOf: now == .zero ? .seconds(60) : .zero, atMost: .seconds(60), using: &generator)
@@ -110,17 +111,5 @@ struct ReconnectionTests {
     let busiest = Dictionary(grouping: arrivals) { $0 }.values.map(\.count).max() ?? 0
     // Evenly spread over the narrowest ceiling there would be 50 in each hundredth of a second.
     #expect(busiest < 100)
-  }
-}
-
-/// SplitMix64 (https://prng.di.unimi.it/splitmix64.c).
-private struct Seeded: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = (state ^ (state >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ (mixed >> 31)
   }
 }

@@ -1,3 +1,4 @@
+import BatonBase
 import BatonHandler
 import BatonModel
 import BatonTelemetry

@@ -1,13 +1,6 @@
+import BatonBase
 import BatonHandler
 import BatonModel
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// Decides which signals a running command gets, and when.
 struct StopPlan: Hashable, Sendable {

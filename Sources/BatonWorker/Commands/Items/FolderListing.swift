@@ -1,13 +1,6 @@
+import BatonBase
 import BatonModel
 import CBatonProcess
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// The names in one folder, sorted by their bytes. They take two blocks of memory, however many there are.
 struct FolderListing {

@@ -1,12 +1,5 @@
+import BatonBase
 import BatonModel
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// A path with `*`, `?`, `[…]`, `{a,b}` and `**`, as in bash with globstar. `**` between slashes stands for any number
 /// of folders, including zero. A name that begins with a dot is matched only by a part that begins with a dot, and `**`

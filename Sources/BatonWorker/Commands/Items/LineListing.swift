@@ -1,13 +1,6 @@
+import BatonBase
 import BatonModel
 import CBatonProcess
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// The lines of a regular UTF-8 file, without their line ends (LF or CR LF). Empty lines are not items.
 ///

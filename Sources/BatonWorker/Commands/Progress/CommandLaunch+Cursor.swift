@@ -1,14 +1,7 @@
+import BatonBase
 import BatonHandler
 import BatonModel
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 extension CommandLaunch {
   /// Runs the command once for all remaining work. Its exit with status 0 ends the request.

@@ -1,13 +1,6 @@
+import BatonBase
 import BatonModel
 import CBatonProcess
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
 
 /// The two pipes of a command that keeps its own cursor: one carries its lines to the worker, the other the worker's
 /// acknowledgements to the command.

@@ -1,22 +1,20 @@
-import BatonModel
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+package import BatonModel
 
 extension Timestamp {
+  /// Whole seconds since 1970, rounded towards the past.
+  package var wholeSeconds: Int64 {
+    let (quotient, remainder) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+    return remainder < 0 ? quotient - 1 : quotient
+  }
+
   /// The date by RFC 3339 in UTC, with milliseconds that are cut off, not rounded: `2026-03-01T06:30:00.250Z`.
-  var rfc3339: String {
+  package var rfc3339: String {
     let milliseconds = (nanoseconds - wholeSeconds * 1_000_000_000) / 1_000_000
     return utc.dropLast() + "." + Self.digits(Int(milliseconds), 3) + "Z"
   }
 
   /// The date by RFC 3339 in UTC without a fraction, for people: `2026-03-01T06:30:00Z`.
-  var utc: String {
+  package var utc: String {
     var seconds = time_t(wholeSeconds)
     var fields = tm()
     gmtime_r(&seconds, &fields)
@@ -27,7 +25,7 @@ extension Timestamp {
   }
 
   /// Parses the forms of `rfc3339` and `utc`, with up to nine digits of a fraction. Returns `nil` for any other text.
-  init?(rfc3339 text: String) {
+  package init?(rfc3339 text: String) {
     let bytes = Array(text.utf8)
     guard bytes.count >= 20, bytes.count <= 30, bytes.last == UInt8(ascii: "Z") else { return nil }
     let marks: [(Int, UInt8)] = [
