@@ -2,7 +2,7 @@ import BatonModel
 import ContractRows
 import Testing
 
-/// Launch time per day, stalls, and who gives way: the values behind them.
+/// The values behind daily allowances, stall watching, and the choice of the launch that gives way.
 @Suite struct BudgetTests {
   static let day = Int64(86_400)
   static func at(_ seconds: Int64) -> Timestamp { Timestamp(nanoseconds: seconds * 1_000_000_000) }

@@ -2,7 +2,8 @@ import BatonModel
 import ContractRows
 import Testing
 
-/// What one state of a host means for one job: what keeps a new launch away, and what ends a running one.
+/// The conditions of a host, with the obstacle that keeps a new launch of `job` away from it, and the expiry of a
+/// running one.
 struct Weather: Sendable, CustomTestStringConvertible {
   var name: String
   var job: Definition

@@ -1,7 +1,7 @@
 import BatonModel
 import Testing
 
-/// The lowest and the highest value of each bound is taken, and the next one is not.
+/// The lowest and the highest value of each range are accepted, and the values just beyond them are refused.
 @Suite struct DefinitionValidationTests {
   private static func job(
     _ pattern: String = "com.example.a", _ kind: JobKind = .processing, _ change: (inout Definition) -> Void = { _ in }

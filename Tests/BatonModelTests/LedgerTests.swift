@@ -2,7 +2,7 @@ import BatonModel
 import ContractRows
 import Testing
 
-/// One launch after the other, with what becomes of the request after each.
+/// The launches of one request, in order, and what becomes of the request after each launch.
 struct Life: Sendable, CustomTestStringConvertible {
   struct Launch: Sendable {
     var outcome: LaunchOutcome

@@ -1,7 +1,7 @@
 import BatonModel
 import Testing
 
-/// Text that others wrote, before it is printed.
+/// Text from users, files and devices is made safe before it is printed.
 @Suite struct PlainTextTests {
   @Test func `text without controls stays as it is`() {
     let text = "com.example.report: naïve 漢字 👩‍👩‍👧 می‌خواهم – 12 °C"

@@ -2,7 +2,7 @@ import BatonModel
 import ContractRows
 import Testing
 
-/// A host that takes everything, and a job that asks for nothing, to be changed in one thing at a time.
+/// A host that accepts every job, and a job without requirements. Each test changes what it is about.
 enum Fixture {
   static func job(_ kind: JobKind = .continued, _ change: (inout Definition) -> Void = { _ in }) -> Definition {
     var definition = Definition(pattern: IdentifierPattern("com.example.a")!, kind: kind)

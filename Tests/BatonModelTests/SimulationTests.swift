@@ -2,7 +2,7 @@ import BatonModel
 import ContractRows
 import Testing
 
-/// What is simulated says so, and counts towards nothing (contract, row 43).
+/// Simulated conditions and launches are marked as simulated, and count towards nothing (contract, row 43).
 @Suite struct SimulationTests {
   @Test func `overrides take the place of what they name, say so, and leave the rest`() {
     let overrides = ConditionOverrides(
