@@ -23,7 +23,7 @@ import Testing
   )
     async throws
   {
-    // With items, and without: a command that may keep a cursor.
+    // A command with items, and a command without items, which may keep a cursor.
     var work = fixture.shell("echo password=hunter2; exit 3", items: count == 1 ? nil : .range(1...count))
     work.failureOutput = FailureOutput.none
     let runtime = FakeRuntime()

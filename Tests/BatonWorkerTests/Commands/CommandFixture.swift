@@ -6,7 +6,7 @@ import Testing
 
 @testable import BatonWorker
 
-/// A worker's folders of its own, and a folder to work in; both gone afterwards.
+/// The folders of a worker, and a working directory for commands. Both are removed with the fixture.
 final class CommandFixture: Sendable {
   let root: String
   let folders: WorkerFolders
@@ -57,12 +57,12 @@ final class CommandFixture: Sendable {
     return runtime
   }
 
-  /// The error that the work fails with.
+  /// Runs work that must fail, and returns its error.
   func failure(_ work: Work, on runtime: FakeRuntime = FakeRuntime()) async throws -> CommandError {
     try #require(await #expect(throws: CommandError.self) { try await self.run(work, on: runtime) })
   }
 
-  /// Runs the work until `ready`, lets its launch expire, and gives what became of it.
+  /// Runs the work, lets its launch expire when `ready` returns, and returns the result.
   func expire(
     _ work: Work, on runtime: FakeRuntime = FakeRuntime(), reason: ExpiryReason? = .draining,
     when ready: @Sendable () async -> Void, then: @Sendable () async -> Void = {}
@@ -76,12 +76,12 @@ final class CommandFixture: Sendable {
   }
 }
 
-/// Whether the process has ended, waiting for it: only for one that is sure to end.
+/// Returns when the process has ended. It waits without a limit, so use it only for a process that is sure to end.
 func waitForEnd(of pid: Int32) async {
   while let entry = ProcessTable.entry(of: pid), !entry.isZombie { await Task.yield() }
 }
 
-/// Time that passes when a test says so.
+/// A clock that moves only when the test moves it.
 final class ManualTime: Sendable {
   let start = ContinuousClock.now
   private let state = Mutex(State())
@@ -97,7 +97,7 @@ final class ManualTime: Sendable {
     CommandTime(now: { self.start + self.state.withLock { $0.offset } }, sleep: { try await self.sleep(until: $0) })
   }
 
-  /// Moves on to `offset` from the start.
+  /// Sets the clock to `offset` after the start, and wakes the sleepers that are due.
   func advance(to offset: Duration) {
     let due = state.withLock { state in
       state.offset = offset
@@ -108,7 +108,7 @@ final class ManualTime: Sendable {
     for continuation in due { continuation.resume() }
   }
 
-  /// Returns when somebody sleeps until `offset` from the start.
+  /// Returns when a task sleeps until `offset` after the start.
   func sleeper(until offset: Duration) async {
     await withCheckedContinuation { continuation in
       let isThere = state.withLock { state in
@@ -148,7 +148,7 @@ final class ManualTime: Sendable {
 }
 
 extension CommandFixture {
-  /// A file in the working directory.
+  /// The content of a file in the working directory.
   func read(_ name: String) throws -> String { try String(contentsOfFile: root + "/work/" + name, encoding: .utf8) }
 
   func names(in folder: String) -> [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] }

@@ -37,14 +37,15 @@ import Testing
       ])
   }
 
-  /// A path could be opened by other commands of this user; and few programs know what to do with "try again".
+  /// The descriptors are pipes without a path, so that other commands of this user cannot open them. They block,
+  /// because few programs can handle `EAGAIN`.
   @Test(.enabled(if: access("/proc/self/fdinfo", F_OK) == 0))
   func `the descriptors are pipes that only this command has, and wait as pipes do`() async throws {
     let script = """
       for i in 3 4; do readlink /proc/self/fd/$i | sed 's/:.*//'; grep -c 'flags:.*[4-7]...$' /proc/self/fdinfo/$i; done
       readlink /proc/self/fd/0
       """
-    // The fourth octal digit from the end has O_NONBLOCK (04000).
+    // The fourth octal digit from the end contains O_NONBLOCK (04000).
     let output = try await fixture.run(fixture.shell(script)).output
     #expect(output == "pipe\n0\npipe\n0\n/dev/null\n")
   }
@@ -125,7 +126,7 @@ import Testing
     let runtime = FakeRuntime { commit in
       if commit.completedUnits == 1 { await withCheckedContinuation { pause in gate.withLock { $0 = pause } } }
     }
-    // More than the pipe and one read hold: "written" cannot come before the first commit.
+    // The lines are more than the pipe and one read hold: "written" cannot come before the first commit.
     let script = #"""
       echo '{"completed":1}' >&3; echo begun
       i=0; while [ $i -lt 12000 ]; do i=$((i+1)); echo '{"completed":2}'; done >&3; echo written

@@ -49,7 +49,7 @@ import Testing
 
   @Test func `SIGTERM comes five seconds before the deadline, and what it ends is repeated`() async throws {
     let runtime = FakeRuntime()
-    // Exit status 0 after a stop signal proves nothing.
+    // Exit status 0 after a stop signal does not prove that the batch is done.
     let script = "trap 'echo term; exit 0' TERM; echo begin; while :; do sleep 0.01; done"
     let result = await fixture.expire(fixture.shell(script, items: .range(1...3)), on: runtime) {
       await runtime.waitForOutput("begin")
@@ -143,7 +143,7 @@ import Testing
     #expect(definition.terminationMargin == .seconds(window), "what is said counts")
   }
 
-  /// With the usual 5 s SIGTERM would come at once.
+  /// With the usual margin of 5 s, SIGTERM would come at once.
   @Test(.contract(16.2)) func `in a closing window of three seconds the running batch finishes`() async throws {
     let runtime = FakeRuntime()
     let plain = fixture.runner(

@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import BatonWorker
 
-/// A store and a connection in memory, which notes what a command asked of it.
+/// A runtime in memory, in place of the store and the connection. It records what a command asks of it.
 final class FakeRuntime: CommandRuntime {
   struct State {
     var progress = Progress()
@@ -20,7 +20,7 @@ final class FakeRuntime: CommandRuntime {
   }
 
   let state: Mutex<State>
-  /// Called before a commit is noted; may throw, or wait.
+  /// Called before a commit is recorded. It may throw or wait.
   let beforeCommit: @Sendable (Commit) async throws -> Void
 
   init(
@@ -36,7 +36,7 @@ final class FakeRuntime: CommandRuntime {
   var frozenItems: Int? { state.withLock { $0.frozenItems } }
   var commits: [Commit] { state.withLock { $0.commits } }
   var output: String { state.withLock { String(decoding: $0.output, as: UTF8.self) } }
-  /// Everything that was written, also what is not kept.
+  /// The number of bytes that were written, including those that `output` no longer has.
   var outputBytes: Int { state.withLock { $0.outputBytes } }
   var items: [String] { state.withLock { $0.items } }
   var pages: [Int] { state.withLock { $0.pages } }

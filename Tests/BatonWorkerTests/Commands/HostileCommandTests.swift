@@ -6,12 +6,12 @@ import Testing
 
 @testable import BatonWorker
 
-/// Commands that do what they can to stay, to block, or to flood (promise P8).
+/// Commands that try to stay, to block, or to flood the worker (promise P8).
 @Suite struct HostileCommandTests {
   let fixture: CommandFixture
   init() throws { fixture = try CommandFixture() }
 
-  /// Runs the script, and waits for the end of the process whose number it left in `pid`.
+  /// Runs the script, and checks that the process whose id it wrote to the file `pid` has ended with it.
   private func outlive(_ script: String) async throws {
     let runtime = try await fixture.run(fixture.shell(script, items: .range(1...1)))
     #expect(runtime.commits.count == 1)
@@ -47,7 +47,7 @@ import Testing
     let script = "env -i setsid sh -c 'echo $$ > pid; exec sleep 1000' & while [ ! -s pid ]; do sleep 0.01; done"
     try await fixture.run(fixture.shell(script, items: .range(1...1)))
     let pid = try #require(Int32(try fixture.read("pid").trimmingCharacters(in: .whitespacesAndNewlines)))
-    // Launches of other tests may run now, and it could be theirs.
+    // Launches of other tests may run now, and the daemon could belong to one of them. Only `killAll` ends it for sure.
     fixture.processes.killAll()
     await waitForEnd(of: pid)
   }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BatonWorker
 
-/// What a command does with its launch's folder reaches nothing else, and leaves nothing on the disk.
+/// A command that tampers with its launch's folder reaches nothing outside of it, and leaves nothing on the disk.
 @Suite struct LaunchFolderTests {
   let fixture: CommandFixture
   let victim: String

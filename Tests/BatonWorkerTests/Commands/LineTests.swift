@@ -62,7 +62,7 @@ import Testing
     #expect(throws: CommandError.self) { try lines(String(repeating: "x", count: 200_000)) }
   }
 
-  /// None of these is opened: a named pipe would wait for its writer, a device may do anything.
+  /// None of these is opened: a named pipe would wait for a writer, and opening a device may have any effect.
   @Test(arguments: ["a named pipe", "a socket", "a folder", "a device"])
   func `what is no regular file is refused, and the message says what it is`(kind: String) throws {
     let path = fixture.root + "/work/list"
@@ -119,7 +119,7 @@ import Testing
     #expect(error?.message.contains("a symbolic link of another user") == true)
   }
 
-  /// Blocks as a file system does that is away.
+  /// Blocks as a file system does that no longer answers.
   private struct StuckListing: ItemListing {
     let began: DispatchSemaphore
     let end: DispatchSemaphore

@@ -1,7 +1,7 @@
 import BatonWorker
 import Synchronization
 
-/// Answers of a command, one after the other; the last one stays.
+/// Gives the answers of a command one after the other. The last answer is repeated.
 final class Answers: Sendable {
   private let rest: Mutex<[SystemCommand.Answer]>
 

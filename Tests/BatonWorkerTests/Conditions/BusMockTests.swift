@@ -11,7 +11,8 @@
     import Foundation
   #endif
 
-  /// Against a real message bus and python-dbusmock's logind, NetworkManager and power-profiles-daemon.
+  /// Tests with a real message bus, on which python-dbusmock simulates logind, NetworkManager and
+  /// power-profiles-daemon.
   @Suite(
     "A real bus",
     .enabled("dbus-daemon, busctl, gdbus or python3-dbusmock is not installed") { await MockBus.isAvailable },
@@ -86,8 +87,8 @@
       let (events, inbox) = AsyncStream<BusWatch.Event>.makeStream()
       let watch = BusWatch(variables: mock.variables, candidates: [program])
       let task = Task { await watch.run { inbox.yield($0) } }
-      // What it says first is only that it has begun; from when on it listens, nobody knows. So properties change again
-      // and again until the changes that it reports are more than what it says by itself.
+      // The first output of the program shows only that it has begun, and not that it already listens. The property is
+      // therefore changed again and again, until there are more events than the program causes by itself.
       let seen = Task { await events.prefix(6).reduce(into: []) { $0.append($1) } }
       let changes = Task {
         for round in 0..<10_000 where !Task.isCancelled {
@@ -115,7 +116,7 @@
     }
   }
 
-  /// A bus of the test's own, with simulated services.
+  /// A message bus for one test, with simulated services.
   struct MockBus: Sendable {
     enum Object: String { case logind, network, profiles }
 
@@ -148,7 +149,8 @@
       try result.get()
     }
 
-    /// Everybody may own names and be heard. On a real bus only root may monitor.
+    /// Every user may own names, and send and receive messages. Only the right to monitor the bus depends on
+    /// `mayBeMonitored`; on a real bus only root has it.
     private var configuration: String {
       """
       <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
@@ -181,7 +183,7 @@
       try await wait(forName: name)
     }
 
-    /// Asking takes some milliseconds, so that it is no busy loop.
+    /// Asks the bus until the name has an owner. Each question takes some milliseconds, so this is not a busy loop.
     private func wait(forName name: String) async throws {
       for _ in 0..<2000 {
         let question = [

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("What a worker is told of its host", .timeLimit(.minutes(10)))
 struct ConditionMonitorTests {
-  /// A clock that goes on by what is slept, when nothing holds it.
+  /// Clocks on which a sleep ends at once and moves the time on by its duration, unless `now` is held.
   static func clocks(_ now: MovingClock) -> WorkerClocks {
     WorkerClocks(
       instant: { now.instant },
@@ -29,7 +29,8 @@ struct ConditionMonitorTests {
 
     var isHeld: Bool { hold.withLock { $0 }() }
 
-    /// Stands still while `monitor` reads: on a busy machine a look would take longer than the monitor's patience.
+    /// Holds the clock while `monitor` reads the small files. On a busy machine a look would otherwise take longer on
+    /// this clock than the monitor's patience.
     func waits(for monitor: ConditionMonitor) {
       hold.withLock { $0 = { [weak monitor] in monitor?.isGlancing == true } }
     }
@@ -45,7 +46,8 @@ struct ConditionMonitorTests {
     return settings
   }
 
-  /// What the monitor tells, one after the other, up to the first that `isEnough`.
+  /// Runs the monitor, and returns the conditions that it reports, in order, up to the first for which `isEnough` is
+  /// true.
   static func told(
     by monitor: ConditionMonitor, until isEnough: @escaping @Sendable (Conditions) -> Bool
   ) async -> [Conditions] {
@@ -117,7 +119,7 @@ struct ConditionMonitorTests {
       isHanging.withLock { $0 = true }
       let told = await Self.told(by: monitor) {
         guard $0.power.source == "assumed" else { return false }
-        // In this order: the next look must not hang where nobody opens the gate again.
+        // The order matters: the next look must not wait at the gate, because nothing would open it again.
         isHanging.withLock { $0 = false }
         gate.signal()
         return true
@@ -143,6 +145,6 @@ struct ConditionMonitorTests {
 }
 
 extension ConditionMonitor {
-  /// Not from within the listener, which must not speak to the monitor.
+  /// Gives the owner's word from another thread. The listener itself must not call the monitor.
   fileprivate func saysLater(_ word: OwnersWord) { DispatchQueue.global().async { self.ownerSays(word) } }
 }

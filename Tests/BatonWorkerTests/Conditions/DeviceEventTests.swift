@@ -5,7 +5,7 @@ import Testing
 
 @Suite("What drivers say of their devices", .timeLimit(.minutes(10)))
 struct DeviceEventTests {
-  /// The loopback interface is a device everywhere, and whoever writes to its `uevent` asks the kernel to announce it
+  /// Every host has the loopback interface as a device. A write to its `uevent` makes the kernel announce the device
   /// again.
   private static let device = "/sys/class/net/lo/uevent"
 

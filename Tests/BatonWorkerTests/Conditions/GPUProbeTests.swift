@@ -19,7 +19,8 @@ extension GPU {
   fileprivate var absent: GPU { GPU(id: id, name: name, memoryBytes: memoryBytes, isPresent: false) }
 }
 
-/// A device with a render node, or without one.
+/// The files of a graphics device.
+/// - Parameter render: whether the device has a render node.
 private func device(_ node: Int, _ files: [String: String], rendersAs render: Bool = true) -> MachineFolder.Files {
   var all: MachineFolder.Files = ["sys/class/drm/card\(node)/dev": "226:\(node)", "sys/class/drm/version": "drm 1.1.0"]
   for (file, contents) in files {
@@ -193,7 +194,7 @@ struct GPUProbeTests {
       var probe = GPUProbe(root: folder.root, command: script.command)
       #expect(await probe.read(at: start).value == [card(0), card(1), iris])
       folder.remove("\(driver)/a")
-      // What is left is counted anew by the driver: its id is what it is known by.
+      // The driver now gives the remaining GPU the index 0. The probe recognises the GPU by its id.
       script[query] = .output("0, GPU-00000001, NVIDIA H100 80GB HBM3, 81559\n")
       let reading = await probe.read(at: start + .seconds(1))
       #expect(reading.value == [card(0).absent, card(1), iris])

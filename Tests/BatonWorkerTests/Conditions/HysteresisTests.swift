@@ -7,7 +7,8 @@ import Testing
 struct HysteresisTests {
   static func second(_ number: Int) -> Instant { Instant(nanoseconds: Int64(number) * 1_000_000_000) }
 
-  /// `E` external, `B` battery, `?` unknown, one a second; what counts, in the same letters.
+  /// Feeds a hysteresis one reading per second, and returns the values that count. `E` is external power, `B` is
+  /// battery, and `?` is unknown.
   static func power(_ read: String) -> String {
     var hysteresis = Hysteresis<PowerSource>(returnAfter: .seconds(3)) { $0 == .battery ? 0 : 1 }
     return String(

@@ -18,14 +18,14 @@ import Testing
   import Darwin
 #endif
 
-/// A host over some minutes: its files, its clocks, and a probe that reads every second.
+/// A simulated host over some minutes: its files, its clocks, and a probe that reads again and again.
 final class IdleBench {
   let folder: MachineFolder
   var now = Instant.second(1000)
   var date = Timestamp(nanoseconds: 1_790_000_000_000_000_000)
   var logind: LogindAnswer?
   var isWorking = false
-  /// What others and Baton itself take of the four processors, in per cent.
+  /// The load of other programs and the load of Baton itself, each in per cent of the four processors.
   var (load, ownLoad) = (3, 0)
   private(set) var verdict = IdleVerdict.unknown(raw: "not read", looksUnused: false)
   private var probe: IdleProbe
@@ -50,7 +50,7 @@ final class IdleBench {
 
   var desktops: [String] { probe.desktops }
 
-  /// Reads now, and then again and again while time passes.
+  /// Reads now, and then again every `step` seconds until `seconds` have passed.
   func pass(_ seconds: Int = 0, every step: Int = 1) throws {
     read()
     for _ in 0..<seconds / step {
@@ -72,7 +72,7 @@ final class IdleBench {
   }
 
   private func writeStat() throws {
-    // Busy time over all kinds; idle and waiting for disks are the rest.
+    // Busy time is split into user and system time, and the rest into idle time and waiting for disks.
     let rest = total - busy
     let all = "cpu  \(busy / 2) 0 \(busy - busy / 2) \(rest / 2) \(rest - rest / 2) 0 0 0 0 0"
     let file = try #require(fopen(folder.path + "/proc/stat", "w"))
@@ -80,7 +80,8 @@ final class IdleBench {
     fclose(file)
   }
 
-  /// Makes a terminal, or types on it, so long ago by the wall clock.
+  /// Types on a terminal, which is made if it does not exist.
+  /// - Parameter ago: how long ago this happened, by the wall clock.
   func type(on terminal: String, ago: Duration = .zero) throws {
     let path = folder.path + "/dev/" + terminal
     if access(path, F_OK) != 0 { try folder.write("", to: "dev/" + terminal) }
@@ -89,7 +90,7 @@ final class IdleBench {
     try #require(utimes(path, &times) == 0)
   }
 
-  /// Known idle, known busy, or nil.
+  /// `true` if the host is known to be idle, `false` if it is known to be busy, `nil` if neither is known.
   var isIdle: Bool? { if case .known(let reading) = verdict { reading.value } else { nil } }
   var source: String? { if case .known(let reading) = verdict { reading.source } else { nil } }
   var raw: String {
@@ -101,7 +102,7 @@ final class IdleBench {
   var looksUnused: Bool { if case .unknown(_, true) = verdict { true } else { false } }
 }
 
-/// The files of hosts.
+/// The files of simulated hosts.
 enum IdleFiles {
   static let bare: MachineFolder.Files = [
     "proc/stat": "cpu  0 0 0 0 0 0 0 0 0 0", "proc/pressure/memory": pressure(0), "proc/pressure/io": pressure(0),
@@ -142,13 +143,13 @@ enum IdleFiles {
   }
 
   static let keyboardKeys = "fffffffffffffffe"
-  /// BTN_LEFT.
+  /// The file `capabilities/key` of a device that has only BTN_LEFT.
   static let mouseKeys = "10000 0 0 0 0"
-  /// BTN_TOUCH.
+  /// The file `capabilities/key` of a device that has only BTN_TOUCH.
   static let touchKeys = "400 0 0 0 0 0"
-  /// BTN_GAMEPAD.
+  /// The file `capabilities/key` of a device that has only BTN_GAMEPAD.
   static let gamepadKeys = "1000000000000 0 0 0 0"
-  /// KEY_POWER.
+  /// The file `capabilities/key` of a device that has only KEY_POWER.
   static let powerKeys = "10000000000000 0"
 
   static func interrupts(_ keyboard: Int, name: String = "i8042") -> MachineFolder.Files {
@@ -163,7 +164,9 @@ enum IdleFiles {
     ]
   }
 
-  /// One USB device with interfaces of these classes; the first is a boot keyboard if it is HID.
+  /// The files of a USB device with one interface for each of `classes`.
+  /// - Parameter inputKeys: the keys of each interface's input device; `nil` makes each interface that of a boot
+  ///   keyboard.
   static func usb(
     _ device: String, transfers: Int, classes: [String] = ["03"], inputKeys: String? = nil
   )

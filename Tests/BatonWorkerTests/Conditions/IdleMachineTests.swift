@@ -4,25 +4,26 @@ import ContractRows
 import HostFixtures
 import Testing
 
-/// What comes of a host after some time in which nothing happens but what is said here.
+/// A simulated host: its files, and what a person and other programs do on it. After `seconds` its idleness must be
+/// `outcome`.
 struct IdleMachine: Sendable, CustomTestStringConvertible {
   enum Outcome: Hashable, Sendable {
     case idle(String)
     case busy(String)
-    /// Unknown, and whether it looks unused.
+    /// Idleness is unknown. See `IdleVerdict` for `looksUnused`.
     case unknown(looksUnused: Bool)
   }
 
   var name: String
   var files: MachineFolder.Files
-  /// By age in seconds, at the end.
+  /// The terminals, each with the number of seconds since its last use, counted at the end.
   var terminals: [String: Int] = [:]
   var logind: LogindAnswer?
   var load = 3
   var ownLoad = 0
   var seconds = 200
   var outcome: Outcome
-  /// Part of what the reading says for people.
+  /// A part of the raw reading.
   var says = ""
 
   var testDescription: String { name }

@@ -136,7 +136,7 @@ struct InputTests {
   }
 }
 
-/// A named pipe where a device would be, open at its other end.
+/// A named pipe in place of an input device. This type holds its other end open.
 private final class Pipe {
   private let descriptor: Int32
 
@@ -153,7 +153,7 @@ private final class Pipe {
 
   func write(_ text: String) { _ = text.withCString { put(descriptor, $0, strlen($0)) } }
 
-  /// Bytes that nobody has read.
+  /// The number of bytes that were written and not read yet, at most 100. This property reads them.
   var waiting: Int {
     var bytes = [UInt8](repeating: 0, count: 100)
     return max(0, take(descriptor, &bytes, 100))

@@ -1,6 +1,7 @@
 import BatonModel
 
-/// What commands of macOS print, as it was recorded in public reports; identities are shortened.
+/// The output of macOS commands, as recorded in public reports, with shortened identities. Each one has the value that
+/// it means.
 enum MacOutputs {
   static let batteries: [(output: String, power: PowerSource?, battery: Int?)] = [
     // MacBook, Apple Silicon.
@@ -25,7 +26,7 @@ enum MacOutputs {
       "Now drawing from 'AC Power'\n -InternalBattery-0 (id=4653155)\t100%; charged; 0:00 remaining present: true\n",
       .external, 100
     ), ("Now drawing from 'AC Power'\n -InternalBattery-0 (id=4653155)\t0%; present: false\n", .external, nil),
-    // Mac mini, and one at a UPS.
+    // A Mac mini, and a Mac on a UPS.
     ("Now drawing from 'AC Power'\n", .external, nil),
     ("Now drawing from 'UPS Power'\n -CP1500 (id=91)\t95%; discharging; 0:32 remaining present: true\n", .battery, 95),
     ("No batteries available\n", nil, nil), ("", nil, nil),

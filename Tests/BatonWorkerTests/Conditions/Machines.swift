@@ -2,13 +2,13 @@ import BatonModel
 import HostFixtures
 import Testing
 
-/// A machine as its kernel describes its supplies, and what is to be read off it.
+/// A machine: the files of its power supplies, with the power source and the charge that must be read from them.
 struct Machine: Sendable, CustomTestStringConvertible {
   var name: String
   var files: MachineFolder.Files
   var power: PowerSource?
   var battery: Int?
-  /// What the raw readings must say, power's and battery's together.
+  /// Texts of which each must be in the raw reading of the power source or of the battery.
   var says: [String]
 
   var testDescription: String { name }

@@ -8,8 +8,8 @@ import Testing
   "Power by a real upsd", .serialized, .timeLimit(.minutes(10)),
   .enabled(if: NUTServer.isInstalled, "nut-server and nut-client are not installed, or this is not root"))
 struct NUTTests {
-  /// Reads until the readings are as they should be: upsd notices what its driver does within seconds. The suite's time
-  /// limit ends a wait for what never comes.
+  /// Reads until `isSo` returns true: upsd notices a change of its driver within seconds. If that never happens, the
+  /// time limit of the suite ends the wait.
   private func read(_ probe: inout UPSProbe, until isSo: (PowerReadings?) -> Bool) async throws -> PowerReadings? {
     while true {
       let readings = await probe.read(at: Instant(nanoseconds: 0))

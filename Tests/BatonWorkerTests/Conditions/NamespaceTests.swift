@@ -16,16 +16,17 @@
     import Musl
   #endif
 
-  /// Asked of the system with nothing of Baton in between: what is broken there has to fail these tests, not to skip them.
+  /// Asks the system directly, without Baton's code: a fault in that code has to fail these tests, and not to skip
+  /// them.
   private let namespacesArePossible: Bool = {
     let name = "baton" + UUID().uuidString.prefix(8).lowercased()
-    // The second makes a mount namespace with a sysfs of its own, as the tests do.
+    // The second command makes a mount namespace with a sysfs of its own, as the tests do.
     let steps = ["netns add \(name)", "netns exec \(name) true", "-n \(name) link add inner type veth peer name outer"]
     defer { system("ip netns del \(name) >/dev/null 2>&1") }
     return steps.allSatisfy { system("ip \($0) >/dev/null 2>&1") == 0 }
   }()
 
-  /// The real probe on the real files of the kernel, in a network namespace of the test's own.
+  /// The real probe reads the real files of the kernel, in a network namespace that each test makes.
   @Suite(
     "A real network", .enabled(if: namespacesArePossible, "no right to make a network namespace, or no ip"),
     .timeLimit(.minutes(10)))
@@ -39,7 +40,7 @@
         let read = { [network] (settings: NetworkSettings) in
           try network.run { NetworkProbe(root: network.root, settings: settings).read() }
         }
-        /// Does something, and waits for as many events as it takes to read what is expected.
+        /// Runs the commands, then waits for events and reads after each of them, until the reading is `raw`.
         func expect(_ raw: String, after commands: [String]...) async throws {
           for command in commands { try await network.ip(command) }
           var reading = try read(settings)
@@ -89,7 +90,8 @@
       arguments: [true, false])
     func otherSysfs(hasNamesake: Bool) async throws {
       try await TestNetwork.with { network in
-        // As in a container with the host's `/sys`: an interface is not in there, or another with the same name is.
+        // As in a container with the host's `/sys`: sysfs does not show the interface, or shows another one of the same
+        // name.
         let namesake = SystemRoot().names(in: "sys/class/net").first { $0 != "lo" }
         let name = hasNamesake ? namesake ?? "inner" : "inner"
         if name != "inner" { try await network.ip(["link", "set", "inner", "name", name]) }
@@ -100,7 +102,7 @@
         let events = watch.makeAsyncIterator()
         for (state, raw) in [("up", "default by \(name) (up), unmetered"), ("down", "default by \(name) (down)")] {
           try await network.ip(["link", "set", "outer", state], inside: false)
-          // The kernel takes its time to tell the other end.
+          // The kernel reports the change to the other end of the pair after some time.
           while try network.run(own: true, { NetworkProbe(root: SystemRoot()).read().raw }) != raw {
             try #require(await events.next() != nil)
           }
@@ -109,11 +111,12 @@
     }
   }
 
-  /// A network namespace with one end of a pair of interfaces, `inner`; the other, `outer`, is in the host's.
+  /// A network namespace with `inner`, one end of a pair of interfaces. The other end, `outer`, is in the host's
+  /// namespace.
   struct TestNetwork: Sendable {
     let name: String
     let folder: String
-    /// `proc` of the thread that reads, and `sys` as it is mounted for it.
+    /// The root for the probe: `proc` is that of the thread that reads, and `run` mounts `sys` for this thread.
     var root: SystemRoot { SystemRoot(folder + "/root") }
 
     private var outer: String { "o" + name.suffix(12) }
@@ -140,7 +143,8 @@
         atPath: folder + "/root/proc", withDestinationPath: "/proc/thread-self")
     }
 
-    /// In a task of its own: that of a test that ran out of time is cancelled, and would start no command.
+    /// Removes the namespace, in a new task: the task of a test that ran out of time is cancelled, and would start no
+    /// command.
     private func remove() async {
       await Task {
         try? await Self.ip(["netns", "del", name])
@@ -162,9 +166,9 @@
       }
     }
 
-    /// Runs `body` on a thread of its own that is in the namespace, with a `sys` that shows it; the mount ends with the
-    /// thread.
-    /// - Parameter own: `/proc/net` shows the namespace, too, and `/sys` the host's.
+    /// Runs `body` on a new thread that has joined the namespace and has mounted a `sys` that shows it. The mount ends
+    /// with the thread.
+    /// - Parameter own: whether `/proc/net` shows the namespace too. `/sys` still shows the host's.
     func run<Value: Sendable>(own: Bool = false, _ body: @escaping @Sendable () throws -> Value) throws -> Value {
       let box = Box<Value>()
       let thread = Thread.start {
@@ -188,7 +192,8 @@
     }
   }
 
-  /// setns(2) and unshare(2), which Swift does not see: they are the C library's own additions. Looked up by name.
+  /// setns(2) and unshare(2). They are extensions of the C library that Swift does not import, and are looked up by
+  /// name.
   private enum Namespaces {
     static let (network, mounts): (Int32, Int32) = (0x4000_0000, 0x0002_0000)
 
@@ -207,7 +212,7 @@
     }
   }
 
-  /// `@unchecked Sendable`: written by one thread, and read after that has ended.
+  /// `@unchecked Sendable`: one thread writes the value, and it is read after that thread has ended.
   private final class Box<Value>: @unchecked Sendable { var value: Result<Value, any Error>? }
 
   private enum Thread {

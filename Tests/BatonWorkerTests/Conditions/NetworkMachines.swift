@@ -2,7 +2,7 @@ import BatonWorker
 import HostFixtures
 import Testing
 
-/// A host with its interfaces and routes, and what its network is to be called.
+/// A host with its interfaces and routes, and what NetworkManager says about the cost of its network.
 struct NetworkMachine: Sendable, CustomTestStringConvertible {
   var name: String
   var files: MachineFolder.Files
@@ -19,7 +19,7 @@ struct NetworkMachine: Sendable, CustomTestStringConvertible {
     self.cost = cost
     files = interfaces.reduce(into: Interface("lo", state: "unknown", kind: 772).files) { $0.merge($1.files) { $1 } }
     files["proc/net/route"] = ([Self.heading] + routes.map(\.line4)).joined(separator: "\n")
-    // As every host has them: its own addresses, and one rejected default over `lo`.
+    // Every host has these IPv6 routes too: one to its own address, and a default route over `lo` that rejects.
     let rejected = Route("lo", metric: 0xffff_ffff, flags: 0x0020_0200)
     files["proc/net/ipv6_route"] = (routes6 + [Route("lo", to: "::1", metric: 0), rejected]).map(\.line6)
       .joined(separator: "\n")

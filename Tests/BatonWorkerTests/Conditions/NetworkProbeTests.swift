@@ -183,7 +183,8 @@ struct NetworkProbeTests {
   func otherNamespace() throws {
     var machine = NetworkMachine("container", [], [Route("eth0")])
     #expect(try read(machine).raw == "default by eth0 (state not known), unmetered")
-    // Below another root this process's own `proc/net` says nothing; that of the first process there does.
+    // The root is not that of this system, so the files of that system's first process are read: `proc/net` belongs to
+    // the process that reads it.
     machine.files["proc/1/net/route"] = machine.files["proc/net/route"]!.replacing("eth0", with: "eth9")
     #expect(try read(machine).raw == "default by eth9 (state not known), unmetered")
   }

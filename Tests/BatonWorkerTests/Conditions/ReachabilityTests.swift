@@ -38,10 +38,10 @@ struct ReachabilityTests {
     var reachability = Reachability(settings: ReachabilitySettings(target: "example.org:443"))
     var asked = [reachability.shouldAsk(at: .second(0))]
     reachability.networkChanged()
-    // The question before has no answer yet.
+    // The first question has no answer yet.
     asked.append(reachability.shouldAsk(at: .second(1)))
     reachability.take(.reached)
-    // The network changed meanwhile.
+    // The next question comes at once, because the network changed while the first one was under way.
     asked.append(reachability.shouldAsk(at: .second(2)))
     reachability.take(.reached)
     for second in [31, 32] { asked.append(reachability.shouldAsk(at: .second(second))) }
@@ -67,7 +67,7 @@ struct ReachabilityTests {
     #expect(await ask("127.0.0.1:\(listener.port)") == .reached)
     #expect(await ask("localhost:\(listener.port)") == .reached)
     listener.close()
-    // Nobody listens there, and nobody else can take the port.
+    // This socket holds a port and does not listen: connections are refused, and no other program can take the port.
     let deaf = try #require(Listener(queue: nil))
     #expect(await ask("127.0.0.1:\(deaf.port)") == .reached)
     deaf.close()
@@ -85,7 +85,7 @@ struct ReachabilityTests {
 
   @Test("a target that swallows everything is given up after the patience")
   func silence() async throws {
-    // A listener whose queue is full answers nobody.
+    // A listener whose queue is full does not answer a new connection.
     let listener = try #require(Listener(queue: 0))
     let fillers = (0..<4).map { _ in listener.connectWithoutWaiting() }
     defer { for filler in fillers { _ = Listener.closeDescriptor(filler) } }
@@ -105,7 +105,7 @@ private struct Listener {
   let descriptor: Int32
   let port: UInt16
 
-  /// - Parameter queue: nil only holds the port.
+  /// - Parameter queue: the length of the queue of connections; `nil` holds the port without listening.
   init?(queue: Int32? = 16) {
     let descriptor = Self.socketDescriptor()
     var address = Self.address(port: 0)

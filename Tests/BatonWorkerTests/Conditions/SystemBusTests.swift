@@ -125,7 +125,7 @@ struct SystemBusTests {
   }
 }
 
-/// A `busctl` that remembers what it was asked.
+/// A `busctl` that records its calls and gives the test's answers.
 final class Questions: Sendable {
   private struct State {
     var answer: SystemCommand.Answer

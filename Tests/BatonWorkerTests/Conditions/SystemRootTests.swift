@@ -27,7 +27,8 @@ struct SystemRootTests {
     #expect(why.contains("/no/such/file"))
     let folder = FileManager.default.temporaryDirectory.path + "/baton-\(UUID())"
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    // What it leaves in its group is ended with it: the file would be there otherwise, and its pipe open.
+    // The background process is in the program's process group, and is ended with the program. Otherwise it would keep
+    // the output open, and the command would not end in time.
     let left = await SystemCommand.system.run(["sh", "-c", "(sleep 3600; touch \(folder)) & echo done"], .seconds(60))
     #expect(left == .output("done\n"))
     let hung = await SystemCommand.system.run(["sleep", "3600"], .milliseconds(20))

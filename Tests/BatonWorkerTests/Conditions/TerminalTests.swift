@@ -79,7 +79,7 @@ struct TerminalTests {
       try bench.folder.write("tty1\n", to: "sys/class/tty/tty0/active")
       try bench.pass(20)
       #expect(bench.isIdle == true)
-      // Nobody can type on what is not in front.
+      // A person can type only on the console in the foreground, so a change of another console does not count.
       try bench.type(on: "tty5")
       try bench.pass()
       #expect(bench.isIdle == true)
@@ -88,7 +88,7 @@ struct TerminalTests {
       #expect(bench.raw == "tty1 used 0 s ago")
       try bench.pass(200)
       #expect(bench.isIdle == true)
-      // Typed on before the switch, and after it.
+      // A person types on tty1, switches to tty2, and types there.
       try bench.type(on: "tty1")
       try bench.folder.write("tty2\n", to: "sys/class/tty/tty0/active")
       try bench.pass()

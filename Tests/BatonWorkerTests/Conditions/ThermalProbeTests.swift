@@ -4,10 +4,10 @@ import ContractRows
 import HostFixtures
 import Testing
 
-/// One zone of `sys/class/thermal`; temperatures in °C.
+/// One zone of `sys/class/thermal`. All temperatures but `temp` are in °C.
 private struct Zone: Sendable {
   var type: String
-  /// As the file has it; nil for a zone without one.
+  /// The content of the file `temp`, in thousandths of a degree; `nil` if the zone has no such file.
   var temp: String?
   var trips: [(String, Int)] = []
   var mode = "enabled"

@@ -4,19 +4,19 @@ import ContractRows
 import Synchronization
 import Testing
 
-/// Programs that say what a test wants, and which arguments they were started with.
+/// Commands that give the test's answers, and record the arguments with which they were started.
 final class ScriptedCommand: Sendable {
   private let state = Mutex<(answers: [String: SystemCommand.Answer], asked: [String])>(([:], []))
 
   init(_ answers: [String: SystemCommand.Answer] = [:]) { state.withLock { $0.answers = answers } }
 
-  /// What the command with these arguments, joined by spaces, answers from now on; without one it is missing.
+  /// The answer of the command with these arguments, joined by spaces. A command without an answer is missing.
   subscript(_ arguments: String) -> SystemCommand.Answer {
     get { state.withLock { $0.answers[arguments] ?? .missing } }
     set { state.withLock { $0.answers[arguments] = newValue } }
   }
 
-  /// Every command that was started since this was asked last, in order.
+  /// The commands that were started since the last call of this method, in order.
   func takeAsked() -> [String] {
     state.withLock { state in
       defer { state.asked = [] }
@@ -35,7 +35,7 @@ final class ScriptedCommand: Sendable {
   }
 }
 
-/// What `upsc` prints of a UPS, and what it means.
+/// The output of `upsc` for a UPS, and the readings that it means.
 struct UPSPrint: Sendable {
   var status: String
   var charge: String?

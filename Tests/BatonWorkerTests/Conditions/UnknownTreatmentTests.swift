@@ -3,7 +3,7 @@ import BatonWorker
 import ContractRows
 import Testing
 
-/// What a worker makes of a host of which nothing was read.
+/// The conditions that a worker assumes for a host on which nothing was read.
 @Suite struct UnknownTreatmentTests {
   private func conditions(_ change: (inout UnknownTreatment) -> Void = { _ in }) -> Conditions {
     var settings = ConditionSettings()

@@ -68,15 +68,15 @@ struct LendingHoursTests {
   }
 }
 
-/// A zone an hour east of Greenwich, with summer time from 29 March 2026 01:00 UTC to 25 October 2026 01:00 UTC, as
-/// much of Europe has it.
+/// A time zone one hour east of Greenwich, with summer time from 29 March 2026 01:00 UTC to 25 October 2026 01:00 UTC,
+/// as in much of Europe.
 private let zone = LocalCalendar(
   time: { date in
     let local = date.wholeSeconds + offset(at: date)
     return LocalTime(day: Int(local / 86_400), second: Int(local % 86_400))
   },
   date: { time in
-    // As mktime(3) does where a time does not exist: by the offset before the change.
+    // As mktime(3) does, this converts a time that does not exist with the offset before the change.
     let local = Int64(time.day * 86_400 + time.second)
     let winter = Timestamp(nanoseconds: (local - 3600) * 1_000_000_000)
     let summer = Timestamp(nanoseconds: (local - 7200) * 1_000_000_000)
@@ -94,16 +94,16 @@ struct CalendarTests {
   @Test(
     "a closed host says when it opens, in summer and in winter time",
     arguments: [
-      // A Sunday in winter: 12:00 UTC is 13:00.
+      // A Sunday in winter: 12:00 UTC is 13:00 local time.
       ("22:00-07:00", "2026-03-01T12:00:00Z", "2026-03-01T21:00:00Z"),
       ("22:00-07:00", "2026-07-01T12:00:00Z", "2026-07-01T20:00:00Z"),
       ("Mon-Fri 12:00-13:00", "2026-03-01T12:00:00Z", "2026-03-02T11:00:00Z"),
       ("22:00-07:00", "2026-03-01T21:00:00Z", nil), ("22:00-07:00", "2026-03-01T20:59:59Z", "2026-03-01T21:00:00Z"),
       // Clocks go forward in the night before it opens.
       ("Sun 06:00-08:00", "2026-03-28T12:00:00Z", "2026-03-29T04:00:00Z"),
-      // 02:30 does not exist then: 03:00 comes after 01:59, and is within.
+      // 02:30 does not exist in that night: 03:00 comes after 01:59, and is within the hours.
       ("02:30-05:00", "2026-03-29T00:30:00Z", "2026-03-29T01:00:00Z"),
-      // All of it is skipped: it opens on the next day.
+      // The whole span is skipped in that night, so the host opens on the next day.
       ("02:15-02:45", "2026-03-29T00:30:00Z", "2026-03-30T00:15:00Z"),
     ] as [(String, String, String?)])
   func opens(hours: String, at date: String, until: String?) throws {

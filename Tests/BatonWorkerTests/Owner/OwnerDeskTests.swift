@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The owner's word")
 struct OwnerDeskTests {
-  /// Closed at noon, open from 22:00.
+  /// Hours in which the host is closed at noon and open from 22:00 to 07:00. Local time is UTC.
   private func nightly() throws -> LendingHours {
     try LendingHours(
       parsing: ["22:00-07:00"],

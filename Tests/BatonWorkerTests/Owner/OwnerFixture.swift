@@ -4,7 +4,8 @@ import Synchronization
 
 @testable import BatonWorker
 
-/// Both clocks, which go on when a test says so. It starts on Sunday, 1 March 2026, at noon.
+/// A monotonic clock and a wall clock, which move only when the test moves them. The wall clock starts on Sunday, 1
+/// March 2026, at noon UTC.
 final class ManualNow: Sendable {
   static let noon = Timestamp(nanoseconds: 1_772_366_400_000_000_000)
   private let now = Mutex(Now(instant: Instant(nanoseconds: 5_000_000_000), date: ManualNow.noon))
@@ -14,7 +15,7 @@ final class ManualNow: Sendable {
 
   func advance(_ duration: Duration) { step(instant: duration, date: duration) }
 
-  /// The wall clock alone is set.
+  /// Moves the wall clock by `change`, and not the monotonic clock.
   func set(_ change: Duration) { step(instant: .zero, date: change) }
 
   private func step(instant: Duration, date: Duration) {
@@ -24,14 +25,15 @@ final class ManualNow: Sendable {
   }
 }
 
-/// Something that calls add to, in their order.
+/// A list to which concurrent calls add values, in the order of the calls.
 final class Heard<Value: Sendable>: Sendable {
   private let list = Mutex<[Value]>([])
   var values: [Value] { list.withLock { $0 } }
   func add(_ value: Value) { list.withLock { $0.append(value) } }
 }
 
-/// A folder of its own, gone with the last that uses it. Its path is short: that of a socket has about a hundred bytes.
+/// A temporary folder, which is removed when its last user is gone. Its path is short, because the path of a socket has
+/// at most about 100 bytes.
 final class OwnerFolder: Sendable {
   let path: String
 
@@ -43,7 +45,7 @@ final class OwnerFolder: Sendable {
   deinit { try? FileManager.default.removeItem(atPath: path) }
 }
 
-/// A host with its owner's desk, a manual clock and launches that stop 30 s after they are asked to.
+/// A host with its owner's desk, a manual clock, and launches that have a deadline of 30 s when they are asked to stop.
 final class FakeHost: Sendable {
   let clock: ManualNow
   let folder: OwnerFolder
@@ -51,7 +53,7 @@ final class FakeHost: Sendable {
   let desk: OwnerDesk
   private let launches: Launches
 
-  /// - Parameter folder: of an earlier worker; nil makes one.
+  /// - Parameter folder: the folder of an earlier worker; `nil` makes a new one.
   init(
     running: Int = 0, hours: LendingHours = .always, folder: OwnerFolder? = nil, clock: ManualNow = ManualNow()
   ) throws {
@@ -84,7 +86,7 @@ final class FakeHost: Sendable {
       limits: limits, access: access, status: { self.status })
   }
 
-  /// Listens while `body` runs.
+  /// Listens on the owner's socket while `body` runs, and hands a client to `body`.
   func serving<Result: Sendable>(
     limits: OwnerSocket.Limits = .init(patience: .seconds(60)), access: OwnerAccess = .system,
     _ body: @escaping @Sendable (OwnerClient) async throws -> Result

@@ -124,7 +124,7 @@ struct OwnerSocketTests {
     let host = try FakeHost()
     let limits = OwnerSocket.Limits(patience: .seconds(60), connections: 4)
     let names = try await host.serving(limits: limits) { client in
-      // All are connected before the first says a word.
+      // All clients are connected before the first one sends its request.
       let sockets = try (0..<20).map { _ in try connect(client.path) }
       return try await withThrowingTaskGroup(of: String?.self) { group in
         for socket in sockets { group.addTask { try await name(by: socket) } }
@@ -245,7 +245,7 @@ private func connect(_ path: String) throws -> UnixSocket {
   return socket
 }
 
-/// What comes back for a text that is sent as it is.
+/// Sends a text as it is, and returns the answer.
 private func raw(_ text: String, to path: String) async throws -> UnixSocket.Line {
   let socket = try connect(path)
   return try await onOwnThread {
@@ -254,7 +254,7 @@ private func raw(_ text: String, to path: String) async throws -> UnixSocket.Lin
   }
 }
 
-/// The worker's name, asked for on an open connection.
+/// Asks for the status on an open connection, and returns the worker's name.
 private func name(by socket: UnixSocket) async throws -> String? {
   let line = try await onOwnThread {
     _ = socket.send(Array("{\"command\": \"status\"}\n".utf8), until: .now + .seconds(60))

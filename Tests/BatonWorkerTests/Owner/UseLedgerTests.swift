@@ -18,7 +18,7 @@ struct UseLedgerTests {
     #expect(
       ledger.today(noon + .seconds(21))
         == HostUse(launches: 2, launchTime: .seconds(35), cpuTime: .seconds(20)))
-    // A count that falls takes nothing back.
+    // A later count that is lower does not reduce the use.
     ledger.count(launch(1), launchTime: .seconds(29), cpuTime: .seconds(1), on: noon + .seconds(30))
     #expect(ledger.today(noon).launchTime == .seconds(35) && ledger.today(noon).cpuTime == .seconds(20))
   }

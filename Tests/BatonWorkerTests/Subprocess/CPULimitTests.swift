@@ -50,7 +50,7 @@ struct CPULimitTests {
       await limited.runtime.waitForOutput("child")
       let words = limited.runtime.output.split(whereSeparator: \.isWhitespace)
       let child = try #require(words.last.flatMap { Int32($0) })
-      // It is held back beside its output: wait for the event itself.
+      // The limit is applied while the command already runs and writes, so the test waits until it has an effect.
       while Niceness.ofGroup(limited.pid) < max(own, 7) { await Task.yield() }
       #expect(niceness(of: limited.pid) == max(own, 7) && niceness(of: child) == max(own, 7))
 
@@ -155,7 +155,7 @@ struct ControlGroupTests {
   }
 }
 
-/// The rules of control groups that matter here, in memory.
+/// A kernel in memory, with the rules of control groups that matter here.
 private final class FakeKernel: Sendable {
   private struct State {
     var own: String?
@@ -202,13 +202,13 @@ private final class FakeKernel: Sendable {
     state.withLock { state in
       let (group, file) = Self.split(path)
       guard let members = state.groups[group] else { return ENOENT }
-      // No internal processes.
+      // The rule "no internal processes": a group with processes cannot enable controllers for its children.
       if file == "cgroup.subtree_control", !members.isEmpty { return EBUSY }
       if file == "cgroup.procs", let pid = Int32(text) {
         for key in state.groups.keys { state.groups[key]?.removeAll { $0 == pid } }
         state.groups[group]?.append(pid)
       }
-      // The file is there once the controller is.
+      // The file exists only if the parent group has enabled the controller.
       if file == "cpu.max", state.written[Self.split(group).folder + "/cgroup.subtree_control"] != "+cpu" {
         return ENOENT
       }

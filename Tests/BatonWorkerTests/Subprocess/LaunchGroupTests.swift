@@ -5,7 +5,7 @@ import Testing
 
 @testable import BatonWorker
 
-/// Asked of the system with nothing of Baton in between: what is broken there has to fail these tests, not to skip them.
+/// Asks the system directly, without Baton's code: a fault in that code has to fail these tests, and not to skip them.
 private let controlGroupsArePossible: Bool = {
   let own = ((try? String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8)) ?? "").split(separator: "\n")
   let mounts = ((try? String(contentsOfFile: "/proc/self/mounts", encoding: .utf8)) ?? "").split(separator: "\n")
@@ -20,7 +20,7 @@ private let controlGroupsArePossible: Bool = {
   return isDomain && access(trial + "/cgroup.kill", W_OK) == 0
 }()
 
-/// On the kernel's own control groups (promise P8): as root, or below a group that was delegated.
+/// Tests with the kernel's own control groups (promise P8). They need root, or a group that was delegated.
 @Suite(
   "Control groups of launches", .enabled(if: controlGroupsArePossible, "no writable cgroup v2 here"),
   .timeLimit(.minutes(10)))
@@ -33,7 +33,7 @@ struct LaunchGroupTests {
     processes = ProcessRegistry(folders: fixture.folders, groups: try LaunchGroups.found(for: fixture.folders.data))
   }
 
-  /// Waits until the kernel says that the command is in its launch's group.
+  /// The beginning of each script: it waits until the kernel says that the command is in its launch's group.
   private static let inGroup = "while ! grep -q 0::.*/baton- /proc/self/cgroup; do sleep 0.01; done; "
 
   private func run(_ script: String, on runtime: FakeRuntime = FakeRuntime()) async throws -> FakeRuntime {
@@ -60,7 +60,7 @@ struct LaunchGroupTests {
     #expect(!SystemCall.isFolder(base + "/" + name))
   }
 
-  /// The sweep alone has to spare it: it could be another launch's.
+  /// Without control groups, the sweep would have to spare this process, because it could come from the other launch.
   @Test("what left its session, its parents and its environment ends with its launch, also while others run")
   func hidden() async throws {
     let other = fixture.folders.launches + "/other"
@@ -102,7 +102,7 @@ struct LaunchGroupTests {
     #expect(SystemRoot(groups.base).names(in: "").filter(isOurs).isEmpty)
   }
 
-  /// Groups of this test's worker, as tests run side by side.
+  /// Whether a group belongs to this test's worker. Other tests run at the same time, with groups of their own.
   private func isOurs(_ name: String) -> Bool {
     guard let group = processes.groups?.make("x", inside: nil) else { return false }
     defer { _ = group.remove() }

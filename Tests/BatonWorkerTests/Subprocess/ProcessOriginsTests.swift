@@ -4,7 +4,7 @@ import Testing
 
 @testable import BatonWorker
 
-/// Which launch a process comes from, where no control group knows (promise P8).
+/// Which launch a process comes from, if no control group tells it (promise P8).
 @Suite struct ProcessOriginsTests {
   private static let (ours, ended, running) = ("/data/launches/", "/data/launches/1-1", "/data/launches/2-1")
 
@@ -24,7 +24,7 @@ import Testing
     Array("PATH=/bin\0BATON_EXPIRY_FILE=\(folder)/expiry.json\0".utf8)
   }
 
-  /// What is read one after the other, as long as it is asked.
+  /// Reads the marker of a process that changes: each look takes the next environment and the next entry.
   private func reading(_ environments: [[UInt8]?], _ entries: [ProcessEntry?]) -> ProcessMarker.Reading {
     var (bytes, processes) = (environments[...], entries[...])
     return ProcessMarker.reading(
@@ -52,7 +52,7 @@ import Testing
     #expect(reading([Array("BATON_EXPIRY_FILE=/a/other\0".utf8)], []) == .unmarked)
   }
 
-  /// One launch has ended, another runs since tick 900.
+  /// One launch began at tick 500 and has ended. Another one has run since tick 900.
   private var origins: ProcessOrigins {
     var origins = ProcessOrigins()
     origins.begin(Self.ended, at: 500)

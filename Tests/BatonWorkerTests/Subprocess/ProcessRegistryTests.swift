@@ -23,7 +23,7 @@ import Testing
     return (try #require(Int32(runtime.output.dropLast())), task)
   }
 
-  /// The child hides its environment, and is known by the group that was recorded.
+  /// The child hides its environment. It is found by the process group that was recorded.
   @Test func `a worker that comes next kills the group that was recorded`() async throws {
     let marker = ProcessMarker.value(folder: fixture.folders.launches + "/1-1")
     let (pid, task) = try await start(
@@ -45,7 +45,7 @@ import Testing
     _ = try await task.value
   }
 
-  /// A command can write a record, and name any process of this user.
+  /// A command can write a record that names any process of this user.
   @Test func `a forged record kills nobody`() async throws {
     let stranger = try CommandFixture()
     let launch = ProcessLaunch(

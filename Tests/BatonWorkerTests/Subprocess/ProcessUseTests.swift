@@ -4,7 +4,7 @@ import Testing
 
 @testable import BatonWorker
 
-/// A function of the shell that uses some clock ticks of processor time.
+/// A shell function that uses some clock ticks of processor time.
 private let burn = "burn() { i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; }; "
 
 @Suite("What processes have used")
@@ -38,7 +38,7 @@ struct ProcessUseTests {
     @Test("the time of a child is its parent's when it is reaped: the sum does not fall")
     func reaped() async throws {
       let pipe = fixture.root + "/work/gate"
-      // The child waits at the gate as long as the test wants it to live.
+      // The child lives until the test writes to the gate.
       let process = try await fixture.start(
         burn + "mkfifo gate; (burn; echo burnt; read x < gate) & wait; echo reaped; exec sleep 1000")
       await process.runtime.waitForOutput("burnt")
@@ -84,7 +84,7 @@ struct StartedProcess: Sendable {
 }
 
 extension CommandFixture {
-  /// Starts a shell script, and returns when it has said its process id.
+  /// Starts a shell script, and returns when the script has printed its process id.
   func start(_ script: String, limit: CPULimit? = nil) async throws -> StartedProcess {
     var launch = ProcessLaunch(
       executable: "/bin/sh", arguments: ["sh", "-c", "echo pid $$; " + script], environment: ["PATH": "/bin:/usr/bin"],

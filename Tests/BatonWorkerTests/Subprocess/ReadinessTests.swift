@@ -13,7 +13,7 @@ struct ReadinessTests {
     for _ in 0..<20 {
       let task = Task {
         while !Task.isCancelled { await Task.yield() }
-        // It waits for connections, which never come.
+        // The socket waits for connections, which never come.
         try await OwnerSocket(
           at: OwnerSocketPath(setting: place, name: "desk", environment: [:], user: geteuid()), desk: desk,
           status: { preconditionFailure("nobody asks") }, warn: { _ in }

@@ -11,7 +11,8 @@ import Testing
   init() throws { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) }
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-  /// Waits are cut to nothing; what they would have been is the machine's business.
+  /// A supervisor whose worker is a shell script, and whose waits end at once. The lengths of the waits are tested in
+  /// `SupervisorMachineTests`.
   private func shell(
     _ script: String, onDeath: @escaping @Sendable (WorkerDeath) async -> Void = { _ in }
   )
@@ -53,7 +54,7 @@ import Testing
   }
 
   @Test func `the worker's input ends when its supervisor does`() async throws {
-    // Cancelled, the supervisor lets go of everything at once, as if it had been killed.
+    // Cancelling the supervisor kills its worker.
     let shell = shell("echo $$ > pid.part; mv pid.part pid; cat; touch ended; exec sleep 1000")
     let task = Task { try await shell.run(signals: AsyncStream { _ in }) }
     await waitForFile("pid")

@@ -3,7 +3,8 @@ import Testing
 
 @testable import BatonWorker
 
-/// Which batches are sent, and why. A row is what happens, each with its second, and what the sampler wants then.
+/// Which batches are sent, and why. A row has the steps of a handler, each with its time in seconds, and the effects of
+/// the start and of each step.
 @Suite struct BatchSamplerTests {
   enum Step {
     case announced(Double)
@@ -131,17 +132,18 @@ import Testing
   @Test(arguments: ownLoop + announced)
   func `what is sent of a launch`(row: Row) { #expect(Self.effects(row) == row.effects) }
 
-  /// How long each batch takes, in seconds, after a first one; which of them are slow.
+  /// The durations of batches in seconds, and the indices of the slow ones. Another batch with the first duration comes
+  /// before them.
   @Test(
     arguments: [
       ([2, 2, 8, 2], []), ([2, 2, 8.1, 2], [2]),
-      // What a long one adds to the usual is an eighth of it: 2.75 now.
+      // The long batch adds an eighth of the difference to the usual duration, which is 2.75 s now.
       ([2, 2, 8, 11], []), ([2, 2, 8, 11.1], [3]),
-      // Where a batch takes milliseconds, one of a second is not slow.
+      // If batches take milliseconds, a batch of one second is not slow.
       ([0.01, 0.01, 1, 1.1, 0.01], [3]),
       // One slow batch does not hide the next.
       ([2, 900, 900, 2], [1, 2]),
-      // And where all have become slow, that is usual before long.
+      // If all batches become slow, their duration soon is the usual one.
       ([2, 20, 20, 20, 20, 20, 20], [1, 2, 3]),
     ] as [([Double], [Int])])
   func `slow is over four times as long as usual so far, and over a second`(durations: [Double], slow: [Int]) {

@@ -5,9 +5,9 @@ import Tracing
 
 @testable import BatonWorker
 
-/// What a command is told of its trace, and what the backend is told of the command.
+/// What a command learns about its trace, and what the backend learns about the command.
 @Suite(.timeLimit(.minutes(10))) struct CommandTraceTests {
-  /// What each process of a command found in `TRACEPARENT`, in order.
+  /// Runs a command, and returns what each of its processes found in `TRACEPARENT`, in order.
   static func parents(
     _ station: TracingStation, _ script: String = "echo $TRACEPARENT", items: Items? = .range(1...4),
     isSampled: Bool = true

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BatonWorker
 
-/// What a failure is counted by.
+/// The type by which a failure is counted, and the text that is kept of it.
 @Suite struct FailureTests {
   private struct Private: Error {}
   struct Generic<Value: Sendable>: Error { var value: Value }

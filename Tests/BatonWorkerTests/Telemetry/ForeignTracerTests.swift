@@ -7,7 +7,7 @@ import Tracing
 
 @testable import BatonWorker
 
-/// A program that runs a worker may have a tracer of its own: the launches' spans go there.
+/// A program that runs a worker may have a tracer of its own: the spans of the launches go to that tracer.
 @Suite(.timeLimit(.minutes(10))) struct ForeignTracerTests {
   @Test func `another tracer gets the run and the batches that are sent, below the launch`() async throws {
     let tracer = ForeignTracer()
@@ -28,7 +28,8 @@ import Tracing
     #expect(ended.count { $0.name == "query" } == 5 && ended.count == 8)
     let batches = ended.filter { $0.name == "batch com.example.a" }
     #expect(batches.map(\.sample) == ["first", "last"] && batches.map(\.seconds) == [[3, 4], [7, 8]])
-    // Its spans cannot be discarded, so that children of a batch cannot be told from those of the run.
+    // Spans of this tracer cannot be discarded, so the span of a batch is not made early. The handler's spans are
+    // therefore children of the run.
     for span in ended.dropLast() { #expect(span.parent == (span.name == "query" ? "foreign 1" : launch)) }
   }
 
@@ -48,7 +49,7 @@ import Tracing
   }
 }
 
-/// A tracer that knows nothing of Baton's.
+/// A tracer that knows nothing of Baton's spans.
 private final class ForeignTracer: Tracer {
   struct Ended: Sendable {
     var id: String

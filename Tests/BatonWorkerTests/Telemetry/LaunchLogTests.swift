@@ -18,7 +18,7 @@ import Testing
     let handlers = logger
     let station = try TracingStation { _ in handlers.info("at work") }
     try await station.run()
-    // The worker's own lines go to another logger here.
+    // The worker's own lines go to another logger in this test.
     #expect(log.lines.map(\.text) == ["at work"])
     let line = try #require(log.lines.first)
     #expect(line.metadata[Names.LogKey.trace] == "\(TraceID(of: Bench.trace))")

@@ -106,7 +106,7 @@ import Tracing
     try await station.run()
     let run = try #require(station.run)
     #expect(station.samples == ["0 first", "2 parent", "4 last"])
-    // Whether it begins batches of its own, nobody knows yet.
+    // It is not known yet whether the handler will announce its batches, so the first batch is open from the start.
     #expect(station["prepare"]?.parent == station.batch(0)?.id)
     #expect(station["query"]?.parent == station.batch(2)?.id)
     #expect(station["below"]?.parent == station["query"]?.id)
@@ -200,7 +200,7 @@ import Tracing
     #expect(run.status == .unset && run.events == [] && run["error.type"] == nil)
     #expect(run["baton.launch.outcome"] == "expired" && run["baton.expiry.reason"] == "paused")
     #expect(run["baton.launch.batches"] == 2)
-    // What was interrupted was the last.
+    // The interrupted batch was the last one.
     #expect(station.samples == ["0 first", "2 last"])
     let batch = try #require(station.batch(2))
     #expect(batch.status == .unset && batch.events == [] && batch["baton.expiry.reason"] == "paused")
@@ -343,7 +343,7 @@ private func cancelled() async {
 }
 
 extension TracingStation {
-  /// Commits, and lets the launch expire whose handler asks for it.
+  /// Confirms each commit, and lets a launch expire if its handler asks for it with the title "expire me".
   static func expires(_ message: WorkerMessage) -> CoordinatorMessage? {
     if case .update(let update) = message, update.title == "expire me" { return .expire(update.launch, .paused) }
     return commits(message)

@@ -12,10 +12,10 @@ import Tracing
 
 @testable import BatonWorker
 
-/// A worker that is traced, with this test for its coordinator and clocks that a handler moves.
+/// A worker with tracing. The test plays its coordinator, and handlers move its clocks.
 struct TracingStation {
   static let base = Timestamp(nanoseconds: 1_000_000_000_000)
-  /// The launch's span, as `Bench.assignment` has it.
+  /// The span of the launch that `Bench.assignment` makes.
   static let launchSpan = SpanID(of: Bench.trace)
 
   let worker: Worker
@@ -25,7 +25,7 @@ struct TracingStation {
   private let connection = Connection()
   private let fixture: CommandFixture
 
-  /// - Parameter tracer: nil for Baton's, which gives its spans to `sink`.
+  /// - Parameter tracer: the worker's tracer; `nil` for Baton's own, which gives its spans to `sink`.
   init(
     tracer: (any Tracer)? = nil, sampling: BatchSampling = BatchSampling(interval: 0),
     endsProcessOnOverrun: Bool = false,
@@ -52,8 +52,8 @@ struct TracingStation {
     if let handler { worker.register("com.example.a", handler: handler) }
   }
 
-  /// Runs one launch, with every commit answered at once unless `answer` says otherwise.
-  /// - Returns: how the worker says that it ended.
+  /// Runs one launch. Every commit is confirmed at once unless `answer` does something else.
+  /// - Returns: the ending that the worker reports.
   @discardableResult
   func run(
     _ assignment: Assignment = Bench.assignment(1), _ definition: Definition = Bench.job(),
@@ -95,7 +95,7 @@ struct TracingStation {
     }
   }
 
-  /// The command of a definition, in the station's own folder.
+  /// A definition whose command is this shell script, with the station's folder as its working directory.
   func command(_ script: String, items: Items?) -> Definition {
     Bench.job { $0.work = fixture.shell(script, items: items) }
   }
@@ -117,7 +117,7 @@ struct TracingStation {
   func batch(_ number: Int64) -> SpanRecord? { batches.first { $0.number(Names.Attribute.batch) == number } }
 }
 
-/// Keeps the spans that ended, in that order.
+/// Collects the spans in the order in which they ended.
 final class SpanCollector: SpanSink {
   private let collected = Mutex<[SpanRecord]>([])
   private let flushed = Mutex<[Int]>([])
@@ -144,7 +144,7 @@ extension SpanRecord {
   subscript(_ key: String) -> AttributeValue? { attributes.first { $0.key == key }?.value }
   func number(_ key: String) -> Int64? { if case .int(let value) = self[key] { value } else { nil } }
   func text(_ key: String) -> String? { if case .string(let value) = self[key] { value } else { nil } }
-  /// From when to when, in seconds of the station's clock.
+  /// The start and the end, in seconds of the station's clock.
   var seconds: [Double] { [start, end].map { ($0 - TracingStation.base).inSeconds } }
 }
 
