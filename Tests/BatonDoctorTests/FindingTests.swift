@@ -46,7 +46,7 @@ struct FindingTests {
   struct Case: Sendable {
     var check: String
     var level: Finding.Level
-    /// In what was found, then in what to do.
+    /// Texts that must be in the finding or in its remedy.
     var words: [String]
     var change: @Sendable (inout HostFacts) -> Void
 
@@ -194,6 +194,6 @@ struct FindingTests {
 }
 
 extension FindingTests.Case {
-  /// What is wrong beside it for the same reason.
+  /// The other check that reports something for the same reason.
   fileprivate var companion: String? { check == "sync" && level == .ok ? "fileSystem" : nil }
 }

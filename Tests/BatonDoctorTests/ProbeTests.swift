@@ -4,7 +4,7 @@ import Testing
 
 @testable import BatonDoctor
 
-/// On the real thing.
+/// Tests with real files, a real store and the real host.
 @Suite("What baton doctor reads")
 struct ProbeTests {
   private static func withFolder(_ body: (String) throws -> Void) throws {
@@ -43,7 +43,7 @@ struct ProbeTests {
 
   @Test("where no file can be made the system's words are told")
   func refused() {
-    // Nobody makes files there, not even root.
+    // Not even root can create files in this folder.
     let facts = FolderProbe.look(at: "/proc/self", syncing: nil)
     #expect(facts.failure != nil && facts.mount?.kind == "proc")
   }

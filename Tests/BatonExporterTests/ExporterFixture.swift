@@ -19,7 +19,8 @@ enum ExporterFixture {
     return TraceRequest(resource: resource, spans: spans)
   }
 
-  /// Every kind, status and kind of value, a parent, an event and a link.
+  /// Three spans with different kinds and statuses. Together they have single attribute values of every type, arrays of
+  /// texts and numbers, a parent, an event and a link.
   static let rich: TraceRequest = {
     let start = Timestamp(nanoseconds: 1_764_000_000_123_456_789)
     let launch = SpanRecord(
@@ -48,7 +49,7 @@ enum ExporterFixture {
   }()
 }
 
-/// Keeps what is logged.
+/// A log handler that collects the lines.
 struct LogCollector: LogHandler {
   final class Lines: Sendable {
     private let lines = Mutex<[String]>([])

@@ -50,7 +50,7 @@ import Testing
     #expect(text == String(repeating: ExporterFixture.request().json + "\n", count: 100))
   }
 
-  /// Opening a pipe that nobody reads waits, as writing to a full one does.
+  /// Opening a pipe without a reader blocks, and so does writing to a full pipe.
   @Test func `a reader that does not read holds nobody up longer than the timeout, nor after a cancellation`()
     async throws
   {
@@ -68,7 +68,7 @@ import Testing
     sending.cancel()
     #expect(await sending.value == .unreachable)
 
-    // One line of each exporter was on its way, no more.
+    // Each exporter had exactly one line under way.
     let reader = open(pipe, O_RDONLY)
     defer { close(reader) }
     var bytes: [UInt8] = []

@@ -8,7 +8,7 @@ import Tracing
 
 @testable import BatonExporter
 
-/// Against a real server on the loopback that answers what the test says.
+/// Tests against a real server on the loopback, which gives the test's answers.
 @Suite(.timeLimit(.minutes(10))) struct OTLPExporterTests {
   private static let date = Timestamp(nanoseconds: 784_111_777_000_000_000)
 
@@ -21,7 +21,7 @@ import Tracing
     let (logger, lines) = LogCollector.logger()
     let verdicts = try await backend.serve { url in
       var settings = SignalSettings(signal: .traces)
-      // Not reached on the busiest machine.
+      // Even a very busy machine does not reach this timeout.
       (settings.endpoint, settings.timeout) = (url, .seconds(3600))
       change(&settings)
       let client = ExporterClient()
@@ -93,7 +93,7 @@ import Tracing
 
   @Test(arguments: [TestBackend.Answer.silence, .stall])
   func `a backend that is too slow is unreachable`(answer: TestBackend.Answer) async throws {
-    // The time is over at once; the request may or may not have been sent.
+    // The timeout is over at once, either before or after the request has been sent.
     let clock = TelemetryClock(now: { Instant(nanoseconds: 0) }, sleep: { #expect($0 == .seconds(3)) })
     let backend = TestBackend([answer])
     let (logger, lines) = LogCollector.logger()
@@ -182,7 +182,7 @@ import Tracing
     #expect(first?.body.isEmpty == false && first?.body == second?.body)
   }
 
-  /// It would be exported, and its request would be another span.
+  /// The span of such a request would be exported too, and the request of that export would make another span.
   @Test func `the exporter's own requests make no spans`() { #expect(!ExporterClient().isTraced) }
 
   private static var silent: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }

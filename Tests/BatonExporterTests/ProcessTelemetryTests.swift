@@ -23,7 +23,7 @@ struct ProcessTelemetryTests {
     for cause in BatchQueue.Drop.allCases {
       #expect(before.contains("baton_spans_dropped_total{reason=\"\(cause.rawValue)\"} 0\n"))
     }
-    // Nobody sends, so one waits and two are too many.
+    // The spans are not sent yet, so the queue keeps one of three and drops two.
     let tracer = try #require(telemetry.telemetry.tracer)
     for _ in 0..<3 { tracer.startSpan("a").end() }
     for _ in 0..<2 {

@@ -2,7 +2,7 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// A program of `.build/sink`, which `Scripts/setup-sink` makes.
+/// A program from the folder `.build/sink`, which `Scripts/setup-sink` makes.
 struct Sink {
   let process = Process()
   private let input = Pipe()
@@ -17,8 +17,8 @@ struct Sink {
     path: "../../.build/sink/bin"
   ).standardizedFileURL
 
-  /// A test process blocks signals, which its children would then block, too. Whatever happens, a child lives for 40 s at
-  /// most.
+  /// A Python program that unblocks signals and then runs the real program. Without it, the program would have signals
+  /// blocked, as the test process has. The program is ended after 40 s at the latest.
   private static let start = """
     import os, signal, sys
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
@@ -26,7 +26,7 @@ struct Sink {
     os.execv(sys.argv[1], sys.argv[1:])
     """
 
-  /// Starts it.
+  /// Starts the program.
   init(_ program: String, _ arguments: [String]) throws {
     let (python, program) = (Self.folder.appending(path: "python3"), Self.folder.appending(path: program))
     for url in [python, program] where !FileManager.default.isExecutableFile(atPath: url.path) {
@@ -37,7 +37,7 @@ struct Sink {
     try process.run()
   }
 
-  /// Hands it `text`, and waits for everything that it prints until its end.
+  /// Writes `text` to the program's input, and returns all that the program prints until it ends.
   func finish(_ text: String = "") throws -> String {
     try input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
     try input.fileHandleForWriting.close()
@@ -46,7 +46,8 @@ struct Sink {
     return String(decoding: printed, as: UTF8.self)
   }
 
-  /// A port of the loopback that nobody listens on. Somebody might from now on; the kernel does not give a port again soon.
+  /// A port of the loopback on which no program listens. Another program may listen there later, but the kernel does
+  /// not assign the same port again soon.
   static func freePort() async throws -> Int {
     let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton).bind(
       host: "127.0.0.1", port: 0

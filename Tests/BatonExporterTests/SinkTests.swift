@@ -6,7 +6,7 @@ import Testing
 
 @testable import BatonExporter
 
-/// What others read out of our bytes: the reference implementation of OTLP, and rotel, a strict server.
+/// Other programs read the exported bytes: the reference implementation of OTLP, and rotel, a strict server.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct SinkTests {
   @Test func `the reference implementation reads every field, and would write the same bytes`() throws {
     let python = try Sink("python3", ["-c", Self.reading])
@@ -31,13 +31,13 @@ import Testing
     }
     rotel.process.terminate()
     let printed = try rotel.finish()
-    // Its own log comes in between, when it likes.
+    // The server's own log lines can be anywhere in between.
     let lines = printed.split(separator: "\n").filter { !$0.contains(" INFO ") }
     let spans = lines.drop { $0 != "ResourceSpans #0" }.prefix { !$0.contains("Shutdown") }
     #expect(spans.joined(separator: "\n") == Self.printed)
   }
 
-  /// With compression, and with the queue's own attempts until the server has started.
+  /// Sends with compression. The queue repeats its attempts until the server has started.
   private func send(_ request: TraceRequest, to url: String) async throws {
     let settings = TelemetrySettings(environment: [
       "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": url, "OTEL_EXPORTER_OTLP_COMPRESSION": "gzip",
@@ -100,7 +100,7 @@ import Testing
 
     """
 
-  /// What is unset is not printed; the server knows no flags.
+  /// The text that rotel prints. It leaves out an unset status and an empty trace state, and does not know flags.
   private static let printed = """
     ResourceSpans #0
     Resource SchemaURL: \("")

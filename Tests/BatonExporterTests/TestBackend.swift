@@ -3,8 +3,8 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// A backend of the test's own on a free port of the loopback: answers what the test says, in this order, and keeps what
-/// it got.
+/// A backend for one test, on a free port of the loopback. It gives the test's answers in order, and keeps the
+/// requests.
 final class TestBackend: Sendable {
   enum Answer: Sendable {
     case status(Int, headers: [(String, String)] = [], body: [UInt8] = [])
@@ -12,9 +12,9 @@ final class TestBackend: Sendable {
     case close
     /// The head of an answer that has a body, and then the end of the connection.
     case headOnly
-    /// 100 kB of a refusal's text, and then nothing, though more is promised.
+    /// The status 400 and 100 kB of a longer text, and then nothing.
     case endless
-    /// Nothing comes.
+    /// No answer, on an open connection.
     case silence
     /// The head of an answer, and then nothing.
     case stall
@@ -30,7 +30,7 @@ final class TestBackend: Sendable {
   private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
   private let answers: Mutex<[Answer]>
   private let announcement: AsyncStream<Request>.Continuation
-  /// As they came.
+  /// The requests, in the order in which they arrived.
   let requests: AsyncStream<Request>
 
   init(_ answers: [Answer]) {

@@ -11,9 +11,9 @@ import Testing
 
 @testable import BatonHTTP
 
-/// Over real connections, on a port that the system chooses.
+/// Tests over real connections, on a port that the system chooses.
 @Suite struct HTTPServiceTests {
-  /// What the service is asked for meanwhile.
+  /// The daemon around the service: whether it is ready, and how often its metrics were read.
   private final class World: Sendable {
     let isReady = Mutex(true)
     let scrapes = Mutex(0)
@@ -40,7 +40,7 @@ import Testing
     init(_ status: Int, _ type: String?, _ text: String) { (self.status, self.type, self.text) = (status, type, text) }
   }
 
-  /// Serves while `body` runs, which gets a client and the port.
+  /// Runs the service while `body` runs, and hands a client and the port to `body`.
   private static func serving(
     _ world: World = World(), token: String? = metricsToken, metrics: Bool = true,
     routes: @escaping @Sendable (HTTPService.Routes) -> Void = { _ in },

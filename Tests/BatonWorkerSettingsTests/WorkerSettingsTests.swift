@@ -19,7 +19,7 @@ struct WorkerSettingsTests {
     ).configuration
   }
 
-  /// `Config/worker.yaml` with every key that it explains put in force.
+  /// The text of `Config/worker.yaml`, with every key that it explains uncommented.
   static func everyKey() throws -> String {
     let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
       "../../Config/worker.yaml")
