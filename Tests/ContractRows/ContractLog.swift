@@ -6,10 +6,11 @@
   import Darwin
 #endif
 
-/// Writes down which promises of the contract were kept by a test that ran, in the file that `BATON_CONTRACT_LOG` names;
-/// without that variable it does nothing.
+/// Records which promises of the contract were proved by tests that ran, in the file that the environment variable
+/// `BATON_CONTRACT_LOG` names. Without that variable it does nothing.
 public enum ContractLog {
-  /// One line, `28.1<tab>test`, for each promise. Processes may write to one file at once: each line is one write.
+  /// Appends one line, `28.1<tab>test`, for each promise. Several processes may write to the file at once, because each
+  /// line is written by one call. Errors are ignored.
   /// - Parameter test: `Module/File.swift:line` of a test, or `case:` and the name of a case of the store's conformance
   ///   suite.
   public static func note(_ promises: [Double], of test: String) {

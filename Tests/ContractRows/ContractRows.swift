@@ -1,14 +1,15 @@
 #if canImport(Testing)
-  // A build with the Swift runtime inside has no Testing, and needs none of this.
+  // A build with the Swift runtime linked in (`--static-swift-stdlib`) has no module Testing, and does not need this
+  // file.
   public import Testing
 
   /// Says which promises of the contract a test proves: `.contract(28.1)` is the first promise of row 28, as
   /// `Tests/ContractRows/promises.tsv` numbers them. `Scripts/check-contract` finds the promises that no test proves.
   ///
-  /// It changes nothing about how the test runs. On a suite it holds for every test in it. Each test that has run is
-  /// written to a log, so that a test that is commented out, left out of the build, or disabled proves nothing.
+  /// The trait does not change how the test runs. A trait of a suite applies to every test of the suite. Each test that
+  /// has run is written to a log, so a test that is commented out, left out of the build, or disabled proves nothing.
   public struct ContractTrait: TestTrait, SuiteTrait, TestScoping {
-    /// The numbers of the promises.
+    /// The numbers of the promises, such as 28.1.
     public let promises: [Double]
 
     public var isRecursive: Bool { true }
@@ -21,11 +22,11 @@
       self.promises = promises
     }
 
-    /// Around each run of a test; a test with arguments has several.
+    /// Provides the scope for each run of a test. A test with arguments has one run for each of them.
     public func scopeProvider(for test: Test, testCase: Test.Case?) -> ContractTrait? { testCase == nil ? nil : self }
 
-    /// A test that throws is not written down. A failed expectation fails the whole run, and then the log counts for
-    /// nothing.
+    /// Runs the test, and then logs its promises. A test that throws is not logged. A failed expectation fails the
+    /// whole test run, and the log is then not used.
     public func provideScope(
       for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
@@ -35,7 +36,8 @@
   }
 
   extension Trait where Self == ContractTrait {
-    /// The promises of the contract that this test proves; a row that does not exist ends the test process.
+    /// The promises of the contract that this test proves, such as `.contract(28.1, 28.2)`. A number of a row that does
+    /// not exist ends the test process.
     public static func contract(_ promises: Double...) -> Self { ContractTrait(promises: promises) }
   }
 #endif

@@ -3,10 +3,10 @@ import BatonModel
 import BatonStore
 import BatonWorker
 
-/// The real cores and the real SQL in memory, driven by hand on clocks that stand until they are moved: what the daemons
-/// do around them, without anything that waits.
+/// The real cores and the real SQL in memory, with clocks that move only when the test moves them. This type does what
+/// the daemons do around the cores, without waiting for anything.
 struct CoreFleet {
-  /// What the test hears of.
+  /// What the test is told about.
   enum Event {
     case started(Assignment)
     case ended(EndingAnswer, LaunchOutcome)
@@ -17,7 +17,7 @@ struct CoreFleet {
   var dispatcher: Dispatcher
   var workers: [HostName: WorkerCore] = [:]
   var now: Now
-  /// Launches whose handlers run, and where.
+  /// The launches whose handlers run, each with its host.
   var running: [LaunchKey: HostName] = [:]
   private var due = NextDue()
   private var incarnations = 0
@@ -27,7 +27,7 @@ struct CoreFleet {
   init(_ store: SQLiteStore, _ definitions: [(DefinitionID, Definition)], at now: Now) throws {
     self.store = store
     self.now = now
-    // A lease of thirty years: losing workers is the test's own choice.
+    // A lease of thirty years does not end by itself: workers are lost only when the test kills them.
     dispatcher = Dispatcher(leaseTerm: .seconds(1_000_000_000))
     dispatcher.restore(try store.transaction { try $0.fleet() }, at: now)
     for (id, definition) in definitions { dispatcher.learn(id, definition) }
@@ -60,11 +60,11 @@ struct CoreFleet {
 
   // MARK: What the coordinator's loops do
 
-  /// Until nothing is left to do at this moment.
+  /// Ticks, promotes and dispatches until nothing is left to do at this time.
   mutating func settle() throws {
     try perform(dispatcher.tick(at: now))
     for host in Self.hosts { try perform(workers[host]?.tick(at: now.instant) ?? [], from: host) }
-    // Bounded, so that what would go on for ever is a failure and not a test that hangs.
+    // The number of rounds is bounded, so that endless work makes the test fail and not hang.
     for _ in 0..<1000 {
       if due.hasCome(at: now.moment) { try promote() } else if try !dispatch() { return }
     }
@@ -95,7 +95,8 @@ struct CoreFleet {
         dispatcher.settle(
           reservation, with: answer.assignments, hasMore: answer.hasMore, hasFitting: answer.hasFitting))
     }
-    // Something may have ended to make room, or a class that turned out to be empty held places.
+    // More may start now: a launch may have ended to make room, or a class without further requests may have held
+    // places.
     return events.count > before || zip(claims, answers).contains { !$0.places.isEmpty && !$1.hasMore }
   }
 
@@ -159,7 +160,7 @@ struct CoreFleet {
 
   // MARK: Workers
 
-  /// A new process takes the place of the host's worker, if there was one.
+  /// Starts a new worker process on the host. It replaces the host's earlier worker, if there is one.
   mutating func connect(_ host: HostName) throws {
     incarnations += 1
     let core = WorkerCore(
@@ -187,7 +188,7 @@ struct CoreFleet {
     }
   }
 
-  /// The worker's process dies with all that runs there, and a new one comes.
+  /// Kills the host's worker process with all its launches, and starts a new one.
   mutating func kill(_ host: HostName) throws {
     guard let incarnation = workers[host]?.incarnation else { return }
     running = running.filter { $0.value != host }

@@ -8,8 +8,9 @@ import Foundation
 import HostileDefinitions
 import Testing
 
-/// What `Definition.validate()` takes can be carried through everything that computes with it. Definitions are mutated
-/// from a seed: valid ones and hostile ones, as JSON and as YAML. A trap ends the process, and the seed is in its name.
+/// All code that computes with a definition can work with each definition that `Definition.validate()` accepts. Valid
+/// and hostile definitions as JSON, and job files as YAML, are mutated with random numbers from a seed. A trap ends the
+/// process; the argument of the test that was running is the seed.
 @Suite(.timeLimit(.minutes(10))) struct DefinitionFuzzTests {
   private static let seeds = Array(1...8)
 
@@ -23,7 +24,7 @@ import Testing
       carry(definition, &draw)
       taken.append(definition)
     }
-    // Neither all nor nothing: the mutations look at both sides of the bounds.
+    // Some definitions are accepted and some are refused, so the mutations reach both sides of the bounds.
     #expect((20..<480).contains(taken.count), "\(taken.count) of 500 were taken")
     try carryThroughCores(Array(taken.prefix(12)))
   }
@@ -81,7 +82,7 @@ import Testing
     }
   }
 
-  /// Places are taken and given back until the host is full.
+  /// Three times, takes places on a host for the definition and gives them back.
   private func carryThroughPlaces(_ definition: Definition) {
     var dispatcher = Dispatcher(leaseTerm: .seconds(15))
     let (id, host) = (DefinitionID(1), HostName("a"))
@@ -106,14 +107,15 @@ import Testing
 
   // MARK: The cores and the store
 
-  /// Applied, submitted, launched, committed, expired and retried, by the cores of coordinator and worker and the store.
+  /// Applies, submits, launches, commits, expires and retries the definitions, with the store and with the cores of
+  /// coordinator and worker.
   private func carryThroughCores(_ definitions: [Definition]) throws {
     let store = try SQLiteStore.inMemory()
     let now = Now(instant: Instant(nanoseconds: 0), date: Timestamp(nanoseconds: 1_700_000_000_000_000_000))
     var known: [(DefinitionID, Definition)] = []
     for (index, original) in definitions.enumerated() {
       var definition = original
-      // Patterns of several definitions may overlap, which is another matter.
+      // Each definition gets a pattern of its own, because the store refuses wildcards that overlap.
       definition.pattern = IdentifierPattern("fuzz.n\(index)" + (definition.pattern.isWildcard ? ".*" : ""))!
       let trace = TraceContext(
         traceID: [UInt8](repeating: 1, count: 16), spanID: [UInt8](repeating: 2, count: 8), isSampled: true)
@@ -140,7 +142,7 @@ import Testing
   }
 }
 
-/// Draws mutations from a seed (splitmix64): the same seed draws the same.
+/// Draws mutations from a seed (SplitMix64). The same seed draws the same mutations.
 private struct Mutator {
   private var generator: SplitMix64
 
@@ -153,12 +155,13 @@ private struct Mutator {
 
   // MARK: JSON
 
-  /// Twice in three times a valid definition. A hostile one with one more mutation may have become a harmless one.
+  /// Draws a valid definition in two of three cases, and otherwise a hostile one. A mutation can make a hostile
+  /// definition harmless.
   mutating func base() -> String { one(of: number(below: 3) > 0 ? Self.valid : Self.hostile) }
 
   private static let hostile = HostileDefinition.all.map(\.json).filter { $0.utf8.count < 4096 }
 
-  /// Valid definitions that say everything that can be said.
+  /// Valid definitions that together set almost every property.
   private static let valid: [String] = {
     var full = Definition(pattern: IdentifierPattern("com.example.full.*")!, kind: .processing)
     full.title = "Full"
@@ -191,7 +194,7 @@ private struct Mutator {
     "\\u202e", "refresh", "continued", "stdin", "PATH", "BATON_X", "1=2",
   ]
 
-  /// One to three values of it are others.
+  /// Replaces one to three values of the definition.
   mutating func mutated(_ json: String) -> String {
     var json = json
     for _ in 0...number(below: 3) {
@@ -204,7 +207,7 @@ private struct Mutator {
     replace(json.ranges(of: /-?[0-9]+/), in: json, by: Self.numbers)
   }
 
-  /// Keys are texts too.
+  /// Replaces a text, which may also be a key.
   private mutating func replaceText(_ json: String) -> String {
     replace(json.ranges(of: /"[^"\\,:{}]+"/), in: json, by: Self.texts.map { "\"\($0)\"" })
   }
@@ -232,7 +235,7 @@ private struct Mutator {
     "-9223372036854775808...9223372036854775807", "|\n      a\n      b", "*a", "&a x", "2026-03-01T06:30:00Z",
   ]
 
-  /// One or two of its values are others, or a line of it is gone or comes twice.
+  /// Makes one or two changes to the file: a value is replaced, a line is emptied, or a line is repeated.
   mutating func mutated(yaml text: String) -> String {
     var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     for _ in 0...number(below: 2) {

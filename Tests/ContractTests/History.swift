@@ -2,12 +2,12 @@ import BatonCoordinator
 import BatonModel
 import BatonStore
 
-/// A random history of one identifier per kind of job, checked step by step against what the contract says in a few
-/// lines: the `Model`.
+/// A random history of requests, which is compared after each step with `Model`: what the contract says, in a few
+/// lines.
 struct History {
   struct Violation: Error, CustomStringConvertible { let description: String }
 
-  /// What one identifier may have: at most one waiting and one live request.
+  /// The expected requests of one identifier: at most one waiting and one live request.
   struct Model {
     struct Request {
       var number: Int
@@ -38,7 +38,7 @@ struct History {
   var models: [JobIdentifier: Model] = [:]
   var use: [IdentifierPattern: DailyUse] = [:]
   private(set) var starts = 0
-  /// Identifiers that something happened to since they were checked last.
+  /// The identifiers to which something happened since the last check.
   private var touched: Set<JobIdentifier> = []
 
   init(_ fleet: CoreFleet, jobs: [JobIdentifier: Job], seed: UInt64) {
@@ -49,7 +49,7 @@ struct History {
     for name in names { models[name] = Model() }
   }
 
-  /// Runs `steps` random steps, then lets everything come to its end.
+  /// Runs `steps` random steps, and then lets every request come to its end.
   mutating func run(steps: Int) throws {
     for _ in 0..<steps {
       try step()
@@ -114,7 +114,8 @@ struct History {
     try fleet.cancel(.identifier(name))
   }
 
-  /// In steps in which no budget or deadline can be missed by much.
+  /// Moves the time on. While launches run, it does so in steps of at most 60 s, so that no budget or deadline is
+  /// missed by more than that.
   private mutating func advance(_ duration: Duration) throws {
     var left = duration
     while left > .zero {
@@ -151,7 +152,7 @@ struct History {
     try fleet.setConditions(conditions, on: draw.one(of: CoreFleet.hosts))
   }
 
-  // MARK: What is heard of the fleet
+  // MARK: Events of the fleet
 
   private mutating func hear() throws {
     for event in fleet.takeEvents() {
@@ -259,7 +260,7 @@ struct History {
     try fleet.store.transaction { try $0.request(name, number: number) }
   }
 
-  /// Every request runs, has ended, or says why it waits.
+  /// Checks that every request runs, has ended, or says why it waits.
   private func checkReasons() throws {
     for name in names {
       for number in [models[name]?.live?.number, models[name]?.waiting?.number].compactMap({ $0 }) {
@@ -276,7 +277,7 @@ struct History {
     }
   }
 
-  /// No more faults: everything ends, except that chains go on.
+  /// Without further faults every request must end. Only the chains of repeating jobs go on, until they are cancelled.
   private mutating func drain() throws {
     for host in CoreFleet.hosts { try fleet.setConditions(.assumed, on: host) }
     try fleet.settle()
@@ -315,7 +316,7 @@ struct History {
   }
 }
 
-/// Random choices from a seed: the same seed makes the same.
+/// Random choices from a seed. The same seed makes the same choices.
 struct Draw {
   private var generator: SplitMix64
 

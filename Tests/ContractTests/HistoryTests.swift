@@ -4,10 +4,10 @@ import ContractRows
 import Testing
 
 /// Random histories of submit, replace, poke, cancel, expire, lose, fail and time passing, with a wall clock that steps
-/// back and forth, against a model in a few lines.
+/// back and forth. They are compared with a short model.
 @Suite struct HistoryTests {
   static let histories = 10_000
-  /// Histories that share a store, so that its schema is not made anew for each.
+  /// The number of histories that share a store, so that its schema is not made again for each history.
   static let batch = 250
   static let steps = 10
 
@@ -22,7 +22,7 @@ import Testing
     var starts = 0
     for index in 0..<Self.batch {
       let seed = UInt64(number * Self.batch + index)
-      // Each history has days of its own, so that what one uses of an allowance is not missing in the next.
+      // Each history has its own days, so that its use of an allowance is not missing in the next history.
       let date = Self.midnight(of: Int64(20_000 + 30 * index))
       let now = Now(instant: Instant(nanoseconds: date.nanoseconds), date: date, steady: date)
       let fleet = try CoreFleet(store, definitions, at: now)
@@ -38,7 +38,8 @@ import Testing
 
   private static func midnight(of day: Int64) -> Timestamp { Timestamp(nanoseconds: day * 86_400_000_000_000) }
 
-  /// Identifiers that only this history uses: three where `maxRunning` is two.
+  /// Identifiers that only this history uses: one for each definition, and three for the definition whose `maxRunning`
+  /// is 2.
   private static func jobs(_ definitions: [(DefinitionID, Definition)], seed: UInt64) -> [JobIdentifier: History.Job] {
     var jobs: [JobIdentifier: History.Job] = [:]
     for (id, definition) in definitions {
@@ -53,7 +54,7 @@ import Testing
   static let trace = TraceContext(
     traceID: [UInt8](repeating: 7, count: 16), spanID: [UInt8](repeating: 1, count: 8), isSampled: true)
 
-  /// One of each kind, and what is special about them.
+  /// Definitions of each kind, each with something special to test.
   static let definitions: [Definition] = [
     job("test.refresh.*", .refresh) { $0.retry = RetryRule(limit: 1, backoff: .seconds(30)) },
     job("test.chain.*", .refresh) { $0.repeatEvery = .seconds(1800) },

@@ -40,13 +40,13 @@ enum HandlerWorker {
     let worker = Worker(configuration, incarnation: incarnation, logger: logger, connector: nil)
     worker.register("com.example.stubborn") { task in
       say("stubborn \(task.launch) \(company(of: task, beside: pipe))", to: pipe)
-      // Ignores its cancellation in its first launch, for ever.
+      // The first launch ignores its cancellation for ever.
       while task.launch == 1 { try? await Task.sleep(for: .seconds(3600), clock: .continuous) }
     }
     worker.register("com.example.spinning") { task in
       say("spinning \(task.launch) \(company(of: task, beside: pipe))", to: pipe)
       guard task.launch == 1 else { return }
-      // Leaves no thread to Swift's tasks, for ever.
+      // The first launch keeps all threads of Swift's concurrency busy for ever.
       await withDiscardingTaskGroup { group in
         for _ in 0..<2 * ProcessInfo.processInfo.activeProcessorCount { group.addTask { while true {} } }
       }
@@ -62,7 +62,7 @@ enum HandlerWorker {
     try await ServiceGroup(services: [worker], gracefulShutdownSignals: [.sigterm], logger: logger).run()
   }
 
-  /// Whether the process of the first launch is there when the second one begins.
+  /// Says whether the process of the first launch still exists when a later launch begins.
   private static func company(of task: JobTask, beside pipe: String) -> String {
     let file = "\(pipe).\(task.identifier)"
     if task.launch == 1 { try? String(getpid()).write(toFile: file, atomically: true, encoding: .utf8) }

@@ -6,22 +6,22 @@ package import BatonWorker
   import Foundation
 #endif
 
-/// The small files of a simulated machine, in a folder of the test's own: what `/sys` and `/proc` would say there.
+/// The small files of a simulated machine, in a temporary folder: what its `/sys` and `/proc` contain.
 package struct MachineFolder: Sendable {
   /// Paths below the root, such as `sys/class/power_supply/AC/online`, and what the files contain.
   package typealias Files = [String: String]
 
-  /// In place of contents: the file is there and cannot be read, not even by root (a symbolic link to itself).
+  /// Stands for a file that exists and cannot be read, not even by root: a symbolic link to itself.
   package static let unreadable = "\u{0}unreadable"
-  /// In place of contents: an empty folder.
+  /// Stands for an empty folder in place of a file.
   package static let folder = "\u{0}folder"
-  /// What the system says of such a file.
+  /// The system's error message for an unreadable file.
   package static let refusal = "Too many levels of symbolic links"
 
   package let path: String
   package var root: SystemRoot { SystemRoot(path) }
 
-  /// Makes the machine, hands it to `body`, and removes it afterwards.
+  /// Makes the machine's files, hands the folder to `body`, and removes it afterwards.
   package static func with<Result>(_ files: Files = [:], _ body: (MachineFolder) throws -> Result) throws -> Result {
     let folder = try MachineFolder(files)
     defer { folder.removeAll() }
@@ -43,7 +43,8 @@ package struct MachineFolder: Sendable {
     for (file, contents) in files { try write(contents, to: file) }
   }
 
-  /// Makes or replaces a file, with the folders above it. A line break is added at its end, as the kernel does.
+  /// Makes or replaces a file, with the folders above it. A line break is added at the end of the contents, as the
+  /// kernel does, unless they are empty.
   package func write(_ contents: String, to file: String) throws {
     let place = path + "/" + file
     try? FileManager.default.removeItem(atPath: place)
@@ -56,7 +57,7 @@ package struct MachineFolder: Sendable {
     }
   }
 
-  /// Takes a file, or a folder with everything in it, away.
+  /// Removes a file, or a folder with everything in it.
   package func remove(_ file: String) { try? FileManager.default.removeItem(atPath: path + "/" + file) }
 
   private func removeAll() { try? FileManager.default.removeItem(atPath: path) }

@@ -8,12 +8,12 @@ import Foundation
   import Darwin
 #endif
 
-/// A real `upsd` with the dummy driver, in a folder of its own and on a free port of the loopback interface: what a
-/// script writes into a file is what `upsc` then says of the UPS `demo`.
+/// A real `upsd` with the dummy driver, in a folder of its own and on a free port of the loopback interface. A test
+/// decides with `set` what `upsc` reports about the UPS `demo`.
 ///
-/// The driver reads its file again when it has changed (`mode = dummy-loop`). The programs are started directly, not by
-/// Debian's script at `/usr/sbin/upsd`, which does nothing unless `/etc/nut/nut.conf` allows it; and as root, because
-/// the user `nut` could not read the folder. Both are ended by `timeout` should this process die.
+/// The driver reads its file again when it has changed (`mode = dummy-loop`). The programs are started directly, and
+/// not by Debian's script at `/usr/sbin/upsd`, which does nothing unless `/etc/nut/nut.conf` allows it. They run as
+/// root, because the user `nut` could not read the folder. `timeout` ends both after 120 s, also if this process dies.
 package final class NUTServer: @unchecked Sendable {
   private static let programs = ["/lib/nut", "/usr/lib/nut", "/usr/libexec/nut"]
 
@@ -24,7 +24,7 @@ package final class NUTServer: @unchecked Sendable {
   private static let driver = find("dummy-ups", in: programs)
   private static let server = find("upsd", in: programs)
 
-  /// False where it is not installed (Debian: `nut-server`, `nut-client`), or where this is not root.
+  /// Whether the programs are installed (Debian: `nut-server`, `nut-client`) and this process runs as root.
   package static var isInstalled: Bool {
     driver != nil && server != nil && find("upsc", in: ["/usr/bin", "/bin", "/usr/local/bin"]) != nil && getuid() == 0
   }
@@ -34,10 +34,10 @@ package final class NUTServer: @unchecked Sendable {
   package var name: String { "demo@\(address)" }
 
   private let folder: MachineFolder
-  // Written by the test's own task only.
+  // `@unchecked Sendable`: only the test's own task uses this property.
   private var running: [String: Process] = [:]
 
-  /// Starts both programs, hands them to `body` when `upsc` shows the UPS, and ends them afterwards.
+  /// Starts both programs, hands the server to `body`, and ends the programs afterwards.
   package static func with(_ body: (NUTServer) async throws -> Void) async throws {
     try await MachineFolder.with { folder in
       let server = try NUTServer(folder)
@@ -58,9 +58,9 @@ package final class NUTServer: @unchecked Sendable {
     try set("OL", charge: 100)
   }
 
-  /// What the UPS says from the driver's next look at its file on, within about a second.
+  /// Sets what the UPS reports. The driver reads it within about a second.
   package func set(_ status: String, charge: Int) throws {
-    // In one step: the driver must not read half of it.
+    // The file is replaced in one step: the driver must not read half of it.
     try folder.write("ups.status: \(status)\nbattery.charge: \(charge)", to: "next.dev")
     guard rename(folder.path + "/next.dev", folder.path + "/demo.dev") == 0 else { throw Failure("cannot rename") }
   }
@@ -91,8 +91,8 @@ package final class NUTServer: @unchecked Sendable {
     running[program] = process
   }
 
-  /// `timeout` leads a process group of its own, with the program in it. Not asked to end: Foundation may start programs
-  /// with that signal blocked.
+  /// Kills the program. `timeout` leads a process group that contains the program. SIGKILL is used at once, because
+  /// Foundation may start programs with SIGTERM blocked.
   private func kill(_ program: String) {
     guard let process = running.removeValue(forKey: program) else { return }
     signal(-process.processIdentifier)
@@ -100,7 +100,7 @@ package final class NUTServer: @unchecked Sendable {
     process.waitUntilExit()
   }
 
-  /// A port that nobody listened on a moment ago.
+  /// A port on which no program listened a moment ago.
   private static func freePort() throws -> Int {
     #if canImport(Glibc)
       let stream = Int32(SOCK_STREAM.rawValue)
@@ -128,5 +128,5 @@ package final class NUTServer: @unchecked Sendable {
   }
 }
 
-// Swift's `kill` is shadowed by a member above.
+// Inside of the class, its method `kill` hides the C function.
 private func signal(_ pid: pid_t) { _ = kill(pid, SIGKILL) }

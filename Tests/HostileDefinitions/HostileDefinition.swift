@@ -1,18 +1,18 @@
 import Foundation
 
-/// A definition that nothing of Baton may take: a line of `Tests/Faults/hostile_definitions.jsonl`, which the fault table
-/// sends to a real coordinator too.
+/// A definition that no part of Baton may accept. It is a line of `Tests/Faults/hostile_definitions.jsonl`, whose lines
+/// a fault row sends to a real coordinator too.
 public struct HostileDefinition: Sendable, CustomStringConvertible {
-  /// What is wrong with it, in words.
+  /// What is wrong with the definition, in words.
   public let name: String
-  /// The field that the refusal has to name; empty where the definition as a whole is at fault.
+  /// The field that the refusal has to name. It is empty if the definition as a whole is wrong.
   public let field: String
-  /// The whole line.
+  /// The definition as JSON: the whole line of the file.
   public let json: String
 
   public var description: String { name }
 
-  /// In the order of the file.
+  /// All hostile definitions, in the order of the file.
   public static let all: [Self] = {
     let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/../Faults/hostile_definitions.jsonl"
     guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
