@@ -2,8 +2,8 @@ import BatonModel
 
 /// A promise that was broken.
 package struct Violation: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The promise that was broken (Documentation/promises.md), or another rule that the simulator checks. Shrinking a
-  /// schedule keeps the rule the same.
+  /// The promise that was broken (Documentation/developers/promises.md), or another rule that the simulator checks.
+  /// Shrinking a schedule keeps the rule the same.
   package var rule: Rule
   package var text: String
   /// Virtual time since the beginning.

@@ -1,9 +1,9 @@
 package import BatonModel
 
 /// The durable state of every request, in verbs of the domain. Each verb is one transaction unless its comment says
-/// otherwise; when it returns, its effects are durable (fault model W, Documentation/promises.md). A verb that takes an
-/// array answers in the order of the array. An element that is refused changes nothing and does not affect the other
-/// elements.
+/// otherwise; when it returns, its effects are durable (fault model W, Documentation/developers/promises.md). A verb
+/// that takes an array answers in the order of the array. An element that is refused changes nothing and does not
+/// affect the other elements.
 ///
 /// The verbs do not rely on there being only one coordinator process. Every write names what its caller believes to be
 /// true (a launch number, an incarnation), and is refused if the store's rows say otherwise. The cases of

@@ -200,7 +200,8 @@ package struct RetentionLimits: Hashable, Sendable {
   package var endedCount: Int
   /// The time for which the id of a submission is kept, on the steady clock.
   package var submissionsFor: Duration
-  /// How long spans that no backend accepted are kept after the end of their request (Documentation/limits.md).
+  /// How long spans that no backend accepted are kept after the end of their request
+  /// (Documentation/reference/limits.md).
   package var spansFor: Duration
   /// The largest number of unsent occasions that are kept, each of one to three spans.
   package var spanCount: Int

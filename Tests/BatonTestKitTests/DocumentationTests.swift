@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Documentation/testing.md shows what is compiled and run", .timeLimit(.minutes(10)))
+@Suite("Documentation/how-to/testing.md shows what is compiled and run", .timeLimit(.minutes(10)))
 struct DocumentationTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
@@ -12,7 +12,7 @@ struct DocumentationTests {
 
   /// The Swift blocks of the page, in order.
   private static func samples() throws -> [String] {
-    let parts = try text("Documentation/testing.md").components(separatedBy: "```")
+    let parts = try text("Documentation/how-to/testing.md").components(separatedBy: "```")
     return parts.enumerated().filter { $0.offset % 2 == 1 && $0.element.hasPrefix("swift\n") }
       .map { String($0.element.dropFirst("swift\n".count)) }
   }

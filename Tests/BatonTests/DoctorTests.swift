@@ -59,7 +59,7 @@ struct DoctorTests {
 
   @Test("every key, area, check and level is documented")
   func documented() async throws {
-    let page = try String(contentsOfFile: Golden.root + "/Documentation/commands.md", encoding: .utf8)
+    let page = try String(contentsOfFile: Golden.root + "/Documentation/reference/commands.md", encoding: .utf8)
     let run = await Self.world(Self.broken).baton("doctor", "-o", "json")
     let findings = try #require(try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [[String: Any]])
     let words =

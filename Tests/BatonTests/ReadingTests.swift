@@ -132,7 +132,7 @@ import Testing
       state.evicted = [HostName("alpha")]
       state.cancellations = [.ended(RequestID(1), JobIdentifier(trusted: "a"), number: 1)]
     }
-    let page = try String(contentsOfFile: Golden.root + "/Documentation/commands.md", encoding: .utf8)
+    let page = try String(contentsOfFile: Golden.root + "/Documentation/reference/commands.md", encoding: .utf8)
     let answers = page.components(separatedBy: "# What `baton` answers")[1]
     let run = await world.baton(arguments + ["-o", "jsonl"])
     let keys = Set(run.output.matches(of: /"([A-Za-z]+)":/).map { String($0.output.1) })

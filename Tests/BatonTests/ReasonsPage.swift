@@ -1,6 +1,7 @@
 import BatonModel
 
-/// The text of `Documentation/reasons.md`, made from the types. Only its headings and a few sentences stand here.
+/// The text of `Documentation/reference/reasons.md`, made from the types. Only its headings and a few sentences stand
+/// here.
 enum ReasonsPage {
   static var text: String {
     [introduction, obstacles, expiries, outcomes, refusals, events].joined(separator: "\n") + "\n"

@@ -8,7 +8,7 @@ import Testing
 /// The page of all reasons has every reason.
 @Suite struct ReasonsTests {
   @Test func `the page says what the types say`() throws {
-    try Golden.expect(ReasonsPage.text, at: Golden.root + "/Documentation/reasons.md")
+    try Golden.expect(ReasonsPage.text, at: Golden.root + "/Documentation/reference/reasons.md")
   }
 
   @Test(arguments: Obstacle.Kind.allCases) func `an obstacle is known by its code`(name: Obstacle.Kind) {

@@ -28,7 +28,7 @@ struct StoreBackupCommand: AsyncParsableCommand, Sendable {
       With --data the store of a coordinator that does not run is copied, by this command itself.
 
       Exit status: 0 if FILE is there and whole; 4 if the path is not permitted, or its disk is full or fails; 75 if \
-      the coordinator shuts down. Documentation/backup.md has how to restore.
+      the coordinator shuts down. Documentation/how-to/backup.md has how to restore.
 
       Examples:
         baton store backup /var/backups/baton/monday.sqlite

@@ -2,7 +2,7 @@ import BatonModel
 import BatonTelemetry
 
 extension JSONValue {
-  /// A trace in Baton's own JSON, whose keys Documentation/commands.md lists. Durations are in milliseconds,
+  /// A trace in Baton's own JSON, whose keys Documentation/reference/commands.md lists. Durations are in milliseconds,
   /// rounded down.
   init(_ name: RequestName, _ trace: RequestTrace, link: String?) {
     let summary = TraceSummary(trace)

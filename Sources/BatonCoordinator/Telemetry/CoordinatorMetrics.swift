@@ -7,7 +7,7 @@ internal import Synchronization
 /// committed it. No call waits for anything.
 ///
 /// A definition is named by its pattern in the YAML, never by an identifier. Definitions beyond 500
-/// (Documentation/limits.md) are counted together, as `other`.
+/// (Documentation/reference/limits.md) are counted together, as `other`.
 package final class CoordinatorMetrics: Sendable {
   private let factory: any MetricsFactory
   private let definitions: Mutex<BoundedLabel>

@@ -11,8 +11,8 @@ package struct SpanDelivery: Sendable {
   /// While work goes on, the wait after each request, in times what that took: sending takes a part of one core only,
   /// and what is not sent waits in the store until there is less to do.
   package var pause: Int
-  /// Spans that ended longer ago than this are sent without such waits (Documentation/limits.md): work without end
-  /// makes spans late, and does not leave them behind.
+  /// Spans that ended longer ago than this are sent without such waits (Documentation/reference/limits.md): work
+  /// without end makes spans late, and does not leave them behind.
   package var latest: Duration
   /// Tries once.
   package var send: @Sendable (TraceRequest) async -> ExportVerdict

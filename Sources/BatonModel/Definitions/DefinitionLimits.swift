@@ -1,6 +1,6 @@
 extension Definition {
   /// The bounds of what a definition may say. The reader of job files, the coordinator, the store and the worker hold
-  /// definitions to the same numbers; `Documentation/limits.md` lists them.
+  /// definitions to the same numbers; `Documentation/reference/limits.md` lists them.
   package enum Limits {
     /// Largest definition as it is stored and sent, in bytes of JSON: 64 KiB.
     package static let bytes = 64 << 10

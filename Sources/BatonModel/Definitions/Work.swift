@@ -1,4 +1,4 @@
-/// A command that the stock worker runs once per batch (Documentation/commands.md).
+/// A command that the stock worker runs once per batch (Documentation/reference/commands.md).
 package struct Work: Hashable, Sendable, Codable {
   /// The argument vector: executed directly, no shell. Each word is a `CommandText`: `${wildcard}` is what the pattern's
   /// `*` matched, and `$${` is `${`.

@@ -4,7 +4,8 @@ extension Obstacle {
 }
 
 extension Obstacle.Kind {
-  /// What Baton decides and says about a kind of obstacle. `Documentation/reasons.md` is generated from these rows.
+  /// What Baton decides and says about a kind of obstacle. `Documentation/reference/reasons.md` is generated from these
+  /// rows.
   package struct Row: Sendable {
     package let subject: Obstacle.Subject
     /// True if the host cannot take the request until a person changes the fleet or the definition.

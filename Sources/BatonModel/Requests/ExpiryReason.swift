@@ -120,7 +120,8 @@ public struct ExpiryReason: Hashable, Sendable {
 }
 
 extension ExpiryReason.Kind {
-  /// What Baton does and says about a kind of reason. `Documentation/reasons.md` is generated from these rows.
+  /// What Baton does and says about a kind of reason. `Documentation/reference/reasons.md` is generated from these
+  /// rows.
   package struct Row: Sendable {
     /// What the reason means, in a sentence or two of Markdown.
     package let meaning: String

@@ -1,6 +1,6 @@
 extension Refusal {
-  /// The kinds of refusal. The raw value is Apple's code, which JSON and gRPC use. `Documentation/reasons.md` is generated
-  /// from their texts.
+  /// The kinds of refusal. The raw value is Apple's code, which JSON and gRPC use. `Documentation/reference/reasons.md`
+  /// is generated from their texts.
   package enum Kind: String, Hashable, Sendable, CaseIterable {
     case notPermitted, tooManyPendingTaskRequests, unavailable, immediateRunIneligible
   }
@@ -47,7 +47,7 @@ extension Refusal.Kind {
     }
   }
 
-  /// The exit status of a command that was refused (Documentation/errors.md).
+  /// The exit status of a command that was refused (Documentation/reference/errors.md).
   package var exitStatus: Int32 {
     switch self {
     case .tooManyPendingTaskRequests, .immediateRunIneligible: 4

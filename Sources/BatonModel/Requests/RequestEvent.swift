@@ -1,5 +1,5 @@
 /// What else can happen to a request beside its launches; `baton show` lists these events. The raw value is the stable
-/// code in the store and in JSON. `Documentation/reasons.md` is generated from their texts.
+/// code in the store and in JSON. `Documentation/reference/reasons.md` is generated from their texts.
 package enum RequestEvent: String, Hashable, Sendable, CaseIterable {
   case replaced, poked, pokedAtOnce, retried, redefined, skippedBatch, suspect, ignoredExpiry, simulatedLaunch,
     storeWentBackwards

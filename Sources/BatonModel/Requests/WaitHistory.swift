@@ -15,7 +15,7 @@ package struct WaitHistory: Hashable, Sendable {
   /// Nothing is known of the time before.
   package private(set) var since: Timestamp
 
-  /// The number of changes that are kept (Documentation/limits.md); older changes are dropped.
+  /// The number of changes that are kept (Documentation/reference/limits.md); older changes are dropped.
   package static let limit = 128
 
   package init(since: Timestamp) { self.since = since }

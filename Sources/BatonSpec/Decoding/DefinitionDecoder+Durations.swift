@@ -1,6 +1,7 @@
 import BatonModel
 
-/// The keys that replace a duration that Baton otherwise chooses; `Documentation/limits.md` lists the defaults.
+/// The keys that replace a duration that Baton otherwise chooses; `Documentation/reference/limits.md` lists the
+/// defaults.
 extension DefinitionDecoder {
   mutating func readDurations(_ fields: Fields, into definition: inout Definition) {
     definition.closingWindow = duration(fields["closingWindow"], in: Definition.Limits.closingWindow)

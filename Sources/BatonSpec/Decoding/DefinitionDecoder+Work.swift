@@ -162,6 +162,6 @@ extension DefinitionDecoder {
     report.note(
       "'work' has no items: the command runs in one piece, and when a launch is interrupted, also by a job of a higher "
         + "priority that needs its slots, it starts again from the beginning, unless it keeps a cursor (see "
-        + "Documentation/commands.md); \(bounds)", at: work.keyPosition)
+        + "Documentation/reference/commands.md); \(bounds)", at: work.keyPosition)
   }
 }

@@ -4,8 +4,8 @@ package import BatonModel
 /// it performs no I/O and reads no clock.
 ///
 /// A batch of spans is sent when 512 spans wait, 5 s after the first of them was added, or on a flush (the numbers are
-/// in Documentation/limits.md). Batches are sent one at a time, in the order in which their spans were added. Spans
-/// that do not fit into the queue are dropped and counted, so that telemetry never delays a job. A batch that the
+/// in Documentation/reference/limits.md). Batches are sent one at a time, in the order in which their spans were added.
+/// Spans that do not fit into the queue are dropped and counted, so that telemetry never delays a job. A batch that the
 /// backend did not take is sent again until its time or its attempts are used up.
 ///
 /// `SpanQueue` is the shell: it performs the effects, calls `tick` at `nextTick`, and answers each `export` with

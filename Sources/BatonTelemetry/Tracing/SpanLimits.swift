@@ -9,8 +9,8 @@ package struct SpanLimits: Hashable, Sendable {
   package var attributesPerEvent = 128
   package var attributesPerLink = 128
   /// The largest number of Unicode scalars of a text value, and of the name of a span or event. The specification has
-  /// no limit here. This limit is Baton's (Documentation/limits.md): a handler that puts a document into an attribute
-  /// must not fill the memory of the span queue.
+  /// no limit here. This limit is Baton's (Documentation/reference/limits.md): a handler that puts a document into an
+  /// attribute must not fill the memory of the span queue.
   package var valueLength = 4096
   /// The largest number of elements of an array value. The specification has no limit here; this limit is Baton's.
   package let elements = 128

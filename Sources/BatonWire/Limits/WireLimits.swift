@@ -41,8 +41,8 @@ package struct WireLimit: Hashable, Sendable {
 }
 
 /// The table of all limits on what other processes send. A worker's message is checked against it when it arrives
-/// (`WorkerMessage.heldToLimits`), an operator's call where its arguments are read. `Documentation/limits.md` shows the
-/// table.
+/// (`WorkerMessage.heldToLimits`), an operator's call where its arguments are read. `Documentation/reference/limits.md`
+/// shows the table.
 package enum WireLimits {
   private static let refusesWorker = "the worker is refused, with the reason in its log"
   private static let closes = "the connection is closed, with the reason on both sides"

@@ -28,8 +28,8 @@ struct SupervisorMachine: Hashable, Sendable {
     case ended
   }
 
-  /// The wait before the second start (Documentation/limits.md). The wait doubles with each start up to `longestWait`.
-  /// After a worker that has lived for `settledAfter`, it is `firstWait` again.
+  /// The wait before the second start (Documentation/reference/limits.md). The wait doubles with each start up to
+  /// `longestWait`. After a worker that has lived for `settledAfter`, it is `firstWait` again.
   static let firstWait = Duration.seconds(1)
   static let longestWait = Duration.seconds(30)
   static let settledAfter = Duration.seconds(60)

@@ -2,7 +2,7 @@ import BatonTelemetry
 import Testing
 
 @Suite struct NamesTests {
-  /// The table of spans in Documentation/traces.md.
+  /// The table of spans in Documentation/how-to/traces.md.
   @Test(
     arguments: [
       (.submit, "submit index", .producer), (.wait, "wait index", .internal), (.launch, "launch index", .consumer),

@@ -1,9 +1,10 @@
 import Foundation
 import Testing
 
-/// Documentation/traces.md agrees with the code.
+/// Documentation/how-to/traces.md agrees with the code.
 @Suite struct TracesPageTests {
-  private static let page = try? String(contentsOfFile: Golden.root + "/Documentation/traces.md", encoding: .utf8)
+  private static let page = try? String(
+    contentsOfFile: Golden.root + "/Documentation/how-to/traces.md", encoding: .utf8)
 
   @Test func `its example is what the command prints`() throws {
     #expect(

@@ -183,10 +183,11 @@ import Testing
 
   // MARK: The page
 
-  /// Compares the rows of `Documentation/limits.md` between the heading and the next one. `BATON_RECORD=1` writes them.
+  /// Compares the rows of `Documentation/reference/limits.md` between the heading and the next one. `BATON_RECORD=1`
+  /// writes them.
   @Test func `the page has the table`() throws {
     let root = URL(filePath: #filePath).pathComponents.dropLast(4).joined(separator: "/").dropFirst()
-    let path = root + "/Documentation/limits.md"
+    let path = root + "/Documentation/reference/limits.md"
     var lines = try String(contentsOfFile: String(path), encoding: .utf8).components(separatedBy: "\n")
     let start = try #require(lines.firstIndex(of: "## On the wire"))
     let end = lines[(start + 1)...].firstIndex { $0.hasPrefix("## ") } ?? lines.count
