@@ -27,7 +27,7 @@ PLANTED ?= .build/plants
 SOURCES = find Package.swift Sources Tests Benchmarks Examples -name '*.swift' -not -path '*/Generated/*' -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test interop check lint imports tree checks contract deploy format build release faults bench bench-small simulate plants fault-plants proto
+.PHONY: help demo test interop check lint imports tree checks contract deploy pages format build release faults bench bench-small simulate plants fault-plants proto
 
 ## help: says what there is to make
 help:
@@ -54,8 +54,8 @@ interop: release
 	Scripts/interop
 	Scripts/interop-telemetry
 
-## check: what CI runs (with STRICT=1): format, imports, the tree, the checks, the contract, the tests, a look at benchmarks
-check: lint imports tree checks contract deploy test bench-small
+## check: what CI runs (with STRICT=1): format, imports, the tree, the checks, the contract, tests, pages, some benchmarks
+check: lint imports tree checks contract deploy test pages bench-small
 
 ## lint: fails if a file is not as `make format` would leave it
 lint:
@@ -82,6 +82,10 @@ checks:
 ## contract: fails if a promise of the contract has no test, or its page is old (Scripts/check-contract --write)
 contract:
 	Scripts/check-contract
+
+## pages: runs what the pages show: validates every job file, runs the marked shell blocks (README, tutorial, cookbook)
+pages: release
+	Scripts/check-pages $(RELEASE)
 
 ## format: brings every Swift file into shape
 format:
