@@ -3,14 +3,14 @@
 set -eu
 mkdir -p "$OUTPUT"
 
-# What everybody but this user may read, or what was deleted meanwhile, is said and left out.
+# Files that this user may not read, or that were deleted meanwhile, are named in the output and left out.
 for file; do
   shift
   if [ -r "$file" ]; then set -- "$@" "$file"; else echo "cannot be read: $file"; fi
 done
 [ "$#" -gt 0 ] || exit 0
 
-# All lines of the batch in one piece, after the work is done: whoever is killed before leaves nothing.
+# All lines of the batch are written in one piece, after the work is done: a batch that is killed before leaves nothing.
 sha256sum -- "$@" > "$TMPDIR/sums"
 cat "$TMPDIR/sums" >> "$OUTPUT/checksums.txt"
 echo "$BATON_LAUNCH $BATON_BATCH $BATON_HOST $#" >> "$OUTPUT/batches.txt"

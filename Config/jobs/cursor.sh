@@ -1,17 +1,18 @@
 #!/bin/sh
-# cursor.sh LAST STEP: the command of cursor.yaml. Looks at STEP numbers, says how far it is, waits until that is durable.
+# cursor.sh LAST STEP: the command of cursor.yaml. It looks at STEP numbers, reports its position, and waits until the
+# position is durable. Then it looks at the next STEP numbers, up to LAST.
 set -eu
 last=$1 step=$2
 mkdir -p "$OUTPUT"
 
-# Empty at the first launch; afterwards the bytes of "checkpoint" as they were written below.
+# The file is empty at the first launch. Afterwards it has the bytes of "checkpoint" as they were written below.
 checkpoint=$(cat "$BATON_CHECKPOINT_FILE")
 next=$(expr "$checkpoint" : '.*"next": *\([0-9]*\)') || next=1
 best=$(expr "$checkpoint" : '.*"best": *\([0-9]*\)') || best=1
 length=$(expr "$checkpoint" : '.*"length": *\([0-9]*\)') || length=1
 
 while [ "$next" -le "$last" ]; do
-  # Asked to stop: what was reported is durable. Another status than 0, because 0 means that all is done.
+  # The launch was asked to stop, and what was reported is durable. The status is not 0, because 0 means: all is done.
   if [ -e "$BATON_EXPIRY_FILE" ]; then
     echo "stopping before $next: $(cat "$BATON_EXPIRY_FILE")"
     exit 75
@@ -31,7 +32,7 @@ while [ "$next" -le "$last" ]; do
 
   printf '{"checkpoint": {"next": %d, "best": %d, "length": %d}, "completed": %d, "total": %d, "subtitle": "%d so far"}\n' \
     "$next" "$best" "$length" "$end" "$last" "$best" >&"$BATON_PROGRESS_FD"
-  # {"committed": n}: from here on nothing before `next` is ever looked at again.
+  # The answer is {"committed": n}: from here on, no number before `next` is looked at again.
   read -r _ <&"$BATON_COMMIT_FD"
 done
 
