@@ -1,11 +1,12 @@
-/// Text that others wrote, made safe to print: names of hosts and devices, titles, reasons, messages.
+/// Makes text of other people and programs safe to print: names of hosts and devices, titles, reasons, messages.
 extension String {
-  /// The text on one line, without a character that acts on a terminal or changes the order of the text beside it.
+  /// The text on one line, without characters that act on a terminal or change the order of the text beside them.
+  ///
   /// Line breaks and tabs become spaces; every other such character becomes its code, as in `\u{1b}`. Without this, a
-  /// worker that calls itself `ESC ]0;title BEL` could write to the terminal of each operator who lists the hosts.
+  /// worker with the name `ESC ]0;title BEL` could write to the terminal of each operator who lists the hosts.
   package var onOneLine: String { escaped(keepsLineBreaks: false) }
 
-  /// The same for a text of several lines: its line feeds stay.
+  /// The text as `onOneLine` makes it, except that line feeds stay.
   package var onItsLines: String { escaped(keepsLineBreaks: true) }
 
   private func escaped(keepsLineBreaks: Bool) -> String {
@@ -22,8 +23,9 @@ extension String {
     return String(plain)
   }
 
-  /// This JSON with every unprintable character as `\uXXXX`, except the line feeds between its values: the same values
-  /// to each reader. For JSON of an encoder that escapes only what RFC 8259 demands (U+0000 to U+001F).
+  /// This JSON text with every unprintable character written as `\uXXXX`, except line feeds between values. A parser
+  /// reads the same values from both texts. The text must come from an encoder that escapes what RFC 8259 demands
+  /// (U+0000 to U+001F).
   package var withPrintableJSON: String {
     guard unicodeScalars.contains(where: { !$0.isPrintable && $0 != "\n" }) else { return self }
     return unicodeScalars.reduce(into: "") { text, scalar in
@@ -37,10 +39,10 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// False for what acts on a terminal, breaks a line, is invisible, or changes the order or the look of other text: the
-  /// controls of ASCII and Latin-1 (C0, DEL, C1), line and paragraph separators, marks and embeddings of the
-  /// bidirectional algorithm (Unicode Standard Annex 9), interlinear annotations and tags. The joiners U+200C and U+200D
-  /// count as printable, because words of several scripts and many emoji need them.
+  /// False for a character that acts on a terminal, breaks a line, is invisible, or changes the order or the look of
+  /// other text. These are the controls of ASCII and Latin-1 (C0, DEL, C1), line and paragraph separators, marks and
+  /// embeddings of the bidirectional algorithm (Unicode Standard Annex 9), interlinear annotations, and tags. The
+  /// joiners U+200C and U+200D count as printable, because words of several scripts and many emoji need them.
   package var isPrintable: Bool {
     switch value {
     case 0x20...0x7E: true
@@ -51,7 +53,8 @@ extension Unicode.Scalar {
     }
   }
 
-  /// The character in JSON by its code: `\u001b`, or the two halves of a surrogate pair.
+  /// The escape sequence of the character in JSON, such as `\u001b`. A character beyond U+FFFF becomes a surrogate
+  /// pair.
   package var jsonEscape: String {
     String(self).utf16.map { unit in
       let digits = String(unit, radix: 16)

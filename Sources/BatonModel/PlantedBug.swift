@@ -1,6 +1,7 @@
 #if PLANTED_BUGS
-  /// Mistakes in the cores and in the SQL, and what each does; a build with `PLANTED_BUGS` makes the one that it is
-  /// told to. The simulation has to find them, or its checks are worth nothing: `make plants` tries them all.
+  /// Mistakes that can be planted in the cores and in the SQL. The raw value says what the mistake does. A build with
+  /// `PLANTED_BUGS` makes the one mistake that `chosen` names. `make plants` tries each of them, and the simulation has
+  /// to find it; otherwise the checks of the simulation prove nothing.
   package enum PlantedBug: String, CaseIterable, Sendable {
     case hasNoFence = "a launch that was superseded saves its checkpoints all the same"
     case countsBatchesTwice = "a checkpoint is stored as one batch more than it is"
@@ -39,7 +40,8 @@
     case runsOnBattery = "conditions that are lost stop nothing"
     case waitsForEverForWelcome = "a hello that nobody answers is waited for"
 
-    /// Set once, before anything else runs, and only read after that.
+    /// The planted mistake; `nil` if there is none. It is set once, before anything else runs, and is only read after
+    /// that.
     package nonisolated(unsafe) static var chosen: PlantedBug?
 
     package static func named(_ name: String) -> PlantedBug? { allCases.first { "\($0)" == name } }

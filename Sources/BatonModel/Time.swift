@@ -1,21 +1,29 @@
-/// A point of the wall clock, in nanoseconds since 1970 UTC. It records when something happened, and decides whether a
-/// date in a definition has come; it decides nothing else (promise P7).
+/// A point in time, in nanoseconds since 1970 UTC.
+///
+/// It is a time of the wall clock, unless a declaration says that it is a time of the steady clock (see `Moment`). A
+/// time of the wall clock records when something happened; only dates that a person wrote down and the hours of a
+/// host's owner are compared with it (promise P7).
 public struct Timestamp: Hashable, Sendable, Comparable, Codable {
+  /// Nanoseconds since 1970 UTC. The range is about the years 1678 to 2262.
   public var nanoseconds: Int64
 
+  /// A point in time from nanoseconds since 1970 UTC.
   public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-  /// Later than every date; a request that waits for an event rather than a time is eligible then.
+  /// A time later than every date. It is the earliest begin time of a request that waits for an event instead of a
+  /// time.
   package static let distantFuture = Timestamp(nanoseconds: .max)
 
   public static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
 
-  /// Saturates instead of overflowing: a sum past the year 2262 is `distantFuture`.
+  /// The time that is `right` after `left`. The sum saturates instead of overflowing: a sum after the year 2262 is the
+  /// latest time that fits.
   public static func + (left: Self, right: Duration) -> Self {
     let (sum, overflow) = left.nanoseconds.addingReportingOverflow(right.nanoseconds)
     return overflow ? (right < .zero ? Timestamp(nanoseconds: .min) : .distantFuture) : Timestamp(nanoseconds: sum)
   }
 
+  /// The duration from `right` to `left`. The difference saturates at about 292 years instead of overflowing.
   public static func - (left: Self, right: Self) -> Duration {
     let (difference, overflow) = left.nanoseconds.subtractingReportingOverflow(right.nanoseconds)
     return .nanoseconds(overflow ? (left > right ? .max : .min) : difference)
@@ -31,8 +39,8 @@ public struct Timestamp: Hashable, Sendable, Comparable, Codable {
   }
 }
 
-/// A point of the monotonic clock of one process, in nanoseconds since an arbitrary start. Everything that decides on
-/// time compares these.
+/// A point in time of the monotonic clock of one process, in nanoseconds since an arbitrary start. Leases, budgets and
+/// deadlines are compared on this clock. Instants of two processes cannot be compared.
 package struct Instant: Hashable, Sendable, Comparable {
   package var nanoseconds: Int64
 
@@ -45,20 +53,23 @@ package struct Instant: Hashable, Sendable, Comparable {
     return Instant(nanoseconds: overflow ? (right < .zero ? .min : .max) : sum)
   }
 
-  /// Saturates instead of overflowing.
+  /// The duration from `right` to `left`. The difference saturates instead of overflowing.
   package static func - (left: Self, right: Self) -> Duration {
     let (difference, overflow) = left.nanoseconds.subtractingReportingOverflow(right.nanoseconds)
     return .nanoseconds(overflow ? (left > right ? .max : .min) : difference)
   }
 }
 
-/// The time as the store takes it: the wall clock for dates, and a steady clock for durations.
+/// The time as the store uses it: the wall clock for dates, and the steady clock for durations.
 ///
 /// Delays, spacing, backoff and allowances are measured with the steady clock. The steady clock agrees with the wall
-/// clock when a store is made, goes on over restarts, and never steps; so a step of the wall clock starts nothing early
-/// and strands nothing (promise P7). Only a date that a person wrote down is compared with the wall clock.
+/// clock when a store is made. It goes on over restarts and never steps, so that a step of the wall clock starts
+/// nothing early and strands nothing (promise P7). Only a date that a person wrote down is compared with the wall
+/// clock.
 package struct Moment: Hashable, Sendable {
+  /// The time of the wall clock.
   package var date: Timestamp
+  /// The time of the steady clock.
   package var steady: Timestamp
 
   package init(date: Timestamp, steady: Timestamp) {
@@ -66,10 +77,11 @@ package struct Moment: Hashable, Sendable {
     self.steady = steady
   }
 
-  /// A point at which both clocks agree.
+  /// A moment at which both clocks show the same time.
   package init(_ both: Timestamp) { self.init(date: both, steady: both) }
 
-  /// What the wall clock will show when the steady clock shows `steady`, if it does not step before.
+  /// The time that the wall clock will show when the steady clock shows `steady`, unless the wall clock steps before.
+  /// `distantFuture` stays as it is.
   package func date(ofSteady steady: Timestamp) -> Timestamp {
     steady == .distantFuture ? steady : date + (steady - self.steady)
   }
@@ -79,13 +91,14 @@ package struct Moment: Hashable, Sendable {
   }
 }
 
-/// All clocks, read together: the fact that every decision takes. Leases, deadlines and progress go by `instant`.
+/// All clocks, read at the same time. Every decision takes this value. Leases, deadlines and progress are measured with
+/// `instant`.
 package struct Now: Hashable, Sendable {
   package var instant: Instant
   package var date: Timestamp
   package var steady: Timestamp
 
-  /// - Parameter steady: nil means that nobody has set the clock right yet, and it agrees with the wall clock.
+  /// - Parameter steady: the time of the steady clock. `nil` means that it agrees with the wall clock.
   package init(instant: Instant, date: Timestamp, steady: Timestamp? = nil) {
     self.instant = instant
     self.date = date
@@ -96,21 +109,24 @@ package struct Now: Hashable, Sendable {
 }
 
 extension Duration {
-  /// Whole nanoseconds, saturated to what 64 bits hold (292 years).
+  /// Whole nanoseconds. A duration beyond 64 bits of nanoseconds (292 years) becomes the longest that fits.
   public var nanoseconds: Int64 {
     let magnitude = attoseconds.magnitude
     let (high, low) = (UInt64(truncatingIfNeeded: magnitude >> 64), UInt64(truncatingIfNeeded: magnitude))
-    // What is longer does not fit. `components` would divide 128 bits twice, for every sum of times.
+    // A longer duration does not fit in 64 bits. This code does not use `components`, which would divide 128 bits twice
+    // in every sum of times.
     guard high < 500_000_000 else { return attoseconds < 0 ? .min : .max }
     let whole = Int64(UInt64(1_000_000_000).dividingFullWidth((high, low)).quotient)
     return attoseconds < 0 ? -whole : whole
   }
 
+  /// The duration in seconds.
   public var inSeconds: Double { Double(nanoseconds) / 1e9 }
 }
 
 extension Duration {
-  /// The two largest units, as people say it: `340ms`, `12s`, `3m 12s`, `2h 5m`, `4d 3h`.
+  /// The duration in its two largest units, for people: `340ms`, `12s`, `3m 12s`, `2h 5m`, `4d 3h`. A negative duration
+  /// is `0s`.
   package var inWords: String {
     let milliseconds = max(0, nanoseconds / 1_000_000)
     if milliseconds < 1_000 { return milliseconds == 0 ? "0s" : "\(milliseconds)ms" }

@@ -1,21 +1,23 @@
-/// One word of a command, with its placeholder.
+/// One argument of `work.command`, parsed for its placeholders.
 ///
-/// `${wildcard}` is what the pattern's `*` matched, and `$${` is a `${` that is meant as it is: `$${HOME}` reaches the
-/// command as `${HOME}`. Both are read from left to right. Any other `${` is refused, because no shell looks at the
-/// words: a command that wants a shell's `${f%.*}` writes `$${f%.*}`. The reader of job files, the coordinator and the
-/// worker use this one parser. It is for the words of `work.command` only: `work.environment`, `work.directory` and
-/// `work.items` have no placeholders.
+/// `${wildcard}` stands for the part of the identifier that the pattern's `*` matches. `$${` stands for the text `${`:
+/// the command gets `$${HOME}` as `${HOME}`. The text is read from left to right. Any other `${` is refused, because no
+/// shell expands the arguments: an author who means a shell's `${f%.*}` writes `$${f%.*}`.
+///
+/// The reader of job files, the coordinator and the worker all use this parser. It is for the arguments of
+/// `work.command` only: `work.environment`, `work.directory` and `work.items` have no placeholders.
 package struct CommandText: Hashable, Sendable {
   private enum Part: Hashable, Sendable {
     case text(String)
     case wildcard
   }
 
-  /// Why a word cannot be a word of a command.
+  /// Why a text cannot be an argument of a command.
   package enum Mistake: Error, Hashable, Sendable {
-    /// A NUL character, which no program can be given.
+    /// The text has a NUL character, which cannot be passed to a program.
     case nul
-    /// A `${` that stands for nothing, up to its `}`.
+    /// The text has a `${` that is neither `${wildcard}` nor escaped. The value is the text from the `${` to the next
+    /// `}`, or to the end.
     case unknownPlaceholder(String)
   }
 
@@ -23,6 +25,7 @@ package struct CommandText: Hashable, Sendable {
 
   private var parts: [Part] = []
 
+  /// - Throws: a ``Mistake`` if the text has a NUL character or an unknown placeholder.
   package init(_ text: String) throws(Mistake) {
     if text.utf8.contains(0) { throw .nul }
     var plain = ""
@@ -52,10 +55,11 @@ package struct CommandText: Hashable, Sendable {
 
   package var usesWildcard: Bool { parts.contains(.wildcard) }
 
-  /// True if the word begins with what the `*` matched.
+  /// True if the argument begins with `${wildcard}`. If the match then begins with `-`, a program could take the
+  /// argument for an option.
   package var beginsWithWildcard: Bool { parts.first == .wildcard }
 
-  /// The word as the command gets it.
+  /// The argument as the command gets it, with `wildcard` in the place of each `${wildcard}`.
   package func expanded(wildcard: String) -> String {
     parts.reduce(into: "") { text, part in
       switch part {

@@ -1,7 +1,9 @@
 extension Definition {
-  /// Why a request that has committed batches under `old` cannot go on under this definition at its checkpoint: each
-  /// difference in a few words; empty if it can. What a checkpoint means depends on the items and on how many of them
-  /// make a batch; everything else (the command, its environment, conditions, limits) may change.
+  /// The reasons why a request that has committed batches under the definition `old` cannot go on at its checkpoint
+  /// under this definition. Each reason is a short phrase for people; the array is empty if the request can go on.
+  ///
+  /// The meaning of a checkpoint depends on the items and on the batch size. Everything else (the command, its
+  /// environment, the conditions, the limits) may change.
   package func differences(fromItemsOf old: Definition) -> [String] {
     switch (old.work, work) {
     case (nil, nil): []
@@ -19,7 +21,7 @@ extension Work {
       found.append(
         "'items' were \(Items.words(old.items, beside: items)) and are \(Items.words(items, beside: old.items))")
     }
-    // Without items there is no batch size to keep to: the command keeps its own cursor.
+    // A command without items keeps its own cursor, so its batch size has no meaning.
     if items != nil, old.items != nil, batchSize != old.batchSize {
       found.append("'batchSize' was \(old.batchSize) and is \(batchSize)")
     }
@@ -28,7 +30,8 @@ extension Work {
 }
 
 extension Items {
-  /// For a message that has `other` beside it.
+  /// The words for `items` in a message that names `other` too. Two lists of the same length are told apart by "with
+  /// other items".
   fileprivate static func words(_ items: Items?, beside other: Items?) -> String {
     switch items {
     case nil: "none"

@@ -1,14 +1,16 @@
-// The rules of a definition, on the value. A job file has one more: a wildcard does not repeat, which would harm nothing
-// here, where each of its jobs is submitted by itself first.
+// The rules that every definition must keep, whichever way it came: from a job file, from another client, from an old
+// store or from another version of Baton.
 //
-// A job file is read with the same bounds and says line and column; a
-// definition that comes by another way (a client of its own, an old store, another version) meets them here.
+// The reader of job files checks the same bounds, and reports line and column. It has one more rule, that a definition
+// with a wildcard must not repeat. Here a repeating wildcard is harmless, because each of its jobs repeats only after
+// it was submitted by its own identifier.
 extension Definition {
-  /// Throws the first rule that this definition breaks.
+  /// Checks every rule of a definition, except its size in JSON. The caller checks the size with `Limits.bytes`.
   ///
-  /// After it returned, all arithmetic on the definition's numbers stays far from overflow, every text fits a line of a
-  /// terminal, and the command can be started as it is written. The size in JSON is for the caller to check, with
-  /// `Limits.bytes`.
+  /// For a definition that passes, no arithmetic on its numbers overflows, every title fits on a line of a terminal,
+  /// and the command can be started as the definition gives it.
+  ///
+  /// - Throws: the first rule that this definition breaks.
   package func validate() throws(DefinitionProblem) {
     if IdentifierPattern(pattern.rawValue) == nil {
       throw DefinitionProblem(
@@ -36,7 +38,7 @@ extension Definition {
     }
   }
 
-  /// Fields that only some kinds have, or only wildcards, or only single identifiers.
+  /// Checks the fields that belong to some kinds only, or to wildcards only.
   private func validateKind() throws(DefinitionProblem) {
     if kind == .continued {
       if title == nil { throw DefinitionProblem("title", "is missing; kind continued needs it") }
@@ -189,7 +191,7 @@ extension Items {
   }
 }
 
-/// Text that names something in a file system.
+/// Checks of a text that is a path or a glob.
 private enum Path {
   static let noWildcard = "cannot have ${wildcard}: it is replaced in 'work.command' only"
 
@@ -202,13 +204,13 @@ private enum Path {
 
 /// Names of environment variables.
 package enum EnvironmentName {
-  /// Letters, digits and `_`, no digit first.
+  /// True if `name` has only ASCII letters, digits and `_`, and does not begin with a digit.
   package static func isName(_ name: String) -> Bool {
     guard let first = name.utf8.first, !isDigit(first) else { return false }
     return name.utf8.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "_") }
   }
 
-  /// True for the variables that Baton sets itself.
+  /// True for the names that Baton reserves for itself: those that begin with `BATON_`, and `TRACEPARENT`.
   package static func isOwn(_ name: String) -> Bool { name.hasPrefix("BATON_") || name == "TRACEPARENT" }
 
   private static func isLetter(_ byte: UInt8) -> Bool {
@@ -227,7 +229,7 @@ extension ClosedRange<Int> {
 }
 
 extension ClosedRange<Duration> {
-  /// Nil is the default, which is within.
+  /// Throws unless `value` is in this range. `nil` stands for the default, which is always in the range.
   fileprivate func demand(_ value: Duration?, in field: String) throws(DefinitionProblem) {
     guard let value, !contains(value) else { return }
     let least = lowerBound.nanoseconds == 1 ? "more than zero" : "from \(lowerBound.inWords)"
@@ -236,11 +238,11 @@ extension ClosedRange<Duration> {
 }
 
 extension Definition {
-  /// Throws if what the `*` matched in `identifier` would reach the command as an option, such as `-rf`.
+  /// Throws if the part of `identifier` that the `*` matches would reach the command as an option, such as `-rf`.
   ///
-  /// A word that begins with `${wildcard}` is an option if the match begins with `-`, unless a word `--` stands before
-  /// it, which ends the options of most programs. Checked where a request is submitted, and by the worker before it
-  /// starts the command.
+  /// An argument that begins with `${wildcard}` becomes an option if the match begins with `-`. It is accepted after an
+  /// argument `--`, which ends the options of most programs. The coordinator checks this when a request is submitted,
+  /// and the worker checks it again before it starts the command.
   package func validate(_ identifier: JobIdentifier) throws(DefinitionProblem) {
     guard let match = pattern.wildcardValue(in: identifier), match.hasPrefix("-"), let work else { return }
     for word in work.command {

@@ -1,37 +1,43 @@
-/// What an operator declares in YAML: which identifiers, of which kind, under which conditions, doing which work.
+/// What an operator declares in YAML: for which identifiers, of which kind, under which conditions, and with which
+/// work.
 ///
-/// A request freezes the definition it was submitted under; applying a new one changes only later requests.
+/// A request keeps the definition under which it was submitted. A definition that is applied later changes only later
+/// requests.
 package struct Definition: Hashable, Sendable, Codable {
   package var pattern: IdentifierPattern
   package var kind: JobKind
   package var title: String?
   package var subtitle: String?
   package var requirements: Requirements
-  /// Continued only: what happens when the request cannot start at once.
+  /// What happens when the request cannot start at once. Only `continued` jobs have a choice; for other kinds it is
+  /// `.queue`.
   package var strategy: Strategy
   package var priority: Priority
-  /// Longest launch, counted from the start of its handler, as the definition says it or as its kind has it. nil: no
-  /// limit; for a command in one piece `budget(keepsCursor:)` says more.
+  /// The longest that one launch may run, counted from the start of its handler: the value of the YAML, or the default
+  /// of the kind. `nil` means no limit, except for a command in one piece: use `budget(keepsCursor:)`, which knows that
+  /// case.
   package var budget: Duration?
   package var retry: RetryRule
-  /// Wildcards only: how many instances may run at once; nil means no limit.
+  /// How many requests of a wildcard's definition may run at once; `nil` means no limit, and is the only value for a
+  /// definition of a single identifier.
   package var maxRunning: Int?
-  /// How many requests of this definition may be pending (scheduled or ready); nil means the coordinator's default.
+  /// How many requests of this definition may be pending (scheduled or ready); `nil` means the coordinator's default.
   package var pendingLimit: Int?
-  /// Refresh only: lifts the spacing of 15 minutes between first launches of one identifier.
+  /// Removes the spacing of 15 minutes between first launches of one identifier. Only for `refresh` jobs.
   package var allowFrequent: Bool
   package var earliestBeginDate: EarliestBeginDate?
   package var repeatEvery: Duration?
-  /// How long a launch may take to close after it was asked to stop; nil means what the kind allows.
+  /// How long a launch may run on after it was asked to stop; `nil` means the closing window of the kind.
   package var closingWindow: Duration?
-  /// How long a launch may run without progress before it is suspected to have stalled; nil: as the kind has it, and for
-  /// a command in one piece as `Stall.suspicion` says.
+  /// How long a launch may run without progress before it is suspected to have stalled; `nil` means the default of the
+  /// kind. `Stall.suspicion` adds a rule for commands in one piece.
   package var stallAfter: Duration?
-  /// Launch time that all launches of this definition may use in a day; nil means no limit (contract, row 17).
+  /// The launch time that all launches of this definition together may use in a day; `nil` means no limit (contract,
+  /// row 17).
   package var dailyAllowance: Duration?
-  /// Least time between the first launches of requests that pokes asked for; nil means `defaultPokeSpacing`.
+  /// The least time between the first launches of requests that pokes asked for; `nil` means `defaultPokeSpacing`.
   package var pokeSpacing: Duration?
-  /// Nil if a worker's Swift code must have a handler for the identifier.
+  /// What the stock worker runs; `nil` if a worker must have a Swift handler for the identifier.
   package var work: Work?
 
   /// A definition with the defaults of its kind.
@@ -46,35 +52,39 @@ package struct Definition: Hashable, Sendable, Codable {
     allowFrequent = false
   }
 
-  /// As silent pushes have it (contract, row 41).
+  /// The default spacing of pokes, in the manner of silent push notifications (contract, row 41).
   package static let defaultPokeSpacing = Duration.seconds(15 * 60)
-  /// Least time between first launches of successive refresh requests of one identifier (contract, row 10).
+  /// The least time between the first launches of successive `refresh` requests of one identifier (contract, row 10).
   package static let refreshSpacing = Duration.seconds(15 * 60)
 }
 
 extension Definition {
-  /// True for a command without items: it runs once, as a whole. If it keeps a cursor, each cursor is a batch; if not, an
-  /// interrupted launch starts it again from the beginning.
+  /// True for a command without items: the command runs once, as a whole. If the command keeps a cursor, each new
+  /// cursor ends a batch. If it does not, an interrupted command starts again from the beginning.
   package var isInOnePiece: Bool { work.map { $0.items == nil } ?? false }
 
-  /// Longest launch; nil: no limit.
+  /// The longest that one launch may run; `nil` means no limit.
   ///
-  /// A command in one piece has no limit until it has kept a cursor, unless the definition sets one: stopped at the
-  /// budget of its kind, a database dump of 25 minutes would begin again and again and never end.
-  /// - Parameter keepsCursor: the request has committed a batch.
+  /// A command in one piece that keeps no cursor has no limit unless the definition sets one. With the budget of its
+  /// kind, a database dump of 25 minutes would be stopped and started again from the beginning, and would never end.
+  ///
+  /// - Parameter keepsCursor: whether the request has committed a batch.
   package func budget(keepsCursor: Bool) -> Duration? {
     if let budget { return budget }
     return isInOnePiece && keepsCursor ? kind.defaultBudget : nil
   }
 }
 
-/// The three kinds of BackgroundTasks, with Apple's meaning (contract, rows 10 to 12).
+/// The kind of a job. The kinds are those of Apple's BackgroundTasks framework, with the same meaning (contract, rows
+/// 10 to 12). The kind decides the defaults of a definition.
+///
+/// A handler reads the kind of its own launch in `JobTask.kind`.
 public enum JobKind: String, Sendable, Codable, CaseIterable {
-  /// A short look for news: 30 seconds, spaced 15 minutes.
+  /// A short look for news. A launch may run for 30 seconds, and first launches of one identifier are 15 minutes apart.
   case refresh
-  /// Long work for a host that is idle, in slices of 10 minutes.
+  /// Long work for an idle host. A launch may run for 10 minutes; after that the job waits for its next launch.
   case processing
-  /// Work that a person started and watches: starts at once, no limit while it makes progress.
+  /// Work that a person started and watches. It starts at once, and may run without a limit while it makes progress.
   case continued
 
   package var defaultPriority: Priority {
@@ -93,17 +103,20 @@ public enum JobKind: String, Sendable, Codable, CaseIterable {
     }
   }
 
-  /// How long a launch may take to close after it was asked to stop (contract, row 16).
+  /// The default of `Definition.closingWindow`: how long a launch may run on after it was asked to stop (contract, row
+  /// 16).
   package var closingWindow: Duration { self == .refresh ? .seconds(5) : .seconds(30) }
 
-  /// How long a launch may run without progress; nil means that nobody watches it do so (contract, row 32).
+  /// The default of `Definition.stallAfter`: how long a launch may run without progress before it is suspected. `nil`
+  /// means that launches of this kind are not watched for stalls (contract, row 32).
   package var defaultStallAfter: Duration? { self == .continued ? .seconds(60) : nil }
 
-  /// Discretionary work yields to the host's battery, power mode and temperature first (contract, rows 22 to 24).
+  /// Whether jobs of this kind yield to the battery, power mode and temperature of the host (contract, rows 22 to 24).
   package var isDiscretionary: Bool { self != .continued }
 }
 
-/// Higher starts first; within one priority the oldest starts first.
+/// How soon ready requests start. Requests of a higher priority start first; within one priority the oldest starts
+/// first.
 package enum Priority: Int, Sendable, Codable, CaseIterable, Comparable {
   case background = 0
   case utility = 1
@@ -125,17 +138,18 @@ package enum Priority: Int, Sendable, Codable, CaseIterable, Comparable {
   package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// What a continued job does when no host can start it at once (contract, row 35).
+/// What Baton does with a `continued` job if no host can start it at once (contract, row 35): the request waits, or the
+/// submission is refused.
 package enum Strategy: String, Sendable, Codable, CaseIterable {
   case queue
   case fail
 }
 
-/// How often a failed launch is tried again, and after how long. Expiry never uses a retry up.
+/// How often a request is tried again after a failed launch, and after how long. An expiry uses up no retry.
 package struct RetryRule: Hashable, Sendable, Codable {
-  /// Retries after the first failure, 0 or more.
+  /// How many retries follow the first failure, 0 or more.
   package var limit: Int
-  /// The wait before the first retry; it doubles with each one.
+  /// The wait before the first retry. The wait doubles with each further retry.
   package var backoff: Duration
 
   package init(limit: Int = 3, backoff: Duration = .seconds(30)) {
@@ -144,7 +158,7 @@ package struct RetryRule: Hashable, Sendable, Codable {
   }
 }
 
-/// A lower bound for the first launch (contract, row 13).
+/// The earliest time of the first launch (contract, row 13).
 package enum EarliestBeginDate: Hashable, Sendable, Codable {
   case afterSubmission(Duration)
   case at(Timestamp)
@@ -158,8 +172,9 @@ package enum EarliestBeginDate: Hashable, Sendable, Codable {
 }
 
 extension Definition {
-  /// How long before the deadline of an expiry a command that still runs gets SIGTERM: what its work says, else 5 s (2 s
-  /// for a refresh), and never more than half of the closing window, or the running batch would have no time to finish.
+  /// How long before the deadline of an expiry a command that still runs gets SIGTERM. The value is
+  /// `work.terminateBefore` if the definition has one. Otherwise it is 5 s (2 s for a `refresh`), but at most half of
+  /// the closing window, so that the running batch has time to finish.
   package var terminationMargin: Duration {
     let usual: Duration = kind == .refresh ? .seconds(2) : .seconds(5)
     return work?.terminateBefore ?? min(usual, (closingWindow ?? kind.closingWindow) / 2)

@@ -1,9 +1,9 @@
-/// Why a definition is not taken: the field, as a job file calls it, and the rule that it breaks.
+/// Why a definition is refused: the field, by its name in a job file, and the rule that the field breaks.
 package struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConvertible {
-  /// Such as `work.batchSize`; empty for a problem of the definition as a whole.
+  /// The path of the field, such as `work.batchSize`; empty for a problem of the definition as a whole.
   package var field: String
-  /// What follows the field's name in a sentence, such as "must be from 1 to 1024, not 0". It has no control characters
-  /// and at most a few hundred bytes, whatever the definition says.
+  /// The words that follow the field's name in a sentence, such as "must be from 1 to 1024, not 0". The text has no
+  /// control characters and at most a few hundred bytes, whatever the definition contains.
   package var rule: String
 
   package init(_ field: String, _ rule: String) {
@@ -13,14 +13,14 @@ package struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConvert
 
   package var description: String { field.isEmpty ? "the definition \(rule)" : "'\(field)' \(rule)" }
 
-  /// A definition that is larger than it may be.
+  /// The definition is larger than `Definition.Limits.bytes`.
   package static let tooLarge = DefinitionProblem(
     "",
     "is larger than 64 KiB; put a long list of items in a file, one item a line, and write items: {lines: FILE}")
 }
 
 extension DefinitionProblem {
-  /// The bytes are no definition at all.
+  /// The problem of bytes that cannot be decoded as a definition.
   package init(_ error: DecodingError) {
     switch error {
     case .typeMismatch(_, let context), .dataCorrupted(let context), .valueNotFound(_, let context):
@@ -30,7 +30,7 @@ extension DefinitionProblem {
     }
   }
 
-  /// The JSON has names of its own for some things.
+  /// The name of the field in a job file. The stored JSON has other names for some fields, and more levels.
   private static func field(_ path: [any CodingKey]) -> String {
     let names = path.map(\.stringValue).filter { $0 != "_0" && $0 != "requirements" }
     return (names == ["pattern"] ? ["identifier"] : names).joined(separator: ".").onOneBoundedLine
@@ -38,7 +38,7 @@ extension DefinitionProblem {
 }
 
 extension String {
-  /// At most 200 scalars of it, with a space for each one that could do something to a terminal or a log.
+  /// The first 200 scalars of the text, with a space in place of each scalar that `Line.isAllowed` refuses.
   fileprivate var onOneBoundedLine: String {
     var text = String.UnicodeScalarView()
     for scalar in unicodeScalars.prefix(200) { text.append(Line.isAllowed(scalar) ? scalar : " ") }
@@ -46,9 +46,10 @@ extension String {
   }
 }
 
-/// Text that people see on one line.
+/// The rule for text that is shown on one line.
 package enum Line {
-  /// True if no scalar of `text` is a control character, a line break, or turns the direction of the text around it.
+  /// True if `text` has no control character, no line break, and no character that changes the direction of the text
+  /// around it.
   package static func isAllowed(_ text: String) -> Bool { text.unicodeScalars.allSatisfy(isAllowed) }
 
   package static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {

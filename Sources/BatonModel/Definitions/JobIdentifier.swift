@@ -1,19 +1,23 @@
-/// The name of a job, such as `com.example.photos.export.42`: case-sensitive, at most 255 bytes of UTF-8.
+/// The name of a job, such as `com.example.photos.export.42` (Apple: task identifier).
 ///
-/// At most one request per identifier is live and at most one waits (contract, row 7).
+/// An identifier has one or more parts of ASCII letters, digits, `-` and `_`, with a dot between two parts. It is
+/// case-sensitive, and has at most `maximumBytes` bytes.
+///
+/// At most one request of an identifier is live at a time, and at most one waits (contract, row 7).
 public struct JobIdentifier: Hashable, Sendable, Comparable, CustomStringConvertible {
+  /// The text of the identifier.
   public let rawValue: String
 
-  /// Longest identifier that the store accepts, in bytes of UTF-8.
+  /// The longest identifier that is accepted, in bytes of UTF-8.
   public static let maximumBytes = 255
 
-  /// Nil unless `rawValue` is one or more dot-separated parts of letters, digits, `-` and `_`.
+  /// Checks `rawValue` and makes it an identifier. The result is `nil` if the text is not well formed or is too long.
   public init?(_ rawValue: String) {
     guard rawValue.utf8.count <= Self.maximumBytes, Self.isWellFormed(rawValue) else { return nil }
     self.rawValue = rawValue
   }
 
-  /// For text that was checked before, such as a row of the store.
+  /// Makes an identifier of text that was checked before, such as a column of the store. The text is not checked again.
   package init(trusted rawValue: String) { self.rawValue = rawValue }
 
   public var description: String { rawValue }
@@ -39,50 +43,63 @@ public struct JobIdentifier: Hashable, Sendable, Comparable, CustomStringConvert
   }
 }
 
-/// What a definition is declared for: one identifier, or every identifier below a prefix (`com.example.export.*`).
+/// The identifiers that a definition or a handler is declared for: one identifier (a literal pattern), or every
+/// identifier below a prefix (a wildcard, such as `com.example.export.*`).
+///
+/// The `*` of a wildcard matches one or more characters, dots included: `com.example.*` matches `com.example.a.b`, and
+/// does not match `com.example`.
 public struct IdentifierPattern: Hashable, Sendable, Comparable, CustomStringConvertible {
+  /// The text of the pattern.
   public let rawValue: String
 
-  /// Nil unless `rawValue` is an identifier, or an identifier followed by `.*`.
+  /// Checks `rawValue` and makes it a pattern. The result is `nil` unless the text is an identifier, or an identifier
+  /// followed by `.*`, of at most `JobIdentifier.maximumBytes` bytes.
   public init?(_ rawValue: String) {
     let literal = rawValue.hasSuffix(".*") ? String(rawValue.dropLast(2)) : rawValue
     guard JobIdentifier(literal) != nil, rawValue.utf8.count <= JobIdentifier.maximumBytes else { return nil }
     self.rawValue = rawValue
   }
 
-  /// For text that was checked before, such as a row of the store.
+  /// Makes a pattern of text that was checked before, such as a column of the store. The text is not checked again.
   package init(trusted rawValue: String) { self.rawValue = rawValue }
 
+  /// A literal pattern, which matches `identifier` only.
   public init(_ identifier: JobIdentifier) { rawValue = identifier.rawValue }
 
+  /// Whether the pattern ends in `*`.
   public var isWildcard: Bool { rawValue.utf8.last == UInt8(ascii: "*") }
 
-  /// The identifier, if this pattern names exactly one.
+  /// The identifier that a literal pattern matches; `nil` for a wildcard.
   public var literal: JobIdentifier? { isWildcard ? nil : JobIdentifier(trusted: rawValue) }
 
+  /// Whether the pattern matches `identifier`.
   public func matches(_ identifier: JobIdentifier) -> Bool {
     isWildcard ? wildcardValue(in: identifier) != nil : rawValue == identifier.rawValue
   }
 
-  /// What the `*` stands for in `identifier`; nil for a literal pattern or an identifier it does not match.
+  /// The part of `identifier` that the `*` matches; `nil` for a literal pattern, and for an identifier that the pattern
+  /// does not match.
   public func wildcardValue(in identifier: JobIdentifier) -> String? {
     guard isWildcard, isBeginning(of: identifier.rawValue) else { return nil }
     return String(identifier.rawValue.utf8.dropFirst(rawValue.utf8.count - 1))
   }
 
-  /// True if every identifier that `other` matches is matched by this pattern too.
+  /// Whether this pattern matches every identifier that `other` matches.
   public func covers(_ other: IdentifierPattern) -> Bool {
     if rawValue == other.rawValue { return true }
     return isWildcard && isBeginning(of: other.rawValue)
   }
 
-  /// True if `text` goes on after what stands before the `*`: byte by byte, identifiers have nothing but ASCII.
+  /// Whether `text` has the prefix of this wildcard and at least one character after it. Bytes are compared, because
+  /// identifiers are ASCII.
   private func isBeginning(of text: String) -> Bool {
     let prefix = rawValue.utf8.dropLast()
     return text.utf8.count > prefix.count && text.utf8.starts(with: prefix)
   }
 
-  /// Two different wildcards overlap if one covers the other; a literal under a wildcard is no overlap, it wins.
+  /// Whether both are wildcards, are different, and match a common identifier: then one of them covers the other. A
+  /// literal pattern overlaps with nothing: where it and a wildcard match the same identifier, the literal pattern
+  /// takes precedence.
   public func overlaps(_ other: IdentifierPattern) -> Bool {
     isWildcard && other.isWildcard && rawValue != other.rawValue && (covers(other) || other.covers(self))
   }

@@ -1,4 +1,4 @@
-/// What a host must offer before a request may start there, and must go on offering while it runs.
+/// What a host must offer so that a request may start there. While the launch runs, the host must continue to offer it.
 package struct Requirements: Hashable, Sendable, Codable {
   package var externalPower: Bool
   package var network: NetworkRequirement?
@@ -6,7 +6,7 @@ package struct Requirements: Hashable, Sendable, Codable {
   package var requiresIdle: Bool
   /// How many of the host's slots one launch holds, 1 or more.
   package var slots: Int
-  /// What the host's labels must say; nil, as in what an older version stored, means nothing.
+  /// The labels that the host must have, with their values. `nil`, which an older version stored, means no labels.
   package var labels: [String: String]?
 
   package init(
@@ -22,16 +22,18 @@ package struct Requirements: Hashable, Sendable, Codable {
   }
 }
 
+/// The network that a job needs.
 package enum NetworkRequirement: String, Sendable, Codable, CaseIterable {
   case any
-  /// Not metered, by the system's word or the owner's configuration.
+  /// A network that is not metered, according to the system or to the owner's configuration.
   case unmetered
 }
 
+/// The GPUs that a job needs.
 package struct GPURequirement: Hashable, Sendable, Codable {
-  /// GPUs held by one launch, 1 or more.
+  /// How many GPUs one launch holds, 1 or more.
   package var count: Int
-  /// Least memory of each of them, in bytes.
+  /// The least memory of each GPU, in bytes; `nil` means that any GPU will do.
   package var memoryBytes: Int64?
 
   package init(count: Int = 1, memoryBytes: Int64? = nil) {
@@ -39,14 +41,14 @@ package struct GPURequirement: Hashable, Sendable, Codable {
     self.memoryBytes = memoryBytes
   }
 
-  /// `1 GPU`, `2 GPUs with 8 GiB each`: for people.
+  /// The requirement in words for people, such as `1 GPU` or `2 GPUs with 8 GiB each`.
   package var text: String {
     let gpus = count == 1 ? "1 GPU" : "\(count) GPUs"
     guard let memoryBytes else { return gpus }
     return "\(gpus) with \(Self.size(memoryBytes))" + (count == 1 ? "" : " each")
   }
 
-  /// Exact, in the largest unit that makes a whole number of it.
+  /// `bytes` as an exact number, in the largest unit of which it is a whole number.
   private static func size(_ bytes: Int64) -> String {
     let units: [(name: String, bytes: Int64)] = [
       ("TiB", 1 << 40), ("TB", 1_000_000_000_000), ("GiB", 1 << 30), ("GB", 1_000_000_000), ("MiB", 1 << 20),

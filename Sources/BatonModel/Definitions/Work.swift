@@ -1,22 +1,25 @@
-/// A command that the stock worker runs once per batch (Documentation/reference/commands.md).
+/// A command that the stock worker runs once for each batch (Documentation/commands.md).
 package struct Work: Hashable, Sendable, Codable {
-  /// The argument vector: executed directly, no shell. Each word is a `CommandText`: `${wildcard}` is what the pattern's
-  /// `*` matched, and `$${` is `${`.
+  /// The program and its arguments, which are executed directly, without a shell. Each element is parsed as a
+  /// `CommandText`: `${wildcard}` stands for the part of the identifier that the pattern's `*` matches, and `$${` for
+  /// `${`.
   package var command: [String]
-  /// Working directory; nil means an empty folder made for each launch.
+  /// The working directory, an absolute path; `nil` means an empty folder that is made for each launch.
   package var directory: String?
-  /// What the batches are made of; nil means one batch, and a command that may keep a cursor of its own.
+  /// What the batches are made of. `nil` means a command in one piece: it runs once, and may keep a cursor of its own.
   package var items: Items?
-  /// Items per batch, 1 or more.
+  /// How many items a batch has, 1 or more.
   package var batchSize: Int
   package var pass: ItemPassing
-  /// Added to a clean environment, never to the worker's own.
+  /// The variables that are added to a clean environment. Of the worker's own environment the command gets only `PATH`,
+  /// `HOME` and the locale.
   package var environment: [String: String]
   package var onExpiry: ExpiryBehaviour
-  /// How long before the deadline of an expiry a command that still runs gets SIGTERM; nil means 5 s, 2 s for a
-  /// refresh, and half of the closing window where that is less.
+  /// How long before the deadline of an expiry a command that still runs gets SIGTERM. `nil` means 5 s, or 2 s for a
+  /// `refresh`, but at most half of the closing window (`Definition.terminationMargin`).
   package var terminateBefore: Duration?
-  /// What the reason of a failure has of the command's output; nil, as in what an older version stored, means `.tail`.
+  /// How much of the command's output is part of the reason of a failure. `nil`, which an older version stored, means
+  /// `.tail`.
   package var failureOutput: FailureOutput?
 
   package init(
@@ -36,12 +39,12 @@ package struct Work: Hashable, Sendable, Codable {
   }
 }
 
-/// What the reason of a failure has of the command's output. Reasons are seen in lists, in traces and by the backend that
-/// these are sent to; what a command writes may hold secrets.
+/// How much of a command's output is part of the reason of a failure. Reasons are shown in lists and in traces, and are
+/// sent to the tracing backend; the output of a command may contain secrets.
 package enum FailureOutput: String, Sendable, Codable, CaseIterable {
-  /// The last lines of it, at most 2 KiB.
+  /// The last lines of the output, at most 2 KiB.
   case tail
-  /// Nothing: the output is in `baton logs` only.
+  /// Nothing. The output can be read with `baton logs` only.
   case none
 }
 
@@ -49,12 +52,14 @@ package enum FailureOutput: String, Sendable, Codable, CaseIterable {
 package enum Items: Hashable, Sendable, Codable {
   case list([String])
   case range(ClosedRange<Int64>)
-  /// One item per line of a file, relative to the working directory.
+  /// The lines of a file, one item per line that is not empty. The path is relative to the working directory.
   case lines(String)
-  /// Regular files that match, relative to the working directory; `**` crosses folders.
+  /// The regular files, and links to regular files, that match a glob relative to the working directory; `**` matches
+  /// folders of any depth.
   case glob(String)
 
-  /// How many items there are, if that is known without looking at a file system; `Int.max` stands for more than fit.
+  /// The number of items, if it is known without a look at a file system; otherwise `nil`. It is `Int.max` if the
+  /// number does not fit in 64 bits.
   package var computedCount: Int? {
     switch self {
     case .list(let items): items.count
@@ -63,10 +68,11 @@ package enum Items: Hashable, Sendable, Codable {
     }
   }
 
-  /// True if the first launch has to look at its file system and send the items up, to be frozen in the store.
+  /// True if the first launch has to read its file system and send the items to the coordinator, where they are frozen
+  /// in the store.
   package var needsExpansion: Bool { computedCount == nil }
 
-  /// The items at `indices`, for a source that is computed; empty for one that needs expansion.
+  /// The items at `indices`. Empty for a source that needs expansion.
   package func computed(_ indices: Range<Int>) -> [String] {
     switch self {
     case .list(let items): Array(items[indices])
@@ -77,26 +83,28 @@ package enum Items: Hashable, Sendable, Codable {
 }
 
 extension ClosedRange<Int64> {
-  /// A range of all 64-bit numbers has one more than fits 64 bits.
+  /// The number of elements, or `Int.max` if it does not fit: the range of all 64-bit numbers has one element too many.
   fileprivate var saturatedCount: Int {
     let (distance, isTooLong) = upperBound.subtractingReportingOverflow(lowerBound)
     return isTooLong || distance == .max ? .max : Int(distance) + 1
   }
 }
 
-/// How a batch's items reach the command.
+/// How the items of a batch reach the command.
 package enum ItemPassing: String, Sendable, Codable, CaseIterable {
+  /// As arguments, after those of `command`.
   case arguments
-  /// One item per line.
+  /// On standard input, one item per line.
   case stdin
-  /// One item per line of the file named by `BATON_ITEMS_FILE`, which is also the last argument.
+  /// In the file that `BATON_ITEMS_FILE` names, one item per line. The path of the file is also the last argument.
   case file
 }
 
 /// What happens to a running command when its launch expires.
 package enum ExpiryBehaviour: String, Sendable, Codable, CaseIterable {
-  /// The running batch may finish and is committed; SIGTERM comes shortly before the deadline.
+  /// The running batch may finish, and is then committed. If it has not finished shortly before the deadline, the
+  /// command gets SIGTERM.
   case finishBatch
-  /// SIGTERM at once.
+  /// The command gets SIGTERM at once.
   case terminate
 }

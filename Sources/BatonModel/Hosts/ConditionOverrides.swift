@@ -1,8 +1,11 @@
-/// Conditions that `baton simulate conditions` puts in the place of real ones on one host, for a while. Each carries the
-/// source `simulated`, and so does whatever follows from it. What is nil stays as it is.
+/// Conditions that `baton simulate conditions` puts in the place of the real conditions of one host, for a limited
+/// time. A field that is `nil` leaves the real condition as it is.
+///
+/// Each replaced condition has the source `simulated`. The obstacles and expiries that follow from it show this source
+/// too.
 package struct ConditionOverrides: Hashable, Sendable {
   package var power: PowerSource?
-  /// Per cent, 0 to 100.
+  /// The charge of the battery in per cent, 0 to 100.
   package var battery: Int?
   package var lowPowerMode: Bool?
   package var thermal: ThermalState?
@@ -21,10 +24,13 @@ package struct ConditionOverrides: Hashable, Sendable {
     self.isIdle = isIdle
   }
 
+  /// True if no condition is replaced. Such a value ends a simulation.
   package var isEmpty: Bool { self == ConditionOverrides() }
 
   package static let source = "simulated"
 
+  /// The conditions with the overrides in place. The raw reading of each replaced condition stays, so that people can
+  /// still see it.
   package func applied(to real: Conditions) -> Conditions {
     var conditions = real
     replace(&conditions.power, by: power)

@@ -1,12 +1,12 @@
-/// One fact about a host: its value if it is known, who says so, and the raw reading.
+/// One condition of a host: its value, the source of the value, and the raw reading.
 package struct Reading<Value: Hashable & Sendable & Codable>: Hashable, Sendable, Codable {
-  /// Nil means unknown.
+  /// The value; `nil` means that it is unknown.
   package var value: Value?
-  /// Where it comes from, such as `sysfs`, `logind`, `assumed` or `simulated`.
+  /// The source of the value, such as `sysfs`, `logind`, `assumed` or `simulated`.
   package var source: String
-  /// What was read, for people; may be empty.
+  /// The raw reading, for people; may be empty.
   package var raw: String
-  /// How long it had been so when it was reported; nil where nobody says.
+  /// How long the condition had had this value when it was reported; `nil` if that is unknown.
   package var age: Duration?
 
   package init(_ value: Value?, source: String, raw: String = "", age: Duration? = nil) {
@@ -16,17 +16,18 @@ package struct Reading<Value: Hashable & Sendable & Codable>: Hashable, Sendable
     self.age = age
   }
 
+  /// Adds `duration` to the age. The age becomes `nil` if `duration` is `nil`.
   fileprivate mutating func grow(older duration: Duration?) {
     age = age.flatMap { age in duration.map { age + $0 } }
   }
 
-  /// Says the same, by the same source: what was read may be another number.
+  /// Whether both readings have the same value and the same source. Their raw readings and ages may differ.
   package func agrees(with other: Reading) -> Bool { value == other.value && source == other.source }
 }
 
 package enum PowerSource: String, Hashable, Sendable, Codable, CaseIterable { case external, battery }
 
-/// Apple's four states, `ProcessInfo.ThermalState`.
+/// The thermal state of a host, with Apple's four states (`ProcessInfo.ThermalState`).
 package enum ThermalState: Int, Hashable, Sendable, Codable, CaseIterable, Comparable {
   case nominal, fair, serious, critical
 
@@ -50,12 +51,14 @@ package enum ThermalState: Int, Hashable, Sendable, Codable, CaseIterable, Compa
 package enum NetworkState: String, Hashable, Sendable, Codable, CaseIterable { case unavailable, metered, unmetered }
 
 package struct GPU: Hashable, Sendable, Codable {
-  /// What its driver calls it, such as `GPU-8f2…` (NVIDIA's UUID) or `/dev/dri/renderD128`; empty where nobody says.
+  /// The id that the driver gives the GPU, such as `GPU-8f2…` (NVIDIA's UUID) or `/dev/dri/renderD128`; empty if the
+  /// driver gives none.
   package var id: String
   package var name: String
-  /// 0 where it is not known, or shared with the host.
+  /// The GPU's own memory, in bytes; 0 if it is unknown, or if the GPU shares the memory of the host.
   package var memoryBytes: Int64
-  /// False once it is no longer there. It keeps its place in the list: launches hold GPUs by their place.
+  /// False after the GPU has disappeared. The GPU keeps its index in the list, because launches hold GPUs by their
+  /// index.
   package var isPresent: Bool
 
   package init(id: String = "", name: String, memoryBytes: Int64, isPresent: Bool = true) {
@@ -66,26 +69,28 @@ package struct GPU: Hashable, Sendable, Codable {
   }
 }
 
-/// What the host's owner lets it do now (contract, row 26). Times are the host's wall clock, for people.
+/// Whether the host's owner lets the host work now (contract, row 26). The times are those of the host's wall clock,
+/// and are for people only.
 package enum OwnersWord: Hashable, Sendable, Codable {
   case accepting
-  /// `baton-worker pause`: until `resume`, or until then.
+  /// The owner paused the host with `baton-worker pause`, until `resume` or until the given time.
   case paused(by: String, until: Timestamp?)
-  /// Outside the `hours` of the host's worker.yaml.
+  /// The time of day is outside the `hours` of the host's worker.yaml, until the given time.
   case outsideHours(until: Timestamp)
 }
 
-/// What a worker reports of its host.
+/// The conditions that a worker reports of its host.
 package struct Conditions: Hashable, Sendable, Codable {
   package var power: Reading<PowerSource>
-  /// Charge of the battery in per cent, 0 to 100; unknown also where there is none.
+  /// The charge of the battery in per cent, 0 to 100; unknown if the host has no battery.
   package var battery: Reading<Int>
   package var lowPowerMode: Reading<Bool>
   package var thermal: Reading<ThermalState>
   package var network: Reading<NetworkState>
   package var isIdle: Reading<Bool>
   package var gpus: Reading<[GPU]>
-  /// What the owner says of the host in words that jobs may require: from `labels` and the facts command.
+  /// The labels of the host, which jobs may require: those of `labels` in worker.yaml, and those that the facts command
+  /// prints.
   package var labels: Reading<[String: String]>
   package var owner: OwnersWord
 
@@ -105,7 +110,7 @@ package struct Conditions: Hashable, Sendable, Codable {
     self.owner = owner
   }
 
-  /// Says the same, by the same sources, whatever the numbers read and however long it has been so.
+  /// Whether all values, their sources and the owner's word are the same. The raw readings and ages may differ.
   package func agrees(with other: Conditions) -> Bool {
     power.agrees(with: other.power) && battery.agrees(with: other.battery)
       && lowPowerMode.agrees(with: other.lowPowerMode) && thermal.agrees(with: other.thermal)
@@ -113,7 +118,8 @@ package struct Conditions: Hashable, Sendable, Codable {
       && labels.agrees(with: other.labels) && owner == other.owner
   }
 
-  /// The same, told later: every age has grown by `duration`, or is no longer known.
+  /// The same conditions at a later time: `duration` is added to every age. If `duration` is `nil`, every age becomes
+  /// unknown.
   package func aged(by duration: Duration?) -> Conditions {
     var later = self
     later.power.grow(older: duration)
@@ -127,8 +133,8 @@ package struct Conditions: Hashable, Sendable, Codable {
     return later
   }
 
-  /// What a worker reports while it has no probe: a host on external power and a network, without a GPU, whose
-  /// idleness nobody knows; each value says that it was assumed.
+  /// The conditions that a worker reports while it has no probe: external power, an unmetered network, no GPU, and an
+  /// unknown idleness. Each reading has the source `assumed`.
   package static let assumed = Conditions(
     power: Reading(.external, source: "assumed"), battery: Reading(nil, source: "assumed"),
     lowPowerMode: Reading(false, source: "assumed"), thermal: Reading(.nominal, source: "assumed"),
@@ -137,7 +143,8 @@ package struct Conditions: Hashable, Sendable, Codable {
 }
 
 extension Conditions {
-  /// What an older version stored knows nothing of labels and of the owner's word.
+  /// Decodes conditions. What an older version stored has no labels and no word of the owner; the defaults of `init`
+  /// take their place.
   package init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     self.init(
@@ -155,7 +162,7 @@ extension Conditions {
 }
 
 extension GPU {
-  /// What an older version stored has a name and memory only.
+  /// Decodes a GPU. What an older version stored has only the name and the memory.
   package init(from decoder: any Decoder) throws {
     let values = try decoder.container(keyedBy: CodingKeys.self)
     self.init(

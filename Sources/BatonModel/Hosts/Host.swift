@@ -1,17 +1,18 @@
-/// The name of a worker's host, unique in the fleet.
+/// The name of a host, unique in the fleet. It is the name of the host's worker.
 package struct HostName: Hashable, Sendable, Comparable, CustomStringConvertible {
   package let rawValue: String
   package init(_ rawValue: String) { self.rawValue = rawValue }
   package var description: String { rawValue }
   package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
-  /// Longest name of a host, in bytes.
+  /// The longest name of a host, in bytes.
   package static let maximumBytes = 63
-  /// What `isWellFormed` asks, for people.
+  /// The rule that `isWellFormed` checks, in words for people.
   package static let rule =
     "1 to 63 letters, digits, '.', '_' and '-' of ASCII, the first of them a letter or a digit"
 
-  /// A name made of what a machine calls itself, for a worker that nobody named: what cannot be part of a name is `-`.
+  /// The name for a worker that was started without a name, made from the name of its machine. Bytes that a host's name
+  /// cannot have become `-`. If no letter and no digit is left, the name is `host`.
   package static func ofMachine(_ name: String) -> HostName {
     let bytes = name.utf8.prefix(Self.maximumBytes).map { byte in
       isAlphanumeric(byte) || byte == 0x2E || byte == 0x5F || byte == 0x2D ? byte : 0x2D
@@ -20,7 +21,8 @@ package struct HostName: Hashable, Sendable, Comparable, CustomStringConvertible
     return HostName(text.isEmpty ? "host" : text)
   }
 
-  /// `[A-Za-z0-9][A-Za-z0-9._-]{0,62}`: no text that a terminal, a path or a log takes for something else.
+  /// Whether the name matches `[A-Za-z0-9][A-Za-z0-9._-]{0,62}`. A name of this form has no special meaning in a
+  /// terminal, a path or a log.
   package var isWellFormed: Bool {
     guard (1...Self.maximumBytes).contains(rawValue.utf8.count), let first = rawValue.utf8.first else { return false }
     return Self.isAlphanumeric(first)
@@ -35,25 +37,26 @@ package struct HostName: Hashable, Sendable, Comparable, CustomStringConvertible
   }
 }
 
-/// A random id that a worker draws when its process starts: two processes of one name never share it.
+/// The random id of one run of a worker's process. The process draws the id when it starts, so that two processes with
+/// the same host name have different incarnations.
 package struct Incarnation: Hashable, Sendable, CustomStringConvertible {
   package let rawValue: String
   package init(_ rawValue: String) { self.rawValue = rawValue }
   package var description: String { rawValue }
 }
 
-/// What a worker can do, announced before it may lease (contract, rows 3 and 4).
+/// What a worker can do. The worker says this in its hello, before it may hold a lease (contract, rows 3 and 4).
 package struct Capabilities: Hashable, Sendable, Codable {
-  /// How many slots its launches share.
+  /// How many slots the host has. Its launches share them.
   package var slots: Int
   package var kinds: Set<JobKind>
-  /// Identifiers that its Swift code has handlers for.
+  /// The identifiers for which the worker has Swift handlers.
   package var handlers: [IdentifierPattern]
-  /// True for the stock worker: it runs definitions with `work`.
+  /// Whether the worker runs definitions with `work`. The stock worker does.
   package var runsCommands: Bool
-  /// What may run on this host, by its owner's word; empty means everything.
+  /// The identifiers that the host's owner permits; empty means that every identifier is permitted.
   package var permittedIdentifiers: [IdentifierPattern]
-  /// Launch time that may be used on this host in a day, by its owner's word; nil means no limit.
+  /// The launch time that the host's owner permits in a day; `nil` means no limit.
   package var dailyAllowance: Duration?
 
   package init(
@@ -69,21 +72,23 @@ package struct Capabilities: Hashable, Sendable, Codable {
   }
 }
 
-/// Everything that policy knows of a host.
+/// Everything that `Policy` knows of a host.
 package struct Host: Hashable, Sendable {
   package var name: HostName
   package var capabilities: Capabilities
   package var conditions: Conditions
-  /// False once its lease ran out; such a host is remembered for `hosts` and `explain`.
+  /// False after the host's lease has run out. The host is still listed by `baton hosts` and `baton explain`.
   package var hasLease: Bool
-  /// An operator drains it, or it is shutting down.
+  /// Whether an operator drains the host, or its worker is shutting down.
   package var isDraining: Bool
-  /// What the launches that run here hold.
+  /// The slots that the running launches hold.
+  /// The indices of the GPUs that the running launches hold.
   package var usedSlots: Int
   package var usedGPUs: [Int]
-  /// What an operator moved away from here, until it is allowed again: definitions, or instances of a wildcard.
+  /// The jobs that operators moved away from this host and have not allowed there again: whole definitions, or single
+  /// identifiers of a wildcard.
   package var evictions: Set<IdentifierPattern>
-  /// Set while the host's own daily allowance is used up.
+  /// When the host's own daily allowance refills; `nil` unless the allowance is used up.
   package var allowanceRefillsAt: Timestamp?
 
   package init(
@@ -102,6 +107,6 @@ package struct Host: Hashable, Sendable {
     self.allowanceRefillsAt = allowanceRefillsAt
   }
 
-  /// Zero for a host that uses more than it says that it has.
+  /// The slots that no launch holds; 0 if the launches hold more slots than the host has.
   package var freeSlots: Int { capabilities.slots > usedSlots ? capabilities.slots - usedSlots : 0 }
 }

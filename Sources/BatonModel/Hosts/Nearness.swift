@@ -1,24 +1,28 @@
-/// How near a host is to taking a job. Only the nearest hosts say why a request waits: what the others lack would have
-/// kept it from them anyway.
+/// How near a host is to taking a job. Only the nearest hosts give the reasons why a request waits: a host that could
+/// not take the job anyway explains nothing.
 package enum Nearness: Int, Hashable, Sendable, Comparable, CaseIterable {
-  /// It is there, and what keeps the job off it may pass.
+  /// The host's worker holds a lease, and every obstacle may pass without a change of the host's configuration, labels
+  /// or hardware.
   case mayTakeIt
-  /// By its last word it could have, and its worker holds no lease.
+  /// The host's worker holds no lease. According to its last report, the host could take the job.
   case gone
-  /// It is there, and cannot take the job as it is configured: its kinds, handlers, labels, slots or GPUs do not fit.
+  /// The host's worker holds a lease, and the host cannot take the job as it is configured: its kinds, handlers,
+  /// labels, slots or GPUs do not fit.
   case unfit
+  /// The host's worker holds no lease. According to its last report, the host could not take the job either.
   case unfitAndGone
 
   package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
-  /// Of a host with these obstacles.
+  /// The nearness of a host that has these obstacles for a job.
   package init(_ obstacles: [Obstacle]) {
     let isGone = obstacles.contains(.hostGone)
     let isUnfit = obstacles.contains(where: \.saysUnfit)
     self = isUnfit ? isGone ? .unfitAndGone : .unfit : isGone ? .gone : .mayTakeIt
   }
 
-  /// Those of a host's obstacles that say why it is no nearer. What a host that is gone reported last is history.
+  /// The obstacles that explain why the host is not nearer. For a host that is gone, the obstacles of its last report
+  /// are left out, because they may have passed.
   package func reasons(in obstacles: [Obstacle]) -> [Obstacle] {
     switch self {
     case .mayTakeIt: obstacles
@@ -29,29 +33,30 @@ package enum Nearness: Int, Hashable, Sendable, Comparable, CaseIterable {
 }
 
 extension Obstacle {
-  /// The host cannot take the job until its configuration, its labels or its hardware changes.
+  /// Whether the host cannot take the job until its configuration, its labels or its hardware changes.
   package var saysUnfit: Bool { kind == .missingLabel || isPermanent }
 }
 
-/// One obstacle of a wait: its code, and the hosts that it kept the request from.
+/// One obstacle of a wait: its code, and the hosts from which it kept the request.
 package struct WaitReason: Hashable, Sendable {
   package var code: String
-  /// The first of them by name; empty for an obstacle of the request or the fleet.
+  /// The first hosts by name, at most `namedHosts`; empty for an obstacle of the request or the fleet.
   package var hosts: [String]
-  /// How many hosts there were, the named ones included.
+  /// The number of all hosts, including those in `hosts`.
   package var hostCount: Int
 
   package init(_ code: String, hosts: [String] = [], hostCount: Int? = nil) {
     (self.code, self.hosts, self.hostCount) = (code, hosts, hostCount ?? hosts.count)
   }
 
-  /// So many hosts are named.
+  /// How many hosts are named at most.
   package static let namedHosts = 3
 }
 
-/// Gathers, host by host, what keeps a request waiting: one look at each host, whatever their order.
+/// Collects the reasons why a request waits, one host after another. The result does not depend on the order of the
+/// hosts.
 package struct WaitReasons: Hashable, Sendable {
-  /// Of the nearest hosts so far.
+  /// The best nearness of the hosts so far; `nil` before the first host.
   package private(set) var nearness: Nearness?
   private var found: [String: WaitReason] = [:]
 
@@ -67,7 +72,8 @@ package struct WaitReasons: Hashable, Sendable {
     }
   }
 
-  /// What concerns most hosts first.
+  /// The reasons that the nearest hosts give. The reason that concerns the most hosts is first; equal numbers are
+  /// sorted by code.
   package var reasons: [WaitReason] {
     found.values.sorted { ($1.hostCount, $0.code) < ($0.hostCount, $1.code) }
   }

@@ -1,5 +1,5 @@
 extension Obstacle {
-  /// What an obstacle is about.
+  /// What an obstacle concerns: the request itself, the whole fleet, or one host.
   package enum Subject: Hashable, Sendable, CaseIterable { case request, fleet, host }
 }
 
@@ -8,25 +8,25 @@ extension Obstacle.Kind {
   /// rows.
   package struct Row: Sendable {
     package let subject: Obstacle.Subject
-    /// True if the host cannot take the request until a person changes the fleet or the definition.
+    /// Whether the host cannot take the request until a person changes the fleet or the definition.
     package var isPermanent = false
-    /// The kind of reason with which a running launch expires for the same cause; nil if no launch expires for it.
+    /// The reason for which a running launch expires if this obstacle appears; `nil` if no launch expires for it.
     package var expiry: ExpiryReason.Kind?
-    /// The condition of the host that the obstacle comes from; nil if it comes from no condition.
+    /// The reading that the obstacle comes from; `nil` if it comes from no condition of the host.
     package var condition: (@Sendable (Conditions) -> Evidence)?
-    /// True if the time of the obstacle is on the host's own wall clock.
+    /// Whether the time of the obstacle is a time of the host's own wall clock.
     package var isOnHostClock = false
     /// What the obstacle means, in a sentence or two of Markdown.
     package let meaning: String
-    /// The obstacle in words; `{word}` stands for a word of the detail.
+    /// The obstacle in words. `{word}` stands for a value of the obstacle's detail.
     package let text: String
-    /// The change that would take the obstacle away; `{word}` stands for a word of the detail.
+    /// The change that would remove the obstacle. `{word}` stands for a value of the obstacle's detail.
     package let remedy: String
   }
 
   package var row: Row {
     switch self {
-    // Of the request itself.
+    // Obstacles of the request itself.
     case .notBefore:
       Row(
         subject: .request,
@@ -67,7 +67,7 @@ extension Obstacle.Kind {
           + "in the host's worker.yaml. A new day begins at midnight UTC.",
         text: "the launch time of the day is used up", remedy: "wait until it refills, or raise 'dailyAllowance'")
 
-    // Of the fleet.
+    // Obstacles of the fleet.
     case .fleetPaused:
       Row(
         subject: .fleet, expiry: .paused,
@@ -94,7 +94,7 @@ extension Obstacle.Kind {
         text: "the store did not take it within a second",
         remedy: "submit it again in a moment; look at the disk of the coordinator if that goes on")
 
-    // Of one host.
+    // Obstacles of one host.
     case .hostGone:
       Row(
         subject: .host, expiry: .leaseLost,
@@ -186,7 +186,7 @@ extension Obstacle.Kind {
     case .batteryLow:
       Row(
         subject: .host, expiry: .batteryLow,
-        // The battery is low only because the host runs on it: if the power is simulated, so is this obstacle.
+        // A low battery is an obstacle only while the host runs on it. If the power is simulated, so is this obstacle.
         condition: { $0.power.source == ConditionOverrides.source ? Evidence($0.power) : Evidence($0.battery) },
         meaning: "The host runs on its battery, which is below \(Policy.lowBatteryPercent) %: no `refresh` and no "
           + "`processing` starts.",

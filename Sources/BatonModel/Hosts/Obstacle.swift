@@ -1,29 +1,29 @@
-/// One reason why a request does not start now, or does not start on one host. The dispatcher decides with obstacles, and
-/// `baton explain` prints the same obstacles.
+/// One reason why a request does not start now, or does not start on one host. The dispatcher decides with obstacles,
+/// and `baton explain` prints these same obstacles.
 ///
-/// A new obstacle is a case of ``Kind``, its row in `Obstacle+Rows.swift` and the static member that makes it.
+/// To add an obstacle, add a case of ``Kind``, its row in `Obstacle+Rows.swift`, and a static member that makes it.
 package struct Obstacle: Hashable, Sendable {
   package let kind: Kind
   package let detail: Detail
 
-  /// The raw value is the stable code in JSON and spans.
+  /// The kind of an obstacle. The raw value is its stable code in JSON and in spans.
   package enum Kind: String, Hashable, Sendable, CaseIterable {
-    // Of the request itself.
+    // Obstacles of the request itself.
     case notBefore, rateLimited, backingOff, waitsForLiveRequest, maxRunningReached, allowanceSpent
-    // Of the fleet.
+    // Obstacles of the fleet.
     case fleetPaused, noHosts, noHostHasGPU, storeBusy
-    // Of one host.
+    // Obstacles of one host.
     case hostGone, hostAway, hostDraining, hostPausedByOwner, outsideHours, notPermittedOnHost, evicted, kindNotAccepted
     case noHandler, tooFewSlots, slotsInUse, needsExternalPower, needsNetwork, needsUnmeteredNetwork, needsIdleHost
     case batteryLow, lowPowerMode, tooHot, hostHasNoGPU, gpusInUse, givingWay, missingLabel
   }
 
-  /// What an obstacle says beyond its kind.
+  /// The values of an obstacle: what it says beyond its kind.
   package enum Detail: Hashable, Sendable {
     case none
-    /// When the obstacle ends by itself; nil if that is not known.
+    /// When the obstacle ends by itself; `nil` if that is unknown.
     case until(Timestamp?)
-    /// The number of a request, a limit, or a percentage.
+    /// The number of a request, a limit, or a percentage, depending on the kind.
     case number(Int)
     case slots(needed: Int, available: Int)
     case gpus(needed: GPURequirement, available: Int)
@@ -85,10 +85,10 @@ extension Obstacle {
 }
 
 extension Obstacle {
-  /// An obstacle that makes a request `scheduled`; nil for a kind that does not.
+  /// The obstacle because of which a request is `scheduled`; `nil` if `kind` is no such kind.
   /// - Parameters:
   ///   - until: when the obstacle ends by itself.
-  ///   - number: the number of the live request that the request waits for.
+  ///   - number: the number of the live request for which the request waits.
   package init?(scheduling kind: Kind, until: Timestamp, number: Int) {
     let all: [Obstacle] = [
       .notBefore(until), .rateLimited(until: until), .backingOff(until: until), .waitsForLiveRequest(number: number),
@@ -97,23 +97,23 @@ extension Obstacle {
     self = match
   }
 
-  /// The stable name of the kind in JSON and spans.
+  /// The stable name of the kind in JSON and in spans.
   package var code: String { kind.rawValue }
 
   /// The obstacle in words, for people.
   package var text: String { detail.filling(kind.row.text) }
 
-  /// The change that would take the obstacle away.
+  /// The change that would remove the obstacle, in words for people.
   package var remedy: String { detail.filling(kind.row.remedy) }
 
-  /// True if this host cannot take the request until a person changes the fleet or the definition.
+  /// Whether the host cannot take the request until a person changes the fleet or the definition.
   package var isPermanent: Bool { kind.row.isPermanent }
 
-  /// When the obstacle ends by itself; nil if that is not known.
+  /// When the obstacle ends by itself; `nil` if that is unknown.
   package var clearsAt: Timestamp? { if case .until(let date) = detail { date } else { nil } }
 
-  /// The same obstacle with its time moved by `offset`, from one clock to another. A time on the host's own wall clock
-  /// is not moved.
+  /// The same obstacle with its time moved by `offset`, to convert it from one clock to another. A time of the host's
+  /// own wall clock is not moved.
   package func shifted(by offset: Duration) -> Obstacle {
     guard let date = clearsAt, !kind.row.isOnHostClock else { return self }
     return Obstacle(kind, .until(date + offset))
@@ -121,7 +121,7 @@ extension Obstacle {
 }
 
 extension Obstacle.Detail {
-  /// `template` with each `{word}` replaced by the word of that name.
+  /// `template` with each `{word}` replaced by the value of that name.
   fileprivate func filling(_ template: String) -> String {
     let words = words
     guard !words.isEmpty else { return template }

@@ -1,11 +1,13 @@
-/// Which hosts may take which definitions: facts in, obstacles out.
+/// Decides which hosts may take which definitions. It is a pure function: it takes facts and returns obstacles.
 package enum Policy {
-  /// Below this charge, in per cent, no discretionary launch starts and running ones expire (contract, row 22).
+  /// Below this charge, in per cent, no discretionary launch starts, and running discretionary launches expire
+  /// (contract, row 22).
   package static let lowBatteryPercent = 20
 
-  /// Everything that keeps a launch of `definition` off `host` now, empty if it may start there. A host that is gone is
-  /// judged by what it reported last.
-  /// - Parameter identifier: of the request, if it is known: an instance of a wildcard may be evicted by itself.
+  /// Everything that keeps a launch of `definition` off `host` now; empty if the launch may start there. A host without
+  /// a lease is judged by its last report.
+  /// - Parameter identifier: the identifier of the request, if it is known. An identifier of a wildcard may be evicted
+  ///   by itself.
   package static func obstacles(
     for definition: Definition, _ identifier: JobIdentifier? = nil, on host: Host
   ) -> [Obstacle] {
@@ -15,8 +17,9 @@ package enum Policy {
       + capacity(definition, host)
   }
 
-  /// Whether `baton simulate launch` may start `definition` on `host`: the host's conditions do not matter then;
-  /// its owner's word, what it can do and what is free do.
+  /// Everything that keeps `baton simulate launch` from starting `definition` on `host`; empty if it may start.
+  /// Conditions do not count for a simulated launch. The owner's word, the worker's capabilities and the free slots and
+  /// GPUs do.
   package static func obstaclesOfSimulatedLaunch(
     for definition: Definition, _ identifier: JobIdentifier? = nil, on host: Host
   ) -> [Obstacle] {
@@ -24,7 +27,9 @@ package enum Policy {
     return standing(definition, identifier, host) + capacity(definition, host)
   }
 
-  /// Why a launch that runs on a host with these conditions has to stop, nil if it may go on.
+  /// Why a launch that runs on a host with these conditions has to stop; `nil` if it may go on.
+  /// - Parameter isSimulated: whether `baton simulate launch` started the launch. Then only the owner's word can stop
+  ///   it.
   package static func expiry(
     of definition: Definition, under conditions: Conditions, isSimulated: Bool = false
   ) -> ExpiryReason? {
@@ -41,11 +46,12 @@ package enum Policy {
     }.first
   }
 
-  /// The reading that an obstacle comes from; nil if it comes from no condition of the host.
+  /// The reading that an obstacle comes from; `nil` if it comes from no condition of the host.
   package static func evidence(of obstacle: Obstacle, in conditions: Conditions) -> Evidence? {
     obstacle.kind.row.condition?(conditions)
   }
 
+  /// The obstacles that come from the owner, from operators and from the worker's capabilities.
   private static func standing(
     _ definition: Definition, _ identifier: JobIdentifier?, _ host: Host
   ) -> [Obstacle] {
@@ -72,9 +78,13 @@ package enum Policy {
     return found
   }
 
-  /// An obstacle, and who says so.
+  /// An obstacle, and the source of the reading it comes from.
   private typealias Finding = (obstacle: Obstacle, source: String)
 
+  /// The obstacles that come from the host's conditions. An unknown condition is no obstacle, but a host with unknown
+  /// labels counts as a host without labels.
+  /// - Parameter running: whether the launch runs already. Running launches also need their GPUs to be present, and may
+  ///   go on in a higher thermal state.
   private static func conditions(
     _ definition: Definition, _ conditions: Conditions, running: Bool = false
   ) -> [Finding] {
@@ -101,7 +111,7 @@ package enum Policy {
     return found
   }
 
-  /// A host that says nothing about its labels, or does not know, lacks them.
+  /// The required labels that the host does not have. A host whose labels are unknown has none.
   private static func labels(_ needs: Requirements, _ conditions: Conditions) -> [Finding] {
     let has = conditions.labels.value ?? [:]
     return (needs.labels ?? [:]).sorted { $0.key < $1.key }.filter { has[$0.key] != $0.value }.map {
@@ -109,7 +119,8 @@ package enum Policy {
     }
   }
 
-  /// GPUs that nobody can see at the moment are not lost: only a list that lacks them says so.
+  /// The obstacle of a running launch whose host no longer has enough suitable GPUs. While the list of GPUs is unknown,
+  /// no GPU counts as lost.
   private static func lostGPUs(_ needs: Requirements, _ conditions: Conditions) -> [Finding] {
     guard let gpu = needs.gpu, let gpus = conditions.gpus.value else { return [] }
     let suitable = gpus.count { $0.suits(gpu) }
@@ -117,6 +128,7 @@ package enum Policy {
     return [(.hostHasNoGPU(needed: gpu, suitable: suitable), conditions.gpus.source)]
   }
 
+  /// The obstacles that discretionary jobs yield to: a low battery, and low power mode.
   private static func discretionary(_ conditions: Conditions) -> [Finding] {
     var found: [Finding] = []
     if let percent = conditions.battery.value, percent < lowBatteryPercent, conditions.power.value == .battery {
@@ -127,7 +139,7 @@ package enum Policy {
     return found
   }
 
-  /// The coolest state that forbids a launch of this kind (contract, row 24).
+  /// The lowest thermal state that forbids a launch of this kind (contract, row 24).
   private static func thermalLimit(of kind: JobKind, running: Bool) -> ThermalState {
     switch kind {
     case .processing: running ? .serious : .fair
@@ -136,6 +148,7 @@ package enum Policy {
     }
   }
 
+  /// The obstacles that come from the slots and GPUs of the host.
   private static func capacity(_ definition: Definition, _ host: Host) -> [Obstacle] {
     var found: [Obstacle] = []
     let slots = definition.requirements.slots
@@ -157,7 +170,7 @@ package enum Policy {
   }
 }
 
-/// Where a fact about a host comes from.
+/// Where a fact about a host comes from: a reading without its value.
 package struct Evidence: Hashable, Sendable {
   package var source: String
   package var raw: String
@@ -171,15 +184,15 @@ package struct Evidence: Hashable, Sendable {
 }
 
 extension Host {
-  /// False for a host that is known by name only: what it can do was never said.
+  /// False for a host of which only the name is known, because no worker has reported what it can do.
   package var hasReported: Bool { capabilities.slots > 0 }
 
-  /// True if it is there and has such GPUs, in use or not.
+  /// Whether the host holds a lease and has enough suitable GPUs, in use or not.
   package func couldOffer(_ requirement: GPURequirement) -> Bool {
     hasLease && suitableGPUs(for: requirement).count >= requirement.count
   }
 
-  /// Indices of the GPUs with enough memory, whether they are in use or not.
+  /// The indices of the GPUs that are present and have enough memory, in use or not.
   package func suitableGPUs(for requirement: GPURequirement) -> [Int] {
     let gpus = conditions.gpus.value ?? []
     return gpus.indices.filter { gpus[$0].suits(requirement) }
@@ -187,7 +200,7 @@ extension Host {
 }
 
 extension GPU {
-  /// It is there, and has the memory.
+  /// Whether the GPU is present and has enough memory.
   fileprivate func suits(_ requirement: GPURequirement) -> Bool {
     isPresent && memoryBytes >= requirement.memoryBytes ?? 0
   }

@@ -1,33 +1,39 @@
-/// What the coordinator tells a worker.
+/// A message from the coordinator to a worker.
 package enum CoordinatorMessage: Hashable, Sendable {
-  /// The answer to `hello`: the worker holds a lease for `leaseTerm` from when it sent it.
+  /// Answers `hello`. The worker holds a lease for `leaseTerm`, counted from the time at which it sent the hello.
   case welcome(leaseTerm: Duration)
-  /// The coordinator does not take this worker; it ends, or tries again later if `isFinal` is false.
+  /// The coordinator does not accept this worker, for the reason in the text. If `isFinal` is true, the worker ends;
+  /// otherwise it connects again later.
   case refused(String, isFinal: Bool)
-  /// The lease runs for one more term from when heartbeat `number` was sent.
+  /// Answers heartbeat `number`. The lease runs for one more term, counted from the time at which the worker sent that
+  /// heartbeat.
   case heartbeatAnswered(number: Int)
-  /// Comes once per stream before the first launch that names it.
-  // Indirect what is large and rare, or every message would be as large.
+  /// A definition. It is sent once per stream, before the first launch that refers to it.
+  // Large and rare cases are indirect; otherwise every message would take as much memory as the largest one.
   indirect case definition(DefinitionID, Definition)
-  /// What came in the place of a definition cannot be used: launches that name it fail for this reason. Made by the
-  /// receiver; a coordinator never sends it.
+  /// A definition that this process cannot use: launches that refer to it fail for this reason. The receiver makes this
+  /// message when it decodes a definition; a coordinator never sends it.
   indirect case unusableDefinition(DefinitionID, DefinitionProblem)
   case launch(Assignment)
   case items(ItemPage)
-  /// The items below `count` are in the store; `isFrozen` says that these are all.
+  /// The first `count` items of the request are in the store. If `isFrozen` is true, the request has no more items.
   case itemsCommitted(LaunchKey, count: Int, isFrozen: Bool)
   /// The checkpoint of this batch is durable.
   case committed(LaunchKey, batch: Int)
   /// Asks the launch to stop within its closing window.
   case expire(LaunchKey, ExpiryReason)
-  /// The launch is no longer this worker's: it is stopped at once and can commit nothing.
+  /// The launch no longer belongs to this worker, for the reason in the text. The worker stops it, and it can commit
+  /// nothing more.
   case withdraw(LaunchKey, String)
-  /// The launch can not go on: the store refused what it sent, for a reason that is its own fault.
+  /// The store refused the checkpoint or the items that the launch sent, for the reason in the text, so the launch
+  /// cannot go on. The fault lies in what was sent.
   case refuse(LaunchKey, String)
-  /// Until `lasting` is over the host's conditions are taken to be these; no overrides at all ends it now.
+  /// The worker replaces its host's conditions by these for the time `lasting`. Empty overrides end a simulation at
+  /// once.
   indirect case simulate(ConditionOverrides, lasting: Duration)
-  /// How far the store is that the answers until now are in; presented in the next hello.
+  /// The state of the store that contains the answers sent so far. The worker presents its last receipt in its next
+  /// hello.
   case receipt(Receipt)
-  /// The ending is durable; the worker forgets the launch.
+  /// The end of the launch is durable, and the worker forgets the launch.
   case endingCommitted(LaunchKey)
 }

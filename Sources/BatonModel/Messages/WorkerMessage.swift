@@ -1,41 +1,47 @@
-/// What a worker tells the coordinator. Everything that must not be lost is sent again after a reconnection until it
-/// is answered, and harmless if it arrives twice.
+/// A message from a worker to the coordinator.
+///
+/// A worker repeats each message that must not be lost after every reconnection, until it is answered. A message that
+/// arrives twice does no harm.
 package enum WorkerMessage: Hashable, Sendable {
-  /// First on every stream.
-  // Indirect what is large and rare, or every message would be as large.
+  /// The first message on every stream.
+  // Large and rare cases are indirect; otherwise every message would take as much memory as the largest one.
   indirect case hello(Hello)
-  /// Renews the lease; `number` comes back in the answer.
+  /// Renews the lease. The answer has the same `number`.
   case heartbeat(number: Int)
   indirect case conditions(Conditions)
-  /// Items that the first launch found.
+  /// A page of the items that the first launch of a request found.
   case items(ItemPage)
-  /// Asks for frozen items.
+  /// Asks for `count` frozen items from index `start`.
   case itemsWanted(LaunchKey, start: Int, count: Int)
   case checkpoint(Checkpoint)
-  /// Live progress and texts between checkpoints; nobody answers, and losing one loses nothing.
+  /// Progress and texts between checkpoints. The message is not answered, and a lost update does no harm.
   case update(LaunchUpdate)
   case output(OutputChunk)
-  /// The worker asked the launch to stop on its own (budget, conditions, drain).
+  /// The worker asked the launch to stop for a reason of its own, such as its budget, the host's conditions or a drain.
   case expiring(LaunchKey, ExpiryReason)
-  /// A Swift handler ignored its deadline: the worker's process ends within a second, takes no launch until then, and
-  /// everything that still runs there is lost without blame. What the launch holds is free when the process is gone.
+  /// A Swift handler ignored its deadline. The worker's process ends within a second and takes no launch until then.
+  /// Everything that still runs in the process ends as lost, without a strike. The slots and GPUs of the launch become
+  /// free when the process is gone.
   case overran(LaunchKey, ExpiryReason)
   case ended(Ending)
-  /// The worker is shutting down: it takes nothing new, and its launches are expiring.
+  /// The worker is shutting down: it takes no new launches, and its launches expire.
   case draining
 }
 
+/// How a worker presents itself at the beginning of each stream.
 package struct Hello: Hashable, Sendable {
   package var host: HostName
   package var incarnation: Incarnation
   package var version: String
   package var capabilities: Capabilities
   package var conditions: Conditions
-  /// Launches that run here, with the GPUs they hold; empty in the first hello of an incarnation.
+  /// The launches that this process runs, with their GPUs, and those whose end is not yet durable. Empty in the first
+  /// hello of an incarnation.
   package var running: [RunningLaunch]
-  /// The last one that any coordinator sent; nil if none did.
+  /// The last receipt that a coordinator sent; `nil` if the worker has not received one.
   package var receipt: Receipt?
-  /// What proves that it is the worker that had this name before; nil for a worker of an older version.
+  /// The secret that proves that this worker is the one that took the host's name first; `nil` from a worker of an
+  /// older version.
   package var secret: [UInt8]?
 
   package init(
@@ -55,8 +61,10 @@ package struct Hello: Hashable, Sendable {
   package var process: WorkerProcess { WorkerProcess(host: host, incarnation: incarnation) }
 }
 
+/// A launch that a worker names in its hello.
 package struct RunningLaunch: Hashable, Sendable {
   package var launch: LaunchKey
+  /// The indices of the GPUs that the launch holds.
   package var gpus: [Int]
 
   package init(launch: LaunchKey, gpus: [Int] = []) {
@@ -65,6 +73,7 @@ package struct RunningLaunch: Hashable, Sendable {
   }
 }
 
+/// What a handler shows between two checkpoints. A field that is `nil` has not changed.
 package struct LaunchUpdate: Hashable, Sendable {
   package var launch: LaunchKey
   package var title: String?

@@ -1,30 +1,32 @@
-/// One launch as it is given to a worker: everything it needs to go on where the request stands.
+/// A launch as the coordinator gives it to a worker, with everything that the worker needs to go on at the request's
+/// last checkpoint.
 package struct Assignment: Hashable, Sendable {
   package var launch: LaunchKey
   package var identifier: JobIdentifier
-  /// The request's number within its identifier, for people and for `BATON_REQUEST`.
+  /// The number of the request within its identifier, for people and for `BATON_REQUEST`.
   package var requestNumber: Int
   package var definition: DefinitionID
   package var priority: Priority
   package var payload: [UInt8]?
   package var progress: Progress
-  /// How many items are frozen in the store; nil until they are all there, or if the work has none there.
+  /// The number of items that are frozen in the store; `nil` until all items are there, and for work whose items are
+  /// not frozen.
   package var frozenItems: Int?
-  /// The launch before ended in the middle of a batch: this launch's first batch is done again.
+  /// True if the previous launch did not end cleanly, so that it may have done a part of this launch's first batch.
   package var repeatsBatch: Bool
-  /// Who submitted the request.
+  /// The principal who submitted the request.
   package var principal: String
-  /// The launch span: the parent of the worker's spans.
+  /// The trace of the request, with the launch span as the parent of the worker's spans.
   package var trace: TraceContext
   package var startedAt: Timestamp
-  /// Indices of the host's GPUs that this launch holds.
+  /// The indices of the host's GPUs that this launch holds.
   package var gpus: [Int]
-  /// Set when the launch was asked to stop while its worker was away.
+  /// The reason for which the launch was asked to stop while its worker was not connected; `nil` otherwise.
   package var pendingExpiry: ExpiryReason?
-  /// Started by `baton simulate launch`: the host's conditions do not stop it, its owner's word does.
+  /// Whether `baton simulate launch` started the launch. The host's conditions do not stop it; the owner's word does.
   package var isSimulated: Bool
-  /// How long the request waited for a host since its last launch expired or was lost; nil if there is none, if it ended
-  /// otherwise, and after a backoff.
+  /// How long the request waited for a host after its last launch expired or was lost. `nil` for a first launch, after
+  /// any other outcome, and if the request had to wait for a time or for another request.
   package var resumedAfter: Duration?
 
   package init(
@@ -53,21 +55,23 @@ package struct Assignment: Hashable, Sendable {
   package var requirementClass: RequirementClass { RequirementClass(definition: definition, priority: priority) }
 }
 
-/// The end of one batch: the durable cursor and progress after it.
+/// The end of one batch: the cursor and the progress after it, which the store makes durable.
 package struct Checkpoint: Hashable, Sendable {
   package var launch: LaunchKey
-  /// Index of the batch that ended, counted over all launches of the request; the store takes exactly the next one.
+  /// The index of the batch that ended, counted over all launches of the request. The store accepts only the next
+  /// index.
   package var batch: Int
   package var cursor: [UInt8]?
   package var completedUnits: Int64
   package var totalUnits: Int64?
   package var subtitle: String?
-  /// The work is done: nothing is left to run, whatever becomes of the launch.
+  /// Whether all work is done, so that nothing is left to run, whatever the outcome of the launch.
   package var reachesEnd: Bool
-  /// Nothing was done since the batch before: the checkpoint says that the end is reached, and is not counted as a batch.
+  /// Whether the checkpoint only says that the end is reached, and no work was done since the batch before. It does not
+  /// count as a batch.
   package var isEndOnly: Bool
 
-  /// Largest cursor that the store takes, in bytes (configurable as `limits.checkpointBytes`).
+  /// The largest cursor that the store accepts, in bytes (configurable as `limits.checkpointBytes`).
   package static let maximumCursorBytes = 1 << 20
 
   package init(
@@ -85,15 +89,16 @@ package struct Checkpoint: Hashable, Sendable {
   }
 }
 
-/// What a worker says of a launch that ended.
+/// What a worker reports of a launch that has ended.
 package struct Ending: Hashable, Sendable {
   package var launch: LaunchKey
   package var outcome: LaunchOutcome
-  /// False if it had to be killed at its deadline.
+  /// False if the launch had to be ended by force at its deadline.
   package var isGraceful: Bool
-  /// What a refresh said that it found; nil if it said nothing.
+  /// The result of a refresh; `nil` if the handler returned none.
   package var result: RefreshResult?
-  /// What kind of error a failure was, of few values: the type of what was thrown, or `exit 3`. At most 255 bytes.
+  /// The kind of error of a failure, which has few different values: the type of the thrown error, or `exit 3`. At most
+  /// 255 bytes.
   package var errorType: String?
 
   package init(
@@ -108,22 +113,22 @@ package struct Ending: Hashable, Sendable {
   }
 }
 
-/// Consecutive items of a request, from its first launch to the store or from the store to a worker.
+/// Consecutive items of a request, on the way from its first launch to the store, or from the store to a worker.
 package struct ItemPage: Hashable, Sendable {
   package var launch: LaunchKey
-  /// Index of the first item of the page.
+  /// The index of the first item of the page.
   package var start: Int
   package var items: [String]
-  /// True on the way up if no page follows: the items are frozen with this one.
+  /// True for the last page on the way to the store. The items are frozen with this page.
   package var isLast: Bool
 
-  /// Items of one page on the way up, at most.
+  /// The most items of one page on the way to the store.
   package static let maximumItems = 1000
-  /// Most items that one request may have, over all pages.
+  /// The most items of one request, over all pages.
   package static let maximumTotal = 10_000_000
-  /// Most bytes that the items of one request may take, as they are stored: their UTF-8 and four bytes each.
+  /// The most bytes of the items of one request as they are stored: their UTF-8, and four bytes for each item.
   package static let maximumTotalBytes = 1 << 30
-  /// Bytes of one page on the way up, about.
+  /// About how many bytes one page on the way to the store has.
   package static let targetBytes = 256 << 10
 
   package init(launch: LaunchKey, start: Int, items: [String], isLast: Bool = false) {
@@ -134,7 +139,7 @@ package struct ItemPage: Hashable, Sendable {
   }
 }
 
-/// What a command wrote, in order: kept per launch, the last 64 KiB of it.
+/// A part of the output of a command. The store appends the chunks of a launch, and keeps the last 64 KiB.
 package struct OutputChunk: Hashable, Sendable {
   package var launch: LaunchKey
   package var bytes: [UInt8]

@@ -1,6 +1,6 @@
-/// How much of a daily allowance is used: launch time, counted per day of the steady clock (contract, row 17).
+/// How much of a daily allowance is used. Launch time is counted for each day of the steady clock (contract, row 17).
 package struct DailyUse: Hashable, Sendable {
-  /// Days since 1970 on the steady clock; an allowance refills when a day begins.
+  /// The day for which `used` counts, in days since 1970 on the steady clock. A new day refills the allowance.
   package var day: Int64
   package var used: Duration
 
@@ -22,10 +22,10 @@ package struct DailyUse: Hashable, Sendable {
     return overflow ? .distantFuture : Timestamp(nanoseconds: end)
   }
 
-  /// What is used on the day of `steady`.
+  /// The launch time that is used on the day of `steady`.
   package func used(at steady: Timestamp) -> Duration { Self.day(of: steady) == day ? used : .zero }
 
-  /// Counts launch time that ends at `steady`; what was before this day is the day's before.
+  /// Counts launch time that ends at `steady`. Time before midnight counts towards the previous day, and is not added.
   package mutating func charge(_ duration: Duration, at steady: Timestamp) {
     let today = Self.day(of: steady)
     if today != day { self = DailyUse(day: today) }

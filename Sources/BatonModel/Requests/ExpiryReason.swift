@@ -1,14 +1,18 @@
-/// Why a launch was asked to stop. An expiry is an outcome and never an error; the Swift API, the store, JSON, spans and
-/// `explain` all use the same codes.
+/// Why a launch was asked to stop.
 ///
-/// Compare a reason with a static member (`reason == .powerLost`), or switch over its ``kind``.
+/// An expiry is an outcome and never an error. The Swift API, the store, JSON, spans and `baton explain` all use the
+/// same codes.
 ///
-/// A new reason is a case of ``Kind``, its row in ``Kind/row`` and, unless it carries a detail, a static member: all
-/// three are in this file.
+/// A handler reads its reason in `JobTask.expiry`. Compare a reason with a static member (`reason == .powerLost`), or
+/// switch over its ``kind``.
+///
+/// To add a reason, add a case of ``Kind``, its row in ``Kind/row`` and, unless the reason carries a detail, a static
+/// member. All three are in this file.
 public struct ExpiryReason: Hashable, Sendable {
+  /// The kind of the reason.
   public let kind: Kind
-  /// For `cancelled`, the principal who cancelled the request. For `simulated`, the code of the reason that was simulated,
-  /// or nil if none was named. For every other kind nil.
+  /// For `cancelled`, the principal who cancelled the request. For `simulated`, the code of the simulated reason, or
+  /// `nil` if no reason was named. For every other kind `nil`.
   public let detail: String?
 
   /// The kinds of reason. The raw value is the stable code in the store, in JSON and in spans.
@@ -77,14 +81,16 @@ public struct ExpiryReason: Hashable, Sendable {
   public static let allowanceSpent = Self(.allowanceSpent)
   public static let preempted = Self(.preempted)
 
+  /// The request was cancelled.
   /// - Parameter by: the principal who cancelled the request.
   public static func cancelled(by principal: String) -> Self { Self(.cancelled, detail: principal) }
 
-  /// - Parameter kind: the reason to simulate; nil if the launch is stopped for no other reason than the simulation.
+  /// The launch was stopped by a simulation.
+  /// - Parameter kind: the reason to simulate; `nil` if the simulation names no reason.
   public static func simulated(as kind: Kind?) -> Self { Self(.simulated, detail: kind?.rawValue) }
 
-  /// A reason that was stored, or that another process sent.
-  /// - Parameter detail: is kept for the kinds that carry a detail, and ignored for all others.
+  /// Makes a reason that was stored, or that another process sent.
+  /// - Parameter detail: the detail of the reason. It is ignored for kinds that carry no detail.
   package init(_ kind: Kind, detail: String? = nil) {
     self.kind = kind
     switch kind {
@@ -97,25 +103,25 @@ public struct ExpiryReason: Hashable, Sendable {
     }
   }
 
-  /// The reason with this code, or nil if this version does not know the code.
+  /// Makes a reason from its code. The result is `nil` if this version does not know the code.
   package init?(code: String, detail: String? = nil) {
     guard let kind = Kind(rawValue: code) else { return nil }
     self.init(kind, detail: detail)
   }
 
-  /// The stable name of the kind in the store, JSON and spans.
+  /// The stable code of the kind in the store, in JSON and in spans.
   public var code: String { kind.rawValue }
 
   /// One reason of each kind that carries no detail.
   package static let plain = Kind.allCases.filter { $0 != .cancelled && $0 != .simulated }.map { Self($0) }
 
-  /// How long a launch of `definition` may take to close after it was asked to stop for this reason (contract, row 16).
+  /// The closing window of a launch of `definition` that is asked to stop for this reason (contract, row 16).
   package func closingWindow(of definition: Definition) -> Duration {
     min(definition.closingWindow ?? definition.kind.closingWindow, kind.row.longestWindow)
   }
 
-  /// True if a launch that ends for this reason without a committed batch counts towards quarantine, as a lost launch
-  /// does (contract, row 29).
+  /// Whether a launch that ends for this reason without a committed batch counts towards quarantine, in the manner of a
+  /// lost launch (contract, row 29).
   package var isStrike: Bool { kind.row.strikeAdvice != nil }
 }
 
@@ -125,11 +131,11 @@ extension ExpiryReason.Kind {
   package struct Row: Sendable {
     /// What the reason means, in a sentence or two of Markdown.
     package let meaning: String
-    /// What an operator can do about it. The request goes on by itself, so most often that is nothing.
+    /// What an operator can do about it. In most cases that is nothing, because the request goes on by itself.
     package let remedy: String
-    /// A longer closing window is cut to this one.
+    /// The longest closing window for this reason. A longer window of the definition is cut to this one.
     package var longestWindow = Duration.seconds(Int64.max)
-    /// What makes such launches commit a batch; nil if the reason is no strike.
+    /// What helps such a launch to commit a batch; `nil` if the reason is no strike.
     package var strikeAdvice: String?
   }
 

@@ -1,15 +1,17 @@
 /// How a launch ended.
 package enum LaunchOutcome: Hashable, Sendable {
   case finished
-  /// What the handler threw, or what was wrong with the command; at most `maximumErrorBytes` bytes of it are kept.
+  /// The handler threw an error, or the command failed. The text is the message; the first `maximumErrorBytes` bytes of
+  /// it are kept.
   case failed(String)
   case expired(ExpiryReason)
-  /// The lease of its worker ran out, or its worker's process died.
+  /// The worker's lease ran out, or its process died.
   case lost
 
+  /// The longest message of a failure that is kept, in bytes of UTF-8.
   package static let maximumErrorBytes = 4096
 
-  /// The outcomes without what they carry. The raw value is the stable code in the store, in JSON and in spans.
+  /// The outcome without its values. The raw value is the stable code in the store, in JSON and in spans.
   package enum Kind: String, Hashable, Sendable, CaseIterable { case finished, failed, expired, lost }
 
   package var kind: Kind {
@@ -23,12 +25,12 @@ package enum LaunchOutcome: Hashable, Sendable {
 
   package var code: String { kind.rawValue }
 
-  /// Why the launch expired; nil for every other outcome.
+  /// Why the launch expired; `nil` for every other outcome.
   package var reason: ExpiryReason? { if case .expired(let reason) = self { reason } else { nil } }
 }
 
 extension LaunchOutcome.Kind {
-  /// What it means, in a sentence or two of Markdown.
+  /// What the outcome means, in a sentence or two of Markdown.
   package var meaning: String {
     switch self {
     case .finished: "All work is done, by the store's cursor, whatever a stop signal made of the exit status."
@@ -38,7 +40,7 @@ extension LaunchOutcome.Kind {
     }
   }
 
-  /// What becomes of the request.
+  /// What happens to the request after this outcome, in Markdown.
   package var consequence: String {
     switch self {
     case .finished: "The request has succeeded."
@@ -52,12 +54,13 @@ extension LaunchOutcome.Kind {
   }
 }
 
-/// What a launch of a refresh found (contract, row 42).
+/// What a `refresh` found (contract, row 42). The handler of a refresh returns it.
 public enum RefreshResult: String, Hashable, Sendable, CaseIterable {
+  /// The launch found new data. The refresh starts at its usual interval again.
   case newData
-  /// The launch found nothing new. After several such launches in a row the refresh starts less often, at up to four
-  /// times its interval.
+  /// The launch found nothing new. After several such launches in a row the refresh starts less often: its interval
+  /// becomes up to four times as long.
   case noData
-  /// The refresh failed. The launch ends as if the handler had thrown an error.
+  /// The refresh failed. The launch ends in the same way as if the handler had thrown an error.
   case failed
 }

@@ -1,11 +1,11 @@
-/// What names a launch to a person and to a tracing backend: the same words in log lines, spans and commands.
+/// The names of a launch for people and for a tracing backend. Log lines, spans and commands all use these names.
 package struct LaunchSubject: Hashable, Sendable {
   package var identifier: JobIdentifier
-  /// The request's number within its identifier.
+  /// The number of the request within its identifier.
   package var request: Int
-  /// The launch's number within its request, from 1.
+  /// The number of the launch within its request, from 1.
   package var launch: Int
-  /// The span of the launch, in the trace of its request.
+  /// The trace of the request, with the launch's span.
   package var trace: TraceContext
 
   package init(identifier: JobIdentifier, request: Int, launch: Int, trace: TraceContext) {

@@ -1,13 +1,13 @@
-/// What a request remembers of its launches, and what becomes of the request when a launch ends: the life of a request
-/// after its first launch, in one value.
+/// What a request remembers of its launches. When a launch ends, `end` decides what happens to the request.
 package struct Ledger: Hashable, Sendable {
-  /// Launches that failed since the request began or was last retried by an operator.
+  /// The number of launches that failed since the request began or since an operator last retried it.
   package var failures: Int
-  /// Launches in a row that ended `lost`; a committed batch resets it. The first resumes at once, later ones back off.
+  /// The number of launches in a row that ended `lost`. A committed batch resets it. After the first loss the request
+  /// resumes at once; after later losses it backs off.
   package var losses: Int
-  /// Launches in a row that committed nothing and ended `lost`, `stalled` or `budgetSpent`.
+  /// The number of launches in a row that committed nothing and ended `lost`, `stalled` or `budgetSpent`.
   package var strikes: Int
-  /// Who asked to cancel the request while it was running.
+  /// The principal who asked to cancel the request while it was running; `nil` if there was none.
   package var cancelledBy: String?
 
   package init(failures: Int = 0, losses: Int = 0, strikes: Int = 0, cancelledBy: String? = nil) {
@@ -17,20 +17,22 @@ package struct Ledger: Hashable, Sendable {
     self.cancelledBy = cancelledBy
   }
 
-  /// What becomes of the request.
+  /// What happens to the request after the end of a launch.
   package enum Verdict: Hashable, Sendable {
     case succeeded
     case failed(String)
     case cancelled(by: String)
-    /// Goes on from its checkpoint after `delay`; zero means as soon as a host takes it.
+    /// The request goes on at its checkpoint after `delay`. Zero means as soon as a host takes it.
     case resumes(after: Duration)
   }
 
-  /// Records the end of a launch.
+  /// Records the end of a launch, and decides what happens to the request.
   /// - Parameters:
   ///   - committedBatches: how many batches this launch committed.
-  ///   - reachedEnd: the store's cursor is at the end of the work, whatever the launch itself said.
-  ///   - countsAsLoss: false if a lost launch is blameless, as at the end of a `run` or `up` process.
+  ///   - reachedEnd: whether the store's cursor is at the end of the work. If it is, the request has succeeded, whatever
+  ///     the outcome of the launch.
+  ///   - countsAsLoss: false if a lost launch must not count against the request, for example at the end of a `run` or
+  ///     `up` process.
   package mutating func end(
     _ outcome: LaunchOutcome, committedBatches: Int, reachedEnd: Bool, retry: RetryRule,
     losses rule: LossRule = LossRule(),
@@ -72,7 +74,9 @@ package struct Ledger: Hashable, Sendable {
     return .resumes(after: .zero)
   }
 
-  /// - Parameter reason: why the launch expired; nil if it was lost.
+  /// Counts a strike if the launch committed no batch. Returns the quarantine if that was the last strike that the rule
+  /// allows, and otherwise `nil`.
+  /// - Parameter reason: why the launch expired; `nil` if it was lost.
   private mutating func strike(committedBatches: Int, because reason: ExpiryReason.Kind?, _ rule: LossRule) -> Verdict?
   {
     guard committedBatches == 0 else { return nil }
@@ -84,11 +88,11 @@ package struct Ledger: Hashable, Sendable {
   }
 }
 
-/// How launches that come to nothing are answered (contract, row 29).
+/// When a request resumes after lost launches, and when it is quarantined (contract, row 29).
 package struct LossRule: Hashable, Sendable {
-  /// After so many strikes in a row the request is quarantined as failed, with its history; 1 or more.
+  /// After this number of strikes in a row the request fails as quarantined, and keeps its history; 1 or more.
   package var quarantineAfter: Int
-  /// The wait after the second loss in a row; it doubles with each one. The first resumes at once.
+  /// The wait after the second loss in a row. It doubles with each further loss. After the first loss there is no wait.
   package var backoff: Duration
 
   package init(quarantineAfter: Int = 3, backoff: Duration = .seconds(1)) {
@@ -98,7 +102,7 @@ package struct LossRule: Hashable, Sendable {
 }
 
 extension Duration {
-  /// This duration doubled `times` times, at most a day: a backoff longer than that helps nobody.
+  /// This duration doubled `times` times, but at most a day: a longer backoff helps nobody.
   package func doubled(_ times: Int) -> Duration {
     let longest = Duration.seconds(86_400)
     var (result, remaining) = (self, times)

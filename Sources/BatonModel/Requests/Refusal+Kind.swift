@@ -1,6 +1,6 @@
 extension Refusal {
-  /// The kinds of refusal. The raw value is Apple's code, which JSON and gRPC use. `Documentation/reference/reasons.md`
-  /// is generated from their texts.
+  /// The kinds of refusal. The raw value is Apple's code, which JSON and gRPC use. `Documentation/reasons.md` is
+  /// generated from the texts of this file.
   package enum Kind: String, Hashable, Sendable, CaseIterable {
     case notPermitted, tooManyPendingTaskRequests, unavailable, immediateRunIneligible
   }
@@ -16,7 +16,7 @@ extension Refusal {
 }
 
 extension Refusal.Kind {
-  /// What it means, in a sentence or two of Markdown.
+  /// What the refusal means, in a sentence or two of Markdown.
   package var meaning: String {
     switch self {
     case .notPermitted:
@@ -35,6 +35,7 @@ extension Refusal.Kind {
     }
   }
 
+  /// What the caller can do about it.
   package var remedy: String {
     switch self {
     case .notPermitted:
@@ -47,7 +48,7 @@ extension Refusal.Kind {
     }
   }
 
-  /// The exit status of a command that was refused (Documentation/reference/errors.md).
+  /// The exit status of a command whose submission was refused (Documentation/errors.md).
   package var exitStatus: Int32 {
     switch self {
     case .tooManyPendingTaskRequests, .immediateRunIneligible: 4
@@ -56,7 +57,7 @@ extension Refusal.Kind {
     }
   }
 
-  /// The status of the HTTP answer.
+  /// The HTTP status of the answer.
   package var httpStatus: Int {
     switch self {
     case .notPermitted: 403

@@ -1,4 +1,4 @@
-/// The store's own number of a request, unique in one store for ever.
+/// The number of a request in its store. The number is unique in the store and is never used again.
 package struct RequestID: Hashable, Sendable, Comparable, CustomStringConvertible {
   package let rawValue: Int64
   package init(_ rawValue: Int64) { self.rawValue = rawValue }
@@ -6,17 +6,18 @@ package struct RequestID: Hashable, Sendable, Comparable, CustomStringConvertibl
   package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// The store's number of a definition as it was frozen: equal definitions share one.
+/// The number of a stored definition. Equal definitions have the same number.
 package struct DefinitionID: Hashable, Sendable, Comparable {
   package let rawValue: Int64
   package init(_ rawValue: Int64) { self.rawValue = rawValue }
   package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// One run of a request. `number` is the fencing token: every write names it, and a superseded one commits nothing.
+/// The name of one launch of a request. `number` is the fencing token: every write of a worker names it, and a
+/// superseded launch commits nothing.
 package struct LaunchKey: Hashable, Sendable, Comparable, CustomStringConvertible {
   package var request: RequestID
-  /// 1, 2, 3 … per request.
+  /// The number of the launch within its request, from 1.
   package var number: Int
 
   package init(request: RequestID, number: Int) {
@@ -30,7 +31,8 @@ package struct LaunchKey: Hashable, Sendable, Comparable, CustomStringConvertibl
   }
 }
 
-/// Requests that the same hosts can take and that start in the same order: the unit that the dispatcher decides for.
+/// The requests of one definition and one priority. The same hosts can take them, and they start in the same order, so
+/// the dispatcher decides for classes and not for single requests.
 package struct RequirementClass: Hashable, Sendable, Comparable {
   package var definition: DefinitionID
   package var priority: Priority
@@ -40,14 +42,16 @@ package struct RequirementClass: Hashable, Sendable, Comparable {
     self.priority = priority
   }
 
-  /// Highest priority first, then the older definition: a fixed order, so that decisions do not depend on hashing.
+  /// Higher priorities are first, then older definitions. This order is fixed, so that decisions do not depend on
+  /// hashing.
   package static func < (left: Self, right: Self) -> Bool {
     left.priority != right.priority ? left.priority > right.priority : left.definition < right.definition
   }
 }
 
+/// The state of a request. The raw value is its stable name in JSON.
 package enum RequestState: String, Sendable, CaseIterable {
-  /// Waits for a time, or for the live request of its identifier to end.
+  /// Waits for a time, or for the end of the identifier's live request.
   case scheduled
   /// Waits for a host.
   case ready
@@ -63,17 +67,18 @@ package enum RequestState: String, Sendable, CaseIterable {
     }
   }
 
+  /// Whether the request waits, for a time, for another request or for a host.
   package var isPending: Bool { self == .scheduled || self == .ready }
 }
 
-/// What a handler's last durable checkpoint says.
+/// The progress of a request at its last durable checkpoint.
 package struct Progress: Hashable, Sendable {
-  /// Batches committed since the request began, over all its launches: the index of the next batch.
+  /// The batches that all launches of the request have committed together. It is the index of the next batch.
   package var batches: Int
-  /// The handler's own position, encoded by it; nil before the first checkpoint that has one.
+  /// The handler's position, encoded by the handler; `nil` until a checkpoint has a cursor.
   package var cursor: [UInt8]?
   package var completedUnits: Int64
-  /// Nil until it is known.
+  /// The total of the units; `nil` until the handler knows it.
   package var totalUnits: Int64?
 
   package init(batches: Int = 0, cursor: [UInt8]? = nil, completedUnits: Int64 = 0, totalUnits: Int64? = nil) {
@@ -84,9 +89,11 @@ package struct Progress: Hashable, Sendable {
   }
 }
 
-/// W3C trace context of a request: every span of every launch of it has this trace id.
+/// The W3C trace context of a request. Every span of every launch of the request has this trace id.
 package struct TraceContext: Hashable, Sendable {
+  /// 16 bytes.
   package var traceID: [UInt8]
+  /// 8 bytes.
   package var spanID: [UInt8]
   package var isSampled: Bool
 
@@ -97,15 +104,17 @@ package struct TraceContext: Hashable, Sendable {
     self.isSampled = isSampled
   }
 
-  /// `00-<trace id>-<span id>-<flags>`, as https://www.w3.org/TR/trace-context/ has it.
+  /// The value of the `traceparent` header: `00-<trace id>-<span id>-<flags>`, see
+  /// https://www.w3.org/TR/trace-context/.
   package var traceparent: String {
     "00-\(traceID.hexadecimal)-\(spanID.hexadecimal)-\(isSampled ? "01" : "00")"
   }
 
-  /// Nil for anything but a well-formed traceparent of version 00 or later with non-zero ids.
+  /// Parses a `traceparent` of version 00 or later. The result is `nil` if the text is not well formed, or if an id is
+  /// zero.
   package init?(traceparent: String) {
     let digits = Array(traceparent.utf8)
-    // Version, trace id, span id and flags, with a dash between; a later version may go on after another dash.
+    // Version, trace id, span id and flags, with dashes between them. A later version may continue after another dash.
     guard digits.count >= 55, [2, 35, 52].allSatisfy({ digits[$0] == UInt8(ascii: "-") }),
       let version = [UInt8](hexadecimal: digits[0..<2]), version != [0xff],
       digits.count == 55 || version != [0] && digits[55] == UInt8(ascii: "-"),
@@ -118,7 +127,7 @@ package struct TraceContext: Hashable, Sendable {
 }
 
 extension [UInt8] {
-  /// Two digits in lower case for each byte.
+  /// The bytes in hexadecimal, with two digits in lower case for each byte.
   package var hexadecimal: String {
     String(unsafeUninitializedCapacity: count * 2) { digits in
       for (index, byte) in enumerated() {
@@ -129,7 +138,7 @@ extension [UInt8] {
     }
   }
 
-  /// Nil unless `text` is an even number of hexadecimal digits in lower case.
+  /// Decodes hexadecimal digits. The result is `nil` unless `text` is an even number of digits in lower case.
   package init?(hexadecimal text: some StringProtocol) { self.init(hexadecimal: Array(text.utf8)[...]) }
 
   package init?(hexadecimal digits: ArraySlice<UInt8>) {

@@ -1,5 +1,5 @@
-/// What else can happen to a request beside its launches; `baton show` lists these events. The raw value is the stable
-/// code in the store and in JSON. `Documentation/reference/reasons.md` is generated from their texts.
+/// What can happen to a request besides its launches. `baton show` lists these events. The raw value is the stable code
+/// in the store and in JSON. `Documentation/reasons.md` is generated from the texts of this file.
 package enum RequestEvent: String, Hashable, Sendable, CaseIterable {
   case replaced, poked, pokedAtOnce, retried, redefined, skippedBatch, suspect, ignoredExpiry, simulatedLaunch,
     storeWentBackwards
@@ -24,7 +24,7 @@ package enum RequestEvent: String, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// What `detail` has.
+  /// What the `detail` of the event contains.
   package var detail: String {
     switch self {
     case .replaced, .poked, .pokedAtOnce: "who asked for it"

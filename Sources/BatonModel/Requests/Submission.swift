@@ -1,22 +1,22 @@
-/// What somebody asks for: run this job.
+/// A client's wish to run a job.
 package struct Submission: Hashable, Sendable {
-  /// Drawn by the client and the same in every retry of one submission; at most 64 bytes.
+  /// The id that the client draws for this submission, and repeats in every retry of it; at most 64 bytes.
   package var id: String
   package var identifier: JobIdentifier
   package var payload: [UInt8]?
-  /// Overrides the definition's.
+  /// Replaces the definition's earliest begin date; `nil` leaves it as it is.
   package var earliestBeginDate: EarliestBeginDate?
   package var priority: Priority?
   package var principal: String
-  /// The request's trace: the ids of its `submit` span.
+  /// The trace of the request, with the span id of its `submit` span.
   package var trace: TraceContext
-  /// The submitter's span, if it had one.
+  /// The span of the submitter; `nil` if the submitter had no span.
   package var parentSpanID: [UInt8]?
-  /// Set if this is a poke: it asks for a launch as soon as the spacing of pokes allows one, and joins the request that
-  /// waits already.
+  /// The priority of a poke; `nil` if this is no poke. A poke asks for a launch as soon as the spacing of pokes allows
+  /// it. If a request of the identifier already waits, the poke joins that request.
   package var poke: PokePriority?
 
-  /// Largest payload, in bytes.
+  /// The largest payload, in bytes.
   package static let maximumPayloadBytes = 64 << 10
 
   package init(
@@ -36,23 +36,23 @@ package struct Submission: Hashable, Sendable {
   }
 }
 
-/// How much a poke may disturb: the two priorities of a push notification (contract, row 41).
+/// How much a poke may disturb. The raw values are the two priorities of Apple's push notifications (contract, row 41).
 package enum PokePriority: Int, Hashable, Sendable, CaseIterable {
-  /// Spaced, so that many pokes start few launches.
+  /// The launch waits for the spacing of pokes, so that many pokes start few launches.
   case considerate = 5
-  /// Goes at once, whatever the spacing; recorded with who asked for it.
+  /// The launch starts without regard to the spacing. The store records who asked for it.
   case immediate = 10
 }
 
-/// Why a submission was not accepted: Apple's four errors (contract, row 5).
+/// Why a submission was not accepted. The codes are Apple's four errors (contract, row 5).
 package enum Refusal: Hashable, Sendable {
   case notPermitted(JobIdentifier, nearest: String?)
-  /// What is defined for the identifier cannot be run: the stored definition breaks a rule, or the part of the identifier
-  /// that the `*` matched would become an option of the command. Told as `notPermitted`.
+  /// The definition of the identifier cannot be run: the stored definition breaks a rule, or the part of the identifier
+  /// that the `*` matches would become an option of the command. The code is that of `notPermitted`.
   case unusable(JobIdentifier, DefinitionProblem)
   case tooManyPending(limit: String, allowed: Int, pending: Int)
   case unavailable(String)
-  /// Every obstacle, by host; the fleet's own have no host.
+  /// Every obstacle, host by host. The obstacles of the request and of the fleet have no host.
   case immediateRunIneligible([HostObstacle])
 
   package var code: String { kind.rawValue }

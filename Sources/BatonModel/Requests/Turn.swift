@@ -1,19 +1,21 @@
-/// Whose turn it is: of two classes with ready requests, the lower one starts first. The dispatcher orders its claims by
-/// it, and `explain` counts with it.
+/// Where a class of requests stands in the order of starting: of two classes with ready requests, the lower turn starts
+/// first. The dispatcher orders its claims by turns, and `baton explain` counts the classes ahead with them.
 package struct Turn: Hashable, Sendable, Comparable {
   package var requirementClass: RequirementClass
-  /// A person used the definition lately (contract, row 25).
+  /// Whether a person used the definition during the last 24 hours (contract, row 25).
   package var hasRecentUse: Bool
-  /// The class has ready requests, and none of them was started for `longestWait`.
+  /// Whether the class has had ready requests for `longestWait` and none of them was started.
   package var hasWaitedLong: Bool
-  /// Rises with each class that is served: the one that was served longest ago is next.
+  /// A number that rises each time a class is served. The class with the lowest number was served longest ago, and is
+  /// next.
   package var servedAt: Int
 
-  /// For so long after a person used a definition its requests go before those of definitions that no person used.
+  /// For this time after a person used a definition, its requests start before those of definitions that no person
+  /// used.
   package static let recentUse = Duration.seconds(24 * 3600)
-  /// After so long a definition without recent use goes with those that have it, so that it is never starved.
+  /// After this wait a definition without recent use counts as one with recent use, so that it is not starved.
   package static let longestWait = Duration.seconds(600)
-  /// A use is written down at most so often for each definition: looking at a job must not be a write each time.
+  /// The store records a use at most this often for each definition, so that not every look at a job is a write.
   package static let useIsKeptEvery = Duration.seconds(300)
 
   package init(_ requirementClass: RequirementClass, hasRecentUse: Bool, hasWaitedLong: Bool = false, servedAt: Int) {
@@ -21,10 +23,10 @@ package struct Turn: Hashable, Sendable, Comparable {
     (self.hasRecentUse, self.hasWaitedLong) = (hasRecentUse, hasWaitedLong)
   }
 
-  /// Among classes of its priority; recent use never goes before a higher priority.
+  /// Whether the class goes before other classes of its priority. Recent use never goes before a higher priority.
   package var goesFirst: Bool { hasRecentUse || hasWaitedLong }
 
-  /// True if it starts before `other` whichever of them was served last.
+  /// Whether this class starts before `other`, whichever of them was served last.
   package func outranks(_ other: Turn) -> Bool {
     let (own, others) = (requirementClass.priority, other.requirementClass.priority)
     return own != others ? own > others : goesFirst && !other.goesFirst
@@ -39,9 +41,10 @@ package struct Turn: Hashable, Sendable, Comparable {
 }
 
 extension Policy {
+  /// Whether a person used a definition recently enough to give it precedence.
   /// - Parameters:
-  ///   - lastUse: when a person used the definition last, on the steady clock; nil if no person did.
-  ///   - now: on the steady clock.
+  ///   - lastUse: when a person last used the definition, on the steady clock; `nil` if no person did.
+  ///   - now: the time of the steady clock.
   package static func hasRecentUse(_ lastUse: Timestamp?, at now: Timestamp) -> Bool {
     lastUse.map { now - $0 < Turn.recentUse } ?? false
   }

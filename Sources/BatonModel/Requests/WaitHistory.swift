@@ -1,27 +1,30 @@
-/// What kept the requests of one class from starting, over time: the codes of the obstacles, with the hosts that could
-/// have taken them, as often as somebody looked. Kept per class and never per request; a wait takes its part of it when
-/// it ends.
+/// What kept the requests of one class from starting, over time: the obstacles, by code, with the hosts they concern.
+/// The dispatcher adds to it each time it looks at the class.
+///
+/// A history is kept for each class, not for each request. When the wait of a request ends, `wait` cuts the part of
+/// that wait out of the history.
 package struct WaitHistory: Hashable, Sendable {
-  /// In force from then on, until the next change.
+  /// The obstacles from the time `at` until the next change.
   package struct Change: Hashable, Sendable {
     package var at: Timestamp
-    /// Each code once.
+    /// The obstacles, each code once.
     package var reasons: [WaitReason]
 
     package var codes: [String] { reasons.map(\.code) }
   }
 
   package private(set) var changes: [Change] = []
-  /// Nothing is known of the time before.
+  /// The beginning of the history. Nothing is known of the time before.
   package private(set) var since: Timestamp
 
-  /// The number of changes that are kept (Documentation/reference/limits.md); older changes are dropped.
+  /// The number of changes that are kept (Documentation/limits.md). Older changes are dropped.
   package static let limit = 128
 
   package init(since: Timestamp) { self.since = since }
 
-  /// - Parameter reasons: every obstacle that there is now; empty if nothing keeps the class from starting. Other hosts
-  ///   with the same obstacles are no change: in a large fleet they change all the time.
+  /// Adds a change, if the set of codes differs from that of the last change. Other hosts with the same obstacles are
+  /// not a change, because in a large fleet the hosts change all the time.
+  /// - Parameter reasons: all obstacles at `date`; empty if nothing keeps the class from starting.
   package mutating func note(_ reasons: [WaitReason], at date: Timestamp) {
     guard Set(reasons.map(\.code)) != Set(changes.last?.codes ?? []) else { return }
     changes.append(Change(at: date, reasons: reasons))
@@ -30,13 +33,14 @@ package struct WaitHistory: Hashable, Sendable {
     since = changes[0].at
   }
 
-  /// What came and went within a wait.
+  /// The obstacles that appeared and disappeared during the wait from `start` to `end`.
   package func wait(from start: Timestamp, to end: Timestamp) -> WaitObstacles {
     var found = WaitObstacles(isIncomplete: start < since)
     var known: [WaitReason] = []
     for change in changes where change.at < end {
       let at = max(change.at, start)
-      // What went before the wait began is nothing to it, and what came before was there from its beginning on.
+      // An obstacle that disappeared before the wait began is left out. An obstacle that appeared before and is still
+      // there counts from the beginning of the wait.
       if change.at <= start { found.events = [] } else { found.note(gone: known, at: at, unless: change.codes) }
       found.note(came: change.reasons, at: at, unless: change.at <= start ? [] : known.map(\.code))
       known = change.reasons
@@ -45,16 +49,17 @@ package struct WaitHistory: Hashable, Sendable {
   }
 }
 
-/// The obstacles of one wait, in the order in which they came and went. What was there when it ended has no end here.
+/// The obstacles of one wait, in the order in which they appeared and disappeared. An obstacle that was still there
+/// when the wait ended has no event of its disappearance.
 package struct WaitObstacles: Hashable, Sendable {
   package struct Event: Hashable, Sendable {
     package var at: Timestamp
     package var code: String
-    /// False if it went.
+    /// True if the obstacle appeared, and false if it disappeared.
     package var came: Bool
-    /// Some of the hosts that it kept the request from when it came.
+    /// Some of the hosts from which the obstacle kept the request when it appeared.
     package var hosts: [String]
-    /// How many hosts there were then, the named ones included.
+    /// The number of these hosts at that time, including those in `hosts`.
     package var hostCount: Int
 
     package init(at: Timestamp, code: String, came: Bool, hosts: [String] = [], hostCount: Int? = nil) {
@@ -63,7 +68,8 @@ package struct WaitObstacles: Hashable, Sendable {
     }
   }
 
-  /// The beginning of the wait was not seen: the coordinator was started later, or too much has changed since.
+  /// True if the beginning of the wait was not seen, because the coordinator was started later, or because there were
+  /// more changes than a history keeps.
   package var isIncomplete: Bool
   package var events: [Event]
 
@@ -82,21 +88,23 @@ package struct WaitObstacles: Hashable, Sendable {
 }
 
 extension WaitObstacles {
-  /// One line per event: nanoseconds since 1970, `+` or `-`, the code, and where hosts are named, each after a tab: how
-  /// many there were, and their names. Before the events `?` if it is incomplete. Nil if there is nothing to say.
+  /// The events as text, one event per line: nanoseconds since 1970, `+` or `-`, and the code. If the event has hosts,
+  /// their number and their names follow, each after a tab. If the value is incomplete, the first line is `?`. `nil` if
+  /// there are no events and the value is complete.
   package var text: String? {
     let lines = events.map { "\($0.at.nanoseconds)\($0.came ? "+" : "-")\($0.code)\($0.hostText)" }
     return isIncomplete ? (["?"] + lines).joined(separator: "\n") : lines.isEmpty ? nil : lines.joined(separator: "\n")
   }
 
-  /// Leaves out what cannot be read.
+  /// Parses what `text` returns. Lines that cannot be read are left out.
   package init(text: String) {
     self.init()
-    // Byte by byte: every launch's wait is read like this before its span is sent.
+    // The text is read byte by byte for speed, because the wait of every launch is read in this way before its span is
+    // sent.
     let signs = (came: UInt8(ascii: "+"), went: UInt8(ascii: "-"))
     for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
       if line.elementsEqual("?".utf8) { isIncomplete = true }
-      // The sign of a time before 1970 stands first.
+      // The first character may be the sign of a time before 1970, so the search begins after it.
       guard let sign = line.dropFirst().firstIndex(where: { $0 == signs.came || $0 == signs.went }),
         let at = Int64(Substring(line[..<sign]))
       else { continue }
