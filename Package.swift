@@ -1,11 +1,11 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// `make plants` builds with the planted bugs of `PlantedBug` in it; any other build knows nothing of them.
+/// A build for `make plants` contains the planted bugs of `PlantedBug`. Any other build contains nothing of them.
 let planted: [SwiftSetting] = Context.environment["BATON_PLANTED_BUGS"] == nil ? [] : [.define("PLANTED_BUGS")]
 
-/// Every target of ours is held to these. `UpcomingFeaturesTests` proves that each feature is really on: a misspelt
-/// name would be ignored without a word.
+/// The settings of every target with hand-written code. `UpcomingFeaturesTests` proves that each feature is really on,
+/// because the compiler ignores a misspelt name without a warning.
 let strict: [SwiftSetting] =
   [
     .swiftLanguageMode(.v6),
@@ -15,7 +15,7 @@ let strict: [SwiftSetting] =
     .enableUpcomingFeature("MemberImportVisibility"),
   ] + planted
 
-/// Generated code is taken as the generators write it.
+/// The settings of generated code, which is not held to the rules for hand-written code.
 let generated: [SwiftSetting] = [.swiftLanguageMode(.v6)]
 
 let grpc: Target.Dependency = .product(name: "GRPCCore", package: "grpc-swift-2")

@@ -4,7 +4,7 @@ import Foundation
 import Logging
 import ServiceLifecycle
 
-/// A worker with handlers of its own: `example-worker NAME DATA-FOLDER`, beside a coordinator on this machine.
+/// A worker with Swift handlers: `example-worker NAME DATA-FOLDER`. It connects to a coordinator on this machine.
 @main
 enum ExampleWorker {
   static func main() async throws {
@@ -13,13 +13,14 @@ enum ExampleWorker {
       print("usage: example-worker NAME DATA-FOLDER")
       exit(64)
     }
-    // Each line that a handler writes has the trace of its request, and the span that it is written in.
+    // Each log line of a handler carries the trace of its request and the span in which it was written.
     LoggingSystem.bootstrap(
       { StreamLogHandler.standardError(label: $0, metadataProvider: $1) }, metadataProvider: .launch)
 
     let worker = Worker(WorkerConfiguration(name: arguments[1], dataFolder: arguments[2], slots: 2))
 
-    // Batches of a collection: each is durable before the next begins, and a later launch goes on after the last one.
+    // Batches of a collection. Each batch is durable before the next one begins, and a later launch continues after the
+    // last durable batch.
     worker.register("com.example.db-cleanup") { task in
       let purgeable = Array(1...2_000)
       for try await batch in task.batches(of: purgeable, size: 50) {
@@ -27,12 +28,12 @@ enum ExampleWorker {
       }
     }
 
-    // A cursor of one's own, for work that is no collection.
+    // A cursor of the handler's own, for work that is not a collection.
     worker.register("com.example.import.*") { task in
       let settings = try task.payload(as: ImportSettings.self)
       var position = try task.lastCheckpoint(as: Position.self) ?? Position(page: 0)
       while position.page < settings.pages {
-        try Task.checkCancellation()  // The launch has expired; task.expiry says why and until when.
+        try Task.checkCancellation()  // Throws if the launch has expired. task.expiry has the reason and the deadline.
         task.update(subtitle: "page \(position.page + 1) of \(settings.pages), \(task.wildcard ?? "")")
         position.page += 1
         try await task.checkpoint(position, completed: Int64(position.page), of: Int64(settings.pages))

@@ -2,7 +2,8 @@ import BatonHandler
 import BatonTestKit
 import Synchronization
 
-/// What is tested: rows are purged, 50 at a time. A worker has it with `worker.register(…, handler: cleanup(database))`.
+/// The handler under test: it purges rows, 50 at a time. A worker registers it with
+/// `worker.register(…, handler: cleanup(database))`.
 func cleanup(_ database: any Database) -> Handler {
   { task in
     for try await batch in task.batches(of: Array(1...120), size: 50) {

@@ -1,7 +1,8 @@
 import BatonHandler
 import Synchronization
 
-/// Imports page after page with a cursor of its own, and waits between them on a clock that a test can replace.
+/// Imports one page after another with a cursor of its own. Between two pages it waits on a clock that a test can
+/// replace.
 struct Importer: Sendable {
   struct Settings: Codable {
     var pages: Int

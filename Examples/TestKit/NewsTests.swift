@@ -1,7 +1,7 @@
 import BatonTestKit
 import XCTest
 
-/// A refresh says what it found.
+/// A refresh that returns what it found.
 let news: RefreshHandler = { task in
   task.launch > 1 ? .newData : .noData
 }
