@@ -1,11 +1,11 @@
-"""Speaks to the tracing backends for Scripts/interop-telemetry: sends a trace, and compares what a backend stored
-with what `baton trace -o json` says. Runs with the Python of .build/interop, which has the backends' own clients.
+"""Talks to the tracing backends for Scripts/interop-telemetry: sends a trace, and compares what a backend has stored
+with the output of `baton trace -o json`. It runs with the Python of .build/interop, which has the clients of the backends.
 
-  interop-telemetry.py sample GOLDEN             the JSON within a golden text of `baton trace -o json`
-  interop-telemetry.py send BACKEND URL TRACE    sends TRACE (such a JSON) as OTLP made by the reference implementation
+  interop-telemetry.py sample GOLDEN             prints the JSON in GOLDEN, an expected output of `baton trace -o json`
+  interop-telemetry.py send BACKEND URL TRACE    sends the JSON in TRACE as OTLP, encoded by the reference implementation
   interop-telemetry.py check BACKEND URL TRACE [--worker]
-                                                 fails unless the backend has this trace, and nothing else in it; with
-                                                 --worker also what workers add
+                                                 fails unless the backend has this trace, with no other spans in it; with
+                                                 --worker the spans that workers add must be there too
 """
 
 import json
@@ -25,7 +25,7 @@ def nanoseconds(text):
 
 
 def milliseconds(time):
-    """Of nanoseconds or a text, whole and cut off, as Baton's JSON has them."""
+    """Converts nanoseconds or an RFC 3339 text to whole milliseconds, cut off and not rounded, as in Baton's JSON."""
     if isinstance(time, str):
         moment = datetime.fromisoformat(time.replace("Z", "+00:00"))
         since = moment - datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -114,7 +114,7 @@ def stored_by_phoenix(url, trace_id):
     while True:
         parameters = {"limit": 1000} | ({"cursor": cursor} if cursor else {})
         answer = requests.get(f"{url}/v1/projects/{PROJECT}/spans", params=parameters, timeout=20)
-        if answer.status_code == 404:  # The project comes with its first span.
+        if answer.status_code == 404:  # The project exists only after its first span.
             return []
         answer.raise_for_status()
         spans += [span for span in answer.json()["data"] if span["context"]["trace_id"] == trace_id]
@@ -142,7 +142,7 @@ STORED = {"mlflow": stored_by_mlflow, "phoenix": stored_by_phoenix}
 
 
 def same(one, other):
-    """A number that is not whole is a text in Baton's JSON."""
+    """Whether both values are equal. A number that is not whole is a text in Baton's JSON, so texts count as numbers."""
     if one == other:
         return True
     try:
@@ -164,7 +164,7 @@ def expected(span):
 def differences(want, have):
     for key, value in want.items():
         if key not in have:
-            continue  # This backend does not keep it.
+            continue  # This backend does not store the field.
         found = have[key]
         if key == "attributes":
             for name in sorted(value.keys() | found.keys()):
@@ -192,7 +192,7 @@ def problems(trace, stored, with_worker):
     others = [span for span in stored if span["spanId"] not in own]
     for span in others:
         if not span["name"].startswith(WORKER_SPANS):
-            yield f"{span['name']} ({span['spanId']}) is nobody's"
+            yield f"{span['name']} ({span['spanId']}) is not a span of this trace"
         elif span["parentSpanId"] not in by_id:
             yield f"{span['name']} ({span['spanId']}) has no parent here"
     if with_worker:
@@ -200,7 +200,7 @@ def problems(trace, stored, with_worker):
 
 
 def worker_problems(trace, others):
-    """Each launch that committed something has a `run` and a `batch` below it."""
+    """The problems of the worker's spans: each launch that committed a batch must have a `run` and a `batch` below it."""
     for launch in trace["spans"]:
         if not launch["name"].startswith("launch ") or not launch["attributes"].get("baton.launch.batches"):
             continue
@@ -212,7 +212,7 @@ def worker_problems(trace, others):
 
 
 def check(backend, url, trace, with_worker):
-    """Exports come when they come: asks until all is there, or the time is over."""
+    """Asks the backend until the whole trace is there, at most LIMIT_SECONDS: spans are exported with a delay."""
     deadline = time.monotonic() + LIMIT_SECONDS
     while True:
         stored = STORED[backend](url, trace["traceId"])
@@ -233,7 +233,7 @@ def main(arguments):
     if arguments[0] == "sample":
         text = open(arguments[1], encoding="utf-8").read()
         trace = json.loads(text[text.index("{\n"): text.rindex("}\n") + 2])
-        # Nobody has the span of the sample's submitter.
+        # The span of the sample's submitter is not part of the sample.
         trace["spans"][0]["parentSpanId"] = None
         trace["spans"][-2]["links"] = [{"traceId": trace["traceId"], "spanId": trace["spans"][2]["spanId"]}]
         return print(json.dumps(trace))

@@ -1,8 +1,9 @@
-# Sourced by the demo and by the tests against real tracing backends (bash). Everything that is started here is known by its process id, and
-# nothing else is ever signalled; everything that is written lies in $WORK, a temporary folder.
+# Functions for the demo and for the tests with real tracing backends. Source it from bash. Processes that are started
+# here are known by their process ids, and no other process is ever signalled. All files are written to $WORK, a
+# temporary folder.
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-# The binaries to run: those of `make release`, unless BINARIES names another folder.
+# The folder of the binaries. It is that of `make release` unless BINARIES names another one.
 BINARIES=${BINARIES:-$ROOT/.build/release}
 COORDINATOR=''
 LEASE=${LEASE:-15s}
@@ -13,13 +14,13 @@ die() {
   exit 1
 }
 
-# begin: makes $WORK and sees to it that everything ends with this script, however that ends.
+# begin: makes $WORK, and ensures that every started process ends with this script, however the script ends.
 begin() {
   local name
   for name in baton baton-worker; do
     [[ -x $BINARIES/$name ]] || die "there is no $BINARIES/$name: run make release first"
   done
-  # Nothing of whoever runs this: no settings, no other coordinator.
+  # The settings and the coordinator of the user who runs this script must have no effect.
   for name in "${!BATON_@}"; do unset "$name"; done
   WORK=$(mktemp -d "${TMPDIR:-/tmp}/baton-XXXXXX")
   WORK=$(cd "$WORK" && pwd -P)
@@ -47,28 +48,28 @@ clean_up() {
   exit "$status"
 }
 
-# ---- Processes, without ps: a minimal system has none.
+# ---- Processes, without ps, because a minimal system does not have it.
 
-# children_of PID: its children, one a line.
+# children_of PID: prints the ids of its children, one per line.
 children_of() {
   local stat line fields
   for stat in /proc/[0-9]*/stat; do
     { IFS= read -r line <"$stat"; } 2>/dev/null || continue
-    # After the name in parentheses, which may hold anything: the state, then the parent.
+    # After the name in parentheses, which may contain any character, come the state and the parent.
     read -ra fields <<<"${line##*) }"
     [[ ${fields[1]} == "$1" ]] && printf '%s\n' "${line%% *}"
   done
   return 0
 }
 
-# tree_of PID: the process and all its descendants.
+# tree_of PID: prints the ids of the process and of all its descendants.
 tree_of() {
   local child
   printf '%s\n' "$1"
   for child in $(children_of "$1"); do tree_of "$child"; done
 }
 
-# alive PID: it runs. A zombie does not.
+# alive PID: true if the process runs. A zombie does not run.
 alive() {
   local line
   { IFS= read -r line <"/proc/$1/stat"; } 2>/dev/null || return 1
@@ -78,14 +79,15 @@ alive() {
 
 dead() { ! alive "$1"; }
 
-# kill_tree PID: SIGKILL for the process and all its descendants, at once.
+# kill_tree PID: sends SIGKILL to the process and all its descendants at once.
 kill_tree() {
   # shellcheck disable=SC2046
   kill -KILL $(tree_of "$1") 2>/dev/null || true
   until_true 5 dead "$1"
 }
 
-# kill_strays: what a killed worker left and no successor found. Known by the folder in its environment.
+# kill_strays: kills processes that a killed worker has left and that no later worker has found. They are recognised by
+# the folder in their environment.
 kill_strays() {
   local file
   for file in /proc/[0-9]*/environ; do
@@ -98,16 +100,16 @@ kill_strays() {
 
 # ---- Time
 
-# now: milliseconds since 1970.
+# now: prints the time in milliseconds since 1970.
 now() {
   local time=${EPOCHREALTIME/[.,]/}
   printf '%s' "${time%???}"
 }
 
-# pause MILLISECONDS
+# pause MILLISECONDS: sleeps.
 pause() { sleep "$(printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)))"; }
 
-# until_true SECONDS COMMAND...: false if the command does not succeed in that time.
+# until_true SECONDS COMMAND...: repeats the command until it succeeds. False if it does not succeed in this time.
 until_true() {
   local deadline=$(($(now) + $1 * 1000))
   shift
@@ -119,14 +121,14 @@ until_true() {
 
 # ---- Coordinator and workers
 
-# start_coordinator: on a free port the first time, then on the same port and the same data.
+# start_coordinator: starts it on a free port the first time, and later on the same port and the same data.
 start_coordinator() {
   local lines=0
   [[ -f $WORK/coordinator.log ]] && lines=$(wc -l <"$WORK/coordinator.log")
   BATON_LEASE_TERM=$LEASE "$BINARIES/baton" coordinator \
     --data "$WORK/coordinator" --listen "127.0.0.1:$PORT" --http off >>"$WORK/coordinator.log" 2>&1 &
   COORDINATOR=$!
-  disown  # Its end is nothing that bash should remark on.
+  disown  # Bash prints no message when it ends.
   until_true 20 listens "$lines" || die "the coordinator does not start: $(tail -n 3 "$WORK/coordinator.log")"
   PORT=$(sed -n 's/.*listens on 127\.0\.0\.1:\([0-9]*\) (gRPC).*/\1/p' "$WORK/coordinator.log" | tail -n 1)
   export BATON_COORDINATOR=127.0.0.1:$PORT
@@ -139,32 +141,33 @@ kill_coordinator() {
   until_true 5 dead "$COORDINATOR"
 }
 
-# start_worker NAME [SLOTS]
+# start_worker NAME [SLOTS]: starts a worker in the background.
 start_worker() {
   "$BINARIES/baton-worker" --name "$1" --data "$WORK/$1" --slots "${2:-1}" >>"$WORK/$1.log" 2>&1 &
   WORKERS[$1]=$!
   disown
 }
 
-# kill_host NAME: supervisor, worker and commands, all at once, as if the host had lost power.
+# kill_host NAME: kills supervisor, worker and commands at once, as if the host had lost its power.
 kill_host() {
   kill_tree "${WORKERS[$1]}"
   unset "WORKERS[$1]"
 }
 
-# hosts_ready NUMBER: so many hosts can take launches.
+# hosts_ready NUMBER: true if at least this number of hosts can take launches.
 hosts_ready() { (($(baton hosts -o json 2>/dev/null | grep -c '"state": "ready"') >= $1)); }
 
 baton() { "$BINARIES/baton" "$@"; }
 
-# ---- What Baton says of a request, from its JSON
+# ---- Values from Baton's JSON of a request
 
-# field NAME <JSON: a member of the outermost object, without its quotes.
+# field NAME <JSON: prints a member of the outermost object, without quotes.
 field() {
   sed -n "s/^  \"$1\": \"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" | head -n 1
 }
 
-# launches <JSON: a line for each launch: number, host, start, end, outcome, reason, first batch, batches; - for null.
+# launches <JSON: prints a line for each launch: number, host, start, end, outcome, reason, first batch, batches. A null
+# is printed as -.
 launches() {
   awk '
     /^  "launchHistory": \[/ { inside = 1; next }
@@ -182,7 +185,7 @@ launches() {
     }'
 }
 
-# partition BATCHES <LAUNCHES: says nothing if the launches committed the batches 0 ..< BATCHES, each exactly once.
+# partition BATCHES <LAUNCHES: prints nothing if the launches committed each of the batches 0 ..< BATCHES exactly once.
 partition() {
   awk -v total="$1" '
     $7 != next_batch + 0 { print "launch " $1 " began with batch " $7 ", not with " next_batch + 0 }
