@@ -1,11 +1,11 @@
 """Talks to the tracing backends for Scripts/interop-telemetry: sends a trace, and compares what a backend has stored
-with the output of `baton trace -o json`. It runs with the Python of .build/interop, which has the clients of the backends.
+with the output of `baton trace -o json`. It runs with the Python of .build/interop, which has the backends' clients.
 
   interop-telemetry.py sample GOLDEN             prints the JSON in GOLDEN, an expected output of `baton trace -o json`
-  interop-telemetry.py send BACKEND URL TRACE    sends the JSON in TRACE as OTLP, encoded by the reference implementation
+  interop-telemetry.py send BACKEND URL TRACE    sends the JSON in TRACE as OTLP, by the reference encoder
   interop-telemetry.py check BACKEND URL TRACE [--worker]
-                                                 fails unless the backend has this trace, with no other spans in it; with
-                                                 --worker the spans that workers add must be there too
+                                                 fails unless the backend has this trace and no other spans in
+                                                 it; with --worker the workers' spans must be there too
 """
 
 import json
@@ -142,7 +142,8 @@ STORED = {"mlflow": stored_by_mlflow, "phoenix": stored_by_phoenix}
 
 
 def same(one, other):
-    """Whether both values are equal. A number that is not whole is a text in Baton's JSON, so texts count as numbers."""
+    """Whether both values are equal. Texts are compared as numbers too: Baton's JSON has numbers that are not whole as
+    texts."""
     if one == other:
         return True
     try:
@@ -200,7 +201,7 @@ def problems(trace, stored, with_worker):
 
 
 def worker_problems(trace, others):
-    """The problems of the worker's spans: each launch that committed a batch must have a `run` and a `batch` below it."""
+    """The problems of the workers' spans. Each launch that committed a batch must have a run and a batch below it."""
     for launch in trace["spans"]:
         if not launch["name"].startswith("launch ") or not launch["attributes"].get("baton.launch.batches"):
             continue

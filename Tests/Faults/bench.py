@@ -1,4 +1,5 @@
-"""What a row of the table has at hand: how many rounds, a seeded choice, a folder, and the count of what went wrong."""
+"""What a row of the fault table works with: the number of rounds, seeded choices, a folder, and the list of
+violations."""
 
 import dataclasses
 import pathlib
@@ -10,32 +11,33 @@ from stalls import Stalls
 
 
 class Skipped(Exception):
-    """This machine cannot run the row: why."""
+    """This machine cannot run the row. The text is the reason."""
 
 
 class Caught(Exception):
-    """The row said what it has to say of its plant: nothing more is asked of it."""
+    """The row has reported its planted bug, so it need not run on."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One line of the table: its name, the function that runs it, and how many rounds each tier has."""
+    """One line of the table: its name, the function that runs it, and the number of rounds in each tier."""
 
     name: str
     run: object
     quick: int
     long: int
-    # It measures how fast it is answered, so nothing runs beside it.
+    # True if the row measures how fast the fleet answers. Nothing else runs beside it then.
     is_alone: bool = False
 
     def rounds(self, tier):
-        """Full is a fifth of the long tier, and never less than the quick one."""
+        """The number of rounds of a tier. The full tier has a fifth of the long tier's rounds, but not fewer than the
+        quick tier."""
         return {"quick": self.quick, "full": max(self.quick, self.long // 5), "long": self.long}[tier]
 
 
 class Bench:
-    """A run of one row. The row calls `land` for every fault that hit what it was meant for, and `violation` for every
-    promise that was not kept."""
+    """A run of one row. The row calls `land` for each fault that hit its target, and `violation` for each promise that
+    was not kept."""
 
     def __init__(self, row, options, folder, rounds, plant=None):
         self.row = row
@@ -64,7 +66,7 @@ class Bench:
         self.figure("seconds that the machine did not give", round(self.stalls.in_all(), 1))
 
     def each_round(self):
-        """The numbers of the rounds, from 1."""
+        """Yields the numbers of the rounds, from 1."""
         for self.round in range(1, self.rounds + 1):
             yield self.round
 
@@ -88,7 +90,7 @@ class Bench:
             print(f"  {self.row.name}, round {self.round}: {text}", flush=True)
 
     def figure(self, name, value):
-        """Keeps a number for the results; of several the largest."""
+        """Keeps a number for the results. If a name gets several numbers, the largest one is kept."""
         self.figures[name] = max(value, self.figures.get(name, value))
 
     def new_folder(self, name):
@@ -99,7 +101,7 @@ class Bench:
 
 
 def until(seconds, condition, every=0.02):
-    """Waits until `condition()` is true and returns what it said; the last answer if that takes longer than `seconds`."""
+    """Waits until `condition()` is true, for at most `seconds`, and returns its last value."""
     deadline = time.monotonic() + seconds
     while not (answer := condition()) and time.monotonic() < deadline:
         time.sleep(every)

@@ -1,4 +1,4 @@
-"""Jumps of the wall clock, from a second to ten years, back and forth (promise P7)."""
+"""Jumps of the wall clock, from one second to ten years, forwards and backwards (promise P7)."""
 
 import time
 
@@ -17,8 +17,9 @@ TOLERANCE_SECONDS = 3
 
 
 def run(bench):
-    """Of the coordinator and its workers, while they run; every fifth one while the coordinator is down. Every job has
-    one launch, one that waits for a delay starts after that delay, and what has ended stays where it is."""
+    """Moves the clock of the coordinator and its workers while they run; every fifth time while the coordinator is
+    down. Each job must have one launch, a job with a delay must start after the delay, and what has ended must not
+    change."""
     shim = Shim(bench)
     with Fleet(bench, environment=shim.environment) as fleet:
         started(fleet, HOSTS)
@@ -51,7 +52,7 @@ def jump(bench, fleet, shim, number):
     reads = shim.clock_reads
     seconds = bench.random.choice([-1, 1]) * bench.random.choice(SIZES) + bench.random.random()
     shim.clock_offset += int(seconds * 1e9)
-    # Within what a date of four digits can say, whatever was drawn.
+    # Keep the clock within dates of four digits.
     if abs(shim.clock_offset) > 3650 * DAY * 10**9:
         shim.clock_offset = 0
     if is_down and not fleet.start_coordinator():
@@ -62,14 +63,15 @@ def jump(bench, fleet, shim, number):
 
 
 def delay(bench, fleet):
-    """A job with a delay: since when it waits by a clock that nobody moves, and its log."""
+    """Submits a job with a delay. Returns the job, and the time since which it waits, on a clock that is not moved."""
     job = jobs.new_job(fleet, f"delayed{bench.round}", batches=1, pause=0, kind="processing")
     jobs.submit(fleet, [job], extra=f"earliestBeginDate: {DELAY_SECONDS}s\nrequiresIdle: false\n")
     return job, time.monotonic()
 
 
 def check_delay(bench, job, since):
-    """Nothing once the job was seen to start; the same again while it may still come."""
+    """Checks a job with a delay. Returns None after the job has started or is late, and its arguments while it may
+    still start."""
     waited = time.monotonic() - since
     if jobs.lines_of(job):
         bench.figure("seconds that a delay of 2 s took", round(waited, 1))

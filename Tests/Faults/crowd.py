@@ -1,4 +1,4 @@
-"""Many workers in one process: each says hello on a stream of its own, sends heartbeats, and takes no work."""
+"""Many workers in one process. Each says hello on its own stream, sends heartbeats, and takes no work."""
 
 import resource
 import selectors
@@ -11,7 +11,7 @@ CONNECT = "/baton.v1.Workers/Connect"
 
 
 class Crowd:
-    """Workers with one slot and no handlers, on connections of their own."""
+    """Workers with one slot and no handlers, each on its own connection."""
 
     def __init__(self, fleet, size):
         self.fleet = fleet
@@ -41,7 +41,8 @@ class Crowd:
         return sum(member.is_lost for member in self.members)
 
     def run(self):
-        """Connects them a few at a time, so that the listener's queue holds them, and keeps all of them alive."""
+        """Connects the workers, a few at a time so that the queue of the listener can hold them, and sends their
+        heartbeats."""
         next_beat = 0.0
         while not self.is_stopping:
             self.admit()
@@ -83,7 +84,7 @@ class Member:
             self.is_lost = True
 
     def read(self, selector):
-        """At least one frame is there. Windows are huge, so nothing has to be given back."""
+        """Reads at least one frame. The flow control windows are so large that no window update is needed."""
         try:
             while True:
                 received = self.connection.receive()

@@ -1,4 +1,4 @@
-"""A disk that is full, fails or is slow, under a coordinator with running jobs and a client that submits without end."""
+"""A disk that is full, fails or is slow. The coordinator has running jobs, and a client submits without pause."""
 
 import contextlib
 import errno
@@ -12,16 +12,16 @@ from shim import ANY, AT_CHECKPOINTS, AT_COMMITS, Shim
 from submitter import Submitter
 
 HOSTS = ["anna", "ben"]
-# What a Swift program dies of when it met what it thought impossible: SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV.
+# The exit statuses of a Swift program that trapped: SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV.
 TRAPS = {-4, -5, -6, -7, -8, -11}
-# A client submits all the while, so that a fault has something to hit; and a busy machine takes its time.
+# A fault lands soon, because a client submits all the time. The limit is long enough for a busy machine.
 LANDS_WITHIN_SECONDS = 30
 ENDS_WITHIN_SECONDS = 15
 
 
 @contextlib.contextmanager
 def loaded(bench):
-    """A fleet with the shim, jobs that run and a submitter; everything is checked when the body is done."""
+    """A fleet with the shim, running jobs and a submitter. After the body everything is checked."""
     shim = Shim(bench)
     with Fleet(bench) as fleet:
         started(fleet, HOSTS, environment=shim.environment)
@@ -46,7 +46,7 @@ def loaded(bench):
 
 
 def full(bench):
-    """The disk is full from some write on, and a little later there is room again. Nobody has to restart anything."""
+    """The disk is full from some write on, and has room again a little later. No process may need a restart."""
     with loaded(bench) as (fleet, shim, load, client):
         for _ in bench.each_round():
             load.refill()
@@ -72,9 +72,10 @@ KINDS = ["sync once", "write once", "sync for good", "write for good", "checkpoi
 
 
 def failing(bench):
-    """EIO. At a commit the coordinator ends by itself, names the disk, and never says that a submission was refused;
-    started again on a disk that works it has everything, and on one that still fails it says so. A log that could not be
-    copied into the database is copied later: no commit failed, and nobody notices."""
+    """The disk fails with EIO. If a commit fails, the coordinator must end by itself, name the disk, and never say that
+    a submission was refused. Started again on a working disk, it must have everything; on a disk that still fails, it
+    must say so. If only the copying of the log into the database fails, nothing must be noticed: no commit failed, and
+    the log is copied later."""
     with loaded(bench) as (fleet, shim, load, client):
         for number in bench.each_round():
             load.refill()
@@ -98,7 +99,7 @@ def fail(bench, fleet, shim, client, kind):
             shim.fail_syncs(errno.EIO, 0, count, at=AT_CHECKPOINTS)
     if not until(LANDS_WITHIN_SECONDS, lambda: shim.landed > 0, every=0.002):
         raise RuntimeError(f"{kind}: nothing was written for {LANDS_WITHIN_SECONDS} s: {client.failures[-1:]}")
-    # For good: what hit a checkpoint first hits a commit soon.
+    # With faults for good, a fault that first hit a checkpoint hits a commit soon.
     is_at_commit = shim.landed_at_commit > 0 or (count > 1 and at_commit_soon(fleet, shim))
     bench.land(kind if is_at_commit or kind.startswith("checkpoint") else f"{kind}, in a checkpoint")
     if is_at_commit:
@@ -127,7 +128,8 @@ def expect_ended(bench, fleet, start, kind):
 
 
 def restart_on_failing(bench, fleet, shim, kind):
-    """It may start, as long as it writes nothing; if it does not, it says why."""
+    """Starts the coordinator on a disk that still fails. It may run as long as it writes nothing. If it ends, it must
+    say why."""
     start = len(fleet.said())
     if kind.startswith("write"):
         shim.fail_writes(errno.EIO, after=-shim.writes)
@@ -151,7 +153,8 @@ def expect_named(bench, fleet, start, kind):
 
 
 def slow(bench):
-    """Each sync takes 50 ms to 30 s. Heartbeats are not writes: nobody loses a launch, and everything is answered."""
+    """Each sync takes from 50 ms to 30 s. No host may lose a launch, because heartbeats are not writes, and every
+    submission must be answered."""
     longest = 30.0
     with loaded(bench) as (fleet, shim, load, client):
         for number in bench.each_round():

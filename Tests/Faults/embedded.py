@@ -1,4 +1,5 @@
-"""`baton run`, killed and started again: it goes on, and the result is the same as without the kills (promise P5)."""
+"""`baton run` is killed and started again. It must continue, and the result must be that of a run without kills
+(promise P5)."""
 
 import collections
 import subprocess
@@ -53,10 +54,10 @@ def said(fleet):
 
 
 def check_resumed(bench, job, before):
-    """The first batch after the start is the last one before it, or the next."""
+    """The first batch after the start must be the last batch before it, or the next one."""
     after = [batch for _, batch, _ in jobs.lines_of(job)[len(before) :]]
     last = max((batch for _, batch, _ in before), default=-1)
-    # A command that ran when its parent was killed may have written its line since.
+    # A command that ran when its parent was killed may have written its line after `before` was read.
     good = after and last <= after[0] <= last + 2
     bench.expect(good, f"{job.identifier}: started again it began with batch {after[:1]}, where {last} was the last one")
 

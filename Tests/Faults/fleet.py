@@ -1,4 +1,4 @@
-"""A coordinator and its workers: the real binaries, with folders and a port of their own."""
+"""A coordinator and its workers: the real binaries, with their own folders and their own port."""
 
 import json
 import os
@@ -16,7 +16,8 @@ LISTENING = re.compile(rb"listens on 127\.0\.0\.1:(\d+) \(gRPC\)")
 
 
 class Fleet:
-    """What is started here ends with `close`. Leases last `lease_seconds`; losses alone fail no request."""
+    """Processes that are started here end with `close`. Leases last `lease_seconds`. Losses alone never fail a
+    request."""
 
     def __init__(self, bench, lease_seconds=1, environment=None, data=None):
         self.bench = bench
@@ -27,7 +28,7 @@ class Fleet:
         self.port = 0
         self.environment = {
             "PATH": os.environ["PATH"],
-            # Descriptors of the coordinator are counted, and what crashes leaves a core.
+            # Some rows count the descriptors of the coordinator, and a crash must leave a core.
             "BATON_ALLOW_DEBUGGING": "1",
             "HOME": str(self.folder),
             "LANG": "C.UTF-8",
@@ -38,13 +39,13 @@ class Fleet:
             "BATON_LOSSES_BACKOFF": "0s",
             "BATON_PROBES": "none",
             "BATON_TREAT_UNKNOWN_AS_IDLE": "idle",
-            # A backtrace takes seconds, and the port and the store stay taken until it is written.
+            # A backtrace takes seconds, and the port and the store stay in use until it is written.
             "SWIFT_BACKTRACE": "enable=no",
         } | self.planted(environment or {})
         self.is_over = False
         self.coordinator = None
         self.hosts = {}
-        # What stands before every command, to run it somewhere else.
+        # The words before each command, which run it in another place, such as a network namespace.
         self.prefix = []
 
     def __enter__(self):
@@ -55,7 +56,7 @@ class Fleet:
         self.close()
 
     def planted(self, environment):
-        """With the planted bug, if there is one: before every other library."""
+        """The environment with the library of the planted bug, if there is one, loaded before all other libraries."""
         if self.bench.plant is None:
             return environment
         libraries = [self.bench.plant.library(self.bench), environment.get("LD_PRELOAD")]
@@ -78,7 +79,7 @@ class Fleet:
         return self.data / "baton.sqlite"
 
     def spawn_coordinator(self, environment=None, http="off"):
-        """Starts it and does not wait; what it writes from now on is at the returned offset of its log."""
+        """Starts the coordinator without waiting for it. Returns the offset in its log at which its output begins."""
         command = [*self.prefix, self.bench.binaries / "baton", "coordinator", "--data", self.data]
         command += ["--listen", f"127.0.0.1:{self.port}", "--http", http]
         with open(self.log, "ab") as log:
@@ -89,7 +90,8 @@ class Fleet:
         return start
 
     def start_coordinator(self, environment=None, http="off", seconds=60):
-        """On a free port the first time, then on the same one. False if it ended instead."""
+        """Starts the coordinator, on a free port the first time and on the same port later. Returns False if it ends
+        instead."""
         start = self.spawn_coordinator(environment, http)
         found = until(seconds, lambda: self.listening(start) or not self.runs, every=0.005)
         if not self.runs or not found:
@@ -102,7 +104,7 @@ class Fleet:
         return LISTENING.search(self.said(start))
 
     def said(self, start=0):
-        """What the coordinator wrote to its log since that offset."""
+        """The output of the coordinator in its log since this offset."""
         with open(self.log, "rb") as log:
             log.seek(start)
             return log.read()
@@ -117,7 +119,7 @@ class Fleet:
             self.coordinator.wait()
 
     def stop_coordinator(self, seconds=10):
-        """SIGTERM; its exit status, or None if it had to be killed."""
+        """Sends SIGTERM. Returns the exit status, or None if the coordinator had to be killed."""
         if not self.runs:
             return self.coordinator.returncode
         self.coordinator.terminate()
@@ -130,7 +132,7 @@ class Fleet:
     # ---- Hosts
 
     def start_host(self, name, slots=2, environment=None, coordinator=None):
-        """A supervisor, which starts the worker proper."""
+        """Starts a supervisor, which starts the worker proper."""
         command = [*self.prefix, self.bench.binaries / "baton-worker", "--name", name, "--data", self.folder / f"host-{name}"]
         command += ["--slots", str(slots), "--coordinator", coordinator or f"127.0.0.1:{self.port}"]
         with open(self.folder / f"{name}.log", "ab") as log:
@@ -139,7 +141,7 @@ class Fleet:
                 env=self.environment | self.planted(environment or {}))
 
     def worker_of(self, name):
-        """The worker proper, or None while its supervisor has none."""
+        """The process id of the worker proper, or None while its supervisor has none."""
         supervisor = self.hosts[name].pid
         program = os.path.realpath(self.bench.binaries / "baton-worker")
         for child in processes.children().get(supervisor, []):
@@ -148,14 +150,14 @@ class Fleet:
         return None
 
     def kill_host(self, name):
-        """Supervisor, worker and commands at once, as if the host had lost its power."""
+        """Kills supervisor, worker and commands at once, as if the host had lost its power."""
         supervisor = self.hosts.pop(name, None)
         if supervisor is not None:
             processes.kill_tree(supervisor.pid)
             supervisor.wait()
 
     def kill_worker(self, name):
-        """The worker proper only. False if there was none."""
+        """Kills the worker proper only. Returns False if there was none."""
         worker = self.worker_of(name)
         if worker is not None:
             os.kill(worker, signal.SIGKILL)
@@ -173,7 +175,7 @@ class Fleet:
     # ---- The operator's side
 
     def baton(self, *arguments, seconds=30, check=True):
-        """The command, to its end. With `check` an exit status that is not 0 raises CalledProcessError."""
+        """Runs the command to its end. With `check`, an exit status other than 0 raises CalledProcessError."""
         return subprocess.run(
             [*self.prefix, self.bench.binaries / "baton", *map(str, arguments)], env=self.environment, timeout=seconds, check=check,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder)  # fmt: skip
@@ -190,7 +192,7 @@ class Fleet:
     # ---- The store
 
     def rows(self, sql, *values):
-        """Of the database as it is; where the coordinator is stopped that is the truth."""
+        """Reads the database as it is. If the coordinator is stopped, this is its complete state."""
         connection = sqlite3.connect(f"file:{self.database}?mode=ro", uri=True, timeout=10)
         try:
             return connection.execute(sql, values).fetchall()
@@ -199,7 +201,7 @@ class Fleet:
 
 
 class Client:
-    """An operator on a connection of its own, which knows what it was promised."""
+    """An operator on its own connection."""
 
     def __init__(self, port, token, timeout):
         self.connection = wire.Connection(port, token, timeout)
@@ -208,8 +210,9 @@ class Client:
         self.connection.close()
 
     def submit(self, items):
-        """`items` are pairs of submission id and identifier. For each: the request's id and number within the
-        identifier, or None and why it was refused. What raises anything but CallFailed may be there or not."""
+        """Submits `items`, which are pairs of submission id and identifier. Returns for each the request's id and its
+        number within the identifier, or None and the reason of the refusal. After any error other than CallFailed, the
+        submissions may or may not be in the store."""
         return self.submitted(self.begin_submit(items))
 
     def begin_submit(self, items):
@@ -221,7 +224,7 @@ class Client:
         return [answer_of(value) for number, value in wire.fields(reply) if number == 1]
 
     def show(self, identifier):
-        """State, and for each launch its number, host and outcome ('' while it is open)."""
+        """The state of the request, and for each launch its number, host and outcome ('' while the launch is open)."""
         reply = self.connection.call("/baton.v1.Operators/Show", wire.field(1, identifier))
         request = wire.first(reply, 1)
         launches = [
@@ -244,7 +247,8 @@ def answer_of(answer):
 
 
 def started(fleet, hosts=(), slots=2, **options):
-    """The fleet, with its coordinator and these hosts ready. Raises RuntimeError if it does not come up."""
+    """Starts the coordinator and these hosts, waits until the hosts are ready, and returns the fleet. Raises
+    RuntimeError if that fails."""
     if not fleet.start_coordinator(**options):
         raise RuntimeError(f"the coordinator does not start: {fleet.said()[-500:]!r}")
     if fleet.bench.plant:
@@ -257,5 +261,5 @@ def started(fleet, hosts=(), slots=2, **options):
 
 
 def wall_clock():
-    """Nanoseconds since 1970, as the store writes them."""
+    """The time in nanoseconds since 1970, as in the store."""
     return time.time_ns()

@@ -1,5 +1,6 @@
-"""Conditions that are lost: a host is unplugged under a job that needs external power, or its owner pauses it. The launch
-expires for that reason, and another host, or later the same one, goes on; no batch is lost, and none is run again."""
+"""Conditions that are lost: a host is unplugged while it runs a job that needs external power, or its owner pauses it.
+The launch must expire for this reason, and another host, or later the same one, must continue. No batch may be lost,
+and none may run again."""
 
 import subprocess
 import time
@@ -12,7 +13,7 @@ from fleet import Fleet, started
 HOSTS = ["anna", "ben"]
 FLIPS_OF_ONE_JOB = 3
 BATCHES = 60
-# What the store calls it.
+# The expiry reasons in the store.
 REASONS = {"unplug": "powerLost", "pause": "pausedByOwner"}
 
 
@@ -24,7 +25,7 @@ def run(bench):
         if not fleet.wait_for_hosts(len(HOSTS)):
             raise RuntimeError("the hosts do not come up")
         made = []
-        # Some find a job that has just ended: a few more than asked for.
+        # Some flips find that their job has just ended, so there are more jobs than flips asked for.
         while bench.landed < bench.rounds and len(made) < bench.rounds:
             made.append(flipped_job(bench, fleet, len(made)))
         fleet.stop_coordinator()
@@ -33,7 +34,7 @@ def run(bench):
 
 
 def flipped_job(bench, fleet, number):
-    """A job that is flipped a few times, to its end."""
+    """Submits a job, flips its conditions a few times, and waits for its end."""
     job = jobs.new_job(fleet, f"flipped{number}", BATCHES, pause=0.025)
     jobs.submit(fleet, [job], extra="requiresExternalPower: true\n")
     for _ in range(FLIPS_OF_ONE_JOB):
@@ -48,7 +49,8 @@ def flipped_job(bench, fleet, number):
 
 
 def flip(bench, fleet, job, kind):
-    """Nothing if nothing runs any more, or if the launch ends by itself in that moment."""
+    """Flips a condition under a running launch. Does nothing if no launch runs, and lands nothing if the launch ends by
+    itself in that moment."""
     running = launch_of(fleet, job, "l.ended_at IS NULL")
     if not running:
         return
@@ -76,7 +78,7 @@ def change(fleet, host, kind, is_lost):
 
 
 def launch_of(fleet, job, which):
-    """Number, host, outcome and reason of expiry; nothing if there is none."""
+    """The number, host, outcome and expiry reason of a launch, or None if there is no such launch."""
     found = fleet.rows(
         "SELECT l.number, h.name, l.outcome, l.expiring_reason FROM launch l JOIN request r ON r.id = l.request"
         " JOIN identifier i ON i.id = r.identifier JOIN host h ON h.id = l.host"
@@ -85,5 +87,5 @@ def launch_of(fleet, job, which):
 
 
 def has_gone_on(fleet, job, number):
-    """There is a later launch, or the request has ended."""
+    """Whether the job has a later launch, or its request has ended."""
     return launch_of(fleet, job, f"l.number > {number}") or launch_of(fleet, job, "r.state >= 3")

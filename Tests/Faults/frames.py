@@ -1,4 +1,4 @@
-"""Bytes that no client sends: the coordinator answers others all the while, and does not grow."""
+"""Bytes that no client sends. Meanwhile the coordinator must answer other clients, and must not grow."""
 
 import os
 import pathlib
@@ -19,13 +19,13 @@ METHODS += ["/baton.v1.Operators/Apply", "/baton.v1.Operators/List", "/baton.v1.
 GROWTH_BYTES = 256 << 20
 ANSWER_SECONDS = 2
 LOOK_EVERY = 500
-# Connections that stay open and silent, beside everything else.
+# Connections that stay open and silent during the whole row.
 HALF_OPEN = 40
 
 
 def run(bench):
-    """One malformed thing after the other, on connections of their own or many on one; a worker is connected, runs a job
-    and must not notice."""
+    """Sends one malformed thing after another, on separate connections or many on one connection. A worker is connected
+    and runs a job, and must not notice."""
     with Fleet(bench, lease_seconds=2) as fleet:
         started(fleet, ["anna"])
         job = jobs.new_job(fleet, "beside", batches=100_000, pause=0.02)
@@ -47,7 +47,7 @@ def run(bench):
 
 
 def check_beside(bench, fleet, job):
-    """The job that ran all the while still has its first launch, and gets on."""
+    """The job that ran during the whole row must still have its first launch, and must make progress."""
     state, launches = fleet.client().show(job.identifier)
     bench.expect(state == "running" and len(launches) == 1, f"the job beside it is {state} in launch {len(launches)}")
     lines = len(jobs.lines_of(job))
@@ -75,7 +75,7 @@ class Attacker:
         try:
             count = kind()
         except OSError:
-            # It hung up, as it may.
+            # The coordinator closed the connection, which is allowed.
             count = 1
         self.sent += count
         self.bench.landed += count
@@ -85,13 +85,13 @@ class Attacker:
     # ---- What is sent
 
     def raw(self, data):
-        """On a connection of its own; waits for nothing."""
+        """Sends bytes on a new connection, and waits for nothing."""
         with socket.create_connection(("127.0.0.1", self.fleet.port), 5) as connection:
             connection.sendall(data)
         return 1
 
     def session(self, method=None, body=b""):
-        """What a well-behaved client would send for one call."""
+        """What a correct client sends for one call."""
         headers = wire.request_headers(method or self.random.choice(METHODS), self.token)
         return wire.greeting() + wire.frame(wire.HEADERS, wire.END_HEADERS, 1, headers) + wire.frame(
             wire.DATA, wire.END_STREAM, 1, wire.message(body))  # fmt: skip
@@ -110,7 +110,7 @@ class Attacker:
         return self.raw(data[: self.random.randrange(len(data))])
 
     def odd_frames(self):
-        """Valid frames that have no business where they are, and lengths that lie."""
+        """Valid frames in the wrong places, and frames with wrong lengths."""
         frames = b"".join(
             wire.frame(self.random.randrange(16), self.random.randrange(256), self.random.choice([0, 1, 2, 3, 2**31 - 1]),
                        self.random.randbytes(self.random.choice([0, 1, 4, 5, 8, 300])))
@@ -134,7 +134,8 @@ class Attacker:
         return 100
 
     def bad_messages(self):
-        """Calls that are valid up to their protobuf; each has to be answered, on one connection."""
+        """Sends calls that are valid except for their protobuf messages. Each call must be answered, on one
+        connection."""
         connection = wire.Connection(self.fleet.port, self.token, 5)
         try:
             for _ in range(20):
@@ -163,7 +164,7 @@ class Attacker:
             pass
 
     def oversize(self):
-        """More than a message may have: said, and sent until it hangs up."""
+        """Announces and sends more than a message may have, until the coordinator closes the connection."""
         connection = wire.Connection(self.fleet.port, self.token, 5)
         try:
             connection.call(SUBMIT, bytes(self.random.choice([17 << 20, 1 << 20])))

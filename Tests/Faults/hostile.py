@@ -1,4 +1,5 @@
-"""Commands that do not want to end. By the deadline nothing of them is left, and their host is free (promise P8)."""
+"""Commands that do not want to end. By the deadline none of their processes may be left, and their host must be free
+(promise P8)."""
 
 import pathlib
 import time
@@ -14,7 +15,7 @@ AT_ONCE = 4
 
 IGNORE = 'trap "" TERM INT HUP QUIT'
 FOREVER = "while :; do sleep 0.5; done"
-# Everything is bounded: what a row leaves behind by mistake ends by itself, and a disk is never filled for real.
+# Everything is bounded: processes that a row leaves by mistake end by themselves, and no disk is really filled.
 SCRIPTS = {
     "ignores signals": f"{IGNORE}; {FOREVER}",
     "child in a session": f"{IGNORE}; setsid sh -c '{IGNORE}; {FOREVER}' & wait; sleep 100",
@@ -34,7 +35,8 @@ SCRIPTS = {
 
 
 def run(bench):
-    """A few at a time on one host. Each is cancelled while it runs, unless it ends by itself and leaves something."""
+    """Runs a few commands at a time on one host. Each is cancelled while it runs, unless it ends by itself and leaves
+    processes."""
     kinds = list(SCRIPTS)
     with Fleet(bench) as fleet:
         started(fleet, ["anna"], slots=AT_ONCE)
@@ -106,7 +108,8 @@ def state(fleet, victim):
 
 
 def living(victim):
-    """Its processes: by the mark in their environment, and those that wrote themselves down."""
+    """The living processes of the victim: those with its mark in their environment, and those that wrote down their
+    ids."""
     mark = f"HOSTILE_MARK={victim.identifier}\0".encode()
     written = {int(pid) for pid in victim.started.read_text().split()} if victim.started.exists() else set()
     found = {pid for pid in written if processes.is_alive(pid)}

@@ -1,5 +1,5 @@
-"""Clients that mean harm, of which some have the token and some have not: another user of the machine, and a worker or an
-operator that says what no honest one says. Nothing of theirs touches what belongs to others (security page)."""
+"""Hostile clients, some with the token and some without: another user of the machine, and workers and operators that
+send what no correct one sends. They must not be able to touch what belongs to others (the page on security)."""
 
 import json
 import pathlib
@@ -19,23 +19,23 @@ APPLY, SUBMIT, CONNECT = "/baton.v1.Operators/Apply", "/baton.v1.Operators/Submi
 INVALID_ARGUMENT = 3
 RUNNING = 2
 DEFINITIONS = pathlib.Path(__file__).with_name("hostile_definitions.jsonl")
-# What stands in everything that is forged: found anywhere in the store, it was taken.
+# The text in everything that is forged. If it is found in the store, a forgery was accepted.
 MARK = "forged-by-a-stranger"
 LOOK_EVERY = 25
-# Descriptors that the coordinator may have, of which twice as many are asked for.
+# The number of descriptors that the coordinator may have. Twice as many connections are opened.
 DESCRIPTORS = 400
-# Within so many seconds a connection that says nothing is closed, and an operator is answered.
+# Within this number of seconds a silent connection must be closed, and an operator must be answered.
 IDLE_SECONDS, ANSWER_SECONDS = 20, 10
 GROWTH_BYTES = 256 << 20
 
-# Kinds of a worker's message and of a coordinator's, by their field numbers in baton.proto.
+# The kinds of messages of a worker and of a coordinator, by their field numbers in baton.proto.
 ITEMS, WANTED, CHECKPOINT, UPDATE, OUTPUT, EXPIRING, ENDED = 4, 5, 6, 7, 8, 9, 10
 DRAINING = 11
 WELCOME, REFUSED, DEFINITION, LAUNCH, FOUND_ITEMS = 1, 2, 4, 5, 6
 
 
 def run(bench):
-    """First those without the token, each against a fleet of its own, then the others, round by round."""
+    """First the clients without the token, each against its own fleet; then the others, round by round."""
     squat(bench)
     exhaust(bench)
     with Fleet(bench, lease_seconds=2) as fleet:
@@ -55,7 +55,7 @@ def run(bench):
 
 
 def check_beside(bench, fleet, job):
-    """The job that ran all the while has its first launch still, and gets on."""
+    """The job that ran during the whole row must still have its first launch, and must make progress."""
     state, launches = fleet.client().show(job.identifier)
     bench.expect(state == "running" and len(launches) == 1, f"the job beside it is {state} in launch {len(launches)}")
     lines = len(jobs.lines_of(job))
@@ -66,7 +66,8 @@ def check_beside(bench, fleet, job):
 
 
 def squat(bench):
-    """The coordinator is down, and somebody else has its port: the token does not come there, and nothing it says runs."""
+    """The coordinator is down, and another program listens on its port. That program must not receive the token, and
+    nothing that it orders may run."""
     with Fleet(bench, lease_seconds=2) as fleet:
         started(fleet, ["anna"])
         token = (fleet.data / "token").read_text().strip()
@@ -90,7 +91,7 @@ def squat(bench):
 
 
 class Squatter:
-    """As much of a coordinator as it takes to be told the token, and to have a command run."""
+    """The parts of a coordinator that are needed to receive the token and to order the run of a command."""
 
     def __init__(self, port, loot):
         self.loot = loot
@@ -148,7 +149,7 @@ class Squatter:
                 self.heard += payload.decode("latin-1")
 
     def orders(self):
-        """A frame that welcomes whoever asked, and has a command run."""
+        """A frame that welcomes the client and orders the run of a command."""
         definition = json.dumps(
             {
                 "pattern": "com.example.loot", "kind": "continued", "strategy": "queue", "priority": 2,
@@ -174,7 +175,7 @@ def received(peer):
 
 
 def texts_in(block):
-    """Every text of a block of headers, whether or not its name is in a table."""
+    """Every text in a block of headers, whether or not its name is in a table."""
     at = 0
     while at < len(block):
         byte = block[at]
@@ -190,7 +191,8 @@ def texts_in(block):
 
 
 def exhaust(bench):
-    """Twice as many connections as the coordinator may have descriptors, which say nothing or half of a handshake."""
+    """Opens twice as many connections as the coordinator may have descriptors. They send nothing, or half of a
+    handshake."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < 4 * DESCRIPTORS:
         bench.note(f"only {hard} descriptors: connections are not exhausted")
@@ -204,7 +206,7 @@ def exhaust(bench):
         fleet.wait_for_hosts(1)
         idle = [connection for connection in (half_open(bench, fleet.port) for _ in range(2 * DESCRIPTORS)) if connection]
         bench.land("idle connections")
-        # One descriptor more than there are is needed by whoever comes now.
+        # All descriptors are in use, and a worker or an operator that comes now needs one more.
         fleet.kill_worker("anna")
         start, answered = time.monotonic(), False
         while not answered and time.monotonic() - start < ANSWER_SECONDS and fleet.runs:
@@ -231,7 +233,7 @@ def half_open(bench, port):
 
 
 def is_closed(connection, deadline):
-    """What the other side has sent before it closed is read and thrown away."""
+    """Whether the other side closes the connection before the deadline. What it sent before is read and thrown away."""
     try:
         while True:
             connection.settimeout(max(0.01, deadline - time.monotonic()))
@@ -247,7 +249,7 @@ def is_closed(connection, deadline):
 
 
 class Stranger:
-    """A worker of its own making, which says what it is told to."""
+    """A worker that sends what it is told to."""
 
     def __init__(self, fleet, host, secret=None, incarnation="1", receipt=b"", version="1", extra=b"", slots=0):
         token = (fleet.data / "token").read_text().strip()
@@ -265,7 +267,7 @@ class Stranger:
         self.connection.send(self.stream, b"".join(wire.field(1, message) for message in messages), ends=False)
 
     def hear(self, kinds, seconds=5):
-        """The next message of one of these kinds, or None if the stream ends or nothing comes."""
+        """The next message of one of these kinds, or None if the stream ends or no message comes."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             for kind, body in self.messages():
@@ -318,14 +320,14 @@ class Attacker:
         try:
             kind()
         except (OSError, wire.CallFailed) as error:
-            # It hung up, as it may; whether it lives is seen below.
+            # The coordinator closed the connection, which is allowed. `look` checks below whether it still runs.
             self.bench.note(f"{kind.__name__}: {error!r}")
         self.bench.land(kind.__name__.replace("_", " "))
         if self.bench.round % LOOK_EVERY == 0 or not self.fleet.runs:
             self.look()
 
     def call(self, path, body):
-        """The status of a call, 0 if it was answered."""
+        """The status of a call; 0 if it was answered."""
         connection = wire.Connection(self.fleet.port, (self.fleet.data / "token").read_text().strip(), 10)
         try:
             connection.call(path, body)
@@ -349,7 +351,8 @@ class Attacker:
         self.expect_refused(case, f"'{name}'")
 
     def drawn_definition(self):
-        """A listed one with a number or a text of it drawn anew: it may be harmless, and is then taken away again."""
+        """A definition of the list in which one number or text is replaced by another. It may be harmless; if it is
+        accepted, it is removed again."""
         case = {key: value for key, value in self.random.choice(self.cases).items() if key not in ("case", "field")}
         numbers = [-(2**63), -1, 0, 1, 2**31, 2**53 + 1, 2**63 - 1]
         texts = ["", "\0", "../../x", "\x1b[2J", "x" * 70_000, "${", "$${a}", "\u202e"]
@@ -374,7 +377,7 @@ class Attacker:
     # ---- Workers
 
     def forged_message(self):
-        """From a host that has no business with the launch."""
+        """Sends a message about a launch from a host that has nothing to do with the launch."""
         key = wire.field(1, self.launch[0]) + wire.field(2, self.launch[1])
         here = wire.field(1, key)
         batch = self.fleet.rows("SELECT batches FROM progress WHERE request = ?", self.launch[0])
@@ -391,7 +394,7 @@ class Attacker:
         if self.bench.expect(stranger.hear({WELCOME, REFUSED}), "a stranger's hello is not answered"):
             kind = self.random.choice(list(forged))
             stranger.say(wire.field(kind, forged[kind]))
-            # What comes after it is answered after it.
+            # The coordinator answers in order: an answer to this message comes after the answer to the forged one.
             stranger.say(wire.field(WANTED, wire.field(1, wire.field(1, 1 << 40)) + wire.field(3, 1)))
             found = stranger.hear({FOUND_ITEMS, 10}, seconds=2)
             self.bench.expect(not found or found[0] != FOUND_ITEMS or not wire.first(found[1], 3), "items of another host were given")
@@ -413,7 +416,7 @@ class Attacker:
         name, mine = self.new_name("owner"), self.random.randbytes(32)
         owner = Stranger(self.fleet, name, secret=mine, incarnation="1")
         answer = owner.hear({WELCOME, REFUSED})
-        # It gives its lease back: after that nothing but its secret keeps its name.
+        # The worker gives its lease back. After that only its secret protects its name.
         owner.say(wire.field(DRAINING, b""))
         owner.close()
         self.bench.expect(answer and answer[0] == WELCOME, f"a new name is not taken: {answer}")
@@ -472,7 +475,7 @@ class Attacker:
         self.bench.expect(not any("\x1b" in line for line in lines), "an escape sequence stands in the log")
 
     def drawn_messages(self):
-        """Frames whose fields are drawn, some of them cut or with bytes changed, after an honest hello."""
+        """Sends frames with random fields, some of them cut or with changed bytes, after a correct hello."""
         stranger = Stranger(self.fleet, self.new_name("drawn"), secret=self.random.randbytes(32), slots=0)
         stranger.hear({WELCOME, REFUSED})
         for _ in range(20):

@@ -1,11 +1,12 @@
-"""Jobs whose batches write down, outside of Baton, that they ran; and what store and log must say of each other."""
+"""Jobs whose batches record, outside of Baton, that they ran; and the rules by which the store and these logs must
+agree."""
 
 import collections
 import dataclasses
 
 from bench import until
 
-# The batch's line is written in the middle of its time: a kill lands before or after it.
+# The line of a batch is written in the middle of its time, so that a kill can land before or after it.
 SCRIPT = """#!/bin/sh
 log=$1 pause=$2
 shift 2
@@ -19,7 +20,7 @@ STATES = ["scheduled", "ready", "running", "succeeded", "failed", "cancelled"]
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """A job of `batches` batches of two items; each takes twice `pause` seconds, and a little more."""
+    """A job with `batches` batches of two items each. A batch takes a little more than twice `pause` seconds."""
 
     identifier: str
     log: object
@@ -43,7 +44,7 @@ def new_job(fleet, name, batches=30, pause=0.01, kind="continued"):
 
 
 def script(fleet):
-    """What the jobs' batches run."""
+    """The script that the batches of the jobs run."""
     file = fleet.folder / "append-batch"
     if not file.exists():
         file.write_text(SCRIPT)
@@ -52,14 +53,14 @@ def script(fleet):
 
 
 def submit(fleet, jobs, extra=""):
-    """Through the command line, as a person would; raises CalledProcessError if it is not accepted."""
+    """Submits through the command line, as a person does. Raises CalledProcessError if the jobs are not accepted."""
     file = fleet.folder / "jobs.yaml"
     file.write_text("".join(job.yaml(script(fleet), extra) for job in jobs))
     fleet.baton("submit", "-f", file)
 
 
 def lines_of(job):
-    """Launch, batch and items of each line."""
+    """The launch, batch and items of each line in the job's log."""
     try:
         text = job.log.read_text()
     except FileNotFoundError:
@@ -73,7 +74,8 @@ def wait_for_lines(job, count, seconds=60):
 
 
 def wait_until_done(fleet, seconds=90):
-    """True if no request of the jobs made here is unfinished any more. Where a bug is planted they may wait for ever."""
+    """Waits until all requests of the jobs made here have ended. Returns False if that takes too long; with a planted
+    bug they may never end."""
     seconds = min(seconds, 15) if fleet.bench.plant else seconds
     sql = (
         "SELECT count(*) FROM request r JOIN identifier i ON i.id = r.identifier"
@@ -85,7 +87,7 @@ def wait_until_done(fleet, seconds=90):
 
 
 def problems_of(fleet, job):
-    """Everything that is wrong with the only request of `job`; the coordinator is stopped, or idle."""
+    """Everything that is wrong with the only request of `job`. The coordinator must be stopped or idle."""
     requests = fleet.rows(
         "SELECT r.id, r.state, r.reason FROM request r JOIN identifier i ON i.id = r.identifier WHERE i.name = ?",
         job.identifier)  # fmt: skip
@@ -101,7 +103,7 @@ def problems_of(fleet, job):
 
 
 def partition_problems(launches, batches):
-    """The launches committed the batches 0 ..< `batches`, each exactly once."""
+    """The launches must have committed the batches 0 ..< `batches`, each exactly once."""
     found, place = [], 0
     for number, first, count, _ in launches:
         if first != place:
@@ -113,8 +115,9 @@ def partition_problems(launches, batches):
 
 
 def log_problems(launches, lines, job):
-    """Each committed batch was run by the launch that committed it; a launch that ended early ran at most one more,
-    one that finished none, and nobody ran a batch twice; every batch had its items."""
+    """Each committed batch must have been run by the launch that committed it. A launch that ended early may have run
+    at most one more batch, and a launch that finished none. No launch may have run a batch twice. Each batch must have
+    had its items."""
     ran = collections.Counter((launch, batch) for launch, batch, _ in lines)
     found = [f"launch {launch} ran batch {batch} {count} times" for (launch, batch), count in ran.items() if count > 1]
     for number, first, count, outcome in launches:
@@ -139,7 +142,7 @@ def check(bench, fleet, jobs):
 
 
 def check_store(bench, fleet):
-    """What SQLite itself has to say, and what no store may hold whatever happened."""
+    """The checks of SQLite itself, and what must never be in a store, whatever happened."""
     for (text,) in fleet.rows("PRAGMA integrity_check"):
         bench.expect(text == "ok", f"integrity_check: {text}")
     for row in fleet.rows("PRAGMA foreign_key_check"):

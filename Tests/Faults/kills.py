@@ -14,7 +14,7 @@ RUNS_WITHIN_SECONDS = 20
 
 
 class Load:
-    """Keeps a few jobs unfinished all the time, and says on which host each runs."""
+    """Keeps a few jobs unfinished at all times, and tells on which host each of them runs."""
 
     def __init__(self, fleet, at_once):
         self.fleet = fleet
@@ -22,7 +22,7 @@ class Load:
         self.all = []
 
     def refill(self):
-        """Raises CalledProcessError if a job is not accepted."""
+        """Submits jobs until `at_once` are unfinished. Raises CalledProcessError if a job is not accepted."""
         unfinished = {name for name, _, _ in self.running()}
         names = {name for name, in self.fleet.rows(
             "SELECT i.name FROM request r JOIN identifier i ON i.id = r.identifier WHERE r.state < 3"
@@ -34,14 +34,15 @@ class Load:
             self.all += new
 
     def running(self):
-        """Identifier, host and launch number of every open launch."""
+        """The identifier, host and launch number of every open launch."""
         return self.fleet.rows(
             "SELECT i.name, h.name, l.number FROM launch l JOIN request r ON r.id = l.request"
             " JOIN identifier i ON i.id = r.identifier JOIN host h ON h.id = l.host WHERE l.ended_at IS NULL")  # fmt: skip
 
     def wait_for_launch(self, hosts, meanwhile=None):
-        """The hosts among these that have launches, as soon as there is one. What has ended by itself is replaced;
-        `meanwhile` may bring hosts back. RuntimeError, with all that is known, if nothing runs for a while."""
+        """Waits until at least one of these hosts has a launch, and returns those that have one. Meanwhile it replaces
+        jobs that have ended, and calls `meanwhile`, which may bring hosts back. Raises RuntimeError, with all that is
+        known, if nothing runs for some time."""
         deadline = time.monotonic() + RUNS_WITHIN_SECONDS
         while True:
             wanted = hosts() if callable(hosts) else hosts
@@ -55,7 +56,7 @@ class Load:
             time.sleep(0.02)
 
     def state(self):
-        """For whoever has to find out why nothing runs."""
+        """The facts that help a person to find out why nothing runs."""
         unfinished = self.fleet.rows(
             "SELECT i.name, r.state, r.launches FROM request r JOIN identifier i ON i.id = r.identifier"
             " WHERE r.state < 3 AND i.name LIKE 'com.example.faults.%'")  # fmt: skip
@@ -63,11 +64,11 @@ class Load:
 
 
 def workers(bench):
-    """Of the worker proper, which its supervisor reports, or of a whole host, which nobody reports."""
+    """Kills either the worker proper, which its supervisor reports, or a whole host, which no process reports."""
     with Fleet(bench) as fleet:
         started(fleet, HOSTS)
         load, strikes, away = Load(fleet, at_once=5), [], {}
-        # Some hit a launch that has ended by itself: a few more than asked for.
+        # Some strikes hit a launch that has just ended by itself, so there are a few more strikes than asked for.
         for bench.round in range(1, bench.rounds + bench.rounds // 8 + 3):
             mend(fleet, away)
             load.refill()
@@ -92,7 +93,7 @@ def mend(fleet, away, at_once=False):
 
 
 def strike_host(bench, fleet, load, away, kind):
-    """Host, kind, time and round."""
+    """Kills a worker or a host that runs something. Returns the host, the kind, the time and the round."""
     while len(away) >= 3:
         time.sleep(0.02)
         mend(fleet, away)
@@ -110,7 +111,8 @@ def strike_host(bench, fleet, load, away, kind):
 
 
 def count_losses(bench, fleet, strikes):
-    """A strike landed if a launch of that host was lost by it. The request ran elsewhere in time (promise P6)."""
+    """A strike has landed if it caused the loss of a launch on that host. Its request must run elsewhere in time
+    (promise P6)."""
     for host, kind, at, bench.round in strikes:
         lost = fleet.rows(
             "SELECT l.request, coalesce((SELECT n.started_at FROM launch n WHERE n.request = l.request"
@@ -121,7 +123,7 @@ def count_losses(bench, fleet, strikes):
             bench.land(kind)
         bound = 2 if kind == "worker" else fleet.lease_seconds + 2
         for request, again in lost:
-            # It ended at once if its last batch had been committed; it is stuck if neither happened.
+            # `again` is the end of the request if its last batch had been committed, and None if the request is stuck.
             seconds = ((again or 1 << 63) - at) / 1e9
             bench.figure(f"{kind}: seconds until it ran elsewhere", round(seconds, 2))
             late = f"request {request} ran again {seconds:.1f} s after its {kind} was killed, not within {bound} s"
@@ -131,8 +133,9 @@ def count_losses(bench, fleet, strikes):
 # ---- The coordinator
 
 
-# The named points are those of one commit: in the middle of writing its frames, written and not synced, synced and
-# nobody told, and with the first byte of an answer about to leave; and the copying of the log into the database.
+# The named points are those of one commit: while its frames are written, after the write and before the sync, after the
+# sync and before any client is told, and when the first byte of an answer is about to leave; and the copying of the log
+# into the database.
 KINDS = [
     "after-write", "before-commit", "after-commit", "before-answer", "in-checkpoint", "coordinator", "coordinator+host",
     "coordinator+worker", "SIGTERM",
@@ -140,8 +143,8 @@ KINDS = [
 
 
 def coordinator(bench):
-    """At named points of a commit, at a random instant, and together with a host; and SIGTERM, which ends it in good
-    order. A client submits all the while, and repeats what was not answered."""
+    """Kills the coordinator at named points of a commit, at a random instant, and together with a host; and ends it
+    properly with SIGTERM. Meanwhile a client submits, and repeats what was not answered."""
     shim = Shim(bench)
     with Fleet(bench) as fleet:
         started(fleet, HOSTS[:3], environment=shim.environment)
@@ -184,7 +187,7 @@ def strike_coordinator(bench, fleet, load, shim, kind):
         fleet.kill_worker(host)
     if kind == "coordinator+host":
         fleet.kill_host(host)
-    # A client submits all the while, so that the point comes.
+    # A client submits all the time, so that the point is reached.
     landed = kind.startswith(("coordinator", "SIG")) or until(30, lambda: shim.landed > 0, every=0.002)
     fleet.kill_coordinator()
     if landed:
@@ -195,7 +198,8 @@ def strike_coordinator(bench, fleet, load, shim, kind):
         raise RuntimeError(f"after '{kind}' the coordinator does not start: {fleet.said()[-500:]!r}")
     bench.figure("seconds until it listens again", round(time.monotonic() - restart, 2))
     if kind == "coordinator+worker":
-        # The supervisor reports to the new one. It starts workers ever more slowly, so it is replaced.
+        # The supervisor reports to the new coordinator. Because it waits longer before each start of a worker, it is
+        # replaced.
         time.sleep(bench.random.uniform(0, 0.6))
         fleet.kill_host(host)
     if host not in fleet.hosts:

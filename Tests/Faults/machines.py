@@ -1,8 +1,8 @@
-"""A folder that stands for the /sys of a host, with a battery and a plug that can be pulled."""
+"""A folder in the place of the /sys of a host, with a battery and a plug that can be pulled."""
 
 
 def environment(fleet, host):
-    """Of a worker that looks there and nowhere else."""
+    """The environment of a worker that reads its conditions from this folder only."""
     return {
         "BATON_SYSTEM_ROOT": str(root(fleet, host)), "BATON_PROBES": "power", "BATON_RETURN_AFTER_POWER": "0s",
     }  # fmt: skip
@@ -25,6 +25,6 @@ def set_power(fleet, host, is_plugged):
 
 
 def start_host(fleet, host, slots=2):
-    """Plugged in."""
+    """Starts a host that is plugged in."""
     set_power(fleet, host, True)
     fleet.start_host(host, slots, environment=environment(fleet, host))

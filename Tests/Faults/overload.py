@@ -1,5 +1,5 @@
-"""Ten times more than is bearable: new work is shed with an explicit answer, and what was accepted keeps its promises
-(promises P10 and P13)."""
+"""Ten times the load that the fleet can bear. New work must be refused with an explicit answer, and accepted work must
+keep its promises (promises P10 and P13)."""
 
 import multiprocessing
 import os
@@ -17,7 +17,7 @@ from fleet import Client, Fleet, started
 from submitter import define
 
 CLIENTS = 8
-# Calls that each of them has open at once: together ten times what may wait.
+# The calls that each client has open at the same time. Together they are ten times the writes that may wait.
 CALLS_AT_ONCE = 80
 WAITING_WRITES = 64
 IN_ONE_CALL = 1000
@@ -25,8 +25,8 @@ LATENCY_SECONDS = 2
 
 
 def run(bench):
-    """`rounds` pending requests and a worker for each 200 of them, up to 10,000; then clients that submit without pause,
-    ten times as much as may wait to be written; then a restart."""
+    """Makes `rounds` pending requests, and one worker for each 200 of them, up to 10,000. Then clients submit without
+    pause, ten times as much as may wait to be written. Then the coordinator is restarted."""
     limits = {"BATON_LIMITS_WAITING_WRITES": str(WAITING_WRITES)}
     with Fleet(bench, lease_seconds=5, environment=limits) as fleet:
         started(fleet, ["anna"], slots=4)
@@ -56,8 +56,8 @@ def fill(bench, fleet):
 
 
 def flood(bench, fleet, job, seconds=6):
-    """What the clients were promised. Meanwhile checkpoints go on, a job ends, another one is expired, and an operator is
-    answered."""
+    """Returns what the clients were promised. During the flood checkpoints must continue, a job must end, another job
+    must expire, and an operator must be answered."""
     token = (fleet.data / "token").read_text().strip()
     context = multiprocessing.get_context("fork")
     answers = context.Queue()
@@ -86,12 +86,12 @@ def flood(bench, fleet, job, seconds=6):
     return {key: number for promised, *_ in results for key, number in promised.items()}
 
 
-# A batch that takes two seconds: it ends while the clients submit.
+# The batch takes two seconds, so that it ends while the clients submit.
 ENDING_PAUSE_SECONDS = 1
 
 
 def accepted_before(bench, fleet):
-    """Work that was accepted before the flood and ends in it, by itself or by its expiry."""
+    """Submits work before the flood. It ends during the flood, by itself or by its expiry."""
     ending = jobs.new_job(fleet, "ending", batches=1, pause=ENDING_PAUSE_SECONDS)
     jobs.submit(fleet, [ending])
     victim = hostile.Victim(bench, fleet, "ignores signals", 0)
@@ -113,7 +113,7 @@ def has_succeeded(fleet, job):
 
 
 def check_accepted(bench, fleet, ending, victim, begin, ended):
-    """Endings are not shed, and come on time."""
+    """Endings must not be refused, and must come on time."""
     hostile.check_free(bench, fleet, victim)
     job_seconds = 2 * ENDING_PAUSE_SECONDS
     if bench.expect(ended, f"a job of {job_seconds} s has not ended {time.monotonic() - begin:.1f} s after the flood began"):
@@ -148,8 +148,9 @@ def ask(bench, fleet, token):
 
 
 def submit_for(place, port, token, seconds, answers):
-    """A process of its own: what was promised, how many were refused, how many calls broke, and the words of refusals."""
-    # Clients have machines of their own; here they take what the coordinator leaves.
+    """Submits in a process of its own. Reports what was promised, how many submissions were refused, how many calls
+    broke, and the messages of the refusals."""
+    # Real clients run on other machines. Here they take only the processor time that the coordinator leaves.
     os.nice(19)
     client, promised, shed, broken, words = Client(port, token, 60), {}, 0, 0, set()
     deadline = time.monotonic() + seconds
@@ -176,7 +177,8 @@ def new_item(place):
 
 
 def restart(bench, fleet, job):
-    """Killed and started again with all that: a submission is answered soon, and the job goes on in its launch."""
+    """Kills the coordinator and starts it again with all these requests. A submission must be answered soon, and the
+    job must continue in its launch."""
     bench.figure("MiB in memory", processes.resident_bytes(fleet.coordinator.pid) >> 20)
     fleet.kill_coordinator()
     begin = time.monotonic()

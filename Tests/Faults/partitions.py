@@ -1,5 +1,6 @@
-"""Partitions between workers and their coordinator: real packets on the loopback of a network namespace, where iptables
-drops, rejects and loses them. Each worker has a relay with a port of its own, so that it can be cut off alone."""
+"""Partitions between workers and their coordinator: real packets on the loopback interface of a network namespace,
+where iptables drops, rejects and loses them. Each worker has a relay with its own port, so that it can be cut off
+alone."""
 
 import contextlib
 import os
@@ -16,14 +17,14 @@ from kills import Load
 
 PORTS = {"anna": 21001, "ben": 21002, "cora": 21003, "dora": 21004}
 KINDS = ["full", "to the worker", "reset", "flapping", "to the coordinator", "30 % loss"]
-# Of a host that cannot be heard at all, the lease ends within its term.
+# If a host cannot be heard at all, its lease ends within its term.
 UNHEARD = {"full", "to the coordinator", "reset"}
 SECONDS = 1.6
 
 
 def run(bench):
-    """Two hosts at a time lose their coordinator in some way; the other two go on. Within the lease and
-    two seconds another host runs what a host that was cut off had (promise P6), and no batch is committed twice."""
+    """Two hosts at a time lose their coordinator in some way, while the other two go on. Within the lease and two
+    seconds another host must run what a host that was cut off had (promise P6), and no batch may be committed twice."""
     with namespace() as inside, SpacedFleet(bench, inside) as fleet:
         fleet.come_up()
         load, number, cut_off = Load(fleet, at_once=4), 0, []
@@ -47,14 +48,14 @@ def run(bench):
 
 
 def partition(bench, inside, kinds):
-    """Cuts these hosts off for a while, and mends it."""
+    """Cuts these hosts off for some time, and connects them again."""
     rules = [(kind, rule) for host, kind in kinds.items() for rule in rules_of(kind, PORTS[host])]
     begin = time.monotonic()
     for _, rule in rules:
         inside.iptables("-A", *rule)
     while time.monotonic() - begin < SECONDS:
         time.sleep(bench.random.uniform(0.1, 0.3))
-        # Let through for a moment: before the rule that drops, which keeps its count.
+        # Packets pass for a moment: the new rule stands before the rule that drops them, whose count stays.
         flapping = [rule[1:-1] for kind, rule in rules if kind == "flapping"]
         for change in ("-I", "-D"):
             for rule in flapping:
@@ -69,7 +70,8 @@ def partition(bench, inside, kinds):
 
 
 def rules_of(kind, port):
-    """For the way to the coordinator the relay's port is the destination, for the way back the source."""
+    """The rules for iptables. The relay's port is the destination on the way to the coordinator, and the source on the
+    way back."""
     there = ["INPUT", "-p", "tcp", "--dport", port]
     back = ["INPUT", "-p", "tcp", "--sport", port]
     match kind:
@@ -88,8 +90,9 @@ def rules_of(kind, port):
 
 
 def check_outages(bench, fleet, cut_off):
-    """What a host had that could not be heard any more ran elsewhere within the lease and two seconds, counted from the
-    cut; what was lost in another way, from the end of its lease. There was room on other hosts."""
+    """What a host ran that could not be heard must run elsewhere within the lease and two seconds after the cut. What
+    was lost in another way must run elsewhere within that time after the end of its lease. There is room on other
+    hosts."""
     for bench.round, host, at in cut_off:
         lost = fleet.rows(
             "SELECT l.request, coalesce((SELECT n.started_at FROM launch n WHERE n.request = l.request"
@@ -115,7 +118,7 @@ def expect_soon(bench, fleet, request, since, again, what):
 
 
 class SpacedFleet(Fleet):
-    """Everything runs in the namespace; the store is read from outside."""
+    """A fleet that runs in the namespace. The store is read from outside."""
 
     def __init__(self, bench, inside):
         super().__init__(bench)
@@ -136,7 +139,7 @@ class SpacedFleet(Fleet):
             raise RuntimeError("the hosts do not come up")
 
     def token(self):
-        """Found by the port otherwise, and a relay's is another one."""
+        """A worker would look for the token by the port, and the relay has another port than the coordinator."""
         return {"BATON_TOKEN_FILE": str(self.data / "token")}
 
     def close(self):

@@ -1,5 +1,5 @@
-"""Planted bugs on the real binaries: each row has to catch what is planted for it. Some are libraries that come between
-Baton and the system (plants.c), some are triggers that undo in the store what Baton writes there."""
+"""Planted bugs on the real binaries. Each row must catch the bug that is planted for it. Some bugs are libraries
+between Baton and the system (plants.c), and some are triggers that undo in the store what Baton writes."""
 
 import contextlib
 import dataclasses
@@ -13,8 +13,8 @@ from bench import Skipped
 
 @dataclasses.dataclass(frozen=True)
 class Plant:
-    """A bug, the row that has to catch it, in so many rounds, what it must say then (a regular expression), and the
-    trigger, if it is one."""
+    """A bug: its name, the row that must catch it, the number of rounds, the message that the row must print (a regular
+    expression), and the trigger, if the bug is a trigger."""
 
     name: str
     row: str
@@ -41,20 +41,20 @@ class Plant:
                 connection.executescript(f"CREATE TRIGGER IF NOT EXISTS planted {self.trigger}")
 
 
-# A launch that lost its lease commits one batch more, as if it had not been kept out.
+# A launch that lost its lease commits one more batch, as if the fence did not exist.
 STALE_COMMIT = """AFTER UPDATE OF outcome ON launch WHEN NEW.outcome = 'lost'
     BEGIN UPDATE progress SET batches = batches + 1 WHERE request = NEW.request AND batches BETWEEN 1 AND 50; END"""
-# A checkpoint that was acknowledged is gone.
+# An acknowledged checkpoint disappears.
 LOST_CHECKPOINT = """AFTER UPDATE OF batches ON progress WHEN NEW.batches = 20
     BEGIN UPDATE progress SET batches = 18 WHERE request = NEW.request; END"""
 LOST_SUBMISSION = """AFTER INSERT ON submission WHEN NEW.id % 50 = 9
     BEGIN DELETE FROM submission WHERE id = NEW.id; END"""
-# What was lost waits for ever.
+# A request that was lost is never resumed.
 NO_REQUEUE = """AFTER UPDATE OF state ON request WHEN OLD.state = 2 AND NEW.state = 1
     BEGIN UPDATE request SET state = 0, cause = 0, eligible_at = 9000000000000000000 WHERE id = NEW.id; END"""
 LOST_SPAN = """AFTER INSERT ON unsent_span WHEN NEW.request % 3 = 0
     BEGIN DELETE FROM unsent_span WHERE request = NEW.request; END"""
-# A name belongs to no worker: the next one that says it has it.
+# The store forgets the secret of a name, so the next worker that uses the name gets it.
 FORGETS_SECRETS = """AFTER INSERT ON host WHEN NEW.secret IS NOT NULL
     BEGIN UPDATE host SET secret = NULL WHERE name = NEW.name; END"""
 
@@ -69,7 +69,7 @@ TABLE = [
     Plant("no-sync", "power", 4, "acknowledged submissions are lost"),
     Plant("traps-on-damage", "torn", 40, "trapped"),
     Plant("wall-clock", "clocks", 6, "because the clock jumped"),
-    # What is found depends on which page is not there.
+    # What the row finds depends on the page that is missing.
     Plant("swallows-full", "disk-full", 8, "no submission is accepted|the coordinator ended|row did not get to its end"),
     Plant("swallows-eio", "disk-failing", 4, "still runs"),
     Plant("stalls-with-disk", "disk-slow", 5, "because the disk was slow"),

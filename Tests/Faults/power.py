@@ -1,4 +1,4 @@
-"""The power fails: what was acknowledged is on the disk afterwards (promise P1, fault model W)."""
+"""The power fails. What was acknowledged must be on the disk afterwards (promise P1, fault model W)."""
 
 import contextlib
 import fcntl
@@ -23,8 +23,8 @@ MEBIBYTES = 256
 
 
 def run(bench):
-    """A coordinator with its data on ext4 on a loop device, which is cut off in the middle; then a control that must lose
-    rows, so that one knows that the cut cuts."""
+    """A coordinator has its data on ext4 on a loop device, which is cut off while the coordinator runs. Before that, a
+    control must lose rows, to prove that the cut really loses data."""
     with loop_device(bench) as device:
         bench.figure("rows that the control lost", control(bench, device))
         with Fleet(bench, data=device.mount_point / "coordinator") as fleet:
@@ -39,25 +39,27 @@ def run(bench):
                 time.sleep(bench.random.uniform(0, 0.15))
                 cut(bench, fleet, device, client)
                 if bench.violations:
-                    # A store that went backwards pauses the fleet until a person has looked: nothing more is to be seen.
+                    # A store that went backwards pauses the fleet until a person has looked, so the row cannot go on.
                     return client.stop()
             finish(bench, fleet, client, job)
 
 
 def cut(bench, fleet, device, client):
-    """Coordinator and disk lose their power in the same instant. A coordinator that went on would be lied to: on a file
-    system that was shut down in the middle of fdatasync, Linux has it succeed although nothing is kept (seen with SQLite
-    alone: of 300 cuts under a writer with synchronous=FULL 33 commits were answered after the cut and lost, none before).
-    So it is stopped first, and what is under way in the kernel is cut without a thread that could hear of it."""
+    """Coordinator and disk lose their power at the same instant. If the coordinator went on, it would get wrong
+    answers: on a file system that was shut down during fdatasync, Linux reports success although nothing is kept. (This
+    was seen with SQLite alone: in 300 cuts under a writer with synchronous=FULL, 33 commits were answered after the cut
+    and lost, and none before.) The coordinator is therefore stopped first, so that no thread of it can hear of writes
+    that were in progress in the kernel."""
     before = len(client.promised)
     fleet.coordinator.send_signal(signal.SIGSTOP)
-    # On a busy machine the thread that takes the signal may have to wait for a processor, and others go on until then.
+    # On a busy machine the thread that takes the signal may have to wait for a processor, and other threads run until
+    # then.
     until(5, lambda: is_stopped(fleet.coordinator.pid), every=0)
     device.cut()
     fleet.kill_coordinator()
     device.mount()
     bench.land("cut")
-    # From outside and before anybody writes again: nothing that was promised is missing.
+    # Read from outside, before anything is written again: nothing that was promised may be missing.
     try:
         present = {key for (key,) in fleet.rows("SELECT key FROM submission")}
     except sqlite3.Error as error:
@@ -71,7 +73,8 @@ def cut(bench, fleet, device, client):
 
 
 def is_stopped(pid):
-    """Whether no thread of the process can run on: each is stopped, or in the kernel and stops when it leaves it."""
+    """Whether no thread of the process can run on: each is stopped, or is in the kernel and stops when it leaves the
+    kernel."""
     states = []
     for thread in os.listdir(f"/proc/{pid}/task"):
         with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{thread}/stat") as file:
@@ -94,8 +97,9 @@ def finish(bench, fleet, client, job):
 
 
 def check_committed(bench, fleet, job):
-    """The job was cancelled at last. No batch ran again that had been answered: at most one for each launch that ended
-    early (of those there are some where the coordinator was away for longer than a lease), and none skipped."""
+    """Checks the job, which was cancelled in the end. No batch whose commit was answered may have run again: at most
+    one batch for each launch that ended early (some do, if the coordinator was away for longer than a lease). No batch
+    may be skipped."""
     ran = [batch for _, batch, _ in jobs.lines_of(job)]
     repeated = len(ran) - len(set(ran))
     early = fleet.rows("SELECT count(*) FROM launch WHERE outcome <> 'finished'")[0][0]
@@ -106,7 +110,8 @@ def check_committed(bench, fleet, job):
 
 
 def control(bench, device, commits=300):
-    """A writer with synchronous=NORMAL: how many of its acknowledged rows a cut took. None would say that nothing is cut."""
+    """A writer with synchronous=NORMAL. Returns how many of its acknowledged rows a cut lost. If it lost none, the cut
+    would prove nothing."""
     device.mount()
     path = device.mount_point / "control.sqlite"
     connection = sqlite3.connect(path, isolation_level=None)
@@ -130,7 +135,8 @@ def control(bench, device, commits=300):
 
 
 class LoopDevice:
-    """ext4 in a file. `cut` leaves what was not synced behind, `mount` brings it back as after a power failure."""
+    """ext4 in a file. `cut` loses what was not synced; `mount` mounts the file system again, as after a power
+    failure."""
 
     def __init__(self, image, mount_point):
         self.image = image

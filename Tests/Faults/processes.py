@@ -1,4 +1,4 @@
-"""Processes, by /proc: who descends from whom, and the end of everything that this program started."""
+"""Processes, read from /proc: their descendants, and the end of everything that this program started."""
 
 import ctypes
 import os
@@ -12,21 +12,22 @@ MS_REC, MS_PRIVATE = 0x4000, 1 << 18
 
 
 def adopt_orphans():
-    """What loses its parent becomes a child of this program: nothing that a row starts can get out of sight."""
+    """Makes this program the parent of every orphan among its descendants, so that it can find everything that a row
+    starts."""
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "PR_SET_CHILD_SUBREAPER")
 
 
 def leave_mounts():
-    """From now on this process's mounts are its own: another that runs beside it in a namespace of mounts would keep a
-    copy of each, and what it keeps is not unmounted. OSError without the right to."""
+    """Gives this process its own mount namespace. Otherwise another process that runs beside it in a mount namespace
+    would keep a copy of each mount, which could then not be unmounted. Raises OSError without the necessary right."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNS) != 0 or libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 def state_and_parent(pid):
-    """The letter of its state and its parent, or None if it is gone."""
+    """The letter of the process's state, and its parent; None if the process is gone."""
     try:
         text = pathlib.Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -36,13 +37,13 @@ def state_and_parent(pid):
 
 
 def is_alive(pid):
-    """It runs or is stopped; a zombie is not alive."""
+    """Whether the process runs or is stopped. A zombie is not alive."""
     found = state_and_parent(pid)
     return found is not None and found[0] not in "ZX"
 
 
 def children():
-    """Every living process below its parent."""
+    """The children of each process, without zombies."""
     tree = {}
     for name in os.listdir("/proc"):
         if name.isdigit() and (found := state_and_parent(name)) and found[0] not in "ZX":
@@ -51,7 +52,7 @@ def children():
 
 
 def tree_of(pid):
-    """The process and all its descendants, the oldest first."""
+    """The process and all its descendants, parents before their children."""
     below = children()
     found = [pid]
     for member in found:
@@ -68,7 +69,8 @@ def signal_all(pids, number):
 
 
 def kill_tree(pid):
-    """SIGKILL for the process and its descendants. Stopped first, so that none can have another child meanwhile."""
+    """Kills the process and its descendants with SIGKILL. They are stopped first, so that none can start another
+    child."""
     for _ in range(2):
         members = tree_of(pid)
         signal_all(members, signal.SIGSTOP)
@@ -83,7 +85,7 @@ def executable_of(pid):
 
 
 def resident_bytes(pid):
-    """What it has in memory now, or 0 if it is gone."""
+    """The memory that the process uses now, in bytes; 0 if the process is gone."""
     try:
         pages = int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1])
     except (OSError, IndexError):
@@ -92,7 +94,7 @@ def resident_bytes(pid):
 
 
 def end_descendants():
-    """Kills all that this program started and that is still there, orphans included, and reaps it."""
+    """Kills and reaps everything that this program started and that still runs, including orphans."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
         left = tree_of(os.getpid())[1:]
@@ -104,7 +106,7 @@ def end_descendants():
 
 
 def reap():
-    """Of children that nobody else waits for. `subprocess` copes with a child that was reaped already."""
+    """Reaps children for which no other code waits. `subprocess` accepts that a child was reaped already."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

@@ -1,5 +1,5 @@
-"""A relay of TCP on loopback: whoever connects to LISTEN is talking to TARGET. A program of its own, so that it can run
-in a network namespace:   proxy.py LISTEN TARGET"""
+"""A relay of TCP on loopback: a client that connects to port LISTEN talks to port TARGET. It is a separate program, so
+that it can run in a network namespace:   proxy.py LISTEN TARGET"""
 
 import socket
 import sys

@@ -1,4 +1,4 @@
-"""The table: what can be run, and how many rounds of it."""
+"""The fault table: the rows, and the number of their rounds in the quick and in the long tier."""
 
 import clocks
 import disks
@@ -19,7 +19,7 @@ import traces
 import zombies
 from bench import Row
 
-# In the order in which they are begun: what takes long comes first.
+# The rows are started in this order, and the long ones come first.
 TABLE = [
     Row("simulation", simulation.run, 10_000, 100_000),
     Row("disk-slow", disks.slow, 5, 200),

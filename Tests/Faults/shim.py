@@ -1,4 +1,4 @@
-"""The Python side of shim.c: compiles it on the spot, and says live what it shall do."""
+"""The Python side of shim.c: compiles it, and controls it while it runs."""
 
 import mmap
 import pathlib
@@ -8,19 +8,20 @@ import subprocess
 
 from bench import Skipped
 
-# In the order of the structure in shim.c; each is a signed 64-bit number.
+# The names, in the order of the structure in shim.c. Each is a signed 64-bit number.
 NAMES = [
     "clock_offset", "writes", "syncs", "commits", "landed", "write_from", "write_left", "write_error", "sync_from",
     "sync_left", "sync_at", "sync_error", "sync_delay", "kill_after_commit", "kill_before_commit", "kill_before_answer",
     "kill_after_write", "kill_in_checkpoint", "clock_reads", "landed_at_commit",
 ]  # fmt: skip
-# What `sync_at` says.
+# The values of `sync_at`.
 ANY, AT_COMMITS, AT_CHECKPOINTS = 0, 1, 2
 FOREVER = (1 << 63) - 1
 
 
 class Shim:
-    """Set an attribute of NAMES and it holds from then on; read one and it says how things are."""
+    """The control of the shim. An attribute of NAMES that is set takes effect at once; reading it returns the current
+    value."""
 
     def __init__(self, bench):
         compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
@@ -44,13 +45,13 @@ class Shim:
         struct.pack_into("<q", self.memory, 8 * NAMES.index(name), value)
 
     def reset(self):
-        """No fault any more; the counts of faults begin anew, the clock stays."""
+        """Ends all faults and sets the counts of faults to 0. The clock stays as it is."""
         for name in NAMES:
             if name not in ("clock_offset", "writes", "syncs", "commits", "clock_reads"):
                 setattr(self, name, 0)
 
     def fail_writes(self, error, after, count=FOREVER):
-        """`count` writes fail with this error number, `after` so many more."""
+        """Lets `count` writes fail with this error number, after `after` more writes have succeeded."""
         self.write_left = 0
         self.write_error = error
         self.write_from = self.writes + 1 + after

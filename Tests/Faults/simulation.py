@@ -1,4 +1,4 @@
-"""The seeded simulation, if this build has it."""
+"""The seeded simulation, if this build contains it."""
 
 import os
 import re

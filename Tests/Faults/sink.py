@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""A tracing backend for the rows about spans: OTLP over HTTP, protobuf, gzip or not. It keeps every request as it came,
-and answers wrongly at times. Python's standard library only.
+"""A tracing backend for the rows about spans: OTLP over HTTP in protobuf, with or without gzip. It keeps every request
+as it came, and sometimes gives wrong answers. It uses only Python's standard library.
 
-  sink.py JOURNAL PORT ANSWERS   on 127.0.0.1; PORT may be 0, JOURNAL.port has the real one. ANSWERS: `good`,
-                                 `mixed:SEED`, or one answer to all: `silent`, `400`, `429`, `503`, `partial`, `garbage`
+  sink.py JOURNAL PORT ANSWERS   listens on 127.0.0.1. With PORT 0 the system chooses a port; JOURNAL.port has it then.
+                                 ANSWERS is `good`, `mixed:SEED`, or one answer to every request: `silent`, `400`,
+                                 `429`, `503`, `partial` or `garbage`
 
-JOURNAL has each request with its length and a checksum, on the disk before it is answered. JOURNAL.answers has a line for
-each answer that was no plain 200: what it was, and whether the request had been kept.
+JOURNAL has each request with its length and a checksum, synced to the disk before the request is answered.
+JOURNAL.answers has a line for each answer other than a plain 200: the answer, and whether the request was kept.
 """
 
 import gzip
@@ -20,14 +21,15 @@ import threading
 import time
 import zlib
 
-RECORD = struct.Struct(">IIB")  # Length, CRC-32, whether it is gzip.
+RECORD = struct.Struct(">IIB")  # The length, the CRC-32, and whether the body is compressed.
 
 
 # ---- The journal
 
 
 def records(path):
-    """The bodies, unpacked, and where the last whole one ends: a killed sink leaves half a record."""
+    """The unpacked bodies of the journal, and the offset at which the last complete one ends. A killed sink leaves half
+    a record."""
     with open(path, "rb") as file:
         data = file.read()
     bodies, end = [], 0
@@ -79,14 +81,14 @@ def partial_success(rejected, message):
 
 
 class Answers:
-    """Decides for each request whether to keep it and how to answer; the same seed makes the same choices."""
+    """Decides for each request whether to keep it, and how to answer. The same seed makes the same choices."""
 
     MIXED = ["good"] * 9 + ["drop", "drop", "429", "503", "503", "silent"]
-    LOSING = ("drop", "429", "503")  # These may also be said of a request that was not kept.
+    LOSING = ("drop", "429", "503")  # These answers may also follow a request that was not kept.
 
     def __init__(self, kind, start):
         self.kind, _, seed = kind.partition(":")
-        # After a restart the choices go on elsewhere.
+        # After a restart other choices follow.
         self.random = random.Random(f"{seed} {start}")
         self.lock = threading.Lock()
 

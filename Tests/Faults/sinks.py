@@ -1,4 +1,5 @@
-"""A tracing backend as the rows about spans use it: sink.py as a process, and what it has against what the store says."""
+"""A tracing backend for the rows about spans: sink.py as a process, and the comparison of what it has with the
+store."""
 
 import collections
 import pathlib
@@ -11,7 +12,7 @@ HERE = pathlib.Path(__file__).parent
 
 
 def environment(sink):
-    """Of a coordinator that sends soon, and is soon struck in the middle of it."""
+    """The environment of a coordinator that sends spans soon, so that a strike soon hits it while it sends."""
     return {
         "OTEL_BSP_SCHEDULE_DELAY": "100", "OTEL_EXPORTER_OTLP_TIMEOUT": "500", "OTEL_EXPORTER_OTLP_COMPRESSION": "gzip",
         "OTEL_METRICS_EXPORTER": "none", "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{sink.port}",
@@ -19,7 +20,7 @@ def environment(sink):
 
 
 class Sink:
-    """On the same port and the same journal however often it is started."""
+    """The sink. It uses the same port and the same journal at each start."""
 
     def __init__(self, folder):
         self.journal = folder / "spans"
@@ -47,7 +48,7 @@ class Sink:
         return self.process is not None and self.process.poll() is None
 
     def answers(self):
-        """How often it gave each answer that was not plain."""
+        """How often the sink gave each answer other than a plain 200."""
         notes = pathlib.Path(f"{self.journal}.answers")
         return collections.Counter(notes.read_text().splitlines() if notes.exists() else [])
 
@@ -61,8 +62,10 @@ def wait_until_sent(bench, fleet, what):
 
 
 def compare(bench, fleet, sink, what, *printed):
-    """None missing and none that has no row, every copy the same bytes, one trace for each request, launch n linked to
-    launch n - 1, expiry no error, failure always with its type; the same that `baton trace` printed. Says what came."""
+    """Compares the spans with the store. No span may be missing and none may be without a row. All copies of a span
+    must have the same bytes. Each request must have one trace, launch n must be linked to launch n - 1, an expiry must
+    be no error, and a failure must have its type. What `baton trace` printed must be the same. Returns a summary of
+    what came."""
     command = [sys.executable, HERE / "spans.py", "check", sink.journal, fleet.database, "--queue", *printed]
     found = subprocess.run(list(map(str, command)), capture_output=True, timeout=120, text=True)
     bench.expect(found.returncode in (0, 1), f"spans.py fails: {found.stderr[-300:]}")
@@ -74,7 +77,7 @@ def compare(bench, fleet, sink, what, *printed):
 
 
 def try_plants(bench, fleet, sink):
-    """The comparison has to report faults that are planted into the same data."""
+    """The comparison must report faults that are planted into these data."""
     command = [sys.executable, HERE / "span_plants.py", sink.journal, fleet.database]
     found = subprocess.run(list(map(str, command)), capture_output=True, timeout=300, text=True)
     for line in found.stdout.splitlines():

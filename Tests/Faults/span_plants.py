@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Tries the checker of spans.py: with planted faults it has to report each of them, and without one nothing.
+"""Tests the checker of spans.py: it must report each planted fault, and nothing without a fault.
 
-  span_plants.py                    on made-up data
-  span_plants.py JOURNAL DATABASE   on what a run left
+  span_plants.py                    with made-up data
+  span_plants.py JOURNAL DATABASE   with the data of a run
 """
 
 import sqlite3
@@ -30,7 +30,7 @@ def lose(came, name):
 
 
 def change(came, name, old, new, where=lambda span: True):
-    """In all copies: the fault is in the content, not in the copying."""
+    """Changes all copies of a span: the fault is in the content, not in one copy."""
 
     def plant():
         copies = first(came, name, where)
@@ -52,7 +52,7 @@ def with_status(span, code):
 
 
 def plants(came):
-    """What is planted, and two texts that some line of the report has to have."""
+    """The faults to plant, each with two texts that must be in a line of the report."""
     is_expired = lambda span: span.attributes["baton.launch.outcome"] == "expired"
     error_of = lambda span: b"\x7a" + dict(fields(span.raw))[15]
     for name in ("submit", "wait", "launch", "expire", "complete"):
@@ -87,7 +87,7 @@ def try_plants(bodies, store):
         came = Came(bodies)
         name, one, other, plant = list(plants(came))[index]
         plant()
-        for copies in came.copies.values():  # What is known of a span is read again from its bytes.
+        for copies in came.copies.values():  # The fields of each span are read again from its bytes.
             copies[:] = [Span(span.raw, span.service) for span in copies]
         if not any(one in problem and other in problem for problem in problems(expected, came)):
             print(f"planted and not reported: {name}")

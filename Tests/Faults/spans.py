@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What sink.py kept, compared with the coordinator's database. Python's standard library only.
+"""Compares what sink.py kept with the coordinator's database. It uses only Python's standard library.
 
   spans.py check JOURNAL DATABASE [--queue] [PRINTED]
-                                a line for each thing that is wrong, then one that begins with `=`: what came. Status 1 if
-                                something is wrong. With --queue nothing may wait to be sent; PRINTED is what `baton trace
-                                -o otlp` printed of each request, which has to be the same spans
+                                prints a line for each problem, and then a summary that begins with `=`. The exit status
+                                is 1 if there is a problem. With --queue no span may wait to be sent. PRINTED is the
+                                output of `baton trace -o otlp` for each request, which must have the same spans
 """
 
 import collections
@@ -20,12 +20,12 @@ from sink import records
 WORD = (1 << 64) - 1
 
 
-# ---- Protobuf, as much of it as is needed
+# ---- Protobuf, the parts that are needed
 
 
 
 def fields(data):
-    """Number and value of each field: an int, or bytes."""
+    """The number and the value of each field. A value is an int or bytes."""
     at = 0
 
     def read():
@@ -54,7 +54,7 @@ def fields(data):
 
 
 def as_json(raw):
-    """A span in OTLP's JSON."""
+    """A span in the JSON of OTLP."""
     names = {
         1: "traceId", 2: "spanId", 4: "parentSpanId", 5: "name", 6: "kind", 7: "startTimeUnixNano",
         8: "endTimeUnixNano", 16: "flags"}
@@ -144,11 +144,11 @@ def spans_in(body):
             yield from (Span(value, service) for number, value in fields(scope) if number == 2)
 
 
-# ---- What the database says must be there
+# ---- The spans that must be there, according to the database
 
 
 def derived(span, salt):
-    """The id of a span without a row: Baton's rule, written once more."""
+    """The id of a span that has no row. This is Baton's rule, in a second implementation."""
     word = (int.from_bytes(span, "big") ^ salt & WORD) + 0x9E3779B97F4A7C15 & WORD
     word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 & WORD
     word = (word ^ word >> 27) * 0x94D049BB133111EB & WORD
@@ -156,7 +156,7 @@ def derived(span, salt):
 
 
 class Expected:
-    """By id: what is known of each span from its row. None of a value means that nothing is expected of it."""
+    """What is known of each span from its row, by the span's id. A value of None means that nothing is expected."""
 
     def __init__(self, database):
         self.spans, self.traces, self.requests = {}, {}, {}
@@ -264,7 +264,7 @@ def span_problems(span, expected):
 
 
 def trace_problems(expected, came):
-    """One trace for each request, on whatever hosts it was."""
+    """Each request must have exactly one trace, whichever hosts it ran on."""
     traces = collections.defaultdict(set)
     for copies in came.copies.values():
         for span in copies:
@@ -278,7 +278,7 @@ def trace_problems(expected, came):
 
 
 def printed_problems(expected, came, path):
-    """What the command shows is what was sent, to the last event."""
+    """What the command prints must be what was sent, including every event."""
     shown = {}
     for line in open(path, encoding="utf-8"):
         for resource_spans in json.loads(line)["resourceSpans"]:

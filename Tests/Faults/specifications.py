@@ -1,4 +1,4 @@
-"""Bad YAML: an error with its place, or accepted, in a bounded time, and never a crash."""
+"""Wrong YAML. It must be accepted, or refused with an error that has a place, in bounded time and without a crash."""
 
 import json
 import pathlib
@@ -20,7 +20,7 @@ WORDS = [
 
 
 def bombs():
-    """What has hung or killed parsers before."""
+    """Texts that have hung or killed parsers before."""
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
     base = "identifier: com.example.bomb\nkind: continued\ntitle: B\nwork:\n  command: [x]\n"
@@ -36,7 +36,8 @@ def bombs():
 
 
 def run(bench):
-    """Mutations of the examples, many files at a time, through `baton validate`; and what was accepted through `apply`."""
+    """Sends mutations of the examples, many files at a time, through `baton validate`, and one of these files through
+    `apply`."""
     seeds = [path.read_bytes() for path in sorted((ROOT / "Config").glob("jobs/*.yaml"))]
     seeds += [path.read_bytes() for path in sorted((ROOT / "Examples").glob("*.yaml"))]
     with Fleet(bench) as fleet:
@@ -59,14 +60,14 @@ def run(bench):
 
 
 def write(path, text, number):
-    """With identifiers of its own: one that two files declare is a problem of both."""
+    """Writes a file whose identifiers are its own: if two files declared one identifier, both would have a problem."""
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
     path.write_bytes(data.replace(b"com.example", b"com.n%d" % number))
     return path
 
 
 def mutated(random, seeds):
-    """A few changes of characters, lines and words."""
+    """Changes a few characters, lines and words of an example."""
     lines = random.choice(seeds).decode().splitlines(keepends=True)
     for _ in range(random.randint(1, 4)):
         at = random.randrange(len(lines))
@@ -93,7 +94,7 @@ def mutated(random, seeds):
 
 
 def validate(bench, fleet, files):
-    """All at once; if that goes wrong, halves of them, until the file is found."""
+    """Validates all files at once. If that goes wrong, it validates halves of them, until the file is found."""
     try:
         result = fleet.baton("validate", *files, "-o", "jsonl", seconds=SECONDS_FOR_ONE_GO, check=False)
     except subprocess.TimeoutExpired:
@@ -116,7 +117,7 @@ def narrow(bench, fleet, files, what):
 
 
 def check_places(bench, files, problems, result):
-    """Every problem names file, line and column, and lies in the file."""
+    """Every problem must name its file, line and column, and the line must be in the file."""
     lengths = {str(file): file.read_bytes().count(b"\n") + file.read_bytes().count(b"\r") + 2 for file in files}
     for problem in problems:
         path = problem["file"]
@@ -130,7 +131,7 @@ def check_places(bench, files, problems, result):
 
 
 def apply(bench, fleet, file):
-    """Accepted or refused in the same words."""
+    """Applies a file. It must be accepted, or refused with a place."""
     try:
         result = fleet.baton("apply", file, seconds=SECONDS_FOR_ONE_GO, check=False)
     except subprocess.TimeoutExpired:

@@ -1,7 +1,8 @@
-"""What the machine itself took: promises in seconds hold on a machine that runs its processes, and a busy one does not
-always. A process beside the row sleeps, writes and syncs a little, and counts who else wants to run. A promise is judged
-without the time in which the machine stood still, and without the share that others had of its processors; on a machine
-that does nothing else that is nothing. A program of its own:   stalls.py FILE"""
+"""The time that the machine itself took. Promises in seconds hold only on a machine that runs its processes, which a
+busy machine does not always do. A process beside the row sleeps, writes and syncs a little, and counts the processes
+that want to run. A promise is judged without the time in which the machine stood still, and without the share of the
+processors that other processes had. On a machine that runs nothing else this time is 0. The process is a separate
+program:   stalls.py FILE"""
 
 import os
 import subprocess
@@ -9,12 +10,12 @@ import sys
 import time
 
 EVERY_SECONDS = 0.05
-# What a beat may take on a machine that is well.
+# The longest time that a beat takes on a healthy machine.
 ORDINARY_SECONDS = 0.1
 
 
 class Stalls:
-    """Measures until `stop`. Times are nanoseconds since 1970, as the store writes them."""
+    """Measures until `stop`. Times are in nanoseconds since 1970, as in the store."""
 
     def __init__(self, folder):
         self.file = folder / "stalls"
@@ -26,16 +27,16 @@ class Stalls:
         self.meter.wait()
 
     def all(self):
-        """Begin and end of each beat that was not all one's own, and the share of it that was lost."""
+        """The begin and the end of each beat in which time was lost, and the share that was lost."""
         lines = (line.split() for line in self.file.read_text().splitlines())
         return [(int(line[0]), int(line[1]), float(line[2])) for line in lines if len(line) == 3]
 
     def between(self, begin, end):
-        """How many seconds between these two times were not to be had."""
+        """How many seconds were lost between these two times."""
         return sum(max(0, min(end, until) - max(begin, since)) * share for since, until, share in self.all()) / 1e9
 
     def since(self, monotonic):
-        """The same from a moment of time.monotonic() until now."""
+        """How many seconds were lost from a moment of time.monotonic() until now."""
         now = time.time_ns()
         return self.between(now - int((time.monotonic() - monotonic) * 1e9), now)
 
@@ -44,14 +45,14 @@ class Stalls:
 
 
 def lost_share():
-    """Of the time that a process wants to run, what it waits: this one counts itself."""
+    """The share of its time that a process waits while it wants to run. This process counts itself."""
     with open("/proc/loadavg", encoding="ascii") as file:
         wanting = int(file.read().split()[3].partition("/")[0])
     return max(0, 1 - len(os.sched_getaffinity(0)) / max(1, wanting))
 
 
 def beat(file):
-    """One breath of a process: sleep, wake up, write, sync. Begin, end, and the share of it that was lost."""
+    """One beat: sleep, wake up, write and sync. Returns the begin, the end, and the share that was lost."""
     begin = time.monotonic()
     time.sleep(EVERY_SECONDS)
     share = lost_share()

@@ -6,7 +6,7 @@ import uuid
 
 from wire import CallFailed
 
-# Nothing has this label: what is submitted waits, and costs no host anything.
+# No host has this label, so the requests wait and cost no host anything.
 DEFINITION = """identifier: com.example.parked.*
 kind: continued
 title: Parked
@@ -18,7 +18,7 @@ work:
 
 
 class Submitter(threading.Thread):
-    """Every submission has an identifier of its own, so that a second request of it would be seen."""
+    """Every submission has its own identifier, so that a second request for it would be noticed."""
 
     def __init__(self, fleet, batch=8, pause=0.002):
         super().__init__(daemon=True)
@@ -71,7 +71,7 @@ class Submitter(threading.Thread):
                 self.refusal = None
 
     def rest(self, bench, seconds=40):
-        """Waits until something new was promised: whatever was down is back."""
+        """Waits until another submission was promised. Everything that was down is then back."""
         before, deadline = len(self.promised), time.monotonic() + seconds
         known = len(self.failures)
         while len(self.promised) == before:
@@ -85,8 +85,8 @@ class Submitter(threading.Thread):
         self.join(60)
 
     def check(self, bench):
-        """The store, with the coordinator stopped, has each promised submission with the answer that was given, and no
-        submission twice."""
+        """The store must have each promised submission, with the answer that was given, and no submission twice. The
+        coordinator must be stopped."""
         bench.figure("acknowledged submissions", len(self.promised))
         bench.figure("submissions repeated", self.repeated)
         stored = {key: (request, number) for key, request, number in self.fleet.rows(

@@ -1,4 +1,5 @@
-"""A tracing backend that is down, slow or lying: no job waits for it, and when it is well it has everything (promise P9)."""
+"""A tracing backend that is down, slow or wrong. No job may wait for it, and when it is well again it must get
+everything (promise P9)."""
 
 import time
 
@@ -9,7 +10,7 @@ from bench import until
 from fleet import Fleet, started
 
 KINDS = ["down", "silent", "400", "429", "503", "partial", "garbage", "mixed:1", "mixed:2", "killed"]
-# What these refuse is marked as refused for good.
+# The answers after which the coordinator marks the spans as refused for good.
 REFUSING = {"400", "partial"}
 JOBS, BATCHES = 10, 4
 SECONDS = 8
@@ -37,7 +38,7 @@ def without_export(bench):
 
 
 def beside(bench, fleet, sink, kind):
-    """Jobs beside such a backend, then a good one, then what the backend has and what the store says."""
+    """Runs jobs with such a backend, then makes the backend good, and compares what it has with the store."""
     sink.start("good" if kind in ("down", "killed") else kind)
     fleet.environment |= sinks.environment(sink)
     if kind == "down":
@@ -63,7 +64,7 @@ def beside(bench, fleet, sink, kind):
 
 
 def has_met(fleet, sink, kind):
-    """The fault was there: spans wait, or the sink has noted an answer that was not plain."""
+    """Whether the fault had an effect: spans wait, or the sink has noted an answer other than a plain 200."""
     return bool(sink.answers()) or (kind in ("down", "killed", "silent") and sinks.unsent(fleet) > 0)
 
 
@@ -78,7 +79,7 @@ def heal(bench, fleet, sink, kind):
 
 
 def compare(bench, fleet, sink, kind):
-    """What the backend keeps is what the rows say, byte for byte; or everything is marked as refused."""
+    """What the backend keeps must be what the rows say, byte for byte; or everything must be marked as refused."""
     if kind in REFUSING:
         rejected, there_were = fleet.rows(
             "SELECT (SELECT count(*) FROM rejected_span),"

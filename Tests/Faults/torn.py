@@ -1,5 +1,5 @@
-"""A store that is not what it was: cut, flipped, old, or another's. The coordinator starts with a consistent prefix of
-what happened, or refuses with a named cause."""
+"""A store that is not as the coordinator left it: cut, flipped, old, or from another store. The coordinator must start
+with a consistent prefix of what happened, or refuse and name the cause."""
 
 import contextlib
 import shutil
@@ -19,8 +19,8 @@ WORDS_OF_CAUSE = (b"damaged", b"database", b"disk", b"malformed")
 
 
 def run(bench):
-    """Of a store with a long log and some history: the log cut at each frame and in the middle of one, bits flipped in the
-    log and in the database, and files that belong to another store or another time."""
+    """Damages a store with a long log and some history: cuts the log at frames and within a frame, flips bits in the
+    log and in the database, and puts files of another store or another time in their place."""
     with Fleet(bench) as fleet:
         original = make_store(bench, fleet)
         keys = original.keys
@@ -37,7 +37,7 @@ def run(bench):
 
 
 class Original:
-    """A folder as a killed coordinator leaves it, an older copy of its database, and the submissions in their order."""
+    """A folder as a killed coordinator leaves it, an older copy of its database, and its submissions in their order."""
 
     def __init__(self, folder, older, keys):
         self.folder = folder
@@ -49,7 +49,7 @@ class Original:
 
 
 def make_store(bench, fleet):
-    """Something has run and ended, something waits, and most of it is in the log alone."""
+    """Makes a store in which requests have ended, requests wait, and most of the content is in the log only."""
     started(fleet, ["anna"])
     define(fleet)
     done = [jobs.new_job(fleet, f"done{n}", batches=3, pause=0) for n in range(4)]
@@ -96,7 +96,7 @@ def flip_log(bench, data, _, __):
 
 
 def flip_database(bench, data, original, _):
-    """The log is written back first, so that the database is what is read."""
+    """Flips a bit of the database. The log is copied into it first, so that the database is what is read."""
     with contextlib.closing(sqlite3.connect(data / FILES[0])) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return flip(bench, data / FILES[0])
@@ -113,7 +113,7 @@ def flip(bench, path):
 
 
 def swap(bench, data, original, number):
-    """Files of other times and of other owners, one after the other."""
+    """Replaces files by those of other times and other programs, one kind after the other."""
     database, log = data / FILES[0], data / FILES[1]
     choices = ["older database, newer log", "no log", "log only", "another program's database", "text", "empty", "exchanged"]
     choice = choices[number % len(choices)]
@@ -162,7 +162,8 @@ def look(bench, fleet, keys, what):
 
 
 def look_at_started(bench, fleet, keys, what):
-    """Every question is answered, SIGTERM ends it, and what it holds is a prefix of what happened."""
+    """The coordinator must answer every question and end by SIGTERM, and its store must be a prefix of what
+    happened."""
     bench.figure("started", bench.figures.get("started", 0) + 1)
     listed = fleet.baton("list", "-o", "json", check=False)
     time.sleep(0.02)
@@ -178,7 +179,7 @@ def look_at_started(bench, fleet, keys, what):
 
 
 def inconsistencies(fleet, keys):
-    """Half a transaction would show in one of these."""
+    """What is inconsistent in the store. Half of a transaction would show here."""
     found = [text for (text,) in fleet.rows("PRAGMA integrity_check") if text != "ok"][:2]
     found += [f"a foreign key is broken: {row}" for row in fleet.rows("PRAGMA foreign_key_check")][:2]
     present = [key for (key,) in fleet.rows("SELECT key FROM submission WHERE key LIKE 'key-%' ORDER BY id")]
@@ -196,8 +197,8 @@ def inconsistencies(fleet, keys):
 
 
 def old_backups(bench):
-    """A store that went backwards under a live worker is noticed, and no batch that was answered runs again unseen
-    (promise P12): the coordinator says so, or the request carries it."""
+    """A store that went backwards under a live worker must be noticed, and no answered batch may run again unnoticed
+    (promise P12): the coordinator must report it, or the request must have an event for it."""
     for bench.round in range(1, max(1, bench.rounds // 50) + 1):
         with Fleet(bench) as fleet:
             started(fleet, ["anna"])

@@ -1,8 +1,9 @@
-"""Every launch, expiry and completion is a span in the backend, whatever was killed (promise P9).
+"""Every launch, expiry and completion must be a span in the backend, whatever was killed (promise P9).
 
-Three hosts of two slots and a backend that drops answers, says 503 and 429, or says nothing, whether or not it kept the
-spans. 200 jobs or more; some fail, are retried, are cancelled, or need external power. All the while SIGKILL for workers proper,
-whole hosts, the coordinator, the backend, or two of them at once; hosts are unplugged and launches expired by hand."""
+There are three hosts with two slots each, and a backend that drops answers, answers 503 or 429, or does not answer,
+whether or not it kept the spans. Of 200 jobs or more some fail, are retried, are cancelled, or need external power.
+Meanwhile SIGKILL hits workers proper, whole hosts, the coordinator, the backend, or two of these at once; hosts are
+unplugged, and launches are expired by hand."""
 
 import time
 
@@ -14,13 +15,13 @@ from fleet import Fleet, started
 HOSTS = ["anna", "ben", "cora"]
 KINDS = ["worker", "coordinator", "sink", "expire", "unplug", "host", "worker+coordinator", "sink+coordinator"]
 WAVES, JOBS_IN_WAVE, BATCHES = 10, 20, 6
-# Of one fleet and its 200 jobs.
+# The faults of one fleet with its 200 jobs.
 STRIKES = 50
 ANSWERS = ["drop", "429", "503", "silent"]
 
 
 def run(bench):
-    """A fleet for each 50 faults."""
+    """Runs one fleet for each 50 faults."""
     number = 0
     while bench.landed < bench.rounds and number < bench.rounds:
         number += 1
@@ -55,7 +56,7 @@ class Story:
             raise RuntimeError("the hosts do not come up")
 
     def tell(self, strikes):
-        """Ten waves of jobs or more, with as many faults as are asked for spread over them."""
+        """Submits ten waves of jobs or more, and spreads as many faults over them as are asked for."""
         number = 0
         for wave in range(1, WAVES + 1):
             self.submit()
@@ -63,7 +64,7 @@ class Story:
             attempts = 0
             while self.bench.landed < until_now and attempts < 4 * strikes:
                 attempts += 1
-                # Where nothing runs any more nothing can be hit.
+                # A fault needs a running job.
                 if not names(self.fleet, "i.name NOT LIKE '%5' AND r.state < 3"):
                     self.submit()
                 time.sleep(self.bench.random.uniform(0.1, 0.5))
@@ -97,7 +98,7 @@ class Story:
         bench.figure("spans that came", int(came.partition("; ")[2].partition(" ")[0] or 0))
 
     def print_traces(self):
-        """What `baton trace` prints of each request has to be what the backend got."""
+        """Writes what `baton trace` prints of each request. It must be what the backend got."""
         file = self.fleet.folder / "spans.printed"
         with open(file, "ab") as printed:
             for (name,) in self.fleet.rows("SELECT i.name FROM request r JOIN identifier i ON i.id = r.identifier"):
@@ -118,7 +119,7 @@ class Story:
             self.mend()
 
     def yaml(self, name, number):
-        """Of ten jobs four need power, one fails for good, one fails once, one waits for ever."""
+        """Of ten jobs, four need external power, one fails for good, one fails once, and one waits for ever."""
         command, extra = "sleep 0.25", ""
         done = self.fleet.folder / f"done-{name}"
         match number % 10:
@@ -136,7 +137,7 @@ class Story:
             f"  items: {{range: 1...{BATCHES}}}\n  batchSize: 1\n")  # fmt: skip
 
     def end_jobs(self):
-        """What waits for ever is cancelled, what failed for good is tried again."""
+        """Cancels the jobs that wait for ever, and retries jobs that failed for good."""
         for name in names(self.fleet, "i.name LIKE '%5' AND r.state < 3"):
             self.fleet.baton("cancel", name, check=False)
         for name in names(self.fleet, "i.name LIKE '%2' AND r.state = 4 ORDER BY r.id DESC LIMIT 3"):
@@ -145,14 +146,15 @@ class Story:
     # ---- Faults
 
     def mend(self):
-        """The backend and the hosts that are not there, and their power."""
+        """Starts the backend and the hosts that are gone, and gives the hosts their power back."""
         if not self.sink.runs:
             self.sink.start(self.answers)
         if not self.fleet.runs and not self.fleet.start_coordinator():
             raise RuntimeError(f"the coordinator does not start: {self.fleet.said()[-300:]!r}")
         for host in HOSTS:
             machines.set_power(self.fleet, host, True)
-            # One whose supervisor waits longer and longer is replaced, and what it would have said is said by its hello.
+            # A host whose supervisor waits longer and longer is replaced. The hello of the new worker tells the
+            # coordinator the same as the supervisor's report.
             if host in self.fleet.hosts and self.fleet.worker_of(host) is None:
                 self.fleet.kill_host(host)
             if host not in self.fleet.hosts:
@@ -186,7 +188,7 @@ class Story:
                 self.unplug()
 
     def strike_coordinator(self):
-        """It landed if spans waited to be sent."""
+        """Kills the coordinator. The fault has landed if spans waited to be sent."""
         self.fleet.kill_coordinator()
         if sinks.unsent(self.fleet):
             self.land("coordinator")
@@ -223,7 +225,8 @@ class Story:
         return self.fleet.rows("SELECT count(*) FROM launch WHERE expiring_reason = ?", reason)[0][0]
 
     def newest(self, which):
-        """Identifier and host of the launch that started last, of those that nobody stops; nothing if none runs."""
+        """The identifier and host of the launch that started last, among those that no one has asked to stop; None if
+        there is no such launch."""
         found = self.fleet.rows(
             "SELECT i.name, h.name FROM launch l JOIN request r ON r.id = l.request JOIN identifier i ON i.id = r.identifier"
             " JOIN definition d ON d.id = r.definition JOIN host h ON h.id = l.host"

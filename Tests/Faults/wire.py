@@ -1,5 +1,5 @@
-"""As much of HTTP/2, gRPC and protobuf as is needed to be a client of the coordinator without starting a process for
-each call. Without dynamic header tables, on one connection."""
+"""The parts of HTTP/2, gRPC and protobuf that a client of the coordinator needs, so that a call need not start a
+process. It uses one connection, and no dynamic header tables."""
 
 import socket
 import struct
@@ -11,7 +11,7 @@ WINDOW = (1 << 31) - 1
 
 
 class CallFailed(Exception):
-    """The coordinator answered with an error: nothing was accepted by this call, unless it says `unknown`."""
+    """The coordinator answered with an error. The call has changed nothing, unless the message says `unknown`."""
 
     def __init__(self, status, message):
         super().__init__(f"status {status}: {message}")
@@ -33,7 +33,7 @@ def varint(number):
 
 
 def field(number, value):
-    """One field: a number as a varint, text and bytes with their length."""
+    """One field: a number as a varint; text and bytes with their length."""
     if isinstance(value, int):
         return varint(number << 3) + varint(value)
     data = value.encode() if isinstance(value, str) else value
@@ -41,7 +41,7 @@ def field(number, value):
 
 
 def fields(data):
-    """Number and value of each field: an int, or bytes."""
+    """The number and the value of each field. A value is an int or bytes."""
     at = 0
     while at < len(data):
         key, at = read_varint(data, at)
@@ -70,7 +70,7 @@ def first(data, number, default=None):
     return next((value for found, value in fields(data) if found == number), default)
 
 
-# ---- HPACK (RFC 7541). Huffman codes are canonical: consecutive within a length. The rare ones come out as nothing.
+# ---- HPACK (RFC 7541). Huffman codes are canonical: consecutive within a length. Rare codes are decoded as nothing.
 
 HUFFMAN = {
     5: "012aceiost", 6: " %-./3456789=A_bdfghlmnpru", 7: ":BCDEFGHIJKLMNOPQRSTUVWYjkqvwxyz", 8: "&*,;XZ",
@@ -104,7 +104,7 @@ def huffman_text(data):
 
 
 def prefixed(data, at, bits):
-    """An integer whose first `bits` bits are in the byte at `at`."""
+    """Decodes an integer whose first `bits` bits are in the byte at `at`."""
     limit = (1 << bits) - 1
     value, at = data[at] & limit, at + 1
     if value < limit:
@@ -121,7 +121,7 @@ def header_text(data, at):
 
 
 def headers_in(block):
-    """Those with a name of their own; what the static table has is left out."""
+    """The headers that are sent with their names. Headers whose name is in the static table are left out."""
     found, at = {}, 0
     while at < len(block):
         byte = block[at]
@@ -141,7 +141,7 @@ def headers_in(block):
 
 
 def header(name, value):
-    """A literal that is never indexed, without Huffman codes."""
+    """A header as a literal that is never indexed, without Huffman codes."""
     out = b"\x10"
     for text in (name, value):
         data = text.encode()
@@ -157,7 +157,7 @@ def frame(kind, flags, stream, payload=b""):
 
 
 def greeting():
-    """What a client says first: no header table, and room for whatever comes."""
+    """The first bytes of a client: no header table, and the largest windows."""
     settings = struct.pack(">HIHI", 1, 0, 4, WINDOW)
     return PREFACE + frame(SETTINGS, 0, 0, settings) + frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", WINDOW - 65535))
 
@@ -171,12 +171,12 @@ def request_headers(path, token, authority="127.0.0.1"):
 
 
 def message(body):
-    """A gRPC message, not compressed."""
+    """A gRPC message without compression."""
     return b"\0" + struct.pack(">I", len(body)) + body
 
 
 class Connection:
-    """Frames over a socket. A broken one raises OSError; so does one that is silent for longer than `timeout`."""
+    """Frames over a socket. Raises OSError if the connection breaks, or if nothing comes for longer than `timeout`."""
 
     def __init__(self, port, token, timeout=10):
         self.token = token
@@ -186,7 +186,7 @@ class Connection:
         self.next_stream = 1
         self.window = {0: 65535}
         self.initial_window = 65535
-        # Of calls that wait: data, headers, and whether all of it is there.
+        # The calls that wait: their data, their headers, and whether the answer is complete.
         self.answers = {}
         self.socket.sendall(greeting())
 
@@ -200,7 +200,7 @@ class Connection:
         return stream
 
     def send(self, stream, body, ends=True):
-        """Waits for the window where the message is larger than that."""
+        """Sends a message. If it is larger than the window, it waits for the window."""
         data = message(body)
         at = 0
         while at < len(data):
@@ -233,7 +233,7 @@ class Connection:
             self.buffer += data
 
     def take(self, received):
-        """Answers what belongs to the connection itself."""
+        """Answers frames that concern the connection itself."""
         kind, flags, stream, payload = received
         if kind == SETTINGS and not flags & ACK:
             for at in range(0, len(payload), 6):
@@ -257,7 +257,7 @@ class Connection:
         self.initial_window = initial
 
     def advance(self):
-        """Takes a frame; what belongs to a call that waits is kept for it."""
+        """Receives a frame. If it belongs to a call that waits, it is kept for that call."""
         received = self.receive()
         kind, flags, stream, payload = received
         self.take(received)
@@ -272,14 +272,14 @@ class Connection:
             self.answers[stream] = data, headers, True
 
     def begin(self, path, body):
-        """A call whose answer `finish` waits for; many may wait at once."""
+        """Begins a call. `finish` waits for its answer; many calls may wait at the same time."""
         stream = self.open_stream(path)
         self.answers[stream] = bytearray(), {}, False
         self.send(stream, body)
         return stream
 
     def finish(self, stream):
-        """The answer. Raises CallFailed if it was answered with an error."""
+        """Waits for the answer. Raises CallFailed if it is an error."""
         while not self.answers[stream][2]:
             self.advance()
         data, headers, _ = self.answers.pop(stream)
@@ -291,5 +291,5 @@ class Connection:
         return bytes(data[5:])
 
     def call(self, path, body):
-        """One call with one answer. Raises CallFailed if it was answered with an error."""
+        """Makes a call and waits for its answer. Raises CallFailed if it is an error."""
         return self.finish(self.begin(path, body))

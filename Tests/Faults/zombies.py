@@ -1,4 +1,5 @@
-"""SIGSTOP for longer than the lease, then SIGCONT: what wakes up is superseded and commits nothing (promise P3)."""
+"""SIGSTOP for longer than the lease, then SIGCONT. A worker that wakes up is superseded and must commit nothing
+(promise P3)."""
 
 import os
 import signal
@@ -14,8 +15,8 @@ REFUSED = b"superseded launch"
 
 
 def run(bench):
-    """A worker, or one with the commands that it runs, sleeps until others have its launches; now and then the
-    coordinator sleeps, whose workers go on."""
+    """A worker, alone or with the commands that it runs, sleeps until other hosts have its launches. Every sixth time
+    the coordinator sleeps, and its workers go on."""
     with Fleet(bench) as fleet:
         started(fleet, HOSTS)
         load, asleep = Load(fleet, at_once=5), []
@@ -47,7 +48,7 @@ def stop_coordinator(bench, fleet):
 
 
 def stop_host(bench, fleet, load, asleep, kind):
-    """A host that has a launch when it stands still: one whose launch ended in that moment goes on, for another."""
+    """Stops a host that has a launch. If the launch ends at that moment, the host runs on and another one is chosen."""
     while True:
         busy = load.wait_for_launch([name for name in HOSTS if name not in [sleeper[0] for sleeper in asleep]])
         host = bench.random.choice(busy)
@@ -65,7 +66,7 @@ def stop_host(bench, fleet, load, asleep, kind):
 
 
 def wake(bench, fleet, asleep, leave):
-    """Wakes the sleepers, the oldest first, when their launches were lost, until `leave` of them are left."""
+    """Wakes the sleepers, the oldest first, after their launches were lost, until `leave` sleepers are left."""
     while len(asleep) > leave:
         host, pids, launches, kind, since = asleep.pop(0)
         if until(20, lambda: all(is_lost(fleet, *launch) for launch in launches)):
