@@ -102,7 +102,7 @@ package struct LossRule: Hashable, Sendable {
 }
 
 extension Duration {
-  /// This duration doubled `times` times, but at most a day: a longer backoff helps nobody.
+  /// This duration doubled `times` times, but at most a day: a longer backoff is of no use.
   package func doubled(_ times: Int) -> Duration {
     let longest = Duration.seconds(86_400)
     var (result, remaining) = (self, times)
