@@ -29,8 +29,8 @@ package struct Ledger: Hashable, Sendable {
   /// Records the end of a launch, and decides what happens to the request.
   /// - Parameters:
   ///   - committedBatches: how many batches this launch committed.
-  ///   - reachedEnd: whether the store's cursor is at the end of the work. If it is, the request has succeeded, whatever
-  ///     the outcome of the launch.
+  ///   - reachedEnd: whether the store's cursor is at the end of the work. If it is, the request has succeeded,
+  ///     whatever the outcome of the launch.
   ///   - countsAsLoss: false if a lost launch must not count against the request, for example at the end of a `run` or
   ///     `up` process.
   package mutating func end(
