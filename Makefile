@@ -1,0 +1,146 @@
+# CI runs `make check`. The README's two commands are `make demo` and `make test`.
+SHELL := /bin/bash
+export SWIFT ?= swift
+RELEASE := .build/release
+# If the toolchain has the static Swift runtime (on Linux), the binaries contain it, and a host needs no Swift. The
+# binaries export no symbols, because no program looks symbols up in them by name.
+RUNTIME = $(shell $(SWIFT)c -print-target-info | sed -n 's/.*"runtimeResourcePath": *"\(.*\)".*/\1/p')
+RELEASE_FLAGS = -c release $(if $(wildcard $(RUNTIME)_static/linux/libswiftCore.a),--static-swift-stdlib \
+	-Xlinker --no-export-dynamic)
+# The seed of the faults. The same seed chooses the same moments for the faults.
+SEED ?= 1
+# Tests that start real servers and binaries. They run in a process of their own, because other tests kill every child
+# process that they do not know.
+APART := EndToEndTests|NUTTests|BusMockTests|NamespaceTests|HostTests|SinkTests
+SEEDS ?= 1000
+# The size of each row of the fault table: quick, full (a fifth of long) or long. ROWS="workers power" runs only these
+# rows.
+TIER ?= quick
+ROWS ?=
+# With STRICT=1 a row of the faults or a test of the contract that this machine cannot run is a failure. CI sets it.
+STRICT ?=
+export STRICT
+# The promises of the contract that were proven by a test that ran. The tests write this file, and
+# Scripts/check-contract reads it.
+CONTRACT_LOG := $(CURDIR)/results/contract.log
+# The build folder of the planted bugs, which other builds do not share.
+PLANTED ?= .build/plants
+
+# All hand-written Swift files, for swift-format. Generated code is left as the generators write it.
+SOURCES = find Package.swift Sources Tests Benchmarks Examples -name '*.swift' -not -path '*/Generated/*' -print0
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test interop check lint imports tree checks contract deploy pages format build release faults bench bench-small simulate plants fault-plants proto
+
+## help: lists the targets
+help:
+	@sed -n 's/^## //p' $(MAKEFILE_LIST) | awk '{ i = index($$0, ": "); printf "  make %-11s %s\n", substr($$0, 1, i - 1), substr($$0, i + 2) }'
+
+## demo: runs a coordinator and two workers, kills one worker and then the coordinator; the job succeeds nevertheless
+demo: release
+	Scripts/demo
+
+## test: sets the machine up if necessary, builds, runs every test and the quick tier of the faults on the real binaries
+test: release
+	Scripts/setup sink faults
+	Scripts/setup-sink
+	mkdir -p $(dir $(CONTRACT_LOG)) && rm -f $(CONTRACT_LOG)
+	BATON_CONTRACT_LOG=$(CONTRACT_LOG) Scripts/run-tests --skip '$(APART)'
+	BATON_CONTRACT_LOG=$(CONTRACT_LOG) Scripts/run-tests --skip-build --filter '$(APART)'
+	Scripts/check-contract --ran $(CONTRACT_LOG)
+	Tests/Faults/faults --tier quick --seed $(SEED) $(if $(STRICT),--strict)
+
+## interop: runs all tests with real servers (NUT, D-Bus, namespaces; MLflow, Phoenix, Prometheus); needs root
+interop: release
+	Scripts/setup interop deploy sink
+	Scripts/setup-sink
+	Scripts/interop
+	Scripts/interop-telemetry
+
+## check: what CI runs (with STRICT=1): format, imports, the tree, the checks, the contract, tests, pages, some benchmarks
+check: lint imports tree checks contract deploy test pages bench-small
+
+## lint: fails if a file is not as `make format` would leave it
+lint:
+	Scripts/setup
+	$(SOURCES) | xargs -0 $(SWIFT) format lint --strict --parallel --configuration .swift-format
+
+## imports: fails if a module imports a module that stands below it in ARCHITECTURE.md
+imports:
+	Scripts/check-imports
+
+## tree: fails if the tree has an unfinished place, a path of a home folder, or a citation of a page that is missing
+tree:
+	Scripts/check-tree
+
+## deploy: fails if Prometheus would refuse the rules, the dashboard or the metrics of Deploy/
+deploy:
+	Scripts/setup deploy
+	Scripts/check-deploy
+
+## checks: breaks what the checks look at, and fails if a check does not notice it
+checks:
+	Scripts/check-checks
+
+## contract: fails if a promise of the contract has no test, or if its page is old (Scripts/check-contract --write)
+contract:
+	Scripts/check-contract
+
+## pages: runs what the pages show: validates every job file, runs the marked shell blocks (README, tutorial, cookbook)
+pages: release
+	Scripts/check-pages $(RELEASE)
+
+## format: brings every Swift file into shape
+format:
+	$(SOURCES) | xargs -0 $(SWIFT) format format --in-place --parallel --configuration .swift-format
+
+## build: builds everything for debugging, including the tests
+build:
+	Scripts/setup
+	$(SWIFT) build --build-tests
+
+## release: builds the two binaries for installation, in .build/release
+release:
+	Scripts/setup
+	$(SWIFT) build $(RELEASE_FLAGS)
+
+## faults: runs the fault table on the real binaries; TIER=quick, full or long, ROWS="..." for some rows, SEED=n
+faults: release
+	Scripts/setup faults
+	Tests/Faults/faults --tier $(TIER) --seed $(SEED) $(if $(ROWS),--row $(ROWS))
+
+## bench: runs the benchmarks, prints a table with their limits, draws the pictures of B10; ONLY="B1 B3" for some
+bench: release
+	Scripts/setup bench
+	rm -rf results/growth
+	$(RELEASE)/baton-benchmarks $(ONLY) --points results/growth
+	Scripts/growth results/growth results/growth.svg
+
+## bench-small: runs B1, B3 and B4 briefly on release binaries; the figures are printed and not checked
+bench-small: release
+	$(RELEASE)/baton-benchmarks --small B1 B3 B4
+
+## simulate: runs both cores and the real SQL in SEEDS=n simulated fleets; SEED=n is the first seed
+simulate: release
+	Tests/BatonSimulationTests/same-in-two-processes $(RELEASE)/baton-simulate 160
+	$(RELEASE)/baton-simulate $(SEEDS) $(SEED)
+
+## plants: builds with planted bugs, and runs each until the simulation finds it, with up to SEEDS=n seeds
+plants:
+	BATON_PLANTED_BUGS=1 $(SWIFT) build $(RELEASE_FLAGS) --scratch-path $(PLANTED) --product baton-simulate
+	Scripts/plants $(PLANTED)/release/baton-simulate $(SEEDS)
+
+## fault-plants: plants a bug for each row of the fault table, and fails if a row does not catch it
+fault-plants: release
+	Scripts/setup faults
+	Tests/Faults/faults --plants --seed $(SEED)
+
+## proto: regenerates the protobuf code after a change of baton.proto (needs protoc)
+proto:
+	$(SWIFT) build --scratch-path .build-protoc --product protoc-gen-swift
+	$(SWIFT) build --scratch-path .build-protoc --product protoc-gen-grpc-swift-2
+	bin=$$($(SWIFT) build --scratch-path .build-protoc --show-bin-path) && cd Sources/BatonProtobuf && \
+	protoc --plugin=protoc-gen-swift=$$bin/protoc-gen-swift \
+	  --plugin=protoc-gen-grpc-swift-2=$$bin/protoc-gen-grpc-swift-2 \
+	  --swift_out=Visibility=Package,UseAccessLevelOnImports=true:Generated \
+	  --grpc-swift-2_out=Visibility=Package,UseAccessLevelOnImports=true:Generated baton.proto

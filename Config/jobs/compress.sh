@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs one batch of compress.yaml: makes a gzip copy of each file in its arguments, below $OUTPUT.
+# One batch of compress.yaml: a gzip copy of each file named as an argument, below $OUTPUT.
 set -eu
 for file; do
   copy=$OUTPUT$file.gz

@@ -64,7 +64,7 @@ extension Unicode.Scalar {
 }
 
 extension String {
-  /// At most `limit` bytes of UTF-8 from the start, cut between Unicode scalars.
+  /// The longest beginning of the text that has at most `limit` bytes of UTF-8 and ends between two Unicode scalars.
   package func cut(toBytes limit: Int) -> String {
     guard utf8.count > limit else { return self }
     var end = utf8.index(startIndex, offsetBy: max(0, limit))
@@ -72,11 +72,11 @@ extension String {
     return String(self[..<end])
   }
 
-  /// On one line and without any character that a terminal obeys: control characters, line separators, and marks that
-  /// turn the direction of what follows are written as `\n` or `\u{1B}`. Cut after 255 bytes.
+  /// The first 255 bytes of the text, escaped as in `escaped`.
   package var escapedOnOneLine: String { cut(toBytes: 255).escaped }
 
-  /// The same, whatever its length. A text without such characters is answered as it is.
+  /// The text on one line: each character that is not printable is written as `\n`, `\r`, `\t` or `\u{1B}`. The length
+  /// is not limited.
   package var escaped: String {
     guard unicodeScalars.contains(where: { !$0.isPrintable }) else { return self }
     var text = ""

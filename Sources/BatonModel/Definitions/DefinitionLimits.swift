@@ -1,6 +1,6 @@
 extension Definition {
   /// The bounds of the values in a definition. The reader of job files, the coordinator, the store and the worker check
-  /// definitions against these same numbers; `Documentation/limits.md` lists them.
+  /// definitions against these same numbers; `Documentation/reference/limits.md` lists them.
   package enum Limits {
     /// The largest definition that is stored and sent, in bytes of JSON: 64 KiB.
     package static let bytes = 64 << 10

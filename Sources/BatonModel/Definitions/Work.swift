@@ -1,4 +1,4 @@
-/// A command that the stock worker runs once for each batch (Documentation/commands.md).
+/// A command that the stock worker runs once for each batch (Documentation/reference/commands.md).
 package struct Work: Hashable, Sendable, Codable {
   /// The program and its arguments, which are executed directly, without a shell. Each element is parsed as a
   /// `CommandText`: `${wildcard}` stands for the part of the identifier that the pattern's `*` matches, and `$${` for

@@ -1,5 +1,5 @@
 extension Refusal {
-  /// The kinds of refusal. The raw value is Apple's code, which JSON and gRPC use. `Documentation/reasons.md` is
+  /// The kinds of refusal. The raw value is Apple's code, which JSON and gRPC use. `Documentation/reference/reasons.md` is
   /// generated from the texts of this file.
   package enum Kind: String, Hashable, Sendable, CaseIterable {
     case notPermitted, tooManyPendingTaskRequests, unavailable, immediateRunIneligible
@@ -48,7 +48,7 @@ extension Refusal.Kind {
     }
   }
 
-  /// The exit status of a command whose submission was refused (Documentation/errors.md).
+  /// The exit status of a command whose submission was refused (Documentation/reference/errors.md).
   package var exitStatus: Int32 {
     switch self {
     case .tooManyPendingTaskRequests, .immediateRunIneligible: 4

@@ -1,5 +1,5 @@
 /// What can happen to a request besides its launches. `baton show` lists these events. The raw value is the stable code
-/// in the store and in JSON. `Documentation/reasons.md` is generated from the texts of this file.
+/// in the store and in JSON. `Documentation/reference/reasons.md` is generated from the texts of this file.
 package enum RequestEvent: String, Hashable, Sendable, CaseIterable {
   case replaced, poked, pokedAtOnce, retried, redefined, skippedBatch, suspect, ignoredExpiry, simulatedLaunch,
     storeWentBackwards

@@ -17,7 +17,7 @@ package struct WaitHistory: Hashable, Sendable {
   /// The beginning of the history. Nothing is known of the time before.
   package private(set) var since: Timestamp
 
-  /// The number of changes that are kept (Documentation/limits.md). Older changes are dropped.
+  /// The number of changes that are kept (Documentation/reference/limits.md). Older changes are dropped.
   package static let limit = 128
 
   package init(since: Timestamp) { self.since = since }
