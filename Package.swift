@@ -67,6 +67,7 @@ let package = Package(
   targets: [
     .target(name: "BatonModel", swiftSettings: strict),
     .target(name: "BatonBase", dependencies: ["BatonModel"], swiftSettings: strict),
+    .target(name: "BatonCore", dependencies: ["BatonModel"], swiftSettings: strict),
     .target(
       name: "BatonSpec", dependencies: ["BatonModel", .product(name: "Yams", package: "Yams")],
       swiftSettings: strict),
@@ -78,7 +79,7 @@ let package = Package(
         .product(name: "SystemPackage", package: "swift-system"), .product(name: "Yams", package: "Yams"),
       ], swiftSettings: strict),
     .target(name: "BatonHandler", dependencies: ["BatonModel"], swiftSettings: strict),
-    .target(name: "BatonTestKit", dependencies: ["BatonModel", "BatonHandler"], swiftSettings: strict),
+    .target(name: "BatonTestKit", dependencies: ["BatonModel", "BatonCore", "BatonHandler"], swiftSettings: strict),
     .target(name: "CBatonSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
     .target(
       name: "BatonStore",
@@ -132,7 +133,8 @@ let package = Package(
     .target(
       name: "BatonWorker",
       dependencies: [
-        "BatonBase", "BatonModel", "BatonHandler", "BatonProtobuf", "BatonWire", "BatonTelemetry", "CBatonProcess",
+        "BatonBase", "BatonModel", "BatonCore", "BatonHandler", "BatonProtobuf", "BatonWire", "BatonTelemetry",
+        "CBatonProcess",
         grpc,
         grpcTransport, protobuf, lifecycle, signals, logging, tracing, context, metrics,
         .product(name: "Subprocess", package: "swift-subprocess"),
@@ -173,12 +175,13 @@ let package = Package(
     .executableTarget(
       name: "baton-benchmarks",
       dependencies: [
-        "BatonBase", "BatonModel", "BatonHandler", "BatonStore", "BatonWire", "BatonTelemetry", "BatonExporter",
+        "BatonBase", "BatonModel", "BatonCore", "BatonHandler", "BatonStore", "BatonWire", "BatonTelemetry",
+        "BatonExporter",
         "BatonCoordinator",
         "BatonWorker", lifecycle, signals, logging, tracing, .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], path: "Benchmarks", swiftSettings: [.swiftLanguageMode(.v6)]),
     .target(
-      name: "BatonSimulation", dependencies: ["BatonModel", "BatonStore", "BatonCoordinator", "BatonWorker"],
+      name: "BatonSimulation", dependencies: ["BatonModel", "BatonCore", "BatonStore", "BatonCoordinator"],
       swiftSettings: strict),
     .executableTarget(
       name: "baton-simulate", dependencies: ["BatonBase", "BatonModel", "BatonSimulation"], swiftSettings: strict),
@@ -223,7 +226,7 @@ let package = Package(
     .testTarget(
       name: "BatonWorkerTests",
       dependencies: [
-        "BatonBase", "ContractRows", "HostFixtures", "HostileDefinitions", "BatonModel", "BatonHandler",
+        "BatonBase", "ContractRows", "HostFixtures", "HostileDefinitions", "BatonModel", "BatonCore", "BatonHandler",
         "BatonProtobuf",
         "BatonWire",
         "BatonTelemetry", "BatonWorker",
@@ -274,7 +277,8 @@ let package = Package(
     .testTarget(
       name: "ContractTests",
       dependencies: [
-        "BatonBase", "ContractRows", "HostileDefinitions", "BatonModel", "BatonSpec", "BatonStore", "BatonWire",
+        "BatonBase", "ContractRows", "HostileDefinitions", "BatonModel", "BatonCore", "BatonSpec", "BatonStore",
+        "BatonWire",
         "BatonCoordinator",
         "BatonWorker",
       ],

@@ -1,5 +1,6 @@
 import BatonBase
 import BatonCoordinator
+import BatonCore
 import BatonModel
 import BatonWire
 import BatonWorker
@@ -79,7 +80,7 @@ final class CrowdOfWorkers: Sendable {
       coordinator: "127.0.0.1:\(port)", name: "crowd-\(index)", dataFolder: "", slots: 1)
     var core = WorkerCore(
       host: HostName(configuration.name), incarnation: Incarnation("crowd-\(index)"), version: "bench",
-      capabilities: Capabilities(slots: 1, kinds: Set(JobKind.allCases)))
+      capabilities: Capabilities(slots: 1, kinds: Set(JobKind.allCases)), endsProcessOnOverrun: false)
     core.announce([IdentifierPattern(Fleet.prefix + "crowd.*")!])
     let state = CoreBox(core)
     try await GRPCConnector(configuration).withConnection { connection in
@@ -125,9 +126,9 @@ final class CrowdOfWorkers: Sendable {
         }) == count {
           say("running")
         }
-      case .expire(let launch, let reason, _):
+      case .expire(let launch, _):
         expired()
-        perform(state.change { $0.handlerEnded(launch, .expired(reason), isGraceful: true) }, state, connection)
+        perform(state.change { $0.handlerEnded(launch, .stopped()) }, state, connection)
       default: break
       }
     }

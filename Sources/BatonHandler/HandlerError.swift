@@ -21,13 +21,5 @@ public struct HandlerError: Error, Sendable, CustomStringConvertible {
     self.message = message
   }
 
-  /// The checkpoint is larger than the store takes.
-  package static func tooLarge(bytes: Int, limit: Int) -> Self {
-    HandlerError(
-      .checkpointRefused,
-      "the checkpoint has \(bytes) bytes and the limit is \(limit): keep data in files or a database, and only the "
-        + "position in the checkpoint")
-  }
-
   public var description: String { message }
 }

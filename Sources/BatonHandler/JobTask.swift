@@ -29,17 +29,17 @@ public struct JobTask: Sendable {
 
   package let runtime: any LaunchRuntime
 
+  /// - Parameter gpus: what the drivers call the GPUs that the launch holds.
   package init(
-    identifier: JobIdentifier, request: Int, launch: Int, kind: JobKind, wildcard: String? = nil,
-    principal: String = "", payload: [UInt8]? = nil, gpus: [String] = [], runtime: any LaunchRuntime
+    _ assignment: Assignment, _ definition: Definition, gpus: [String] = [], _ runtime: any LaunchRuntime
   ) {
-    self.identifier = identifier
-    self.request = request
-    self.launch = launch
-    self.kind = kind
-    self.wildcard = wildcard
-    self.principal = principal
-    self.payload = payload
+    identifier = assignment.identifier
+    request = assignment.requestNumber
+    launch = assignment.launch.number
+    kind = definition.kind
+    wildcard = definition.pattern.wildcardValue(in: assignment.identifier)
+    principal = assignment.principal
+    payload = assignment.payload
     self.gpus = gpus
     self.runtime = runtime
   }

@@ -19,26 +19,3 @@ extension LaunchRuntime {
   /// Nothing hangs on it in a worker; a test kit interrupts batches here.
   package func batchBegins() {}
 }
-
-/// The durable part of a checkpoint, before it gets its launch and batch number.
-package struct Commit: Hashable, Sendable {
-  package var cursor: [UInt8]?
-  package var completedUnits: Int64
-  package var totalUnits: Int64?
-  package var subtitle: String?
-  package var reachesEnd: Bool
-  /// Nothing was done since the commit before: this one only says that the end is reached, and is no batch.
-  package var isEndOnly: Bool
-
-  package init(
-    cursor: [UInt8]?, completedUnits: Int64, totalUnits: Int64?, subtitle: String? = nil, reachesEnd: Bool = false,
-    isEndOnly: Bool = false
-  ) {
-    self.cursor = cursor
-    self.completedUnits = completedUnits
-    self.totalUnits = totalUnits
-    self.subtitle = subtitle
-    self.reachesEnd = reachesEnd
-    self.isEndOnly = isEndOnly
-  }
-}

@@ -1,3 +1,4 @@
+import BatonCore
 import BatonModel
 import BatonStore
 
@@ -144,8 +145,8 @@ extension Journal {
   // MARK: Endings
 
   /// A handler is through with a launch; what it says later does not count.
-  func said(_ outcome: LaunchOutcome, of launch: LaunchKey) {
-    if launches[launch]?.said == nil { launches[launch]?.said = outcome }
+  func said(_ end: HandlerEnd, of launch: LaunchKey) {
+    if launches[launch]?.said == nil { launches[launch]?.said = end }
   }
 
   /// The store knows that a launch was asked to stop; the first reason stays.

@@ -1,3 +1,4 @@
+import BatonCore
 import BatonModel
 import BatonStore
 
@@ -46,7 +47,7 @@ final class Journal {
     /// Why it was asked to stop first, and when.
     var asked: (reason: ExpiryReason, at: Duration)?
     /// What its handler said first.
-    var said: LaunchOutcome?
+    var said: HandlerEnd?
   }
 
   /// What an operator said and did not take back.

@@ -1,5 +1,5 @@
+import BatonCore
 import BatonModel
-import BatonWorker
 
 /// One launch's handler: batch after batch, each committed before the next, and its own idea of what an expiry means.
 final class SimulatedHandler {
@@ -36,10 +36,14 @@ final class SimulatedHandler {
   private var frozen: Int?
   /// Items of lists that are at hand, or on their way to the store.
   private var listed = 0
+  /// Those that are asked for.
+  private var wanted: [String] = []
   private var isExpiring = false
   private let manner: Manner
   private var draw: Draw
   private let pace: ClosedRange<Int>
+  /// The number of the last question.
+  private var question = 0
 
   private var world: World { worker.world }
   private var isCommand: Bool { definition.work != nil }
@@ -67,7 +71,7 @@ final class SimulatedHandler {
   /// The next thing to do: freeze items, fetch them, run a batch, or end.
   func goOn() throws {
     guard phase == .idle, worker.handlers[launch] === self else { return }
-    if isExpiring, manner != .ignoresExpiry { return try end(isCommand ? .lost : .failed("cancelled")) }
+    if isExpiring, manner != .ignoresExpiry { return try end(isCommand ? .stopped() : Self.failed("cancelled")) }
     if definition.work?.items?.needsExpansion == true {
       if frozen == nil { return try freeze() }
       if listed < min((batches + 1) * batchSize, total * batchSize) { return try fetch() }
@@ -83,10 +87,10 @@ final class SimulatedHandler {
     world.note("\(worker.plan.name): \(launch) begins batch \(batches)")
     try world.journal.began(batches, of: launch)
     if case .fails(let count) = manner, batches - first >= count {
-      return afterBatch { try $0.end(.failed("it broke")) }
+      return afterBatch { try $0.end(Self.failed("it broke")) }
     }
     if !world.isCalm, world.schedule.permanentFailures[identifier] == batches {
-      return afterBatch { try $0.end(.failed("it is broken")) }
+      return afterBatch { try $0.end(Self.failed("it is broken")) }
     }
     afterBatch { try $0.commit() }
   }
@@ -101,20 +105,13 @@ final class SimulatedHandler {
   private func commit() throws {
     phase = .committing
     let after = batches + 1
-    let checkpoint = Checkpoint(
-      launch: launch, batch: batches, cursor: Checkpoint.cursor(of: launch.request, after: after),
-      completedUnits: Int64(after * batchSize), totalUnits: Int64(total * batchSize),
-      reachesEnd: isCommand && after == total)
-    try worker.decide { $0.checkpoint(launch, checkpoint) }
+    try ask(
+      .commit(
+        Commit(
+          cursor: Checkpoint.cursor(of: launch.request, after: after), completedUnits: Int64(after * batchSize),
+          totalUnits: Int64(total * batchSize), reachesEnd: isCommand && after == total)))
     guard world.breakage == .runsAhead, phase == .committing, after < total else { return }
     try world.journal.began(after, of: launch)
-  }
-
-  func committed(_ batch: Int) throws {
-    guard phase == .committing else { return }
-    try world.journal.told(batch, of: launch)
-    batches = batch + 1
-    answered()
   }
 
   // MARK: Items
@@ -126,10 +123,10 @@ final class SimulatedHandler {
     phase = .asking
     let end = min(listed + Self.pageSize, total * batchSize)
     let items = (listed..<end).map { "item \($0)" }
-    let page = ItemPage(launch: launch, start: listed, items: items, isLast: end == total * batchSize)
+    let (start, isLast) = (listed, end == total * batchSize)
     listed = end
-    if page.isLast { (frozen, listed) = (end, batches * batchSize) }
-    try worker.decide { $0.freeze(page) }
+    if isLast { (frozen, listed) = (end, batches * batchSize) }
+    try ask(.freeze(items, start: start, isLast: isLast))
   }
 
   private func fetch() throws {
@@ -137,32 +134,39 @@ final class SimulatedHandler {
     let start = max(listed, batches * batchSize)
     let count = min(2 * batchSize, total * batchSize - start)
     listed = start + count
-    try worker.decide { $0.wantItems(launch, start: start, count: count) }
+    wanted = (start..<listed).map { "item \($0)" }
+    try ask(.items(start: start, count: count))
   }
 
-  func received(_ page: ItemPage) throws {
-    guard phase == .asking else { return }
-    let wanted = (page.start..<listed).map { "item \($0)" }
-    try world.journal.expect(
-      page.items == wanted, .message, "\(launch) was given \(page.items) where \(wanted) were asked for")
-    answered()
-  }
+  // MARK: Questions and answers
 
-  // MARK: Answers
+  private func ask(_ next: Dialogue.Question) throws {
+    question += 1
+    try worker.decide { $0.ask(launch, next, id: question) }
+  }
 
   /// The handler is another task than the one that takes the answer.
-  func answered() {
-    guard isAsking else { return }
+  func answered(_ id: Int, _ answer: Dialogue.Answer) throws {
+    guard isAsking, id == question else { return }
+    let wasCommitting = phase == .committing
     phase = .idle
-    world.after(.microseconds(50), for: worker.owner) { [self] in try goOn() }
-  }
-
-  func refused() {
-    guard isAsking else { return }
-    phase = .idle
-    world.after(.microseconds(50), for: worker.owner) { [self] in
-      if phase == .idle { try end(.failed("refused")) }
+    switch answer {
+    case .done:
+      guard wasCommitting else { break }
+      try world.journal.told(batches, of: launch)
+      batches += 1
+      try world.journal.expect(
+        worker.core.launch(launch) { $0.assignment.progress.batches } == batches, .batches,
+        "\(launch) was told of batch \(batches - 1), and its worker counts otherwise")
+    case .items(let items):
+      try world.journal.expect(
+        items == wanted, .message, "\(launch) was given \(items) where \(wanted) were asked for")
+    case .refused:
+      return world.after(.microseconds(50), for: worker.owner) { [self] in
+        if phase == .idle { try end(Self.failed("refused")) }
+      }
     }
+    world.after(.microseconds(50), for: worker.owner) { [self] in try goOn() }
   }
 
   // MARK: Expiry
@@ -172,32 +176,31 @@ final class SimulatedHandler {
     guard manner != .ignoresExpiry else { return }
     // Commits are waited for, questions about items are not.
     if phase == .asking {
+      worker.core.giveUp(launch, question: question)
       phase = .idle
       return world.after(.microseconds(50), for: worker.owner) { [self] in try goOn() }
     }
     // A command that still runs is ended before the deadline.
-    let margin = Duration.seconds(definition.kind == .refresh ? 2 : 5)
     guard isCommand else { return }
-    world.after(window - margin, for: worker.owner) { [self] in
-      if phase == .running { try end(.lost) }
+    world.after(window - definition.terminationMargin, for: worker.owner) { [self] in
+      if phase == .running { try end(.stopped()) }
     }
   }
 
-  /// A command at its deadline.
-  func kill() throws {
-    guard phase != .over else { return }
-    try end(.lost, isGraceful: false)
+  /// A command is killed; what is written in Swift ends with its process.
+  func reachDeadline() throws {
+    if isCommand, phase != .over { try end(.stopped(isGraceful: false)) }
   }
 
-  private func end(_ outcome: LaunchOutcome, isGraceful: Bool = true) throws {
+  private static func failed(_ text: String) -> HandlerEnd { .failed(text, errorType: "Error") }
+
+  private func end(_ end: HandlerEnd) throws {
     phase = .over
-    world.note("\(worker.plan.name): the handler of \(launch) is through, \(outcome.text)")
-    world.journal.said(outcome, of: launch)
-    let wasAsked = worker.core.launches[launch]?.expiry != nil
-    try worker.decide {
-      $0.handlerEnded(launch, outcome, isGraceful: isGraceful, errorType: outcome.code == "failed" ? "Error" : nil)
-    }
-    guard wasAsked, outcome != .finished, case .ended(let ending)? = worker.core.launches[launch]?.phase else { return }
+    world.note("\(worker.plan.name): the handler of \(launch) is through, \(end)")
+    world.journal.said(end, of: launch)
+    let wasAsked = worker.core.launch(launch) { $0.expiry != nil } ?? false
+    try worker.decide { $0.handlerEnded(launch, end) }
+    guard wasAsked, end != .finished, case .ended(let ending)? = worker.core.launches[launch]?.life else { return }
     let isExpired = if case .expired = ending.outcome { true } else { false }
     try world.journal.expect(isExpired, .outcome, "\(launch) was asked to stop, and ended \(ending.outcome.text)")
   }

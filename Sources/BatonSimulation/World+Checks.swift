@@ -1,7 +1,7 @@
 import BatonCoordinator
+import BatonCore
 import BatonModel
 import BatonStore
-import BatonWorker
 
 /// What is compared with the store and between explain and the dispatcher.
 extension World {
@@ -138,8 +138,8 @@ extension World {
       if launch.outcome == .finished {
         let isTrue = seen?.said == .finished || log?.reachedEnd == true
         try journal.expect(
-          isTrue, .outcome, "launch \(launch.launch) is finished, and its handler said \(seen?.said?.code ?? "nothing")"
-        )
+          isTrue, .outcome,
+          "launch \(launch.launch) is finished, and its handler said \(seen?.said.map { "\($0)" } ?? "nothing")")
       }
     }
   }

@@ -18,7 +18,17 @@ public struct TestLaunch: Sendable {
 
   /// 1 for the first launch of the request.
   public let number: Int
-  public let outcome: Outcome
+  public var outcome: Outcome {
+    switch stored {
+    case .finished: .finished
+    case .failed(let text): .failed(text)
+    case .expired(let reason): .expired(reason)
+    case .lost: .lost
+    }
+  }
+
+  /// The outcome as the store has it.
+  let stored: LaunchOutcome
   /// What the handler threw, also if the outcome is `expired`; nil if it returned, or never ended.
   public let error: (any Error)?
   /// Why it was asked to stop, and until when; nil if it was not.

@@ -16,7 +16,7 @@ extension TestRequest {
     -> TestLaunch
   {
     let end = try await run(handler, interruption ?? takePlanned())
-    guard let missed = end.interruption else { return end.launch }
+    guard let missed = end.worker.interruption else { return end.launch }
     guard interruption != nil else {
       state.withLock { $0.planned.insert(missed, at: 0) }
       return end.launch
@@ -43,65 +43,58 @@ extension TestRequest {
     state.withLock { $0.planned.isEmpty ? nil : $0.planned.removeFirst() }
   }
 
-  private func run(_ handler: @escaping Handler, _ interruption: Interruption?) async throws -> LaunchEnd {
+  private func run(_ handler: @escaping Handler, _ interruption: Interruption?) async throws -> LaunchUnderTest.End {
     let checked = try settings.checked()
-    let (launch, number) = try begin(checked, interruption)
+    let (launch, assignment) = try begin(checked, interruption)
     clock.add(launch)
     defer {
       clock.remove(launch)
       state.withLock { $0.running = nil }
     }
-    let end = try await launch.run(handler, as: task(checked, number, launch))
+    let end = try await launch.run(handler, as: JobTask(assignment, checked.definition, launch))
     settle(end, checked.definition)
     return end
   }
 
-  private func begin(_ checked: Settings.Checked, _ interruption: Interruption?) throws -> (LaunchUnderTest, Int) {
+  private func begin(
+    _ checked: Settings.Checked, _ interruption: Interruption?
+  ) throws -> (LaunchUnderTest, Assignment) {
     try state.withLock { state in
       if let completion = state.completion {
         throw notLaunchable("has ended '\(completion)'; make another TestRequest")
       }
       if state.running != nil { throw notLaunchable("runs already; at most one launch of a request is live") }
-      let number = state.launches.count + 1
-      let machine = LaunchMachine(
-        number: number, identifier: checked.identifier, definition: checked.definition, interruption: interruption,
-        standing: state.standing, at: clock.elapsed)
-      let launch = LaunchUnderTest(machine, clock: clock, batchDuration: settings.batchDuration)
+      let assignment = assignment(checked, number: state.launches.count + 1, state.progress)
+      let worker = TestWorker(
+        assignment, checked.definition, interruption: interruption, pace: state.pace, at: clock.elapsed)
+      let launch = LaunchUnderTest(worker, clock: clock, batchDuration: settings.batchDuration)
       state.running = launch
-      return (launch, number)
+      return (launch, assignment)
     }
+  }
+
+  private func assignment(_ checked: Settings.Checked, number: Int, _ progress: Progress) -> Assignment {
+    Assignment(
+      launch: LaunchKey(request: RequestID(1), number: number), identifier: checked.identifier, requestNumber: 1,
+      definition: DefinitionID(1), priority: .utility, payload: checked.payload, progress: progress,
+      principal: settings.principal,
+      trace: TraceContext(
+        traceID: Array(repeating: 0, count: 16), spanID: Array(repeating: 0, count: 8), isSampled: false),
+      startedAt: Timestamp(nanoseconds: 0))
   }
 
   private func notLaunchable(_ why: String) -> TestKitError {
     TestKitError(.notLaunchable, "the request of \(settings.identifier) \(why)")
   }
 
-  private func task(_ checked: Settings.Checked, _ number: Int, _ launch: LaunchUnderTest) -> JobTask {
-    JobTask(
-      identifier: checked.identifier, request: 1, launch: number, kind: settings.kind,
-      wildcard: checked.definition.pattern.wildcardValue(in: checked.identifier), principal: settings.principal,
-      payload: checked.payload, runtime: launch)
-  }
-
-  private func settle(_ end: LaunchEnd, _ definition: Definition) {
+  private func settle(_ end: LaunchUnderTest.End, _ definition: Definition) {
     state.withLock { state in
       state.launches.append(end.launch)
-      state.standing = end.standing
+      (state.progress, state.pace) = (end.worker.progress, end.worker.store.pace)
       let verdict = state.ledger.end(
-        end.launch.outcome.inTheStore, committedBatches: end.launch.checkpoints.count, reachedEnd: false,
+        end.launch.stored, committedBatches: end.launch.checkpoints.count, reachedEnd: false,
         retry: definition.retry)
       state.completion = Completion(verdict)
-    }
-  }
-}
-
-extension TestLaunch.Outcome {
-  fileprivate var inTheStore: LaunchOutcome {
-    switch self {
-    case .finished: .finished
-    case .failed(let text): .failed(text)
-    case .expired(let reason): .expired(reason)
-    case .lost: .lost
     }
   }
 }

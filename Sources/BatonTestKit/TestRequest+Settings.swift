@@ -35,11 +35,14 @@ struct Settings: Sendable {
     guard payload?.count ?? 0 <= Self.payloadLimit else {
       throw refusal("the payload has \(payload?.count ?? 0) bytes and the limit is \(Self.payloadLimit)")
     }
-    return Checked(identifier: identifier, definition: definition(pattern), payload: payload)
+    let definition = definition(pattern)
+    do throws(DefinitionProblem) { try definition.validate() } catch { throw refusal("\(error)") }
+    return Checked(identifier: identifier, definition: definition, payload: payload)
   }
 
   private func definition(_ pattern: IdentifierPattern) -> Definition {
     var definition = Definition(pattern: pattern, kind: kind)
+    if kind == .continued { definition.title = "Test" }
     definition.budget = budget ?? definition.budget
     definition.closingWindow = closingWindow
     definition.stallAfter = stallAfter

@@ -53,7 +53,9 @@ public final class TestRequest: Sendable {
 
   struct State {
     var launches: [TestLaunch] = []
-    var standing = Standing()
+    /// Where the next launch begins.
+    var progress = Progress()
+    var pace = Pace()
     var ledger = Ledger()
     var completion: Completion?
     var running: LaunchUnderTest?

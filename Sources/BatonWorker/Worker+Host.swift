@@ -1,4 +1,5 @@
 import BatonBase
+import BatonCore
 import BatonModel
 import Logging
 import Synchronization
@@ -50,8 +51,7 @@ extension Worker {
   /// Known before anything can be assigned here.
   func lookAtHost(_ host: WorkerHost) async {
     host.monitor.ownerSays(host.desk.word())
-    let conditions = await host.monitor.look()
-    decide { $0.conditionsChanged(conditions, at: clocks.instant()) }
+    conditionsChanged(await host.monitor.look())
   }
 
   /// Reads the host, answers its owner and counts what is used, until its task is cancelled.
@@ -90,7 +90,7 @@ extension Worker {
       seconds += 1
       guard seconds.isMultiple(of: Self.useInterval) else { continue }
       for launch in state.withLock({ $0.core.launches.values.filter { !$0.hasEnded } }) {
-        let use = launch.definition.work == nil ? nil : processes.use(of: launch.assignment.launch)
+        let use = launch.definition.work == nil ? nil : processes.use(of: launch.key)
         count(launch, use, host, isOver: false)
       }
       await save(host) { try await host.use.saveIfDue(at: clocks.instant()) }
@@ -109,19 +109,15 @@ extension Worker {
   /// - Parameter use: nil for a handler, whose processor time nobody knows.
   private func count(_ launch: WorkerLaunch, _ use: ProcessUse?, _ host: WorkerHost, isOver: Bool) {
     host.use.count(
-      launch.assignment.launch, launchTime: clocks.instant() - launch.startedAt, cpuTime: use?.cpuTime,
+      launch.key, launchTime: clocks.instant() - launch.startedAt, cpuTime: use?.cpuTime,
       on: clocks.date(), isOver: isOver)
   }
 
   /// The last count of a launch whose handler is through.
-  func countLast(_ key: LaunchKey, _ processes: ProcessRegistry, isCommand: Bool) {
-    let use = isCommand ? processes.endUse(of: key) : nil
-    guard
-      let (host, launch) = state.withLock({ state in
-        state.host.flatMap { host in state.core.launches[key].map { (host, $0) } }
-      })
-    else { return }
-    count(launch, use, host, isOver: true)
+  func countLast(_ launch: ActiveLaunch, _ processes: ProcessRegistry) {
+    let use = launch.definition.work == nil ? nil : processes.endUse(of: launch.key)
+    let (host, state) = state.withLock { ($0.host, $0.core.launches[launch.key]) }
+    if let host, let state { count(state, use, host, isOver: true) }
   }
 
   // MARK: Status
@@ -132,7 +128,7 @@ extension Worker {
     let (running, isConnected) = state.withLock { state in
       (state.core.launches.values.filter { !$0.hasEnded }, state.connection != nil)
     }
-    let launches = running.sorted { $0.assignment.launch < $1.assignment.launch }
+    let launches = running.sorted { $0.key < $1.key }
     return HostStatus(
       at: date, name: configuration.name, version: BatonVersion.current,
       coordinator: .init(address: configuration.coordinator, isConnected: isConnected),

@@ -1,4 +1,5 @@
 import BatonBase
+import BatonCore
 public import BatonHandler
 package import BatonModel
 import BatonTelemetry
@@ -19,7 +20,7 @@ public final class Worker: Service {
   let state: Mutex<State>
   let registry = Mutex(Registry())
   /// Launches to begin; the run loop makes a task of each.
-  let starts = Mailbox<StartOrder>(capacity: 1 << 20)
+  let starts = Mailbox<ActiveLaunch>(capacity: 1 << 20)
   let ends = Mailbox<String>(capacity: 16)
   /// A launch began: from here on time is looked at more often.
   let startSignal = Signal()
@@ -39,23 +40,13 @@ public final class Worker: Service {
     var limit: CPULimit?
     /// The process is about to end: no connection is opened any more.
     var isEnding = false
-    /// Since when nothing but answers of the coordinator are missing to end.
-    var onlyWaitsSince: Instant?
     /// What was logged last about the connection; empty while it works.
     var lastProblem = ""
-    /// How often in a row the coordinator did not take this worker.
-    var refusals = 0
   }
 
   struct Registry {
     var handlers: [(pattern: IdentifierPattern, handler: Handler)] = []
     var isRunning = false
-  }
-
-  struct StartOrder: Sendable {
-    var launch: ActiveLaunch
-    var assignment: Assignment
-    var definition: Definition
   }
 
   public convenience init(_ configuration: WorkerConfiguration, logger: Logger = Logger(label: "baton-worker")) {
@@ -75,7 +66,8 @@ public final class Worker: Service {
       host: HostName(configuration.name), incarnation: incarnation, version: BatonVersion.current,
       capabilities: Capabilities(
         slots: configuration.slots, kinds: configuration.accepts, runsCommands: configuration.runsCommands,
-        permittedIdentifiers: configuration.permittedIdentifiers, dailyAllowance: configuration.dailyAllowance))
+        permittedIdentifiers: configuration.permittedIdentifiers, dailyAllowance: configuration.dailyAllowance),
+      endsProcessOnOverrun: configuration.endsProcessOnOverrun)
     state = Mutex(State(core: core))
   }
 
@@ -130,16 +122,17 @@ public final class Worker: Service {
 
   /// Changes the core and performs what it decides. Messages are sent while the lock is held: their order is the order
   /// of the decisions, and sending never waits.
-  func decide(_ body: (inout WorkerCore) -> [WorkerCore.Effect]) {
+  /// - Parameter asker: hears the answer to its question also if its launch is forgotten.
+  func decide(for asker: ActiveLaunch? = nil, _ body: (inout WorkerCore) -> [WorkerCore.Effect]) {
     let effects = state.withLock { state in
       let effects = body(&state.core)
       for case .send(let message) in effects { state.connection?.up.send(message) }
       for case .start(let assignment, let definition) in effects {
-        let launch = ActiveLaunch(assignment, worker: self)
+        let launch = ActiveLaunch(assignment, definition, worker: self)
         state.active[assignment.launch] = launch
-        starts.send(StartOrder(launch: launch, assignment: assignment, definition: definition))
+        starts.send(launch)
       }
-      return effects.map { effect in (effect, state.active[effect.launch ?? .none]) }
+      return effects.map { effect in (effect, effect.launch.flatMap { state.active[$0] ?? asker }) }
     }
     for (effect, launch) in effects { perform(effect, launch) }
   }
@@ -148,24 +141,20 @@ public final class Worker: Service {
     switch effect {
     case .send: break
     case .start(let assignment, _):
-      log(startOf: assignment)
+      log(startOf: assignment.subject)
       startSignal.raise()
       watchLaunches()
-    case .expire(_, let reason, let deadline):
-      let window = deadline - clocks.instant()
-      if let launch { log(expiryOf: launch.subject, reason, in: window) }
-      launch?.expire(reason, in: window)
-    case .overrun(let key): overrun(key)
-    case .committed: launch?.answered(.success(.done))
-    case .refused(_, let text, let isSuperseded):
-      launch?.answered(.failure(HandlerError(isSuperseded ? .superseded : .checkpointRefused, text)))
-    case .itemsCommitted(_, _, let isFrozen): launch?.answered(.success(.frozen(isFrozen)))
-    case .items(let page): launch?.answered(.success(.items(page.items)))
-    case .forget(let key): forget(key)
+    case .expire(_, let window):
+      guard let launch else { return }
+      log(expiryOf: launch.subject, window)
+      launch.stop.raise()
+    case .overrun: if let launch { overrun(launch) }
+    case .answered(_, let question, let answer): launch?.answered(question, answer)
+    case .forget(let key): state.withLock { $0.active[key] = nil }
     case .reconnect(let why):
       note(why)
       state.withLock { $0.connection }?.close()
-    case .end(let why): ends.send(why)
+    case .end(let why): ends.send(why ?? "")
     case .endProcess: endProcess()
     }
   }
@@ -178,29 +167,14 @@ public final class Worker: Service {
     }
     if isNews { logger.warning("not connected: \(problem); trying again") }
   }
-
-  private func forget(_ key: LaunchKey) {
-    let isLast = state.withLock { state in
-      state.active[key] = nil
-      return state.core.isQuiet && state.core.isDraining
-    }
-    if isLast { ends.send("") }
-  }
-}
-
-extension LaunchKey {
-  fileprivate static let none = LaunchKey(request: RequestID(0), number: 0)
 }
 
 extension WorkerCore.Effect {
-  /// The launch that the effect is about, if its handler has to hear of it.
+  /// The launch whose handler has to hear of the effect.
   fileprivate var launch: LaunchKey? {
     switch self {
-    case .expire(let launch, _, _), .committed(let launch, _), .refused(let launch, _, _),
-      .itemsCommitted(let launch, _, _):
-      launch
-    case .items(let page): page.launch
-    case .send, .start, .overrun, .forget, .reconnect, .end, .endProcess: nil
+    case .expire(let launch, _), .overrun(let launch), .answered(let launch, _, _): launch
+    case .send, .start, .forget, .reconnect, .end, .endProcess: nil
     }
   }
 }

@@ -1,4 +1,6 @@
 import BatonBase
+import BatonCore
+import BatonHandler
 package import BatonModel
 import BatonWire
 
@@ -16,6 +18,11 @@ package struct WorkerClocks: Sendable {
     self.instant = instant
     self.sleep = sleep
     self.date = date
+  }
+
+  /// A closing window as handlers see it: with its deadline on the standard library's clock.
+  func expiry(_ window: ClosingWindow) -> Expiry {
+    Expiry(reason: window.reason, deadline: .now + (window.deadline - instant()))
   }
 
   package static let system = WorkerClocks(

@@ -9,7 +9,7 @@ import Testing
 /// The cores have no clock, no chance and no waiting in them, or the same seed would not be the same fleet.
 @Suite struct PurityTests {
   static let folders = [
-    "Sources/BatonCoordinator/Dispatcher", "Sources/BatonWorker/Core", "Sources/BatonStore/Verbs",
+    "Sources/BatonCoordinator/Dispatcher", "Sources/BatonCore/Worker", "Sources/BatonStore/Verbs",
     "Sources/BatonModel", "Sources/BatonSimulation",
   ]
   static let forbidden = [

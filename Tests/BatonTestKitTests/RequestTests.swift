@@ -25,6 +25,12 @@ struct RequestTests {
     #expect(await problem(TestRequest("com.example.a", declaredAs: "com.example.*")) == "none")
   }
 
+  @Test("what a coordinator does not take of a definition is told at the first launch")
+  func definition() async {
+    let problem = await problem(TestRequest("com.example.a", closingWindow: .seconds(601)))
+    #expect(problem.contains("'closingWindow' must be from 1s, and at most 10m"))
+  }
+
   @Test("a payload has at most 64 KiB")
   func payload() async {
     let largest = TestPayload(bytes: [UInt8](repeating: 0x20, count: 65_536))

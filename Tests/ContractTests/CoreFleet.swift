@@ -1,7 +1,7 @@
 import BatonCoordinator
+import BatonCore
 import BatonModel
 import BatonStore
-import BatonWorker
 
 /// The real cores and the real SQL in memory, with clocks that move only when the test moves them. This type does what
 /// the daemons do around the cores, without waiting for anything.
@@ -165,7 +165,7 @@ struct CoreFleet {
     incarnations += 1
     let core = WorkerCore(
       host: host, incarnation: Incarnation("\(host)-\(incarnations)-\(now.instant.nanoseconds)"), version: "1",
-      capabilities: Capabilities(slots: 2))
+      capabilities: Capabilities(slots: 2), endsProcessOnOverrun: true)
     workers[host] = core
     guard case .send(.hello(let hello))? = workers[host]?.connected(at: now.instant).first else { return }
     try attach(hello)
@@ -204,16 +204,15 @@ struct CoreFleet {
   /// The handler of a launch commits one more batch.
   mutating func commit(_ launch: LaunchKey, batches: Int) throws {
     guard let host = running[launch] else { return }
-    let checkpoint = Checkpoint(
-      launch: launch, batch: batches, cursor: [UInt8(truncatingIfNeeded: batches + 1)],
-      completedUnits: Int64(batches + 1))
-    try perform(workers[host]?.checkpoint(launch, checkpoint) ?? [], from: host)
+    let commit = Commit(
+      cursor: [UInt8(truncatingIfNeeded: batches + 1)], completedUnits: Int64(batches + 1), totalUnits: nil)
+    try perform(workers[host]?.ask(launch, .commit(commit), id: batches) ?? [], from: host)
   }
 
-  mutating func end(_ launch: LaunchKey, _ outcome: LaunchOutcome) throws {
+  mutating func end(_ launch: LaunchKey, _ end: HandlerEnd) throws {
     guard let host = running[launch] else { return }
     running[launch] = nil
-    try perform(workers[host]?.handlerEnded(launch, outcome, isGraceful: true) ?? [], from: host)
+    try perform(workers[host]?.handlerEnded(launch, end) ?? [], from: host)
   }
 
   private mutating func perform(_ effects: [WorkerCore.Effect], from host: HostName) throws {
@@ -222,8 +221,8 @@ struct CoreFleet {
       case .send(let message): try hear(message, from: host)
       case .start(let assignment, _): running[assignment.launch] = host
       // These handlers stop as soon as they are asked.
-      case .expire(let launch, _, _), .overrun(let launch): try end(launch, .lost)
-      case .committed, .refused, .itemsCommitted, .items, .forget, .reconnect, .end, .endProcess: break
+      case .expire(let launch, _), .overrun(let launch): try end(launch, .stopped())
+      case .answered, .forget, .reconnect, .end, .endProcess: break
       }
     }
   }

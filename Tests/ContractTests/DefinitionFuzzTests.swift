@@ -1,4 +1,5 @@
 import BatonCoordinator
+import BatonCore
 import BatonModel
 import BatonSpec
 import BatonStore

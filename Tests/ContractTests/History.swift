@@ -1,4 +1,5 @@
 import BatonCoordinator
+import BatonCore
 import BatonModel
 import BatonStore
 
@@ -137,9 +138,9 @@ struct History {
     models[name]?.live?.batches += 1
   }
 
-  private mutating func end(_ name: JobIdentifier, _ outcome: LaunchOutcome) throws {
+  private mutating func end(_ name: JobIdentifier, _ end: HandlerEnd) throws {
     guard let launch = launch(of: name) else { return }
-    try fleet.end(launch, outcome)
+    try fleet.end(launch, end)
   }
 
   private func launch(of name: JobIdentifier) -> LaunchKey? { open[name] }

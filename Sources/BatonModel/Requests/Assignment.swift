@@ -89,7 +89,51 @@ package struct Checkpoint: Hashable, Sendable {
   }
 }
 
-/// What a worker reports of a launch that has ended.
+/// What a handler commits: a checkpoint before it has its launch and its batch index.
+package struct Commit: Hashable, Sendable {
+  /// nil: the cursor stays as it is.
+  package var cursor: [UInt8]?
+  package var completedUnits: Int64
+  package var totalUnits: Int64?
+  package var subtitle: String?
+  /// See `Checkpoint.reachesEnd`.
+  package var reachesEnd: Bool
+  /// See `Checkpoint.isEndOnly`.
+  package var isEndOnly: Bool
+
+  package init(
+    cursor: [UInt8]?, completedUnits: Int64, totalUnits: Int64?, subtitle: String? = nil, reachesEnd: Bool = false,
+    isEndOnly: Bool = false
+  ) {
+    self.cursor = cursor
+    self.completedUnits = completedUnits
+    self.totalUnits = totalUnits
+    self.subtitle = subtitle
+    self.reachesEnd = reachesEnd
+    self.isEndOnly = isEndOnly
+  }
+}
+
+extension Checkpoint {
+  /// The next batch of a request that has come as far as `progress` says.
+  package init(_ commit: Commit, of launch: LaunchKey, after progress: Progress) {
+    self.init(
+      launch: launch, batch: progress.batches, cursor: commit.cursor ?? progress.cursor,
+      completedUnits: commit.completedUnits, totalUnits: commit.totalUnits, subtitle: commit.subtitle,
+      reachesEnd: commit.reachesEnd, isEndOnly: commit.isEndOnly)
+  }
+}
+
+extension Progress {
+  /// How far a request has come once `checkpoint` is durable.
+  package init(after checkpoint: Checkpoint) {
+    self.init(
+      batches: checkpoint.batch + (checkpoint.isEndOnly ? 0 : 1), cursor: checkpoint.cursor,
+      completedUnits: checkpoint.completedUnits, totalUnits: checkpoint.totalUnits)
+  }
+}
+
+/// What a worker says of a launch that ended.
 package struct Ending: Hashable, Sendable {
   package var launch: LaunchKey
   package var outcome: LaunchOutcome

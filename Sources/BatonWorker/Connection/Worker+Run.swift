@@ -1,4 +1,5 @@
 import BatonBase
+import BatonCore
 import BatonModel
 import BatonTelemetry
 import BatonWire
@@ -50,8 +51,8 @@ extension Worker {
         await withTaskCancellationHandler {
           await self.startLoop(processes, folders)
         } onCancel: {
-          // Without this, a handler that waits for a commit would wait forever.
-          for launch in self.state.withLock({ Array($0.active.values) }) { launch.close() }
+          // A handler that waits for a commit would wait for ever.
+          self.decide { $0.cutOff() }
         }
         return nil
       }
@@ -122,12 +123,8 @@ extension Worker {
     }
   }
 
-  /// Takes no new launches, expires each launch with the reason `draining`, and ends `run` when the coordinator has
-  /// stored all endings.
-  package func drain() {
-    decide { $0.drain(at: clocks.instant()) }
-    if state.withLock({ $0.core.isQuiet }) { ends.send("") }
-  }
+  /// Takes nothing new, expires every launch with `draining`, and ends when the coordinator has all endings.
+  package func drain() { decide { $0.drain(at: clocks.instant()) } }
 
   /// Ends the connection after all queued messages have been sent. The coordinator then takes the lease back at once.
   /// This waits at most `partingPatience`.
@@ -148,7 +145,7 @@ extension Worker {
   /// Connects again and again. Returns `nil` when the task is cancelled, and a reason if the coordinator refuses this
   /// worker for good.
   private func connectionLoop(_ connector: any Connector) async throws -> String? {
-    var (pause, generator) = (Reconnection(), SystemRandomNumberGenerator())
+    var generator = SystemRandomNumberGenerator()
     while !Task.isCancelled {
       let before = clocks.instant()
       do {
@@ -158,10 +155,9 @@ extension Worker {
         note(error.message)
       }
       if Task.isCancelled { return nil }
-      let (longest, refusals) = state.withLock { ($0.core.longestPause, $0.refusals) }
-      try await clocks.sleep(
-        pause.next(afterConnectionOf: clocks.instant() - before, refusals: refusals, atMost: longest, using: &generator)
-      )
+      let lifetime = clocks.instant() - before
+      let pause = state.withLock { $0.core.pauseBeforeConnecting(afterConnectionOf: lifetime, using: &generator) }
+      try await clocks.sleep(pause)
     }
     return nil
   }
@@ -172,7 +168,6 @@ extension Worker {
     defer { close() }
     while let messages = await connection.down.receive() {
       for case .welcome in messages { welcomed() }
-      for case .refused in messages { state.withLock { $0.refusals += 1 } }
       decide { core in
         let now = clocks.instant()
         return messages.flatMap { core.received($0, at: now) }
@@ -191,8 +186,8 @@ extension Worker {
   }
 
   private func welcomed() {
-    state.withLock { ($0.lastProblem, $0.refusals) = ("", 0) }
-    // This worker has a lease now, so heartbeats must be sent: the tick loop must not sleep on.
+    state.withLock { $0.lastProblem = "" }
+    // With a lease there are heartbeats to send.
     startSignal.raise()
     logger.notice("connected to the coordinator")
   }
@@ -213,7 +208,6 @@ extension Worker {
       try await untilNextTick()
       decide { $0.tick(at: clocks.instant()) }
       sendOutput()
-      if isDrainOver(at: clocks.instant()) { ends.send("") }
     }
     return nil
   }
@@ -224,24 +218,6 @@ extension Worker {
     try await startSignal.wait { try await self.clocks.sleep(interval) }
   }
 
-  /// How long a drained worker waits for the coordinator to store its endings. Afterwards the coordinator learns of
-  /// them by the end of the lease.
-  private static let drainPatience = Duration.seconds(10)
-
-  /// Whether a drained worker has waited long enough for the answers to its endings.
-  private func isDrainOver(at now: Instant) -> Bool {
-    state.withLock { state in
-      guard state.core.isDraining, state.core.launches.values.allSatisfy(\.hasEnded) else {
-        state.onlyWaitsSince = nil
-        return false
-      }
-      let since = state.onlyWaitsSince ?? now
-      state.onlyWaitsSince = since
-      return now - since > Self.drainPatience
-    }
-  }
-
-  /// Ends this process, because a handler ignored its deadline.
   func endProcess() {
     logger.critical("ending the process: a handler ignored its expiry, and this is the only way to free the host")
     _exit(Self.overrunStatus)

@@ -1,4 +1,5 @@
 import BatonBase
+import BatonCore
 import BatonHandler
 import BatonModel
 import BatonTelemetry
@@ -25,69 +26,65 @@ extension Worker {
       InstrumentationSystem.tracer, host: HostName(configuration.name), sampling: configuration.batchSampling,
       clocks: clocks)
     await withDiscardingTaskGroup { group in
-      while let orders = await starts.receive() {
-        for order in orders { group.addTask { await self.perform(order, processes, folders, tracing) } }
+      while let launches = await starts.receive() {
+        for launch in launches { group.addTask { await self.perform(launch, processes, folders, tracing) } }
       }
     }
   }
 
   private func perform(
-    _ order: StartOrder, _ processes: ProcessRegistry, _ folders: WorkerFolders, _ tracing: RunTracing
+    _ launch: ActiveLaunch, _ processes: ProcessRegistry, _ folders: WorkerFolders, _ tracing: RunTracing
   ) async {
-    let span = RunSpan(order.assignment, order.definition, tracing)
-    order.launch.span = span
-    let end = await withTaskGroup(of: HandlerEnd.self) { group in
+    let span = RunSpan(launch.assignment, launch.definition, tracing)
+    launch.span = span
+    let (end, failure) = await withTaskGroup(of: (HandlerEnd, Failure?).self) { group in
       group.addTask {
-        defer { order.launch.close() }
+        defer { launch.stop.raise() }
         return await ServiceContext.$current.withValue(span.context) {
-          await self.end(of: order, span.traced(order.launch), processes, folders)
+          await self.end(of: launch, span.traced(launch), processes, folders)
         }
       }
-      await order.launch.waitForExpiry()
+      await launch.stop.wait()
       group.cancelAll()
-      return await group.next() ?? HandlerEnd(outcome: .lost)
+      return await group.next() ?? (.stopped(), nil)
     }
-    conclude(order, end, span, processes)
+    let hasExpired = launch.expiry != nil
+    conclude(launch, end, failure, span, processes)
     // The host may be going away: the spans of an expired launch do not wait for the next batch of spans.
-    if order.launch.expiry != nil { tracing.baton?.forceFlush() }
+    if hasExpired { tracing.baton?.forceFlush() }
   }
 
   /// The spans end first: once the coordinator has the ending, this process may end.
-  private func conclude(_ order: StartOrder, _ end: HandlerEnd, _ span: RunSpan, _ processes: ProcessRegistry) {
-    let (key, result) = (order.assignment.launch, order.launch.result)
-    let runEnd = RunEnd(end, result: result, expiry: end.outcome == .finished ? nil : expiry(of: order.launch))
+  private func conclude(
+    _ launch: ActiveLaunch, _ end: HandlerEnd, _ failure: Failure?, _ span: RunSpan, _ processes: ProcessRegistry
+  ) {
+    guard let ending = state.withLock({ $0.core.launch(launch.key) { $0.ending(of: end) } }) else { return }
+    let runEnd = RunEnd(ending, failure)
     span.end(runEnd)
-    log(endOf: order.launch.subject, runEnd.outcome, isGraceful: end.isGraceful)
-    if let chunk = order.launch.takeOutput() { say(.output(chunk)) }
-    countLast(key, processes, isCommand: order.definition.work != nil)
-    decide {
-      $0.handlerEnded(key, end.outcome, isGraceful: end.isGraceful, result: result, errorType: end.failure?.type)
-    }
-  }
-
-  private func expiry(of launch: ActiveLaunch) -> ExpiryReason? {
-    state.withLock { $0.core.launches[launch.key]?.expiry?.reason } ?? launch.expiry?.reason
+    log(endOf: launch.subject, runEnd.outcome, isGraceful: ending.isGraceful)
+    if let chunk = launch.takeOutput() { say(.output(chunk)) }
+    countLast(launch, processes)
+    decide { $0.handlerEnded(launch.key, end) }
   }
 
   private func end(
-    of order: StartOrder, _ runtime: any CommandRuntime, _ processes: ProcessRegistry, _ folders: WorkerFolders
-  ) async -> HandlerEnd {
+    of launch: ActiveLaunch, _ runtime: any CommandRuntime, _ processes: ProcessRegistry, _ folders: WorkerFolders
+  ) async -> (HandlerEnd, Failure?) {
     do {
-      try await run(order, runtime, processes, folders)
-      return HandlerEnd(outcome: .finished)
+      try await run(launch, runtime, processes, folders)
+      return (.finished, nil)
     } catch let expired as CommandExpired {
-      // With an expiry the core says which; without one the launch was stopped from outside, which is no failure.
-      return HandlerEnd(outcome: .lost, isGraceful: expired.isGraceful)
+      return (.stopped(isGraceful: expired.isGraceful), nil)
     } catch {
       let failure = Failure(error)
-      return HandlerEnd(outcome: .failed(failure.text), failure: failure)
+      return (.failed(failure.text, errorType: failure.type), failure)
     }
   }
 
   private func run(
-    _ order: StartOrder, _ runtime: any CommandRuntime, _ processes: ProcessRegistry, _ folders: WorkerFolders
+    _ launch: ActiveLaunch, _ runtime: any CommandRuntime, _ processes: ProcessRegistry, _ folders: WorkerFolders
   ) async throws {
-    let (assignment, definition) = (order.assignment, order.definition)
+    let (assignment, definition) = (launch.assignment, launch.definition)
     if definition.work != nil {
       let runner = CommandRunner(
         definition: definition, assignment: assignment, gpus: gpus(of: assignment), folders: folders,
@@ -98,12 +95,7 @@ extension Worker {
     guard let handler = handler(for: definition.pattern) else {
       throw WorkerError("this worker has no handler for '\(definition.pattern)'")
     }
-    try await handler(
-      JobTask(
-        identifier: assignment.identifier, request: assignment.requestNumber, launch: assignment.launch.number,
-        kind: definition.kind, wildcard: definition.pattern.wildcardValue(in: assignment.identifier),
-        principal: assignment.principal, payload: assignment.payload, gpus: gpus(of: assignment), runtime: runtime)
-    )
+    try await handler(JobTask(assignment, definition, gpus: gpus(of: assignment), runtime))
   }
 
   /// What the drivers call the GPUs that the launch holds.
@@ -113,15 +105,33 @@ extension Worker {
     return assignment.gpus.filter(all.indices.contains).map { all[$0].id }
   }
 
-  /// A Swift handler ignored its deadline. Its host must be free, and only the end of the process can do that; a
-  /// command is killed by its runner.
-  func overrun(_ key: LaunchKey) {
-    guard let launch = state.withLock({ $0.core.launches[key] }), launch.definition.work == nil else { return }
-    logger.warning("a handler ignored its expiry", metadata: .launch(launch.assignment.subject))
+  /// A Swift handler ignored its deadline. A command is killed by its runner.
+  func overrun(_ launch: ActiveLaunch) {
+    guard launch.definition.work == nil else { return }
+    logger.warning("a handler ignored its expiry", metadata: .launch(launch.subject))
     guard configuration.endsProcessOnOverrun else { return }
     // The process ends before the handler returns, so nothing else would end the span of its run.
-    if let expiry = launch.expiry { state.withLock { $0.active[key] }?.span?.end(.expired(expiry.reason)) }
+    if let expiry = launch.expiry { launch.span?.end(.expired(expiry.reason)) }
     configuration.flushTelemetry()
-    decide { $0.condemn(key, at: clocks.instant()) }
+  }
+
+  // MARK: Log
+
+  // Of each launch three lines at the level info. The coordinator's lines have the same keys, so that a search for a trace
+  // id finds both.
+
+  func log(startOf launch: LaunchSubject) { logger.info("a launch began", metadata: .launch(launch)) }
+
+  func log(expiryOf launch: LaunchSubject, _ window: ClosingWindow) {
+    let left = max(window.deadline - clocks.instant(), .zero)
+    logger.info(
+      "a launch is asked to stop",
+      metadata: .launch(
+        launch,
+        [Names.LogKey.expiryReason: "\(window.reason.code)", Names.LogKey.expiryDeadline: "\(left.inSeconds)"]))
+  }
+
+  private func log(endOf launch: LaunchSubject, _ outcome: LaunchOutcome, isGraceful: Bool) {
+    logger.info("a launch ended", metadata: .launch(launch, .end(outcome, isGraceful: isGraceful)))
   }
 }

@@ -1,13 +1,6 @@
 import BatonModel
 
-/// How a handler ended. `WorkerCore` decides from it how the launch ended.
-struct HandlerEnd: Sendable {
-  var outcome: LaunchOutcome
-  var isGraceful = true
-  var failure: Failure?
-}
-
-/// The failure of a launch.
+/// What a launch failed with.
 struct Failure: Sendable {
   /// The value of `error.type`. It has few different values, so that failures can be counted by it, and it never
   /// contains the message.

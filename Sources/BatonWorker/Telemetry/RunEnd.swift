@@ -11,14 +11,13 @@ enum RunEnd: Sendable {
   /// The run was stopped from outside without an expiry.
   case lost
 
-  /// Follows the rules of `WorkerCore.handlerEnded`, and the store's rule for a refresh that reported its own failure.
-  init(_ end: HandlerEnd, result: RefreshResult?, expiry: ExpiryReason?) {
-    switch (end.outcome, expiry) {
-    case (.finished, _) where result == .failed: self = .failed(.refresh)
-    case (.finished, _): self = .finished
-    case (_, let reason?), (.expired(let reason), nil): self = .expired(reason)
-    case (.failed(let text), nil): self = .failed(end.failure ?? Failure(type: Failure.other, text: text))
-    case (.lost, nil): self = .lost
+  /// As the core says, and as the store takes a refresh that says that it failed.
+  init(_ ending: Ending, _ failure: Failure?) {
+    switch ending.outcome {
+    case .finished: self = ending.result == .failed ? .failed(.refresh) : .finished
+    case .expired(let reason): self = .expired(reason)
+    case .failed(let text): self = .failed(failure ?? Failure(type: Failure.other, text: text))
+    case .lost: self = .lost
     }
   }
 

@@ -1,6 +1,7 @@
 import BatonModel
 import Testing
 
+@testable import BatonCore
 @testable import BatonWorker
 
 /// A worker's core with a clock in hand: says what the coordinator, the handlers and the host would say.
@@ -9,13 +10,18 @@ struct Bench {
   static let trace = TraceContext(
     traceID: Array(repeating: 7, count: 16), spanID: Array(repeating: 1, count: 8), isSampled: true)
 
-  var core = WorkerCore(
-    host: HostName("a"), incarnation: Incarnation("a1"), version: "1", capabilities: Capabilities(slots: 4))
+  var core: WorkerCore
   var now = Instant(nanoseconds: 0)
 
+  init(endsProcessOnOverrun: Bool = false) {
+    core = WorkerCore(
+      host: HostName("a"), incarnation: Incarnation("a1"), version: "1", capabilities: Capabilities(slots: 4),
+      endsProcessOnOverrun: endsProcessOnOverrun)
+  }
+
   /// Connected and welcomed at once.
-  static func welcomed() -> Bench {
-    var bench = Bench()
+  static func welcomed(endsProcessOnOverrun: Bool = false) -> Bench {
+    var bench = Bench(endsProcessOnOverrun: endsProcessOnOverrun)
     _ = bench.connects()
     _ = bench.hears(.welcome(leaseTerm: term))
     return bench
@@ -76,6 +82,13 @@ struct Bench {
     return hears(.launch(assignment))
   }
 
+  /// A handler commits one batch more.
+  mutating func commits(_ request: Int64 = 1, question: Int = 1) -> [WorkerCore.Effect] {
+    let batches = core.launches[key(request)]?.assignment.progress.batches ?? 0
+    let commit = Commit(cursor: nil, completedUnits: Int64(batches + 1), totalUnits: nil)
+    return core.ask(key(request), .commit(commit), id: question)
+  }
+
   static func checkpoint(_ request: Int64 = 1, batch: Int = 0) -> Checkpoint {
     Checkpoint(launch: key(request), batch: batch, completedUnits: Int64(batch + 1))
   }
@@ -104,6 +117,13 @@ extension WorkerCore.Effect {
   }
   static func ended(_ launch: LaunchKey, _ outcome: LaunchOutcome, isGraceful: Bool = true) -> Self {
     .send(.ended(Ending(launch: launch, outcome: outcome, isGraceful: isGraceful)))
+  }
+  static func expire(_ launch: LaunchKey, _ reason: ExpiryReason, deadline: Instant) -> Self {
+    .expire(launch, ClosingWindow(reason, until: deadline))
+  }
+  static func done(_ launch: LaunchKey, question: Int = 1) -> Self { .answered(launch, question: question, .done) }
+  static func refused(_ launch: LaunchKey, _ text: String, isSuperseded: Bool, question: Int = 1) -> Self {
+    .answered(launch, question: question, .refused(text, isSuperseded: isSuperseded))
   }
   static let lapsed = Self.reconnect("the lease ran out before the coordinator renewed it")
 }

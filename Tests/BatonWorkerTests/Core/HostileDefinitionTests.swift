@@ -5,6 +5,7 @@ import Foundation
 import HostileDefinitions
 import Testing
 
+@testable import BatonCore
 @testable import BatonWorker
 
 /// A worker is the last to look at a definition: its coordinator may be older, or have an old store.

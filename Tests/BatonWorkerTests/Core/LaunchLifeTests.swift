@@ -1,6 +1,7 @@
 import BatonModel
 import Testing
 
+@testable import BatonCore
 @testable import BatonWorker
 
 @Suite struct LaunchLifeTests {
@@ -19,14 +20,14 @@ import Testing
     var bench = Bench.welcomed()
     bench.starts()
     #expect(bench.hears(.launch(Bench.assignment(1))) == [])
-    _ = bench.core.handlerEnded(key(1), .finished, isGraceful: true)
+    _ = bench.core.handlerEnded(key(1), .finished)
     #expect(bench.hears(.launch(Bench.assignment(1))) == [], "its ending is on the way")
   }
 
   @Test func `a launch number that was seen is not run again, nor an earlier one`() {
     var bench = Bench.welcomed()
     bench.starts(Bench.assignment(1, launch: 3))
-    _ = bench.core.handlerEnded(key(1, 3), .finished, isGraceful: true)
+    _ = bench.core.handlerEnded(key(1, 3), .finished)
     #expect(bench.hears(.endingCommitted(key(1, 3))) == [.forget(key(1, 3))])
     for number in [3, 2] {
       #expect(bench.hears(.launch(Bench.assignment(1, launch: number))) == [.ended(key(1, number), .lost)])
@@ -40,7 +41,7 @@ import Testing
     bench.starts()
     for request in 1...Int64(10_000) {
       _ = bench.hears(.launch(Bench.assignment(request)))
-      _ = bench.core.handlerEnded(key(request), .finished, isGraceful: true)
+      _ = bench.core.handlerEnded(key(request), .finished)
       _ = bench.hears(.endingCommitted(key(request)))
     }
     for request in 8_000...Int64(10_000) {
@@ -49,14 +50,15 @@ import Testing
   }
 
   @Test(arguments: [
-    (LaunchOutcome.finished, true), (.failed("why"), true), (.lost, false),
+    (HandlerEnd.finished, LaunchOutcome.finished, true), (.failed("why"), .failed("why"), true),
+    (.stopped(isGraceful: false), .lost, false),
   ])
-  func `an ending is said until it is answered`(outcome: LaunchOutcome, isGraceful: Bool) {
+  func `an ending is said until it is answered`(end: HandlerEnd, outcome: LaunchOutcome, isGraceful: Bool) {
     var bench = Bench.welcomed()
     bench.starts(Bench.assignment(1, gpus: [1]))
     let ended = WorkerCore.Effect.ended(key(1), outcome, isGraceful: isGraceful)
-    #expect(bench.core.handlerEnded(key(1), outcome, isGraceful: isGraceful) == [ended])
-    #expect(bench.core.handlerEnded(key(1), .lost, isGraceful: true) == [], "once")
+    #expect(bench.core.handlerEnded(key(1), end) == [ended])
+    #expect(bench.core.handlerEnded(key(1), .stopped()) == [], "once")
     for _ in 1...2 {
       #expect(bench.connects() == [Bench.hello(RunningLaunch(launch: key(1)))], "its GPUs are free")
       #expect(bench.hears(.welcome(leaseTerm: Bench.term)) == [ended])
@@ -72,7 +74,7 @@ import Testing
     var bench = Bench.welcomed()
     bench.starts()
     _ = bench.connects()
-    #expect(bench.core.handlerEnded(key(1), .finished, isGraceful: true) == [])
+    #expect(bench.core.handlerEnded(key(1), .finished) == [])
     #expect(bench.hears(.welcome(leaseTerm: Bench.term)) == [.ended(key(1), .finished)])
   }
 
@@ -80,40 +82,40 @@ import Testing
     var bench = Bench.welcomed()
     bench.starts()
     #expect(bench.hears(.endingCommitted(key(1))) == [])
-    #expect(bench.core.launches[key(1)]?.phase == .running)
+    #expect(bench.core.launches[key(1)]?.isRunning == true)
   }
 
   @Test(arguments: [
-    (LaunchOutcome.failed("CancellationError()"), LaunchOutcome.expired(.paused)), (.finished, .finished),
-    (.lost, .expired(.paused)),
+    (HandlerEnd.failed("CancellationError()", errorType: "CancellationError"), LaunchOutcome.expired(.paused), true),
+    (.finished, .finished, true), (.stopped(isGraceful: false), .expired(.paused), false),
   ])
   func `after an expiry returning is completion, and anything else has expired`(
-    outcome: LaunchOutcome, said: LaunchOutcome
+    end: HandlerEnd, said: LaunchOutcome, isGraceful: Bool
   ) {
     var bench = Bench.welcomed()
     bench.starts()
     _ = bench.hears(.expire(key(1), .paused))
-    #expect(bench.core.handlerEnded(key(1), outcome, isGraceful: false) == [.ended(key(1), said, isGraceful: false)])
+    #expect(bench.core.handlerEnded(key(1), end) == [.ended(key(1), said, isGraceful: isGraceful)])
   }
 
   @Test func `a withdrawn launch is told at once, loses its question, and ends without a word`() {
     var bench = Bench.welcomed()
     bench.starts()
-    _ = bench.core.checkpoint(key(1), Bench.checkpoint())
+    _ = bench.commits(1)
     #expect(
       bench.hears(.withdraw(key(1), "gone")) == [
         .refused(key(1), "gone", isSuperseded: true),
         .expire(key(1), .superseded, deadline: bench.now + .seconds(2)),
       ])
     #expect(bench.hears(.withdraw(key(1), "gone")) == [])
-    #expect(bench.core.handlerEnded(key(1), .failed("x"), isGraceful: true) == [.forget(key(1))])
+    #expect(bench.core.handlerEnded(key(1), .failed("x")) == [.forget(key(1))])
     #expect(bench.core.isQuiet)
   }
 
   @Test func `a withdrawn launch that has ended is forgotten`() {
     var bench = Bench.welcomed()
     bench.starts()
-    _ = bench.core.handlerEnded(key(1), .finished, isGraceful: true)
+    _ = bench.core.handlerEnded(key(1), .finished)
     #expect(bench.hears(.withdraw(key(1), "gone")) == [.forget(key(1))])
     #expect(bench.hears(.withdraw(key(1), "gone")) == [])
   }
@@ -126,8 +128,7 @@ import Testing
     let deadline = bench.now + .seconds(30)
     _ = bench.passConnected(3)
     #expect(bench.hears(.withdraw(key(1), "gone")) == [])
-    #expect(
-      bench.core.launches[key(1)]?.phase == .expiring(.superseded, deadline: deadline, isOverrun: false))
-    #expect(bench.core.handlerEnded(key(1), .finished, isGraceful: true) == [.forget(key(1))])
+    #expect(bench.core.launches[key(1)]?.life == .closing(ClosingWindow(.superseded, until: deadline), Dialogue()))
+    #expect(bench.core.handlerEnded(key(1), .finished) == [.forget(key(1))])
   }
 }

@@ -2,107 +2,109 @@ import BatonModel
 import ContractRows
 import Testing
 
+@testable import BatonCore
 @testable import BatonWorker
 
 /// A Swift handler that ignores its deadline takes its process with it, whatever runs beside it.
 @Suite struct OverrunTests {
   /// Launches 1 (which will overrun) and 2, and what follows until the handler of launch 1 is at its deadline.
-  private func overrunning(beside sibling: Definition = Bench.job()) -> Bench {
-    var bench = Bench.welcomed()
-    bench.starts(Bench.assignment(2), sibling)
+  private func overrunning(_ before: (inout Bench) -> Void = { _ in }) -> Bench {
+    var bench = Bench.welcomed(endsProcessOnOverrun: true)
+    bench.starts(Bench.assignment(2))
     bench.starts(Bench.assignment(1), Bench.job(.refresh))
     _ = bench.hears(.expire(key(1), .paused))
     #expect(bench.passConnected(4.9) == [])
-    #expect(bench.passConnected(0.1) == [.overrun(key(1))])
+    before(&bench)
+    #expect(bench.passConnected(0.1) == [.overrun(key(1)), .send(.overran(key(1), .paused))])
     return bench
   }
 
   @Test(.contract(28.2)) func `a process that has to end says so at once, and ends within a second of the deadline`() {
     var bench = overrunning()
     let deadline = bench.now
-    #expect(bench.core.condemn(key(1), at: bench.now) == [.send(.overran(key(1), .paused))])
     #expect(bench.passConnected(0.2) == [])
     #expect(bench.passConnected(0.1) == [.endProcess])
     #expect(bench.now - deadline < .seconds(1))
   }
 
   @Test func `a sibling that commits all the time changes nothing about that`() {
-    var bench = overrunning()
+    var bench = overrunning { _ = $0.commits(2) }
     let deadline = bench.now
-    _ = bench.core.checkpoint(key(2), Bench.checkpoint(2, batch: 0))
-    _ = bench.core.condemn(key(1), at: bench.now)
     #expect(
-      bench.hears(.committed(key(2), batch: 0)) == [.committed(key(2), batch: 0)],
+      bench.hears(.committed(key(2), batch: 0)) == [.done(key(2))],
       "what was asked before is answered")
-    #expect(bench.core.checkpoint(key(2), Bench.checkpoint(2, batch: 1)) == [], "and nothing is asked any more")
+    #expect(bench.commits(2) == [], "and nothing is asked any more")
     #expect(bench.passConnected(0.3) == [.endProcess])
     #expect(bench.now - deadline < .seconds(1))
   }
 
   @Test func `a sibling that waits for an answer changes nothing about that`() {
-    var bench = overrunning()
-    _ = bench.core.checkpoint(key(2), Bench.checkpoint(2))
-    _ = bench.core.condemn(key(1), at: bench.now)
+    var bench = overrunning { _ = $0.commits(2) }
     #expect(bench.passConnected(0.3) == [.endProcess])
   }
 
   @Test func `a handler that waits at its deadline and then returns nothing is gone within a second, too`() {
-    var bench = Bench.welcomed()
+    var bench = Bench.welcomed(endsProcessOnOverrun: true)
     bench.starts(Bench.assignment(1), Bench.job(.refresh))
-    _ = bench.core.checkpoint(key(1), Bench.checkpoint())
+    _ = bench.commits(1)
     _ = bench.hears(.expire(key(1), .paused))
     let deadline = bench.now + .seconds(5)
     _ = bench.passConnected(5.4)
-    #expect(bench.passConnected(0.1) == [.overrun(key(1))])
-    _ = bench.core.condemn(key(1), at: bench.now)
+    #expect(bench.passConnected(0.1) == [.overrun(key(1)), .send(.overran(key(1), .paused))])
     #expect(bench.passConnected(0.3) == [.endProcess])
     #expect(bench.now - deadline < .seconds(1))
   }
 
   @Test func `a launch that arrives is not started, and is not blamed`() {
     var bench = overrunning()
-    _ = bench.core.condemn(key(1), at: bench.now)
     #expect(bench.starts(Bench.assignment(3)) == [.ended(key(3), .expired(.draining))])
     #expect(bench.core.launches[key(3)] == nil)
   }
 
   @Test func `a second handler that overruns does not put the end off`() {
-    var bench = Bench.welcomed()
+    var bench = Bench.welcomed(endsProcessOnOverrun: true)
     bench.starts(Bench.assignment(1), Bench.job(.refresh))
     bench.starts(Bench.assignment(2), Bench.job(.refresh))
     _ = bench.hears(.expire(key(1), .paused))
     _ = bench.passConnected(0.2)
     _ = bench.hears(.expire(key(2), .paused))
-    #expect(bench.passConnected(4.8) == [.overrun(key(1))])
-    _ = bench.core.condemn(key(1), at: bench.now)
-    #expect(bench.passConnected(0.2) == [.overrun(key(2))])
-    #expect(bench.core.condemn(key(2), at: bench.now) == [.send(.overran(key(2), .paused))])
+    #expect(bench.passConnected(4.8) == [.overrun(key(1)), .send(.overran(key(1), .paused))])
+    #expect(bench.passConnected(0.2) == [.overrun(key(2)), .send(.overran(key(2), .paused))])
     #expect(bench.passConnected(0.1) == [.endProcess])
   }
 
   @Test func `a handler that returns after its deadline was not graceful, and the process ends all the same`() {
     var bench = overrunning()
-    _ = bench.core.condemn(key(1), at: bench.now)
     #expect(
-      bench.core.handlerEnded(key(1), .failed("late"), isGraceful: true)
+      bench.core.handlerEnded(key(1), .failed("late"))
         == [.ended(key(1), .expired(.paused), isGraceful: false)])
     #expect(bench.passConnected(0.3) == [.endProcess])
   }
 
   @Test func `the word is said again where its connection was lost`() {
     var bench = overrunning()
-    _ = bench.core.condemn(key(1), at: bench.now)
     #expect(bench.reconnects() == [.send(.overran(key(1), .paused))])
   }
 
   @Test func `on a machine that was stopped beyond the deadline the word still gets out`() {
-    var bench = Bench.welcomed()
+    var bench = Bench.welcomed(endsProcessOnOverrun: true)
     bench.starts(Bench.assignment(1), Bench.job(.refresh))
     _ = bench.hears(.expire(key(1), .paused))
     bench.now = bench.now + .seconds(12)
-    #expect(bench.core.tick(at: bench.now).contains(.overrun(key(1))))
-    #expect(bench.core.condemn(key(1), at: bench.now) == [.send(.overran(key(1), .paused))])
+    let effects = bench.core.tick(at: bench.now)
+    #expect(effects.contains(.overrun(key(1))) && effects.contains(.send(.overran(key(1), .paused))))
+    #expect(!effects.contains(.endProcess))
     #expect(bench.core.tick(at: bench.now).contains(.endProcess) == false)
     #expect(bench.passConnected(0.1) == [.endProcess])
+  }
+
+  @Test func `a command that is killed at its deadline ends no process, and nothing does where that is not wanted`() {
+    for (isCommand, endsProcess) in [(true, true), (false, false)] {
+      var bench = Bench.welcomed(endsProcessOnOverrun: endsProcess)
+      bench.starts(Bench.assignment(1), Bench.job(.refresh) { if isCommand { $0.work = Work(command: ["true"]) } })
+      _ = bench.hears(.expire(key(1), .paused))
+      #expect(bench.passConnected(5) == [.overrun(key(1))])
+      #expect(bench.passConnected(9) == [])
+    }
   }
 }

@@ -1,19 +1,21 @@
 import BatonModel
 import Testing
 
+@testable import BatonCore
 @testable import BatonWorker
 
 /// A handler's questions: one at a time, each answered once, and never by the answer to another.
 @Suite struct QuestionTests {
   static let page = ItemPage(launch: key(1), start: 0, items: ["a", "b"])
-  static let lastPage = ItemPage(launch: key(1), start: 2, items: ["c"], isLast: true)
+  static let freeze = Dialogue.Question.freeze(["a", "b"], start: 0, isLast: false)
 
   @Test func `a checkpoint is sent, and its answer goes to the handler`() {
     var bench = Bench.welcomed()
     bench.starts()
     let checkpoint = Checkpoint(launch: key(1), batch: 0, cursor: [1], completedUnits: 2, totalUnits: 3)
-    #expect(bench.core.checkpoint(key(1), checkpoint) == [.send(.checkpoint(checkpoint))])
-    #expect(bench.hears(.committed(key(1), batch: 0)) == [.committed(key(1), batch: 0)])
+    let commit = Commit(cursor: [1], completedUnits: 2, totalUnits: 3)
+    #expect(bench.core.ask(key(1), .commit(commit), id: 1) == [.send(.checkpoint(checkpoint))])
+    #expect(bench.hears(.committed(key(1), batch: 0)) == [.done(key(1))])
     #expect(
       bench.core.launches[key(1)]?.assignment.progress
         == Progress(batches: 1, cursor: [1], completedUnits: 2, totalUnits: 3))
@@ -24,9 +26,9 @@ import Testing
     bench.starts(Bench.assignment(1))
     bench.starts(Bench.assignment(2))
     bench.starts(Bench.assignment(3))
-    _ = bench.core.checkpoint(key(1), Bench.checkpoint())
-    _ = bench.core.freeze(ItemPage(launch: key(2), start: 0, items: ["a"]))
-    _ = bench.core.wantItems(key(3), start: 0, count: 9)
+    _ = bench.commits(1)
+    _ = bench.core.ask(key(2), .freeze(["a"], start: 0, isLast: false), id: 1)
+    _ = bench.core.ask(key(3), .items(start: 0, count: 9), id: 1)
     for _ in 1...2 {
       #expect(
         bench.reconnects() == [
@@ -44,7 +46,7 @@ import Testing
     var bench = Bench.welcomed()
     bench.starts()
     _ = bench.connects()
-    #expect(bench.core.wantItems(key(1), start: 0, count: 2) == [])
+    #expect(bench.core.ask(key(1), .items(start: 0, count: 2), id: 1) == [])
     #expect(bench.hears(.welcome(leaseTerm: Bench.term)) == [.send(.itemsWanted(key(1), start: 0, count: 2))])
   }
 
@@ -55,10 +57,12 @@ import Testing
   ])
   func `a checkpoint is durable by its own answer only`(other: CoordinatorMessage) {
     var bench = Bench.welcomed()
-    bench.starts()
-    _ = bench.core.checkpoint(key(1), Bench.checkpoint(batch: 4))
+    var assignment = Bench.assignment(1)
+    assignment.progress.batches = 4
+    bench.starts(assignment)
+    _ = bench.commits()
     #expect(bench.hears(other) == [])
-    #expect(bench.hears(.committed(key(1), batch: 4)) == [.committed(key(1), batch: 4)])
+    #expect(bench.hears(.committed(key(1), batch: 4)) == [.done(key(1))])
     #expect(bench.hears(.committed(key(1), batch: 4)) == [], "once")
   }
 
@@ -71,68 +75,129 @@ import Testing
   func `items are those that were asked for`(other: CoordinatorMessage) {
     var bench = Bench.welcomed()
     bench.starts()
-    #expect(bench.core.wantItems(key(1), start: 2, count: 2) == [.send(.itemsWanted(key(1), start: 2, count: 2))])
+    #expect(
+      bench.core.ask(key(1), .items(start: 2, count: 2), id: 1) == [.send(.itemsWanted(key(1), start: 2, count: 2))])
     #expect(bench.hears(other) == [])
     let page = ItemPage(launch: key(1), start: 2, items: ["c", "d"])
-    #expect(bench.hears(.items(page)) == [.items(page)])
+    #expect(bench.hears(.items(page)) == [.answered(key(1), question: 1, .items(["c", "d"]))])
     #expect(bench.hears(.items(page)) == [])
   }
 
   @Test func `a page is in the store only if the store holds all of it`() {
     var bench = Bench.welcomed()
     bench.starts()
-    #expect(bench.core.freeze(Self.page) == [.send(.items(Self.page))])
+    #expect(bench.core.ask(key(1), Self.freeze, id: 1) == [.send(.items(Self.page))])
     #expect(bench.hears(.itemsCommitted(key(1), count: 1, isFrozen: false)) == [])
     #expect(
       bench.hears(.itemsCommitted(key(1), count: 2, isFrozen: false))
-        == [.itemsCommitted(key(1), count: 2, isFrozen: false)])
-    _ = bench.core.freeze(Self.lastPage)
+        == [.done(key(1))])
+    _ = bench.core.ask(key(1), .freeze(["c"], start: 2, isLast: true), id: 1)
     #expect(bench.hears(.itemsCommitted(key(1), count: 2, isFrozen: false)) == [], "the first page's answer, again")
     #expect(bench.hears(.itemsCommitted(key(1), count: 3, isFrozen: false)) == [])
     #expect(bench.core.launches[key(1)]?.assignment.frozenItems == nil)
     #expect(
       bench.hears(.itemsCommitted(key(1), count: 3, isFrozen: true))
-        == [.itemsCommitted(key(1), count: 3, isFrozen: true)])
+        == [.done(key(1))])
     #expect(bench.core.launches[key(1)]?.assignment.frozenItems == 3)
   }
 
   @Test func `items that were frozen before are frozen`() {
     var bench = Bench.welcomed()
     bench.starts()
-    _ = bench.core.freeze(Self.page)
+    _ = bench.core.ask(key(1), Self.freeze, id: 1)
     #expect(
       bench.hears(.itemsCommitted(key(1), count: 1, isFrozen: true))
-        == [.itemsCommitted(key(1), count: 1, isFrozen: true)])
+        == [.done(key(1))])
   }
 
   @Test func `a refusal answers whatever was asked`() {
     var bench = Bench.welcomed()
     bench.starts()
     #expect(bench.hears(.refuse(key(1), "too early")) == [])
-    _ = bench.core.checkpoint(key(1), Bench.checkpoint())
+    _ = bench.commits(1)
     #expect(bench.hears(.refuse(key(1), "too big")) == [.refused(key(1), "too big", isSuperseded: false)])
-    #expect(bench.core.checkpoint(key(1), Bench.checkpoint()) == [.send(.checkpoint(Bench.checkpoint()))])
+    #expect(bench.commits(1) == [.send(.checkpoint(Bench.checkpoint()))])
   }
 
   @Test func `a launch that is over, superseded or unknown may ask nothing`() {
     var bench = Bench.welcomed()
     bench.starts(Bench.assignment(1))
     bench.starts(Bench.assignment(2))
-    _ = bench.core.handlerEnded(key(1), .finished, isGraceful: true)
+    _ = bench.core.handlerEnded(key(1), .finished)
     let over = "the launch is over"
     #expect(
-      bench.core.checkpoint(key(1), Bench.checkpoint()) == [.refused(key(1), over, isSuperseded: true)])
-    #expect(bench.core.wantItems(key(9), start: 0, count: 1) == [.refused(key(9), over, isSuperseded: true)])
+      bench.commits(1) == [.refused(key(1), over, isSuperseded: true)])
+    #expect(bench.core.ask(key(9), .items(start: 0, count: 1), id: 1) == [.refused(key(9), over, isSuperseded: true)])
     _ = bench.hears(.withdraw(key(2), "gone"))
     #expect(
-      bench.core.freeze(ItemPage(launch: key(2), start: 0, items: []))
+      bench.core.ask(key(2), .freeze([], start: 0, isLast: false), id: 1)
         == [.refused(key(2), "another launch of this request is live", isSuperseded: true)])
+  }
+
+  @Test func `one question is asked at a time, and the batch is counted when its turn comes`() {
+    var bench = Bench.welcomed()
+    bench.starts()
+    #expect(bench.commits(1, question: 1) == [.send(.checkpoint(Bench.checkpoint(1, batch: 0)))])
+    for question in 2...4 { #expect(bench.core.ask(key(1), .items(start: 0, count: question), id: question) == []) }
+    #expect(bench.commits(1, question: 5) == [])
+    bench.core.giveUp(key(1), question: 3)
+    #expect(
+      bench.hears(.committed(key(1), batch: 0)) == [
+        .done(key(1), question: 1), .send(.itemsWanted(key(1), start: 0, count: 2)),
+      ])
+    // Given up while it is being asked: it is answered all the same, and then the next one is asked.
+    bench.core.giveUp(key(1), question: 2)
+    #expect(
+      bench.hears(.items(ItemPage(launch: key(1), start: 0, items: ["a"]))) == [
+        .answered(key(1), question: 2, .items(["a"])), .send(.itemsWanted(key(1), start: 0, count: 4)),
+      ])
+    #expect(
+      bench.hears(.items(ItemPage(launch: key(1), start: 0, items: ["a"]))) == [
+        .answered(key(1), question: 4, .items(["a"])),
+        .send(.checkpoint(Checkpoint(launch: key(1), batch: 1, completedUnits: 1))),
+      ])
+  }
+
+  @Test func `whatever was asked is answered when the handler is through, and nothing is asked any more`() {
+    var bench = Bench.welcomed()
+    bench.starts()
+    for question in 1...2 { _ = bench.commits(1, question: question) }
+    let over = "the launch is over"
+    #expect(
+      bench.core.handlerEnded(key(1), .finished) == [
+        .refused(key(1), over, isSuperseded: true, question: 1),
+        .refused(key(1), over, isSuperseded: true, question: 2), .ended(key(1), .finished),
+      ])
+    #expect(bench.commits() == [.refused(key(1), over, isSuperseded: true)])
+  }
+
+  @Test func `a checkpoint over the limit is refused here`() {
+    var bench = Bench.welcomed()
+    bench.starts()
+    let cursor = [UInt8](repeating: 0, count: Checkpoint.maximumCursorBytes + 1)
+    let effects = bench.core.ask(key(1), .commit(Commit(cursor: cursor, completedUnits: 1, totalUnits: nil)), id: 1)
+    guard case .answered(_, 1, .refused(let text, isSuperseded: false))? = effects.first else {
+      Issue.record("\(effects)")
+      return
+    }
+    #expect(effects.count == 1 && text.hasPrefix("the checkpoint has 1048577 bytes and the limit is 1048576"))
+  }
+
+  @Test func `a worker that does not go on leaves no question without an answer`() {
+    var bench = Bench.welcomed()
+    bench.starts(Bench.assignment(1))
+    bench.starts(Bench.assignment(2))
+    _ = bench.commits(2)
+    #expect(bench.core.cutOff() == [.refused(key(2), "the launch is over", isSuperseded: true)])
+    for request in 1...Int64(2) {
+      #expect(bench.commits(request) == [.refused(key(request), "the launch is over", isSuperseded: true)])
+    }
   }
 
   @Test func `a handler that waits at its deadline is let go, and has a moment to return`() {
     var bench = Bench.welcomed()
     bench.starts(Bench.assignment(1), Bench.job(.refresh))
-    _ = bench.core.checkpoint(key(1), Bench.checkpoint())
+    _ = bench.commits(1)
     _ = bench.hears(.expire(key(1), .paused))
     #expect(bench.passConnected(4.9) == [])
     #expect(
@@ -140,7 +205,7 @@ import Testing
         == [.refused(key(1), "no answer came before the launch had to end", isSuperseded: true)])
     #expect(bench.hears(.committed(key(1), batch: 0)) == [], "too late")
     #expect(
-      bench.core.checkpoint(key(1), Bench.checkpoint())
+      bench.commits(1)
         == [.refused(key(1), "the launch is over", isSuperseded: true)])
     #expect(bench.passConnected(0.4) == [])
     #expect(bench.passConnected(0.1) == [.overrun(key(1))])

@@ -1,6 +1,7 @@
 import BatonModel
 import Testing
 
+@testable import BatonCore
 @testable import BatonWorker
 
 /// What a worker remembers of the store that answered it (promise P12).
@@ -31,7 +32,7 @@ import Testing
     var bench = Bench.welcomed()
     _ = bench.hears(.receipt(Receipt(store: "s", tenure: 1, sequence: 5)))
     bench.starts(Bench.assignment(1, launch: 3))
-    _ = bench.core.handlerEnded(key(1, 3), .finished, isGraceful: true)
+    _ = bench.core.handlerEnded(key(1, 3), .finished)
     _ = bench.hears(.endingCommitted(key(1, 3)))
     #expect(bench.hears(.launch(Bench.assignment(1, launch: 2))) == [.ended(key(1, 2), .lost)])
     _ = bench.hears(.receipt(Receipt(store: "s", tenure: 2, sequence: 5)))
@@ -46,7 +47,7 @@ import Testing
   @Test func `what is withdrawn before the welcome is not said again after it`() {
     var bench = Bench.welcomed()
     bench.starts()
-    _ = bench.core.checkpoint(key(1), Bench.checkpoint())
+    _ = bench.commits(1)
     _ = bench.connects()
     let refused = bench.hears(.withdraw(key(1), "the store went backwards"))
     #expect(refused.contains(.refused(key(1), "the store went backwards", isSuperseded: true)))

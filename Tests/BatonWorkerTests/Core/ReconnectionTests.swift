@@ -6,6 +6,7 @@ import Logging
 import Synchronization
 import Testing
 
+@testable import BatonCore
 @testable import BatonWorker
 
 @Suite("Waiting before connecting again")
@@ -66,7 +67,7 @@ struct ReconnectionTests {
     let connector = EmbeddedConnector { connection in
       _ = await connection.up.receive()
       let round = counted.withLock { counted in
-        counted.append(worker.withLock { $0?.state.withLock { $0.refusals } ?? -1 })
+        counted.append(worker.withLock { $0?.state.withLock { $0.core.refusals } ?? -1 })
         return counted.count
       }
       switch round {

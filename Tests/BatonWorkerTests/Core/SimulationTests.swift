@@ -2,6 +2,7 @@ import BatonModel
 import ContractRows
 import Testing
 
+@testable import BatonCore
 @testable import BatonWorker
 
 /// What `baton simulate` asks of a worker (contract, row 43).
@@ -55,7 +56,8 @@ import Testing
   @Test func `what a refresh found goes with its ending`() {
     var bench = Bench.welcomed()
     bench.starts(Bench.assignment(1), Bench.job(.refresh))
-    let effects = bench.core.handlerEnded(key(1), .finished, isGraceful: true, result: .noData)
+    for result in [RefreshResult.newData, .noData] { bench.core.conclude(key(1), result) }
+    let effects = bench.core.handlerEnded(key(1), .finished)
     #expect(effects == [.send(.ended(Ending(launch: key(1), outcome: .finished, result: .noData)))])
   }
 }

@@ -7,6 +7,7 @@ import Logging
 import Synchronization
 import Testing
 
+@testable import BatonCore
 @testable import BatonWorker
 
 /// Promise P7: a worker's deadlines are its own, on a clock that does not step.

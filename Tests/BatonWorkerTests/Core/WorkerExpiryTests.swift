@@ -2,6 +2,7 @@ import BatonModel
 import ContractRows
 import Testing
 
+@testable import BatonCore
 @testable import BatonWorker
 
 @Suite struct WorkerExpiryTests {
@@ -26,14 +27,14 @@ import Testing
     #expect(bench.hears(.expire(key(1), .draining)) == [])
     #expect(bench.core.conditionsChanged(Bench.onBattery, at: bench.now) == [.send(.conditions(Bench.onBattery))])
     #expect(bench.core.drain(at: bench.now) == [.send(.draining)])
-    #expect(bench.core.handlerEnded(key(1), .failed(""), isGraceful: true) == [.ended(key(1), .expired(.paused))])
+    #expect(bench.core.handlerEnded(key(1), .failed("")) == [.ended(key(1), .expired(.paused))])
   }
 
   @Test func `a launch that is unknown or has ended does not expire`() {
     var bench = Bench.welcomed()
     #expect(bench.hears(.expire(key(1), .paused)) == [])
     bench.starts()
-    _ = bench.core.handlerEnded(key(1), .finished, isGraceful: true)
+    _ = bench.core.handlerEnded(key(1), .finished)
     #expect(bench.hears(.expire(key(1), .paused)) == [])
     #expect(bench.passConnected(60) == [])
   }
@@ -59,7 +60,7 @@ import Testing
     bench.starts(Bench.assignment(1), job)
     #expect(bench.passConnected(599) == [])
     #expect(bench.passConnected(3600) == [])
-    _ = bench.core.checkpoint(key(1), Bench.checkpoint())
+    _ = bench.commits(1)
     _ = bench.hears(.committed(key(1), batch: 0))
     #expect(
       bench.passConnected(0.1) == WorkerCore.Effect.expiry(key(1), .budgetSpent, bench.now + .seconds(30)))
@@ -173,12 +174,12 @@ import Testing
     bench.starts(Bench.assignment(2))
     _ = bench.core.drain(at: bench.now)
     for request in 1...Int64(2) {
-      _ = bench.core.handlerEnded(key(request), .failed(""), isGraceful: true)
+      _ = bench.core.handlerEnded(key(request), .failed(""))
       #expect(!bench.core.isQuiet)
     }
     #expect(bench.hears(.endingCommitted(key(1))) == [.forget(key(1))])
     #expect(!bench.core.isQuiet)
-    #expect(bench.hears(.endingCommitted(key(2))) == [.forget(key(2))])
+    #expect(bench.hears(.endingCommitted(key(2))) == [.forget(key(2)), .end(nil)])
     #expect(bench.core.isQuiet)
     #expect(bench.reconnects() == [.send(.draining)])
   }
@@ -188,19 +189,36 @@ import Testing
     bench.starts(Bench.assignment(1))
     bench.starts(Bench.assignment(2))
     _ = bench.core.drain(at: bench.now)
-    _ = bench.core.handlerEnded(key(1), .failed(""), isGraceful: true)
+    _ = bench.core.handlerEnded(key(1), .failed(""))
     #expect(bench.pass(14.9) == [])
     #expect(bench.pass(0.1) == [.forget(key(1)), .lapsed])
-    #expect(bench.core.handlerEnded(key(2), .failed(""), isGraceful: true) == [.forget(key(2))])
+    #expect(bench.core.handlerEnded(key(2), .failed("")) == [.forget(key(2)), .end(nil)])
     #expect(bench.core.isQuiet)
   }
 
   @Test func `nor does one that is drained after its lease ran out`() {
     var bench = Bench.welcomed()
     bench.starts()
-    _ = bench.core.handlerEnded(key(1), .finished, isGraceful: true)
+    _ = bench.core.handlerEnded(key(1), .finished)
     #expect(bench.pass(15) == [.lapsed], "an ending is kept: the coordinator may come back")
-    #expect(bench.core.drain(at: bench.now) == [.send(.draining), .forget(key(1))])
+    #expect(bench.core.drain(at: bench.now) == [.send(.draining), .forget(key(1)), .end(nil)])
     #expect(bench.core.isQuiet)
+  }
+
+  @Test func `a drained worker waits ten seconds for its endings to be committed, once all of them are said`() {
+    var bench = Bench.welcomed()
+    bench.starts(Bench.assignment(1))
+    bench.starts(Bench.assignment(2))
+    _ = bench.core.drain(at: bench.now)
+    _ = bench.core.handlerEnded(key(1), .finished)
+    #expect(bench.passConnected(20) == [], "a handler still runs")
+    _ = bench.core.handlerEnded(key(2), .finished)
+    #expect(bench.passConnected(10) == [])
+    #expect(bench.passConnected(0.2) == [.end(nil)])
+  }
+
+  @Test func `a worker with nothing to run ends as soon as it drains`() {
+    var bench = Bench.welcomed()
+    #expect(bench.core.drain(at: bench.now) == [.send(.draining), .end(nil)])
   }
 }

@@ -2,6 +2,7 @@ import BatonModel
 import ContractRows
 import Testing
 
+@testable import BatonCore
 @testable import BatonWorker
 
 @Suite struct WorkerLeaseTests {
@@ -162,7 +163,7 @@ import Testing
     var bench = Bench.welcomed()
     bench.starts(Bench.assignment(1))
     bench.starts(Bench.assignment(2))
-    _ = bench.core.checkpoint(key(1), Bench.checkpoint())
+    _ = bench.commits(1)
     _ = bench.connects()
     #expect(
       bench.hears(.refused("never", isFinal: true)) == [
@@ -172,7 +173,7 @@ import Testing
       ])
     for request in 1...Int64(2) {
       #expect(
-        bench.core.checkpoint(key(request), Bench.checkpoint(request))
+        bench.commits(request)
           == [.refused(key(request), "the launch is over", isSuperseded: true)])
     }
   }

@@ -1,11 +1,13 @@
 import BatonBase
 import BatonHandler
 import BatonModel
+import BatonTelemetry
 import BatonWire
 import Logging
 import Synchronization
 import Testing
 
+@testable import BatonCore
 @testable import BatonWorker
 
 /// What a running handler asks of its worker, on a connection whose other end is this test.
@@ -33,6 +35,8 @@ import Testing
     func answers(_ message: CoordinatorMessage) {
       worker.decide { $0.received(message, at: Instant(nanoseconds: 0)) }
     }
+
+    var openQuestions: Int { worker.state.withLock { $0.core.launches[key(1)]?.dialogue.questions.count ?? 0 } }
 
     /// What the worker says next.
     func said() async throws -> [WorkerMessage] { try #require(await connection.up.receive()) }
@@ -90,7 +94,7 @@ import Testing
       withUnsafeCurrentTask { $0?.cancel() }
       try await station.launch.commit(Self.commit)
     }
-    while station.launch.openQuestions < 2 { await Task.yield() }
+    while station.openQuestions < 2 { await Task.yield() }
     // The coordinator comes back: the question that is open is answered, and then the commit is asked.
     station.answers(.items(ItemPage(launch: key(1), start: 0, items: ["a", "b"])))
     #expect(try await station.said() == [.checkpoint(Self.checkpoint)])
@@ -104,7 +108,7 @@ import Testing
     async let commit: Void = station.launch.commit(Self.commit)
     #expect(try await station.said() == [.checkpoint(Self.checkpoint)])
     let items = Task { try await station.launch.items(start: 0, count: 2) }
-    while station.launch.openQuestions < 2 { await Task.yield() }
+    while station.openQuestions < 2 { await Task.yield() }
     items.cancel()
     await #expect(throws: CancellationError.self) { try await items.value }
     station.answers(.committed(key(1), batch: 0))
@@ -138,21 +142,35 @@ import Testing
     let station = try Station()
     let commit = Task { try await station.launch.commit(Self.commit) }
     _ = try await station.said()
-    station.launch.close()
+    station.worker.decide { $0.handlerEnded(key(1), .finished) }
     let open = await #expect(throws: HandlerError.self) { try await commit.value }
     #expect(open?.code == .superseded)
     let late = await #expect(throws: HandlerError.self) { try await station.launch.commit(Self.commit) }
     #expect(late?.code == .superseded)
-    await station.launch.waitForExpiry()
+    station.answers(.endingCommitted(key(1)))
+    let forgotten = await #expect(throws: HandlerError.self) { try await station.launch.commit(Self.commit) }
+    #expect(forgotten?.code == .superseded)
   }
 
-  @Test func `the first expiry stays, and wakes whoever waits for it`() async throws {
+  @Test func `a worker whose run is cancelled leaves no handler waiting for an answer`() async throws {
     let station = try Station()
-    async let expired: Void = station.launch.waitForExpiry()
-    station.launch.expire(.paused, in: .seconds(30))
-    await expired
-    station.launch.expire(.draining, in: .seconds(1))
-    #expect(station.launch.expiry?.reason == .paused)
-    await station.launch.waitForExpiry()
+    let commit = Task { try await station.launch.commit(Self.commit) }
+    _ = try await station.said()
+    station.worker.decide { $0.cutOff() }
+    let error = await #expect(throws: HandlerError.self) { try await commit.value }
+    #expect(error?.code == .superseded)
+  }
+
+  @Test func `an expiry wakes the one who stops the handler, and the first stays`() async throws {
+    let station = try Station()
+    #expect(station.launch.expiry == nil)
+    async let stopped: Void = station.launch.stop.wait()
+    station.answers(.expire(key(1), .paused))
+    await stopped
+    station.answers(.expire(key(1), .draining))
+    let expiry = try #require(station.launch.expiry)
+    #expect(expiry.reason == .paused)
+    // The worker's clock stands still, so it is always the whole window from now.
+    #expect(expiry.deadline > .now + .seconds(20) && expiry.deadline <= .now + .seconds(30))
   }
 }

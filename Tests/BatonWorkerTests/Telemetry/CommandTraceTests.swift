@@ -3,6 +3,7 @@ import BatonTelemetry
 import Testing
 import Tracing
 
+@testable import BatonCore
 @testable import BatonWorker
 
 /// What a command learns about its trace, and what the backend learns about the command.

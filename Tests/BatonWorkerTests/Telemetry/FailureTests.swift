@@ -1,6 +1,7 @@
 import BatonModel
 import Testing
 
+@testable import BatonCore
 @testable import BatonWorker
 
 /// The type by which a failure is counted, and the text that is kept of it.
@@ -30,16 +31,17 @@ import Testing
 
   @Test(
     arguments: [
-      (.failed("x"), nil, .failed("x"), "Broken"), (.failed("x"), .paused, .expired(.paused), nil),
-      (.finished, nil, .finished, nil), (.lost, nil, .lost, nil),
-    ] as [(LaunchOutcome, ExpiryReason?, LaunchOutcome, String?)])
+      (.failed("x", errorType: "Broken"), nil, .failed("x"), "Broken"),
+      (.failed("x", errorType: "Broken"), .paused, .expired(.paused), nil), (.finished, nil, .finished, nil),
+      (.stopped(), nil, .lost, nil),
+    ] as [(HandlerEnd, ExpiryReason?, LaunchOutcome, String?)])
   func `the coordinator is told the type of a failure, and of nothing else`(
-    outcome: LaunchOutcome, expiry: ExpiryReason?, said: LaunchOutcome, type: String?
+    end: HandlerEnd, expiry: ExpiryReason?, said: LaunchOutcome, type: String?
   ) {
     var bench = Bench.welcomed()
     bench.starts()
     if let expiry { _ = bench.hears(.expire(key(1), expiry)) }
-    let effects = bench.core.handlerEnded(key(1), outcome, isGraceful: true, errorType: "Broken")
+    let effects = bench.core.handlerEnded(key(1), end)
     #expect(effects == [.send(.ended(Ending(launch: key(1), outcome: said, errorType: type)))])
   }
 }

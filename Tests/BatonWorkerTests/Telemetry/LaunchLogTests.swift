@@ -5,6 +5,7 @@ import Logging
 import Synchronization
 import Testing
 
+@testable import BatonCore
 @testable import BatonWorker
 
 /// Log lines about a launch can be found by its trace.
@@ -31,9 +32,10 @@ import Testing
     station.hears(.welcome(leaseTerm: Bench.term))
     station.hears(.definition(DefinitionID(1), Bench.job()))
     station.hears(.launch(Bench.assignment(3, launch: 2)))
-    station.worker.overrun(key(3, 2))
-    #expect(log.lines.map(\.text) == ["a launch began", "a handler ignored its expiry"])
-    #expect(log.lines.map(\.level) == [.info, .warning])
+    station.hears(.expire(key(3, 2), .superseded))
+    station.worker.decide { $0.tick(at: Instant(nanoseconds: 2_000_000_000)) }
+    #expect(log.lines.map(\.text) == ["a launch began", "a launch is asked to stop", "a handler ignored its expiry"])
+    #expect(log.lines.map(\.level) == [.info, .info, .warning])
     let line = try #require(log.lines.last)
     #expect(
       line.metadata == [

@@ -5,6 +5,7 @@ import ContractRows
 import Testing
 import Tracing
 
+@testable import BatonCore
 @testable import BatonWorker
 
 /// The spans of a launch of a Swift handler, as a backend gets them.
@@ -71,11 +72,11 @@ import Tracing
     let flushesBefore = Mutable<[Int]>([])
     let station = try TracingStation(endsProcessOnOverrun: true) { _ in
       itself.value?.hears(.expire(key(1), .paused))
-      itself.value?.worker.overrun(key(1))
+      itself.value?.worker.decide { $0.tick(at: Instant(nanoseconds: 5_000_000_000)) }
       flushesBefore.change { $0 = itself.value?.sink.flushes ?? [] }
     }
     itself.change { $0 = station }
-    try await station.run()
+    try await station.run(Bench.assignment(1), Bench.job(.refresh))
     #expect(flushesBefore.value == [2], "while the handler still ran")
     #expect(station.sink.spans.map(\.name) == ["batch com.example.a", "run com.example.a"], "each span ends once")
     #expect(station.run?.text(Names.Attribute.expiryReason) == "paused")

@@ -10,6 +10,7 @@ import Synchronization
 import Testing
 import Tracing
 
+@testable import BatonCore
 @testable import BatonWorker
 
 /// A worker with tracing. The test plays its coordinator, and handlers move its clocks.

@@ -34,17 +34,9 @@ package struct Reconnection: Hashable, Sendable {
     let doublings = refusals > 0 ? min(refusals, Self.mostDoublings) : attempts
     let most = refusals > 0 ? Self.longestRefused : Self.longest
     let ceiling = min(Self.shortest * (1 << (doublings - 1)), most, limit)
-    return .nanoseconds(Int64.random(in: 0...max(0, ceiling.nanoseconds), using: &generator))
+    return .nanoseconds(Int64(generator.next(upperBound: UInt64(max(0, ceiling.nanoseconds)) + 1)))
   }
 
   /// The ceiling is not doubled more often than this. It has reached its limit before.
   private static let mostDoublings = 8
-}
-
-extension WorkerCore {
-  /// The longest time that this worker may wait before it connects again: a tenth of its lease, so that it finds a
-  /// coordinator that comes back within the lease in time. A worker without a lease may wait longer.
-  package var longestPause: Duration {
-    if case .held(_, let term, _) = lease { min(term / 10, Reconnection.longest) } else { Reconnection.longestRefused }
-  }
 }

@@ -1,27 +1,25 @@
 package import BatonModel
 
-/// Decides what a worker runs, stops and says: a value without a clock or a connection. The worker drives it with facts
-/// and performs the effects, in their order; so does the simulator.
+/// Decides what a worker runs, stops and says: a value without a clock or a connection. `Worker`, the simulator and
+/// BatonTestKit drive it with facts and perform the effects: first all messages, in their order, then the others in
+/// theirs. Each launch is a `WorkerLaunch`.
 package struct WorkerCore: Sendable {
   package enum Effect: Hashable, Sendable {
     /// Lost if there is no connection: everything that matters is said again after the next hello.
     case send(WorkerMessage)
     indirect case start(Assignment, Definition)
-    /// The handler is told why and until when, and is cancelled.
-    case expire(LaunchKey, ExpiryReason, deadline: Instant)
-    /// The handler ignored its deadline.
+    /// The handler is asked to stop: its task is cancelled.
+    case expire(LaunchKey, ClosingWindow)
+    /// The handler still runs at its deadline. A command is killed now.
     case overrun(LaunchKey)
-    case committed(LaunchKey, batch: Int)
-    /// What the handler is waiting for will not come: another launch is live, or the store refused it.
-    case refused(LaunchKey, String, isSuperseded: Bool)
-    case itemsCommitted(LaunchKey, count: Int, isFrozen: Bool)
-    case items(ItemPage)
+    /// The answer to what the handler asked under this number.
+    case answered(LaunchKey, question: Int, Dialogue.Answer)
     /// The launch is over for this worker and for the coordinator.
     case forget(LaunchKey)
     /// The connection is of no use any more; a new one may be.
     case reconnect(String)
-    /// The coordinator does not want this worker.
-    case end(String)
+    /// The worker ends: because the coordinator does not take it, which says why, or because its shutdown is complete.
+    case end(String?)
     /// A handler ignored its deadline, and only the end of its process frees the host.
     case endProcess
   }
@@ -41,6 +39,13 @@ package struct WorkerCore: Sendable {
   package internal(set) var lease = Lease.none
   package internal(set) var launches: [LaunchKey: WorkerLaunch] = [:]
   package internal(set) var isDraining = false
+  /// Since when a worker that drains has only waited for the coordinator to commit its endings.
+  var onlyWaitsSince: Instant?
+  /// A Swift handler that ignores its deadline ends the process. If not, it holds the host as long as it likes.
+  let endsProcessOnOverrun: Bool
+  var reconnection = Reconnection()
+  /// How often in a row the coordinator did not take this worker.
+  package internal(set) var refusals = 0
   /// What the coordinator sent on this connection or an earlier one; a definition that may not run is here as the reason.
   var definitions: [DefinitionID: Result<Definition, DefinitionProblem>] = [:]
   /// When the hello that nobody has answered yet was sent. Until then nothing is said that the welcome repeats: it
@@ -74,13 +79,14 @@ package struct WorkerCore: Sendable {
 
   package init(
     host: HostName, incarnation: Incarnation, version: String, capabilities: Capabilities,
-    conditions: Conditions = .assumed
+    conditions: Conditions = .assumed, endsProcessOnOverrun: Bool
   ) {
     self.host = host
     self.incarnation = incarnation
     self.version = version
     self.capabilities = capabilities
     self.conditions = conditions
+    self.endsProcessOnOverrun = endsProcessOnOverrun
     measured = conditions
   }
 
@@ -90,36 +96,13 @@ package struct WorkerCore: Sendable {
   /// Said once, before the first connection.
   package mutating func prove(with secret: [UInt8]) { self.secret = secret }
 
+  /// Looks at a launch where it is kept: a copy of it costs more than all that is read of it. nil if it is not known.
+  package func launch<Value>(_ key: LaunchKey, _ body: (borrowing WorkerLaunch) -> Value) -> Value? {
+    launches.index(forKey: key).map { body(launches.values[$0]) }
+  }
+
   /// Nothing is left to run or to report.
   package var isQuiet: Bool { launches.isEmpty }
-}
-
-/// One launch, from its assignment until the coordinator has its ending.
-package struct WorkerLaunch: Hashable, Sendable {
-  package enum Phase: Hashable, Sendable {
-    case running
-    case expiring(ExpiryReason, deadline: Instant, isOverrun: Bool)
-    /// The handler is through; sent until it is answered.
-    case ended(Ending)
-  }
-
-  package var assignment: Assignment
-  package var definition: Definition
-  package var phase: Phase
-  package var startedAt: Instant
-  /// Sent, and not yet answered; sent again after a reconnection.
-  var unanswered: WorkerMessage?
-  /// No answer will come any more, or none came by its deadline: it may ask nothing.
-  var isCutOff = false
-
-  /// When the launch has used its definition's budget.
-  var budgetEndsAt: Instant? {
-    definition.budget(keepsCursor: assignment.progress.batches > 0).map { startedAt + $0 }
-  }
-
-  package var expiry: (reason: ExpiryReason, deadline: Instant)? {
-    if case .expiring(let reason, let deadline, _) = phase { (reason, deadline) } else { nil }
-  }
 }
 
 /// Remembers the highest launch number of the last requests that this worker ran.

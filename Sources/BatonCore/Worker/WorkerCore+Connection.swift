@@ -5,47 +5,54 @@ extension WorkerCore {
   package mutating func connected(at now: Instant) -> [Effect] {
     if case .held = lease {} else { lease = .asked(at: now) }
     openHello = now
-    let running = launches.values.filter { !$0.hasEnded }.map { launch in
-      RunningLaunch(launch: launch.assignment.launch, gpus: launch.assignment.gpus)
-    }
-    let ended = launches.values.filter(\.hasEnded).map { RunningLaunch(launch: $0.assignment.launch) }
+    // The GPUs of a launch that has ended are free.
+    let running = launches.values.map { RunningLaunch(launch: $0.key, gpus: $0.hasEnded ? [] : $0.assignment.gpus) }
+      .sorted { $0.launch < $1.launch }
     let hello = Hello(
       host: host, incarnation: incarnation, version: version, capabilities: capabilities,
       conditions: conditions.aged(by: now - conditionsReadAt),
-      running: (running + ended).sorted { $0.launch < $1.launch }, receipt: receipt, secret: secret)
+      running: running, receipt: receipt, secret: secret)
     return [.send(.hello(hello))]
+  }
+
+  /// How long to wait before the next attempt to connect.
+  /// - Parameter lifetime: of the connection that has just ended, or of the attempt that failed.
+  package mutating func pauseBeforeConnecting(
+    afterConnectionOf lifetime: Duration, using generator: inout some RandomNumberGenerator
+  ) -> Duration {
+    // A tenth of the lease: a coordinator that comes back within the lease finds the worker in time.
+    var longest = Reconnection.longestRefused
+    if case .held(_, let term, _) = lease { longest = min(term / 10, Reconnection.longest) }
+    return reconnection.next(afterConnectionOf: lifetime, refusals: refusals, atMost: longest, using: &generator)
   }
 
   package mutating func received(_ message: CoordinatorMessage, at now: Instant) -> [Effect] {
     switch message {
     case .welcome(let term): return welcomed(term: term, at: now)
-    case .refused(let text, isFinal: false): return [.reconnect(text)]
-    case .refused(let text, isFinal: true): return turnedAway(text, at: now)
+    case .refused(let text, let isFinal): return refused(text, isFinal: isFinal, at: now)
     case .heartbeatAnswered(let number): return answered(number)
     case .definition(let id, let definition): return learn(id, definition)
     case .unusableDefinition(let id, let problem):
       definitions[id] = .failure(problem)
       return []
     case .launch(let assignment): return assigned(assignment, at: now)
-    case .items(let page): return found(page)
+    case .items(let page): return answer(page.launch) { $0.found(page) }
     case .itemsCommitted(let launch, let count, let isFrozen):
-      return froze(launch, count: count, isFrozen: isFrozen)
-    case .committed(let launch, let batch): return committed(launch, batch)
+      return answer(launch) { $0.itemsCommitted(count, isFrozen: isFrozen) }
+    case .committed(let launch, let batch): return answer(launch) { $0.committed(batch) }
+    case .refuse(let launch, let text): return answer(launch) { $0.refused(text) }
     case .expire(let launch, let reason): return expire(launch, reason, at: now)
     case .withdraw(let launch, let text): return withdrawn(launch, text, at: now)
-    case .refuse(let launch, let text): return answer(launch, .refused(launch, text, isSuperseded: false))
     case .receipt(let receipt): return keep(receipt)
     case .simulate(let overrides, let lasting): return simulate(overrides, until: now + lasting, at: now)
     case .endingCommitted(let launch):
-      guard launches[launch]?.hasEnded == true else { return [] }
-      launches[launch] = nil
-      return [.forget(launch)]
+      return launches[launch]?.hasEnded == true ? forget([launch]) : []
     }
   }
 
   private mutating func welcomed(term: Duration, at now: Instant) -> [Effect] {
     guard let sentAt = openHello else { return [] }
-    openHello = nil
+    (openHello, refusals) = (nil, 0)
     lease = .held(until: sentAt + term, term: term, heartbeats: Heartbeats(lastSentAt: sentAt))
     #if PLANTED_BUGS
       if isPlanted(.countsLeaseFromWelcome) {
@@ -60,17 +67,8 @@ extension WorkerCore {
     #if PLANTED_BUGS
       if isPlanted(.saysNothingAgain) { return [] }
     #endif
-    return launches.values.sorted { $0.assignment.launch < $1.assignment.launch }.flatMap { launch in
-      var effects: [Effect] = []
-      if let message = launch.unanswered { effects.append(.send(message)) }
-      switch launch.phase {
-      case .running: break
-      case .expiring(let reason, _, isOverrun: true) where endsProcessAt != nil:
-        effects.append(.send(.overran(launch.assignment.launch, reason)))
-      case .expiring(let reason, _, _): effects.append(.send(.expiring(launch.assignment.launch, reason)))
-      case .ended(let ending): effects.append(.send(.ended(ending)))
-      }
-      return effects
+    return launches.values.sorted { $0.key < $1.key }.flatMap { launch in
+      [launch.dialogue.unanswered, launch.news(processEnds: endsProcessAt != nil)].compactMap { $0.map { .send($0) } }
     }
   }
 
@@ -120,7 +118,7 @@ extension WorkerCore {
       return fail(assignment, error, at: now)
     }
     seen.insert(launch)
-    launches[launch] = WorkerLaunch(assignment: assignment, definition: definition, phase: .running, startedAt: now)
+    launches[launch] = WorkerLaunch(assignment, definition, at: now)
     var effects: [Effect] = [.start(assignment, definition)]
     if let reason = assignment.pendingExpiry {
       effects += expire(launch, reason, at: now)
@@ -140,64 +138,25 @@ extension WorkerCore {
     let ending = Ending(
       launch: assignment.launch, outcome: .failed("the definition cannot be run: \(problem)"),
       errorType: "invalidDefinition")
-    launches[assignment.launch] = WorkerLaunch(
-      assignment: assignment,
-      definition: Definition(pattern: IdentifierPattern(assignment.identifier), kind: .processing),
-      phase: .ended(ending), startedAt: now)
+    let definition = Definition(pattern: IdentifierPattern(assignment.identifier), kind: .processing)
+    var launch = WorkerLaunch(assignment, definition, at: now)
+    _ = launch.end(ending)
+    launches[launch.key] = launch
     return [.send(.ended(ending))]
   }
 
-  private mutating func committed(_ launch: LaunchKey, _ batch: Int) -> [Effect] {
-    guard case .checkpoint(let checkpoint)? = launches[launch]?.unanswered, checkpoint.batch == batch else { return [] }
-    launches[launch]?.unanswered = nil
-    launches[launch]?.assignment.progress = Progress(
-      batches: checkpoint.batch + (checkpoint.isEndOnly ? 0 : 1), cursor: checkpoint.cursor,
-      completedUnits: checkpoint.completedUnits, totalUnits: checkpoint.totalUnits)
-    return [.committed(launch, batch: batch)]
-  }
-
-  /// Only what was asked for: an answer that comes late or twice must not stand for the items of another batch.
-  private mutating func found(_ page: ItemPage) -> [Effect] {
-    guard case .itemsWanted(_, page.start, let count)? = launches[page.launch]?.unanswered, page.items.count <= count
-    else { return [] }
-    return answer(page.launch, .items(page))
-  }
-
-  /// Only if the page that was sent is in the store.
-  private mutating func froze(_ launch: LaunchKey, count: Int, isFrozen: Bool) -> [Effect] {
-    if isFrozen { launches[launch]?.assignment.frozenItems = count }
-    guard case .items(let page)? = launches[launch]?.unanswered,
-      isFrozen || (count >= page.start + page.items.count && !page.isLast)
-    else { return [] }
-    return answer(launch, .itemsCommitted(launch, count: count, isFrozen: isFrozen))
-  }
-
-  /// The coordinator takes no word of this worker: whoever waits for an answer must not wait for ever.
-  private mutating func turnedAway(_ text: String, at now: Instant) -> [Effect] {
-    launches.keys.sorted().flatMap { launch in
-      launches[launch]?.isCutOff = true
-      return answer(launch, .refused(launch, text, isSuperseded: true)) + expire(launch, .leaseLost, at: now)
+  /// The coordinator does not take this worker, now or ever. If it never will, no answer comes to what was asked.
+  private mutating func refused(_ text: String, isFinal: Bool, at now: Instant) -> [Effect] {
+    refusals += 1
+    guard isFinal else { return [.reconnect(text)] }
+    return launches.keys.sorted().flatMap { launch in
+      (launches[launch]?.cutOff(text) ?? []) + expire(launch, .leaseLost, at: now)
     } + [.end(text)]
-  }
-
-  private mutating func answer(_ launch: LaunchKey, _ effect: Effect) -> [Effect] {
-    guard launches[launch]?.unanswered != nil else { return [] }
-    launches[launch]?.unanswered = nil
-    return [effect]
   }
 
   /// The launch is not this worker's any more: it can save nothing, so it stops at once.
   private mutating func withdrawn(_ launch: LaunchKey, _ text: String, at now: Instant) -> [Effect] {
-    guard let state = launches[launch] else { return [] }
-    if state.hasEnded {
-      launches[launch] = nil
-      return [.forget(launch)]
-    }
-    let refusal = answer(launch, .refused(launch, text, isSuperseded: true))
-    return refusal + expire(launch, .superseded, at: now)
+    if launches[launch]?.hasEnded == true { return forget([launch]) }
+    return (launches[launch]?.refuseAll(text) ?? []) + expire(launch, .superseded, at: now)
   }
-}
-
-extension WorkerLaunch {
-  package var hasEnded: Bool { if case .ended = phase { true } else { false } }
 }
