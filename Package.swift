@@ -194,6 +194,7 @@ let package = Package(
       name: "BatonSpecTests",
       dependencies: ["ContractRows", "BatonSpec", "BatonModel", .product(name: "Yams", package: "Yams")],
       exclude: ["Corpus"], swiftSettings: strict),
+    .testTarget(name: "TidyTests", dependencies: ["BatonBase"], swiftSettings: strict),
     .testTarget(name: "BatonModelTests", dependencies: ["ContractRows", "BatonModel"], swiftSettings: strict),
     .testTarget(
       name: "BatonCoordinatorTests",

@@ -14,7 +14,7 @@ extension Coordinator {
   }
 
   private func host(of launch: LaunchKey) -> Logger.Metadata {
-    guard let host = state.withLock({ $0.dispatcher.places[launch] }) else { return [:] }
+    guard let host = state.withLock({ $0.core.dispatcher.places[launch] }) else { return [:] }
     return [Names.LogKey.host: "\(host)"]
   }
 
@@ -23,8 +23,28 @@ extension Coordinator {
       "a launch is asked to stop", metadata: .launch(launch, [Names.LogKey.expiryReason: "\(reason.code)"]))
   }
 
+  /// A worker that was stopped in order, or ended itself, is no reason to warn.
+  func log(endOfLease incarnation: Incarnation, _ host: HostName, countsAsLoss: Bool) {
+    logger.log(
+      level: countsAsLoss ? .warning : .info, "the lease of a host ended",
+      metadata: [Names.LogKey.host: "\(host)", "incarnation": "\(incarnation)"])
+  }
+
+  func warn(of answer: EndingAnswer) {
+    logger.warning(
+      "a launch ignored its expiry, and was ended at its deadline",
+      metadata: answer.subject.map { .launch($0) }
+        ?? [Names.LogKey.identifier: "\(answer.identifier)", Names.LogKey.launchKey: "\(answer.launch)"])
+  }
+
+  func log(superseded checkpoints: [Checkpoint], _ answers: [CheckpointAnswer], from host: HostName) async {
+    for (checkpoint, answer) in zip(checkpoints, answers) where answer == .superseded {
+      await log(superseded: checkpoint, from: host)
+    }
+  }
+
   /// A launch that has ended, or that runs on another host, tried to commit a batch on `host`.
-  func log(superseded checkpoint: Checkpoint, from host: HostName) async {
+  private func log(superseded checkpoint: Checkpoint, from host: HostName) async {
     let metadata: Logger.Metadata = [Names.LogKey.batch: "\(checkpoint.batch)", Names.LogKey.host: "\(host)"]
     let subject = try? await subject(of: checkpoint.launch)
     logger.notice(

@@ -7,7 +7,7 @@ import Synchronization
 extension Coordinator {
   /// Gauges and counters of this coordinator, for a registry to collect.
   package func metricFamilies() async -> [MetricFamily] {
-    let (dispatcher, now) = (state.withLock { $0.dispatcher }, now().date)
+    let (dispatcher, now) = (state.withLock { $0.core.dispatcher }, now().date)
     let counts = (try? await store.counts()) ?? []
     let oldest = try? await store.oldestReady(of: dispatcher.ready.keys.sorted())
     let gauges = CoordinatorGauges(
@@ -17,7 +17,7 @@ extension Coordinator {
 
   func count(_ answers: [EndingAnswer]) {
     let patterns = state.withLock { state in
-      answers.map { state.dispatcher.definitions[$0.requirementClass.definition]?.pattern }
+      answers.map { state.core.dispatcher.definitions[$0.requirementClass.definition]?.pattern }
     }
     for (answer, pattern) in zip(answers, patterns) {
       guard let launched = answer.launched, let pattern else { continue }

@@ -31,17 +31,7 @@ extension Coordinator {
         definitions, seeds: definitions.map { _ in .new(under: nil, settings.sampler) }, at: self.now().moment)
     }
     let stored = try await store.definitions()
-    state.withLock { state in
-      state.index = DefinitionIndex(stored)
-      for one in stored { state.dispatcher.learn(one.id, one.definition) }
-      for receipt in applied.compactMap(\.submitted) {
-        if let one = state.index.definition(for: receipt.identifier) {
-          state.dispatcher.noteReady(RequirementClass(definition: one.id, priority: one.definition.priority))
-        }
-        state.nextDue.join(receipt.due)
-      }
-    }
-    dispatchSignal.raise()
+    decide { $0.core.applied(applied, stored) }
     return applied
   }
 
@@ -52,7 +42,7 @@ extension Coordinator {
   package func remove(_ pattern: IdentifierPattern) async throws {
     try await translating { try await self.store.remove(pattern) }
     let stored = try await store.definitions()
-    state.withLock { $0.index = DefinitionIndex(stored) }
+    decide { $0.core.definitionsChanged(stored) }
   }
 
   // MARK: Requests
@@ -87,7 +77,7 @@ extension Coordinator {
 
   private func notFound(_ identifier: JobIdentifier, _ number: Int?) -> String {
     let (isDefined, nearest) = state.withLock { state in
-      (state.index.definition(for: identifier) != nil, state.index.nearest(to: identifier))
+      (state.core.index.definition(for: identifier) != nil, state.core.index.nearest(to: identifier))
     }
     if let number { return "there is no request \(number) of '\(identifier)': look at 'baton list \(identifier)'" }
     if isDefined { return "'\(identifier)' is defined, but was never submitted: baton submit \(identifier)" }
@@ -103,7 +93,7 @@ extension Coordinator {
     var record = record.onWallClock(at: now().moment)
     guard record.state == .running else { return record }
     let launch = LaunchKey(request: record.id, number: record.launches)
-    guard let update = state.withLock({ $0.updates[launch] }) else { return record }
+    guard let update = state.withLock({ $0.core.updates[launch] }) else { return record }
     record.title = update.title ?? record.title
     record.subtitle = update.subtitle ?? record.subtitle
     record.progress.completedUnits = update.completedUnits ?? record.progress.completedUnits
@@ -132,27 +122,10 @@ extension Coordinator {
   package func cancel(_ selection: RequestSelection, by principal: String) async throws -> [Cancellation] {
     let cancellations = try await translating {
       try await self.store.cancel(
-        selection, by: principal, histories: self.state.withLock { $0.dispatcher.waits }, at: self.now().moment)
+        selection, by: principal, histories: self.state.withLock { $0.core.dispatcher.waits }, at: self.now().moment)
     }
-    decide { state in
-      cancellations.flatMap { cancellation -> [Dispatcher.Effect] in
-        guard case .stopping(let launch, _, _, _) = cancellation else { return [] }
-        return state.dispatcher.expire(launch, .cancelled(by: principal))
-      }
-    }
-    for case .ended(let request, _, _) in cancellations { watchers.changed(request) }
-    try await learnReadiness()
+    decide { $0.core.cancelled(cancellations, by: principal) }
     return cancellations
-  }
-
-  /// What waited behind a cancelled request may start now.
-  private func learnReadiness() async throws {
-    let ready = try await store.ready()
-    state.withLock { state in
-      for requirementClass in ready.classes { state.dispatcher.noteReady(requirementClass) }
-      state.nextDue.join(ready.nextDue)
-    }
-    dispatchSignal.raise()
   }
 
   package func retry(
@@ -163,7 +136,7 @@ extension Coordinator {
     let record = try await translating {
       try await self.store.retry(found.id, skippingBatch: skippingBatch, as: definition, at: self.now().moment)
     }
-    noteReady(record)
+    decide { $0.core.becameReady(record) }
     return record
   }
 
@@ -173,21 +146,12 @@ extension Coordinator {
     let record = try await translating {
       try await self.store.redefine(found.id, as: definition, at: self.now().moment)
     }
-    if record.state == .ready { noteReady(record) }
+    if record.state == .ready { decide { $0.core.becameReady(record) } }
     return withUpdates(record)
   }
 
-  private func noteReady(_ record: RequestRecord) {
-    decide {
-      $0.dispatcher.noteReady(RequirementClass(definition: record.definition, priority: record.priority))
-      return $0.dispatcher.used(record.pattern)
-    }
-    dispatchSignal.raise()
-    watchers.changed(record.id)
-  }
-
   private func appliedDefinition(for identifier: JobIdentifier) throws -> DefinitionID {
-    guard let stored = state.withLock({ $0.index.definition(for: identifier) }) else {
+    guard let stored = state.withLock({ $0.core.index.definition(for: identifier) }) else {
       throw OperatorError.conflict(
         "no definition of '\(identifier)' is applied: apply the repaired file (baton apply FILE)")
     }
@@ -218,16 +182,14 @@ extension Coordinator {
 
   package func setDraining(_ host: HostName, _ isDraining: Bool) async throws {
     try requireKnown(host)
-    try await words.inTurn {
-      try await self.translating { try await self.store.setDraining(host, isDraining, at: self.now().moment) }
-      self.decide { $0.dispatcher.setDraining(host, isDraining) }
-    }
-    dispatchSignal.raise()
+    try await say(.drain(host, isDraining))
   }
 
   /// - Throws: `.notFound`, with the names of the hosts that are known.
   func requireKnown(_ host: HostName) throws {
-    let known = state.withLock { $0.dispatcher.hosts[host] == nil ? $0.dispatcher.hosts.keys.map(\.rawValue) : nil }
+    let known = state.withLock {
+      $0.core.dispatcher.hosts[host] == nil ? $0.core.dispatcher.hosts.keys.map(\.rawValue) : nil
+    }
     guard let known = known?.sorted() else { return }
     throw OperatorError.notFound("there is no host '\(host)'" + Self.hostAdvice(host, known))
   }
@@ -244,7 +206,7 @@ extension Coordinator {
   /// - Throws: `.notFound`, with the pattern that is spelt most like this one, if it neither covers a definition nor is
   ///   covered by one.
   private func requireKnown(_ pattern: IdentifierPattern) throws {
-    let (isKnown, nearest) = state.withLock { ($0.index.knows(pattern), $0.index.nearest(to: pattern)) }
+    let (isKnown, nearest) = state.withLock { ($0.core.index.knows(pattern), $0.core.index.nearest(to: pattern)) }
     guard !isKnown else { return }
     throw OperatorError.notFound(
       "there is no job '\(pattern)'" + (nearest.map { ", did you mean '\($0)'?" } ?? ": look at 'baton list'"))
@@ -260,7 +222,7 @@ extension Coordinator {
     for host in named { try requireKnown(host) }
     let hosts =
       named.isEmpty
-      ? state.withLock { $0.dispatcher.hosts(with: pattern, isEvicted: !isEvicted) } : Array(Set(named)).sorted()
+      ? state.withLock { $0.core.dispatcher.hosts(with: pattern, isEvicted: !isEvicted) } : Array(Set(named)).sorted()
     guard !hosts.isEmpty else {
       throw OperatorError.conflict(
         isEvicted
@@ -268,19 +230,13 @@ extension Coordinator {
           : "'\(pattern)' is evicted from no host")
     }
     if !isEvicted { for host in hosts { try requireEviction(of: pattern, from: host) } }
-    for host in hosts {
-      try await words.inTurn {
-        try await self.translating { try await self.store.setEvicted(pattern, from: host, isEvicted) }
-        self.decide { $0.dispatcher.setEvicted(pattern, from: host, isEvicted) }
-      }
-    }
-    dispatchSignal.raise()
+    for host in hosts { try await say(.evict(pattern, from: host, isEvicted)) }
     return hosts
   }
 
   /// Taking back what was never said would report a success that changes nothing.
   private func requireEviction(of pattern: IdentifierPattern, from host: HostName) throws {
-    let evictions = state.withLock { $0.dispatcher.hosts[host]?.host.evictions ?? [] }
+    let evictions = state.withLock { $0.core.dispatcher.hosts[host]?.host.evictions ?? [] }
     guard !evictions.contains(pattern) else { return }
     let others = evictions.sorted().map(\.rawValue).joined(separator: ", ")
     throw OperatorError.conflict(
@@ -288,11 +244,22 @@ extension Coordinator {
   }
 
   package func setPaused(_ isPaused: Bool) async throws {
+    try await say(.pause(isPaused))
+  }
+
+  private func say(_ word: CoordinatorCore.Word) async throws {
     try await words.inTurn {
-      try await self.store.setPaused(isPaused)
-      self.decide { $0.dispatcher.setPaused(isPaused) }
+      try await self.translating {
+        switch word {
+        case .pause(let isPaused): try await self.store.setPaused(isPaused)
+        case .drain(let host, let isDraining):
+          try await self.store.setDraining(host, isDraining, at: self.now().moment)
+        case .evict(let pattern, let host, let isEvicted):
+          try await self.store.setEvicted(pattern, from: host, isEvicted)
+        }
+      }
+      self.decide { $0.core.said(word) }
     }
-    dispatchSignal.raise()
   }
 
   /// The ages of conditions are as of now; those of a host that was last heard of before a restart are not known.
@@ -307,10 +274,10 @@ extension Coordinator {
     return state.withLock { state in
       var known: [DefinitionID: String?] = [:]
       return identifiers.map { identifier in
-        guard let definition = state.index.definition(for: identifier) else { return nil }
-        let warning = known[definition.id] ?? state.warning(for: definition.definition)
+        guard let definition = state.core.index.definition(for: identifier) else { return nil }
+        let warning = known[definition.id] ?? Self.warning(for: definition.definition, state.core.dispatcher)
         known[definition.id] = .some(warning)
-        if state.dispatcher.hosts.isEmpty { return warning }
+        if state.core.dispatcher.hosts.isEmpty { return warning }
         return warning.map { "\($0); 'baton explain \(identifier)' has all reasons" }
       }
     }
@@ -319,7 +286,7 @@ extension Coordinator {
   /// A submission of a job that ignores its earliest begin date is accepted, and says so; nil for all others.
   func ignoredDate(of submission: Submission) -> String? {
     guard submission.earliestBeginDate != nil else { return nil }
-    let kind = state.withLock { $0.index.definition(for: submission.identifier)?.definition.kind }
+    let kind = state.withLock { $0.core.index.definition(for: submission.identifier)?.definition.kind }
     guard kind == .continued else { return nil }
     return "its earliest begin date is ignored: a job of kind 'continued' starts as soon as a host can take it; "
       + "to start it later, submit it later or declare another kind"
@@ -350,15 +317,15 @@ extension Coordinator {
   }
 }
 
-extension Coordinator.State {
+extension Coordinator {
   /// The same for every request of a definition, so it is asked for once, however many are submitted.
-  fileprivate func warning(for definition: Definition) -> String? {
+  private static func warning(for definition: Definition, _ dispatcher: Dispatcher) -> String? {
     if dispatcher.hosts.isEmpty { return "no worker has connected yet, so it waits: start one with 'baton-worker'" }
     let isHopeless = { (obstacles: [Obstacle]) in obstacles.contains { $0.isPermanent || $0 == .hostGone } }
     // Mostly the first host that is asked could run it, and then the others are not.
     guard dispatcher.hosts.values.allSatisfy({ isHopeless($0.obstacles(for: definition)) }) else { return nil }
     let (fleet, hosts) = dispatcher.obstacles(for: definition)
-    return "no known host could run it now" + (Self.reason(fleet, hosts).map { " (\($0))" } ?? "")
+    return "no known host could run it now" + (reason(fleet, hosts).map { " (\($0))" } ?? "")
   }
 
   /// What the person can do something about: what the whole fleet lacks; else what one host that is there can never do,

@@ -51,7 +51,7 @@ extension Coordinator {
     let name = [UInt8].random(count: 16).hexadecimal
     try await words.inTurn {
       try await self.persistently { try await self.store.renewIncarnation(of: incarnation, as: name) }
-      if self.store.receipt.store != before { self.decide { $0.dispatcher.setPaused(true) } }
+      if self.store.receipt.store != before { self.decide { $0.core.said(.pause(true)) } }
     }
     guard store.receipt.store != before else { return }
     logger.error(
@@ -72,9 +72,25 @@ extension Coordinator {
     }
     guard let holder = holder(of: hello) else { return }
     decide { state in
-      state.dispatcher.processDied(hello.host, holder, isBlameless: true).filter { !$0.endsLease }
+      state.core.decide { $0.processDied(hello.host, holder, isBlameless: true).filter { !$0.endsLease } }
     }
-    try await perform(endOf: holder, on: hello.host, countsAsLoss: false)
+    try await endLease(of: holder, on: hello.host)
+  }
+
+  /// Ends the lease of a worker whose store is another one, and its launches, which are blameless. What overran its
+  /// deadline has expired, and is not merely lost.
+  private func endLease(of incarnation: Incarnation, on host: HostName) async throws {
+    let overrun = state.withLock { $0.core.dispatcher.overrunEndings(on: host) }
+    if !overrun.isEmpty {
+      let process = WorkerProcess(host: host, incarnation: incarnation)
+      let answers = try await persistently { try await self.store.end(overrun, from: process, at: self.now().moment) }
+      decide { $0.core.ended(answers) }
+      for answer in answers { warn(of: answer) }
+    }
+    let answers = try await persistently {
+      try await self.store.endLease(host, incarnation, countsAsLoss: false, at: self.now().moment)
+    }
+    decide { $0.core.leaseEnded(host, incarnation, answers, at: now()) }
   }
 
   private func note(_ event: RequestEvent, detail: String, of request: RequestID) async throws {
@@ -85,7 +101,7 @@ extension Coordinator {
   /// Whose lease the hello puts an end to; nil if nobody holds it, or another process that is alive.
   private func holder(of hello: Hello) -> Incarnation? {
     state.withLock { state in
-      guard let host = state.dispatcher.hosts[hello.host], let holder = host.incarnation,
+      guard let host = state.core.dispatcher.hosts[hello.host], let holder = host.incarnation,
         holder == hello.incarnation || !host.isConnected
       else { return nil }
       return holder

@@ -39,7 +39,9 @@ extension Coordinator {
   private func hasLeaseOfAnother(_ hello: Hello) -> Bool {
     let now = clocks.now().instant
     return state.withLock { state in
-      guard case .held(let incarnation, let until)? = state.dispatcher.hosts[hello.host]?.lease else { return false }
+      guard case .held(let incarnation, let until)? = state.core.dispatcher.hosts[hello.host]?.lease else {
+        return false
+      }
       return incarnation != hello.incarnation && until > now
     }
   }
@@ -59,7 +61,9 @@ extension Coordinator {
   ) async throws {
     switch try await store.standing(of: process.host, secret: Self.digest(secret)) {
     case .matches, .unclaimed:
-      decide { $0.dispatcher.processDied(process.host, process.incarnation, isBlameless: isBlameless) }
+      decide { state in
+        state.core.decide { $0.processDied(process.host, process.incarnation, isBlameless: isBlameless) }
+      }
     case .differs, .missing:
       logger.warning(
         "a report that a worker died was not taken: it does not prove whose it is",

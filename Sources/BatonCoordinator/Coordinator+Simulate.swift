@@ -12,24 +12,14 @@ extension Coordinator {
     if let host { try requireKnown(host) }
     let record = try await pendingRequest(identifier, number)
     try await learn(record.definition)
-    let requirementClass = RequirementClass(definition: record.definition, priority: record.priority)
-    let place = state.withLock { $0.dispatcher.reserveSimulated(requirementClass, identifier, on: host) }
-    guard case .reserved(let reservation) = place else { throw noPlace(place, for: identifier) }
-    let offer = SubmissionOffer.Offer(
-      host: reservation.host, incarnation: reservation.incarnation, gpus: reservation.places[0],
-      spanID: .randomSpanID())
-    var assignments: [Assignment] = []
-    defer {
-      decide { $0.dispatcher.settle(reservation, with: assignments, hasMore: true) }
-      watchers.changed(record.id)
-    }
+    let (place, offer) = decide { $0.core.planSimulated(record, on: host, Array.randomSpanID) }
+    guard case .reserved(let reservation) = place, let offer else { throw noPlace(place, for: identifier) }
+    var launched: Assignment?
+    defer { decide { $0.core.launched(launched, for: reservation, record.id, at: now()) } }
     let assignment = try await translating {
       try await self.store.launchNow(record.id, on: offer, at: self.now().moment)
     }
-    assignments = [assignment]
-    log(starts: assignments)
-    // The next request of a repeating definition may be there now.
-    state.withLock { $0.nextDue.join(NextDue(steady: now().steady)) }
+    launched = assignment
     return SimulatedLaunch(
       identifier: identifier, number: record.number, launch: assignment.launch.number, host: reservation.host)
   }
@@ -46,9 +36,9 @@ extension Coordinator {
   }
 
   private func learn(_ id: DefinitionID) async throws {
-    guard state.withLock({ $0.dispatcher.definitions[id] == nil }), let definition = try await store.definition(id)
+    guard state.withLock({ $0.core.dispatcher.definitions[id] == nil }), let definition = try await store.definition(id)
     else { return }
-    state.withLock { $0.dispatcher.learn(id, definition) }
+    state.withLock { $0.core.dispatcher.learn(id, definition) }
   }
 
   private func noPlace(_ place: Dispatcher.SimulatedPlace, for identifier: JobIdentifier) -> OperatorError {
@@ -67,12 +57,7 @@ extension Coordinator {
       throw OperatorError.conflict(
         "request \(record.number) of '\(identifier)' is \(record.state.rawValue), so nothing of it can expire")
     }
-    var isAsked = false
-    decide { state in
-      let effects = state.dispatcher.expire(launch, .simulated(as: reason))
-      isAsked = !effects.isEmpty
-      return effects
-    }
+    let isAsked = decide { state in state.core.decide { $0.expire(launch, .simulated(as: reason)) } }
     guard isAsked else {
       throw OperatorError.conflict("launch \(launch.number) of '\(identifier)' is asked to stop already")
     }
@@ -84,11 +69,8 @@ extension Coordinator {
     _ overrides: ConditionOverrides, on host: HostName, lasting: Duration
   ) async throws {
     try requireKnown(host)
-    var isConnected = false
-    decide { state in
-      let (connected, effects) = state.dispatcher.simulate(overrides, on: host, lasting: lasting)
-      isConnected = connected
-      return effects
+    let isConnected = decide { state in
+      state.core.decide { $0.simulate(overrides, on: host, lasting: lasting).effects }
     }
     guard isConnected else {
       throw OperatorError.conflict("the worker of host '\(host)' is not connected: look at 'baton hosts'")

@@ -6,8 +6,8 @@ import BatonWire
 package import Logging
 import Synchronization
 
-/// The shell around the dispatcher: gives it facts (the clock, the store's answers, workers' messages) and performs its
-/// effects. It holds no truth of its own; a new one on the same store goes on where this one stopped.
+/// Drives `CoordinatorCore` in the daemon: tells it facts (the clock, the store's answers, workers' messages) and performs
+/// its effects. It holds no truth of its own; a new one on the same store goes on where this one stopped.
 package final class Coordinator: Sendable {
   package let store: any Store
   package let clocks: Clocks
@@ -15,8 +15,8 @@ package final class Coordinator: Sendable {
   let logger: Logger
   let metrics: CoordinatorMetrics
   let state: Mutex<State>
-  /// Work for the store that effects asked for, in order.
-  let storeWork = Mailbox<StoreWork>(capacity: 1 << 20)
+  /// What the core wants of the store, for `orderLoop`.
+  let orders = Mailbox<TimedOrder>(capacity: 1 << 20)
   /// Says that something may be ready to start.
   let dispatchSignal = Signal()
   /// Says that enough spans have ended to be sent together.
@@ -33,21 +33,11 @@ package final class Coordinator: Sendable {
   private let fatalErrors = Mailbox<StoreError>(capacity: 1)
 
   struct State {
-    var dispatcher: Dispatcher
-    var index = DefinitionIndex()
-    var connections: [HostName: Connection] = [:]
+    var core: CoordinatorCore
+    var links: [SessionID: Link] = [:]
+    var lastSession = 0
     var streams = StreamCount()
     var refusals = RefusalLog()
-    /// Texts and progress between checkpoints, of running launches.
-    var updates: [LaunchKey: LaunchUpdate] = [:]
-    var nextDue = NextDue()
-    var lastSeen: [HostName: Timestamp] = [:]
-    /// When each host's conditions came.
-    var conditionsCame: [HostName: Instant] = [:]
-    /// The last word of hosts that the store does not have yet: one each, however often they change their mind.
-    var reports: [HostName: HostWord] = [:]
-    /// When persons used definitions, as far as the store does not have it yet: in one write, however many there are.
-    var uses: [IdentifierPattern: Timestamp] = [:]
     var isAccepting = true
     /// Occasions that may have ended spans, since the last ones were sent.
     var endedSpans = 0
@@ -55,22 +45,15 @@ package final class Coordinator: Sendable {
     var complaint: String?
   }
 
-  enum StoreWork: Sendable {
-    case endLease(HostName, Incarnation, countsAsLoss: Bool)
-    case noteExpiry(Expiring)
-    case note(RequestID, event: RequestEvent, detail: String)
-    /// What `State.reports` has by then.
-    case reports
-    /// What `State.uses` has by then.
-    case uses
+  /// The way to one worker, and the orders that the core has for its session.
+  struct Link: Sendable {
+    let connection: Connection
+    let orders: Mailbox<TimedOrder>
   }
 
-  /// A launch that was asked to stop, for the store to remember.
-  struct Expiring: Sendable {
-    var launch: LaunchKey
-    var reason: ExpiryReason
-    /// The worker that asked it; nil if the coordinator did.
-    var process: WorkerProcess?
+  struct TimedOrder: Sendable {
+    let order: StoreOrder
+    let delay: Duration
   }
 
   /// - Parameter metrics: what it counts with; without one it counts with what the process bootstrapped.
@@ -84,7 +67,7 @@ package final class Coordinator: Sendable {
     seal = ReceiptSeal(settings.receiptKey)
     self.clocks = clocks
     self.logger = logger
-    state = Mutex(State(dispatcher: Dispatcher(leaseTerm: settings.leaseTerm)))
+    state = Mutex(State(core: CoordinatorCore(leaseTerm: settings.leaseTerm, embeddedHost: settings.embeddedHost)))
     steadyClock = Mutex(SteadyClock(resuming: nil, at: clocks.now(), boot: clocks.boot()))
   }
 
@@ -110,12 +93,7 @@ package final class Coordinator: Sendable {
       logger.error(
         "the stored definition of '\(definition.definition.pattern)' is set aside: \(problem); apply a repaired one")
     }
-    state.withLock { state in
-      state.index = DefinitionIndex(definitions)
-      state.nextDue = fleet.nextDue
-      for host in fleet.hosts { state.lastSeen[host.name] = host.lastSeenAt }
-      state.dispatcher.restore(fleet, at: now())
-    }
+    decide { $0.core.restore(fleet, definitions, at: now()) }
   }
 
   /// So that the next coordinator can go on with the steady clock.
@@ -151,17 +129,15 @@ package final class Coordinator: Sendable {
   package func run() async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await RPCLoop.run { try await self.dispatchLoop() } }
-      group.addTask { try await self.storeLoop() }
+      group.addTask { try await RPCLoop.run { try await self.orderLoop() } }
       group.addTask { try await self.timeLoop() }
       group.addTask {
         if let error = await self.fatalErrors.receive()?.first { throw error }
       }
       group.addTask { try await self.watchDisk() }
-      group.addTask { try await self.promotionLoop() }
       group.addTask { try await self.housekeepingLoop() }
       group.addTask { try await self.tenureLoop() }
       if let spans = settings.spans { group.addTask { try await self.deliverSpans(spans) } }
-      dispatchSignal.raise()
       try await group.next()
       group.cancelAll()
     }
@@ -187,43 +163,78 @@ package final class Coordinator: Sendable {
     if error.endsCoordinator || (error.code == .cannotWrite && settings.endsOnFullDisk) { fatalErrors.send(error) }
   }
 
-  func noteSuccess() { state.withLock { $0.complaint = nil } }
-
   /// Returns once a worker is attached that was not before; for one caller.
   package func waitForAttachment() async { await attachment.wait() }
 
-  func noteAttachment() { attachment.raise() }
+  private func noteAttachment(of host: HostName, running: Int) {
+    state.withLock { $0.refusals.forget(host) }
+    attachment.raise()
+    logger.info("a worker is attached", metadata: [Names.LogKey.host: "\(host)", "running": "\(running)"])
+  }
 
   /// Takes nothing new from operators, and lets workers go: they come back to the next coordinator within their lease.
   package func stopAccepting() {
-    let connections = state.withLock { state in
+    let links = state.withLock { state in
       state.isAccepting = false
-      return Array(state.connections.values)
+      return Array(state.links.values)
     }
-    for connection in connections { connection.close() }
+    for link in links { link.connection.close() }
     watchers.close()
   }
 
-  /// Changes the dispatcher and performs what it decides. Messages are sent while the lock is held: their order is the
-  /// order of the decisions, and sending never waits.
-  func decide(_ body: (inout State) -> [Dispatcher.Effect]) {
-    state.withLock { state in
-      for effect in body(&state) { perform(effect, &state) }
+  /// Tells the core facts and performs what it decides. What has an order (messages to workers, orders for the store) goes
+  /// into mailboxes while the lock is held: sending never waits, and the order of the messages is the order of the
+  /// decisions. Everything else is done after the lock.
+  @discardableResult
+  func decide<Value: Sendable>(_ body: (inout State) throws -> Value) rethrows -> Value {
+    let (value, facts) = try state.withLock { state in
+      let value = try body(&state)
+      return (value, send(from: &state))
     }
+    for fact in facts { tell(fact) }
+    return value
   }
 
-  private func perform(_ effect: Dispatcher.Effect, _ state: inout State) {
-    switch effect {
-    case .send(let host, let message): state.connections[host]?.down.send(message)
-    case .disconnect(let host): state.connections[host]?.close()
-    case .endLease(let host, let incarnation, let countsAsLoss):
-      storeWork.send(.endLease(host, incarnation, countsAsLoss: countsAsLoss))
-    case .noteExpiry(let launch, let reason, let process):
-      storeWork.send(.noteExpiry(Expiring(launch: launch, reason: reason, process: process)))
-    case .note(let request, let event, let detail): storeWork.send(.note(request, event: event, detail: detail))
-    case .noteUse(let pattern, let date):
-      if state.uses.isEmpty { storeWork.send(.uses) }
-      state.uses[pattern] = date
+  /// What is left to be told.
+  private func send(from state: inout State) -> [CoordinatorCore.Fact] {
+    var facts: [CoordinatorCore.Fact] = []
+    for effect in state.core.effects {
+      switch effect {
+      case .send(let id, let message): state.links[id]?.connection.down.send(message)
+      case .sendReceipt(let id): state.links[id]?.connection.down.send(.receipt(receipt))
+      case .close(let id): state.links[id]?.connection.close()
+      case .forget(let id): state.links.removeValue(forKey: id)?.orders.close()
+      case .dispatch: dispatchSignal.raise()
+      case .store(let order, let delay):
+        let timed = TimedOrder(order: order, delay: delay)
+        if let id = order.session { state.links[id]?.orders.send(timed) } else { orders.send(timed) }
+      case .tell(let fact): facts.append(fact)
+      }
+    }
+    state.core.clearEffects()
+    return facts
+  }
+
+  private func tell(_ fact: CoordinatorCore.Fact) {
+    switch fact {
+    case .attached(let host, let running): noteAttachment(of: host, running: running)
+    case .refused(let host, let address, let text): log(refusal: text, .lease, of: host, at: address)
+    case .cameBack(let host):
+      logger.notice("a worker came back as another process", metadata: [Names.LogKey.host: "\(host)"])
+    case .checkpointed(let checkpoints, let answers): count(checkpoints, answers)
+    case .changed(let request): watchers.changed(request)
+    case .started(let launches):
+      count(launches)
+      log(starts: launches)
+    case .askedToStop(let launch, let reason): log(expiryOf: launch, reason)
+    case .ended(let answers):
+      count(answers)
+      log(endsOf: answers)
+      noteSpans(answers.count)
+    case .overran(let answer): warn(of: answer)
+    case .leaseEnded(let host, let incarnation, let countsAsLoss):
+      log(endOfLease: incarnation, host, countsAsLoss: countsAsLoss)
+    case .failed(let order, let error): note(error, while: order.purpose)
     }
   }
 }

@@ -36,7 +36,7 @@ extension Coordinator {
     let now = now()
     return state.withLock {
       FleetSnapshot(
-        dispatcher: $0.dispatcher, lastSeen: $0.lastSeen, conditionsCame: $0.conditionsCame, now: now)
+        dispatcher: $0.core.dispatcher, lastSeen: $0.core.lastSeen, conditionsCame: $0.core.conditionsCame, now: now)
     }
   }
 }

@@ -18,6 +18,8 @@ package struct Fault: Sendable {
     case partition(Int, Direction, Duration)
     case slowNetwork(Int, Duration)
     case slowStore(Duration)
+    /// The store refuses every write, and has changed nothing.
+    case fullDisk(Duration)
     /// Of the coordinator's wall clock, for good until everything is calm.
     case stepClock(Duration)
     case loseCondition(Int, Condition, Duration)
@@ -45,7 +47,7 @@ package struct Fault: Sendable {
       .retryFailed:
       true
     case .crashCoordinator, .pauseCoordinator, .killWorker, .pauseWorker, .restartWorker, .loseConnection, .partition,
-      .slowNetwork, .slowStore, .stepClock, .loseCondition:
+      .slowNetwork, .slowStore, .fullDisk, .stepClock, .loseCondition:
       false
     }
   }
@@ -59,7 +61,7 @@ extension Schedule {
 
   private func damage(_ draw: inout Draw) -> Fault.Kind {
     let host = draw.number(0...hosts.count - 1)
-    switch draw.number(0...19) {
+    switch draw.number(0...21) {
     case 0...3:
       return .crashCoordinator(
         draw.one(of: Fault.CrashPoint.allCases), downFor: draw.milliseconds(10...12_000), reboots: draw.chance(15))
@@ -78,6 +80,7 @@ extension Schedule {
     case 16: return .slowNetwork(host, draw.milliseconds(1_000...20_000))
     case 17: return .slowStore(draw.milliseconds(1_000...10_000))
     case 18: return .stepClock(Self.step(&draw))
+    case 19, 20: return .fullDisk(draw.milliseconds(200...12_000))
     default: return .loseCondition(host, draw.one(of: Fault.Condition.allCases), draw.milliseconds(500...30_000))
     }
   }

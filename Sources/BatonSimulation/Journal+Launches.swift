@@ -195,6 +195,23 @@ extension Journal {
     request.restsUntil = Moments(steady: now.steady + backoff, elapsed: self.now + backoff)
   }
 
+  /// What a worker is told to be committed has been committed.
+  func checkCommitted(_ message: CoordinatorMessage) throws {
+    switch message {
+    case .committed(let launch, let batch):
+      try expect(
+        requests[launch.request].map { batch < $0.committed } ?? true, .checkpointLost,
+        "batch \(batch) of \(launch) is acknowledged, and was not committed")
+    case .endingCommitted(let launch):
+      try expect(
+        requests[launch.request]?.open != launch, .outcome, "the ending of \(launch) is acknowledged, and it is live")
+    case .welcome, .definition, .unusableDefinition, .launch, .heartbeatAnswered, .expire, .withdraw, .refuse,
+      .itemsCommitted, .items,
+      .simulate, .receipt, .refused:
+      break
+    }
+  }
+
   /// The store has committed that somebody cancelled it.
   func cancelled(_ cancellation: Cancellation) throws {
     switch cancellation {

@@ -1,3 +1,4 @@
+import BatonCoordinator
 import BatonCore
 import BatonModel
 import BatonStore
@@ -98,8 +99,17 @@ final class Journal {
     guard condition else { throw violation(rule, text()) }
   }
 
+  /// The store has committed what an operator said.
+  func wished(_ word: CoordinatorCore.Word) {
+    switch word {
+    case .pause(let isPaused): wished(nil, off: nil, isPaused)
+    case .drain(let host, let isDraining): wished(nil, off: host, isDraining)
+    case .evict(let pattern, let host, let isEvicted): wished(pattern, off: host, isEvicted)
+    }
+  }
+
   /// An operator wants something off a host, or takes that back.
-  func wished(_ pattern: IdentifierPattern?, off host: HostName?, _ isWished: Bool) {
+  private func wished(_ pattern: IdentifierPattern?, off host: HostName?, _ isWished: Bool) {
     wishes.removeAll { $0.host == host && $0.pattern == pattern }
     if isWished { wishes.append(Wish(host: host, pattern: pattern, since: now)) }
   }

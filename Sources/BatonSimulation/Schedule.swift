@@ -74,7 +74,7 @@ extension Schedule {
 
   private mutating func addRequest(_ draw: inout Draw) {
     let definition = draw.one(of: definitions + definitions.filter { $0.budget == .seconds(600) })
-    let isKnown = draw.chance(12)
+    let isKnown = draw.chance(25)
     let known = requests.map(\.identifier).filter { definition.pattern.matches($0) }
     let identifier =
       definition.pattern.literal ?? (isKnown ? known.first : nil)

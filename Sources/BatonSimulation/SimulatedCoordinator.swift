@@ -2,36 +2,24 @@ import BatonCoordinator
 import BatonModel
 import BatonStore
 
-/// The shell around the dispatcher, as `Coordinator` is one: the same facts in the same order, and the same effects.
+/// Drives `CoordinatorCore` in the simulator, as `Coordinator` does in the daemon: virtual time, a store that is slow,
+/// full or dies, and connections that break.
 final class SimulatedCoordinator {
   let world: World
   let life: Int
   let writer: Writer
-  var dispatcher: Dispatcher
-  var index = DefinitionIndex()
-  var connections: [HostName: Session] = [:]
-  var nextDue = NextDue()
+  private(set) var core: CoordinatorCore
+  private(set) var sessions: [SessionID: Session] = [:]
+  private var lastSession = 0
   private var steadyClock: SteadyClock
-  private var storeWork: [StoreWork] = []
-  private var isWorking = false
-  private var isDispatching = false
-  private var wantsDispatch = false
   private var lastTickAt: Instant?
-  private var isPromoting = false
-  private var reports: [HostName: HostWord] = [:]
   var draw: Draw
-  /// What an operator said and has no answer to yet.
+  /// What operators said and have no answer to yet.
   var words: [() -> Void] = []
   private(set) var isReady = false
 
-  private enum StoreWork {
-    case endLease(HostName, Incarnation, countsAsLoss: Bool)
-    case noteExpiry(LaunchKey, ExpiryReason, from: WorkerProcess?)
-    case note(RequestID, event: RequestEvent, detail: String)
-    case noteUse(IdentifierPattern, at: Timestamp)
-    case reports
-  }
-
+  /// Read where it is: copies would be much of what a simulation costs.
+  var dispatcher: Dispatcher { _read { yield core.dispatcher } }
   var owner: Owner { .coordinator(life: life) }
   private var boot: String { "boot-\(world.clocks.boot)" }
 
@@ -40,7 +28,7 @@ final class SimulatedCoordinator {
     world.coordinatorLives += 1
     life = world.coordinatorLives
     writer = Writer(world, .coordinator(life: life))
-    dispatcher = Dispatcher(leaseTerm: world.schedule.leaseTerm)
+    core = CoordinatorCore(leaseTerm: world.schedule.leaseTerm)
     steadyClock = SteadyClock(resuming: nil, at: world.clocks.now(at: world.now), boot: "")
     draw = Draw(seed: world.schedule.seed, stream: 3_000 + UInt64(life))
   }
@@ -53,7 +41,7 @@ final class SimulatedCoordinator {
 
   /// Nothing of it happens any more. What it holds, and what waits for it, holds on to it.
   func abandon() {
-    (connections, words) = ([:], [])
+    (sessions, words) = ([:], [])
     writer.abandon()
   }
 
@@ -65,21 +53,18 @@ final class SimulatedCoordinator {
     steadyClock = SteadyClock(resuming: saved, at: world.clocks.now(at: world.now), boot: boot)
     try saveClock()
     let (fleet, definitions) = try world.store.transaction { (try $0.fleet(), try $0.definitions()) }
-    index = DefinitionIndex(definitions)
-    nextDue = fleet.nextDue
-    dispatcher.restore(fleet, at: now())
     world.heard = [:]
     for host in fleet.hosts where host.incarnation != nil { world.heard[host.name] = world.now }
+    try tell { $0.restore(fleet, definitions, at: now()) }
     if world.breakage == .losesLeasesAtRestart {
       for host in fleet.hosts {
-        host.incarnation.map { storeWork.append(.endLease(host.name, $0, countsAsLoss: true)) }
+        guard let incarnation = host.incarnation else { continue }
+        try decide { _ in [.endLease(host.name, incarnation, countsAsLoss: true)] }
       }
-      workOnStore()
     }
     isReady = true
     loop(owner)
     keepHouse()
-    raiseDispatch()
   }
 
   private func saveClock() throws {
@@ -89,7 +74,7 @@ final class SimulatedCoordinator {
     }
   }
 
-  // MARK: Loops
+  // MARK: Time
 
   private func loop(_ owner: Owner) {
     world.after(world.pace, for: owner, isTimer: true) { [self] in
@@ -101,13 +86,11 @@ final class SimulatedCoordinator {
   private func tick() throws {
     let now = now()
     noteGap(until: now.instant)
-    let effects = dispatcher.tick(at: leaseTime(now))
-    for case .endLease(let host, let incarnation, let countsAsLoss) in effects {
+    core.tick(at: leaseTime(now))
+    for case .tell(.leaseEnded(let host, let incarnation, let countsAsLoss)) in core.effects {
       try world.checkEndOfLease(host, incarnation, countsAsLoss: countsAsLoss)
     }
-    try decide { _ in effects }
-    raiseDispatch()
-    try promoteIfDue()
+    try perform()
   }
 
   /// A process that was stopped has read nothing meanwhile: each lease has one new term.
@@ -147,195 +130,124 @@ final class SimulatedCoordinator {
     }
   }
 
-  private func promoteIfDue() throws {
-    let now = now().moment
-    guard nextDue.hasCome(at: now), !isPromoting else { return }
-    nextDue = NextDue()
-    isPromoting = true
-    writer.write(.ordinary) {
-      try $0.promote(at: now, limit: 10_000)
-    } then: { [self] result in
-      isPromoting = false
-      let promotion = try result.get()
-      nextDue.join(promotion.nextDue)
-      for requirementClass in promotion.classes.keys.sorted() { dispatcher.noteReady(requirementClass) }
-      raiseDispatch()
-    }
+  // MARK: Connections
+
+  func open(_ session: Session) -> SessionID {
+    lastSession += 1
+    let id = SessionID(lastSession)
+    sessions[id] = session
+    return id
   }
 
   // MARK: Effects
 
+  /// Tells the core a fact, and performs what it decides.
+  @discardableResult
+  func tell<Value>(_ fact: (inout CoordinatorCore) throws -> Value) throws -> Value {
+    let value = try fact(&core)
+    try perform()
+    return value
+  }
+
+  /// Tells a fact that concerns the dispatcher alone.
   func decide(_ body: (inout Dispatcher) throws -> [Dispatcher.Effect]) throws {
-    for effect in try body(&dispatcher) { try perform(effect) }
+    try tell { _ = try $0.decide(body) }
   }
 
-  private func perform(_ effect: Dispatcher.Effect) throws {
-    switch effect {
-    case .send(let host, let message): connections[host]?.send(message)
-    case .disconnect(let host): try connections[host]?.close()
-    case .endLease(let host, let incarnation, let countsAsLoss):
-      put(.endLease(host, incarnation, countsAsLoss: countsAsLoss))
-    case .noteExpiry(let launch, let reason, let process): put(.noteExpiry(launch, reason, from: process))
-    case .note(let request, let event, let detail): put(.note(request, event: event, detail: detail))
-    case .noteUse(let pattern, let date): put(.noteUse(pattern, at: date))
-    }
-  }
-
-  private func put(_ work: StoreWork) {
-    storeWork.append(work)
-    workOnStore()
-  }
-
-  func noteReport(of host: HostName) {
-    guard let state = dispatcher.hosts[host] else { return }
-    let isFirst = reports.isEmpty
-    reports[host] = HostWord(
-      version: state.version, capabilities: state.host.capabilities, conditions: state.host.conditions)
-    if isFirst { put(.reports) }
-  }
-
-  /// One after the other, each when the one before is stored.
-  private func workOnStore() {
-    guard !isWorking, !storeWork.isEmpty else { return }
-    isWorking = true
-    let now = now().moment
-    let goOn: () -> Void = { [self] in
-      isWorking = false
-      workOnStore()
-    }
-    switch storeWork.removeFirst() {
-    case .endLease(let host, let incarnation, let countsAsLoss):
-      endLease(host, incarnation, countsAsLoss: countsAsLoss) { goOn() }
-    case .noteExpiry(let launch, let reason, let process):
-      writer.write(.urgent) {
-        try $0.noteExpiry(launch, reason, from: process, at: now)
-      } committed: { [world] _ in
-        world.journal.noted(reason, of: launch)
-      } then: { _ in
-        goOn()
-      }
-    case .note(let request, let event, let detail):
-      writer.write(.urgent) {
-        try $0.note(event, detail: detail, of: request, at: now)
-      } then: { _ in
-        goOn()
-      }
-    case .noteUse(let pattern, let date):
-      writer.write(.ordinary) {
-        try $0.noteUses([pattern: date])
-      } then: { _ in
-        goOn()
-      }
-    case .reports:
-      let reports = reports
-      self.reports = [:]
-      writer.write(.ordinary) {
-        try $0.noteReports(reports, at: now)
-      } then: { _ in
-        goOn()
+  private func perform() throws {
+    var orders: [(order: StoreOrder, delay: Duration)] = []
+    for effect in core.effects {
+      switch effect {
+      case .send(let id, let message):
+        try world.journal.checkCommitted(message)
+        sessions[id]?.send(message)
+      case .close(let id): try sessions[id]?.close()
+      case .forget(let id): sessions[id] = nil
+      case .dispatch: world.after(.microseconds(20), for: owner) { [self] in try dispatch() }
+      case .store(let order, let delay): orders.append((order, delay))
+      case .sendReceipt, .tell: break
       }
     }
-  }
-
-  func endLease(
-    _ host: HostName, _ incarnation: Incarnation, countsAsLoss: Bool, then: @escaping () throws -> Void
-  ) {
-    let now = now().moment
-    world.note("coordinator: ends the lease of \(host) \(incarnation)")
-    endOverrun(on: host, incarnation, at: now)
-    writer.write(.urgent) {
-      try $0.endLease(host, incarnation, countsAsLoss: countsAsLoss, at: now)
-    } committed: { [world] answers in
-      for answer in answers { try world.journal.ended(answer, as: .lost, at: now) }
-    } then: { [self] result in
-      let answers = try result.get()
-      dispatcher.leaseEnded(host, incarnation)
-      for answer in answers { note(answer) }
-      raiseDispatch()
-      try then()
+    core.clearEffects()
+    // They go to the store side by side: any of them may be the first.
+    if orders.count > 1, draw.chance(50) { orders.reverse() }
+    for (order, delay) in orders {
+      if delay == .zero { notice(order) }
+      try carryOut(order, after: delay)
     }
-  }
-
-  private func endOverrun(on host: HostName, _ incarnation: Incarnation, at now: Moment) {
-    for ending in dispatcher.overrunEndings(on: host) {
-      writer.write(.urgent) {
-        try $0.end([ending], from: WorkerProcess(host: host, incarnation: incarnation), at: now)
-      } committed: { [world] answers in
-        for answer in answers { try world.journal.ended(answer, as: ending.outcome, at: now) }
-      } then: { [self] result in
-        for answer in try result.get() { note(answer) }
-      }
-    }
-  }
-
-  /// What the end of a launch changes besides the launch itself.
-  func note(_ answer: EndingAnswer) {
-    dispatcher.ended(answer.launch)
-    if world.breakage == .forgetsRequeue { return }
-    if answer.state == .ready { dispatcher.noteReady(answer.requirementClass) }
-    if let released = answer.released { dispatcher.noteReady(released) }
-    nextDue.join(answer.nextDue)
-  }
-
-  // MARK: Dispatching
-
-  func raiseDispatch() {
-    wantsDispatch = true
-    guard !isDispatching else { return }
-    isDispatching = true
-    world.after(.microseconds(20), for: owner) { [self] in try dispatch() }
   }
 
   private func dispatch() throws {
-    wantsDispatch = false
-    for id in dispatcher.unlearned {
-      if let definition = try world.store.transaction({ try $0.definition(id) }) { dispatcher.learn(id, definition) }
-    }
     let before = world.isObserving(self) ? dispatcher : nil
-    let reservations = dispatcher.reserveReady(limit: 512)
-    if let before { try world.checkExplanation(of: reservations, before: before, after: dispatcher) }
-    guard !reservations.isEmpty else { return rest() }
-    claim(reservations)
+    core.dispatch(world.drawSpanID)
+    if let before {
+      for case .store(.claim(_, let reservations), _) in core.effects {
+        try world.checkExplanation(of: reservations, before: before, after: dispatcher)
+      }
+    }
+    try perform()
   }
 
-  private func rest() {
-    isDispatching = false
-    if wantsDispatch { raiseDispatch() }
-  }
-
-  private func claim(_ reservations: [Dispatcher.Reservation]) {
+  private func carryOut(_ order: StoreOrder, after delay: Duration) throws {
+    if delay > .zero { return world.after(delay, for: owner) { [self] in try carryOut(order, after: .zero) } }
     let now = now().moment
-    let claims = reservations.map { reservation in
-      Claim(
-        requirementClass: reservation.requirementClass, host: reservation.host, incarnation: reservation.incarnation,
-        places: reservation.places.map { Claim.Place(gpus: $0, spanID: world.drawSpanID()) },
-        history: dispatcher.history(of: reservation.requirementClass))
+    if order.isReading {
+      return writer.read {
+        try order.run(on: $0, at: now)
+      } then: { [self] news in
+        try tell { $0.stored(news, at: self.now()) }
+      }
     }
-    writer.write(.ordinary) {
-      try $0.claim(claims, at: now)
-    } committed: { [world] answers in
-      for (claim, answer) in zip(claims, answers) {
-        for assignment in answer.assignments {
-          try world.started(assignment, on: claim.host, claim.incarnation, at: now)
-        }
-      }
+    writer.write(order.lane) {
+      try order.run(on: $0, at: now)
+    } committed: { [world] news in
+      try world.committed(news, of: order, at: now)
     } then: { [self] result in
-      let answers = try result.get()
-      try settle(reservations, answers)
-      let isProgress = zip(claims, answers).contains { claim, answer in
-        !answer.assignments.isEmpty || (!claim.places.isEmpty && !answer.hasFitting)
+      switch result {
+      case .success(let news): try tell { $0.stored(broken(news), at: self.now()) }
+      case .failure(let error): try failed(order, error)
       }
-      if isProgress { try dispatch() } else { rest() }
     }
   }
 
-  private func settle(_ reservations: [Dispatcher.Reservation], _ answers: [ClaimAnswer]) throws {
-    try decide { dispatcher in
-      zip(reservations, answers).flatMap { reservation, answer in
-        nextDue.join(answer.nextDue)
-        return dispatcher.settle(
-          reservation, with: answer.assignments, hasMore: answer.hasMore, hasFitting: answer.hasFitting)
-      }
+  private func failed(_ order: StoreOrder, _ error: StoreError) throws {
+    try tell { $0.failed(order, error, at: now()) }
+    if !error.isPassing, order.session == nil { throw error }
+  }
+
+  private func notice(_ order: StoreOrder) {
+    switch order {
+    case .grantLease(_, let hello): world.heard[hello.host] = world.now
+    case .endLease(let host, let incarnation, _): world.note("coordinator: ends the lease of \(host) \(incarnation)")
+    case .checkpoint(let id, let checkpoints, _) where world.breakage == .answersBeforeCommit:
+      for checkpoint in checkpoints { sessions[id]?.send(.committed(checkpoint.launch, batch: checkpoint.batch)) }
+    case .checkpoint, .learn, .claim, .promote, .findReady, .endOverrun, .noteExpiry, .note, .noteReports, .noteUses,
+      .readAssignments, .appendItems, .readItems, .appendOutput, .end:
+      break
+    }
+  }
+
+  /// What a planted mistake makes of the store's answer.
+  private func broken(_ news: StoreNews) -> StoreNews {
+    guard world.breakage == .forgetsRequeue, case .ended(let id, let endings, let answers, let host) = news else {
+      return news
+    }
+    let forgotten = answers.map { answer in
+      var answer = answer
+      (answer.state, answer.released, answer.nextDue) = (.scheduled, nil, NextDue())
+      return answer
+    }
+    return .ended(id, endings, forgotten, of: host)
+  }
+}
+
+extension StoreOrder {
+  /// As `SQLiteStore` has it.
+  fileprivate var lane: WriteLane {
+    switch self {
+    case .endOverrun, .endLease, .noteExpiry, .note, .grantLease, .appendItems, .checkpoint, .end: .urgent
+    case .learn, .claim, .promote, .findReady, .readAssignments, .readItems: .ordinary
+    case .noteReports, .noteUses, .appendOutput: .progress
     }
   }
 }

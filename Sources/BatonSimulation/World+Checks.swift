@@ -47,6 +47,53 @@ extension World {
     }
   }
 
+  /// In calm: a request whose time has come is ready soon after, and one that waits for a live request has one.
+  func checkPunctuality(_ unfinished: [RequestRecord]) throws {
+    guard let coordinator, coordinator.isReady else { return }
+    let live = Set(unfinished.filter { $0.launches > 0 }.map(\.identifier))
+    let moment = coordinator.now().moment
+    for record in unfinished {
+      let isLate: Bool
+      if record.state == .scheduled, let reason = record.onWallClock(at: moment).waitsBecause {
+        let hasCome = reason.clearsAt.map { $0 <= moment.date } ?? false
+        isLate =
+          hasCome || reason.code == Obstacle.Kind.waitsForLiveRequest.rawValue && !live.contains(record.identifier)
+      } else {
+        isLate = false
+      }
+      guard isLate else {
+        lateSince[record.id] = nil
+        continue
+      }
+      let since = lateSince[record.id] ?? now
+      lateSince[record.id] = since
+      try journal.expect(
+        now - since < .seconds(3) + pace, .late,
+        "\(record.identifier) is scheduled \(record.waitsBecause.map { "(\($0.code))" } ?? ""), and nothing keeps it")
+    }
+  }
+
+  /// Hosts on which places are held though nothing runs: asked when everything has ended.
+  var held: [String] {
+    guard let coordinator else { return [] }
+    return coordinator.dispatcher.hosts.values.filter { $0.host.usedSlots != 0 || !$0.host.usedGPUs.isEmpty }
+      .map(\.host.name.rawValue).sorted()
+  }
+
+  /// A worker that hears everything is attached, or it would never get anything to do.
+  func checkAttachment(of worker: SimulatedWorker) throws {
+    let host = worker.plan.name
+    guard worker.isHealthy, let coordinator, coordinator.dispatcher.hosts[host]?.link != .attached else {
+      awaySince[host] = nil
+      return
+    }
+    let since = awaySince[host] ?? now
+    awaySince[host] = since
+    try journal.expect(
+      now - since < .seconds(5) + schedule.leaseTerm, .late,
+      "\(host) is connected, and the coordinator takes it for away")
+  }
+
   /// A lease that ends because its time is over: nobody heard of the worker for a whole term, and the worker's own lease
   /// was over before.
   func checkEndOfLease(_ host: HostName, _ incarnation: Incarnation, countsAsLoss: Bool) throws {

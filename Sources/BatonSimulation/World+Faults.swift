@@ -29,9 +29,15 @@ extension World {
         self.settle()
       }
     case .slowStore(let duration):
-      isStoreSlow = true
+      writesAreSlow = true
       after(duration, for: .world) {
-        self.isStoreSlow = false
+        self.writesAreSlow = false
+        self.settle()
+      }
+    case .fullDisk(let duration):
+      isDiskFull = true
+      after(duration, for: .world) {
+        self.isDiskFull = false
         self.settle()
       }
     case .stepClock(let step): clocks.error += step
@@ -81,7 +87,7 @@ extension World {
     after(.milliseconds(5), for: coordinator.owner) { [self] in
       crashAtWord()
       switch kind {
-      case .cancel(let identifier): coordinator.cancel(.identifier(identifier))
+      case .cancel(let identifier): coordinator.cancel(try selection(identifier))
       case .evict(let pattern, let host, let duration):
         coordinator.setEvicted(pattern, from: schedule.hosts[host].name, true)
         takeBack(after: duration) { $0.setEvicted(pattern, from: self.schedule.hosts[host].name, false) }
@@ -102,7 +108,7 @@ extension World {
         try coordinator.apply([definition])
       case .retryFailed: try retryFailed(coordinator)
       case .crashCoordinator, .pauseCoordinator, .killWorker, .pauseWorker, .restartWorker, .loseConnection, .partition,
-        .slowNetwork, .slowStore, .stepClock, .loseCondition:
+        .slowNetwork, .slowStore, .fullDisk, .stepClock, .loseCondition:
         break
       }
     }
@@ -123,8 +129,7 @@ extension World {
     case .drainHost(_, let duration): return .drainHost(host, duration)
     case .pauseFleet, .simulateLaunch, .simulateConditions, .applyAgain, .retryFailed, .crashCoordinator,
       .pauseCoordinator, .killWorker, .pauseWorker, .restartWorker, .loseConnection, .partition, .slowNetwork,
-      .slowStore,
-      .stepClock, .loseCondition:
+      .slowStore, .fullDisk, .stepClock, .loseCondition:
       return kind
     }
   }
@@ -140,7 +145,18 @@ extension World {
     try store.transaction { try $0.request(identifier, number: nil) }
   }
 
-  private func retryFailed(_ coordinator: SimulatedCoordinator) throws {
+  /// Mostly both requests of the identifier; or one of them, and the other goes on or may start.
+  private func selection(_ identifier: JobIdentifier) throws -> RequestSelection {
+    guard draw.chance(40) else { return .identifier(identifier) }
+    let found = try store.transaction {
+      try $0.requests(
+        RequestFilter(states: [.scheduled, .ready, .running], pattern: IdentifierPattern(identifier)), after: nil,
+        limit: 10)
+    }
+    return found.isEmpty ? .identifier(identifier) : .request(draw.one(of: found).id)
+  }
+
+  func retryFailed(_ coordinator: SimulatedCoordinator) throws {
     let failed = try store.transaction { try $0.requests(RequestFilter(states: [.failed]), after: nil, limit: 3) }
     for record in failed { coordinator.retry(record) }
   }

@@ -33,7 +33,10 @@ extension World {
 
   private func watch() {
     after(.seconds(1), for: .world) { [self] in
-      for worker in workers { try worker.watch() }
+      for worker in workers {
+        try worker.watch()
+        try checkAttachment(of: worker)
+      }
       watch()
     }
   }
@@ -46,7 +49,7 @@ extension World {
     isCalm = true
     crash = nil
     clocks.error = .zero
-    isStoreSlow = false
+    (writesAreSlow, isDiskFull) = (false, false)
     settle()
     for host in schedule.hosts.indices {
       network.isSlow[host] = false
@@ -65,6 +68,7 @@ extension World {
   private func takeBackEverything() {
     guard let coordinator else { return }
     after(.milliseconds(1), for: coordinator.owner) {
+      try self.retryFailed(coordinator)
       coordinator.setPaused(false)
       for host in coordinator.dispatcher.hosts.keys.sorted() {
         coordinator.setDraining(host, false)
@@ -82,7 +86,7 @@ extension World {
     }
     let chained = unfinished.filter { definition(of: $0)?.repeatEvery != nil }
     if unfinished.count == chained.count, clients.allSatisfy(\.isAnswered) {
-      if chained.isEmpty, workers.allSatisfy(\.isHealthy) { return try end() }
+      if chained.isEmpty, workers.allSatisfy(\.isHealthy), held.isEmpty { return try end() }
       for identifier in Set(chained.map(\.identifier)).sorted() { coordinator?.cancel(.identifier(identifier)) }
     }
     guard now - start < Self.patience else {
@@ -91,9 +95,11 @@ extension World {
         .liveness,
         "after \(Self.patience.inSeconds) s \(waiting.joined(separator: ", "))"
           + (clients.allSatisfy(\.isAnswered) ? "" : "; a client has no answer")
-          + (workers.allSatisfy(\.isHealthy) ? "" : "; a worker is not back"))
+          + (workers.allSatisfy(\.isHealthy) ? "" : "; a worker is not back")
+          + (held.isEmpty ? "" : "; places are held for nothing on \(held)"))
     }
     try checkReasons(unfinished)
+    try checkPunctuality(unfinished)
     try checkExpiries()
     after(max(.seconds(3), pace), for: .world) { try self.look(from: start) }
   }

@@ -36,12 +36,18 @@ final class World {
   var isCalm = false
   var crash: Fault.CrashPoint?
   var crashPlan: (downFor: Duration, reboots: Bool)?
-  var isStoreSlow = false
+  var writesAreSlow = false
+  var isDiskFull = false
+  var isStoreSlow: Bool { writesAreSlow || isDiskFull }
   /// What was slow is through by then.
   private(set) var settledAt = Instant(nanoseconds: 0)
   private(set) var eventCount = 0
   /// Since when nothing kept a ready request from starting.
   var freeSince: [RequestID: Instant] = [:]
+  /// Since when something is late that nothing keeps from happening.
+  var lateSince: [RequestID: Instant] = [:]
+  /// Since when the coordinator takes a worker for away that hears everything.
+  var awaySince: [HostName: Instant] = [:]
   /// When each host's worker was last heard of by the present coordinator.
   var heard: [HostName: Instant] = [:]
 

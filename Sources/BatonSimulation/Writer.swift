@@ -6,6 +6,7 @@ import BatonStore
 final class Writer {
   private struct Write {
     var run: (Verbs) throws -> Void
+    var fail: (StoreError) -> Void
     /// For the journal: it is durable now.
     var committed: () throws -> Void
     var answer: () throws -> Void
@@ -34,6 +35,8 @@ final class Writer {
     var result: Result<Value, StoreError>?
     let write = Write {
       do { result = .success(try body($0)) } catch let error as StoreError { result = .failure(error) }
+    } fail: {
+      result = .failure($0)
     } committed: {
       if case .success(let value)? = result { try committed(value) }
     } answer: {
@@ -73,8 +76,12 @@ final class Writer {
     let group = urgent + ordinary
     (urgent, ordinary) = ([], [])
     if world.crash == .beforeCommit { return try world.crashCoordinator() }
-    try world.store.transaction { verbs in for write in group { try write.run(verbs) } }
-    for write in group { try write.committed() }
+    if world.isDiskFull {
+      for write in group { write.fail(StoreError(.cannotWrite, "the disk is full")) }
+    } else {
+      try world.store.transaction { verbs in for write in group { try write.run(verbs) } }
+      for write in group { try write.committed() }
+    }
     if world.crash == .betweenCommitAndAnswer { return try world.crashCoordinator() }
     for write in group { world.after(wakeUp, for: owner, write.answer) }
     isWriting = false

@@ -23,7 +23,7 @@ struct OperatorFixture {
       store: store, settings: CoordinatorSettings(), clocks: clocks,
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
     let now = coordinator.now()
-    coordinator.decide { $0.dispatcher.tick(at: now) }
+    coordinator.decide { $0.core.tick(at: now) }
   }
 
   init() throws { self.init(try SQLiteStore.inMemory()) }
@@ -32,10 +32,12 @@ struct OperatorFixture {
   func attach(_ hello: Hello = Desk.hello()) async throws {
     try await store.grantLease(hello.host, hello.incarnation, report: nil, at: coordinator.now().moment)
     coordinator.decide { state in
-      guard case .attached(let held) = state.dispatcher.hello(hello, from: "test", at: Instant(nanoseconds: 0)) else {
-        return []
+      state.core.decide { dispatcher in
+        guard case .attached(let held) = dispatcher.hello(hello, from: "test", at: Instant(nanoseconds: 0)) else {
+          return []
+        }
+        return dispatcher.attached(hello.host, held: held, running: [], assignments: [])
       }
-      return state.dispatcher.attached(hello.host, held: held, running: [], assignments: [])
     }
   }
 
@@ -46,7 +48,7 @@ struct OperatorFixture {
     return try await coordinator.submit([order], by: "ada")[0]
   }
 
-  var lastUses: [IdentifierPattern: Timestamp] { coordinator.state.withLock { $0.dispatcher.lastUses } }
+  var lastUses: [IdentifierPattern: Timestamp] { coordinator.state.withLock { $0.core.dispatcher.lastUses } }
 }
 
 final class Slept: Sendable {

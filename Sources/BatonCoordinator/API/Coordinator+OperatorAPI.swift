@@ -63,8 +63,12 @@ extension Coordinator: OperatorAPI {
     _ identifier: JobIdentifier, _ number: Int?, choosing choice: RequestChoice = .current
   ) async throws -> RequestRecord {
     let record = try await request(identifier, number: number, choosing: choice)
-    decide { $0.dispatcher.used(record.pattern) }
+    noteUse(of: record)
     return record
+  }
+
+  private func noteUse(of record: RequestRecord) {
+    decide { state in state.core.decide { $0.used(record.pattern) } }
   }
 
   private func details(of record: RequestRecord) async throws -> RequestDetails {
@@ -143,7 +147,7 @@ extension Coordinator: OperatorAPI {
       if index % Self.hostsAtOnce == Self.hostsAtOnce - 1 { await Task.yield() }
     }
     // After the answer, which says when a person used it before.
-    decide { $0.dispatcher.used(record.pattern) }
+    noteUse(of: record)
     return explaining.explanation
   }
 
@@ -158,10 +162,10 @@ extension Coordinator: OperatorAPI {
 extension Coordinator {
   package func trace(_ identifier: JobIdentifier, number: Int?) async throws -> RequestTrace {
     let record = try await request(identifier, number: number)
-    decide { $0.dispatcher.used(record.pattern) }
+    noteUse(of: record)
     let now = now().date
     let requirementClass = RequirementClass(definition: record.definition, priority: record.priority)
-    let history = state.withLock { $0.dispatcher.history(of: requirementClass) }
+    let history = state.withLock { $0.core.dispatcher.history(of: requirementClass) }
     let sources = try await store.spans(of: record.id).map { $0.goingOn(history, at: now) }
     return RequestTrace(
       spans: sources.flatMap { $0.spans(asOf: now) }, open: Set(sources.flatMap(\.openSpans)), asOf: now)

@@ -1,0 +1,126 @@
+package import BatonModel
+package import BatonStore
+
+/// What the dispatcher makes of a submission before the store has it.
+package enum SubmissionPlan: Sendable {
+  case refused(Refusal)
+  /// - Parameter mustStart: it is refused rather than kept waiting.
+  case offered(SubmissionOffer, Dispatcher.Reservation?, mustStart: Bool)
+
+  package var mustStart: Bool { if case .offered(_, _, let mustStart) = self { mustStart } else { false } }
+  package var offer: SubmissionOffer? { if case .offered(let offer, _, _) = self { offer } else { nil } }
+  var reservation: Dispatcher.Reservation? {
+    if case .offered(_, let reservation, _) = self { reservation } else { nil }
+  }
+}
+
+extension CoordinatorCore {
+  /// So many submissions of one call are started in the transaction that stores them. Of more, those that a host is free
+  /// for are claimed together right after: to look for a place for each would take long in a large fleet.
+  private static let startedAtOnce = 8
+
+  /// What the store is asked for each submission. Tell the answers with `submitted`, or `notSubmitted`: places are held
+  /// until then.
+  /// - Parameters:
+  ///   - permitted: what may be defined here; empty means everything. A definition that was applied before the
+  ///     configuration forbade it is of no use.
+  ///   - drawSpanID: a new span id for each launch that may come of it.
+  package mutating func plan(
+    _ submissions: [Submission], permitted: [IdentifierPattern] = [], at now: Moment, _ drawSpanID: () -> [UInt8]
+  ) -> [SubmissionPlan] {
+    submissions.map { submission in
+      guard let stored = index.definition(for: submission.identifier),
+        permitted.isEmpty || permitted.contains(where: { $0.covers(stored.definition.pattern) })
+      else {
+        return .refused(.notPermitted(submission.identifier, nearest: index.nearest(to: submission.identifier)))
+      }
+      do throws(DefinitionProblem) {
+        if let problem = stored.problem { throw problem }
+        try stored.definition.validate(submission.identifier)
+      } catch {
+        return .refused(.unusable(submission.identifier, error))
+      }
+      return plan(submission, stored, isFew: submissions.count <= Self.startedAtOnce, at: now, drawSpanID)
+    }
+  }
+
+  private mutating func plan(
+    _ submission: Submission, _ stored: StoredDefinition, isFew: Bool, at now: Moment, _ drawSpanID: () -> [UInt8]
+  ) -> SubmissionPlan {
+    dispatcher.learn(stored.id, stored.definition)
+    // One that would rather fail than wait overtakes those that wait already.
+    let mustStart = stored.definition.strategy == .fail
+    var offer = SubmissionOffer(submission: submission, definition: stored.id)
+    // Not at once: an id that is known gets the answer it got then.
+    if dispatcher.isPaused {
+      offer.refusal = .unavailable("the fleet is paused: 'baton resume' ends that")
+      return .offered(offer, nil, mustStart: mustStart)
+    }
+    let requirementClass = RequirementClass(
+      definition: stored.id, priority: submission.priority ?? stored.definition.priority)
+    guard mustStart || isFew && dispatcher.mayStartAtOnce(requirementClass),
+      let reservation = dispatcher.reserve(requirementClass, submission.identifier, count: 1).first
+    else {
+      if mustStart {
+        offer.refusal = .immediateRunIneligible(
+          obstacles(for: stored.definition, submission.identifier, requirementClass.priority, at: now))
+      }
+      return .offered(offer, nil, mustStart: mustStart)
+    }
+    offer.host = SubmissionOffer.Offer(reservation, spanID: drawSpanID())
+    offer.history = dispatcher.history(of: requirementClass)
+    return .offered(offer, reservation, mustStart: mustStart)
+  }
+
+  /// Every obstacle of the fleet and its hosts, with times on the wall clock.
+  private func obstacles(
+    for definition: Definition, _ identifier: JobIdentifier, _ priority: Priority, at now: Moment
+  ) -> [HostObstacle] {
+    let (fleet, hosts) = dispatcher.obstacles(for: definition, identifier, priority)
+    // The hosts that are nearest to taking it come first; those of one kind stay in the order of their names.
+    let sorted = Nearness.allCases.flatMap { nearness in hosts.filter { Nearness($0.1) == nearness } }
+    let all =
+      fleet.map { HostObstacle(host: nil, obstacle: $0) }
+      + sorted.flatMap { host, obstacles in obstacles.map { HostObstacle(host: host, obstacle: $0) } }
+    return all.map { HostObstacle(host: $0.host, obstacle: $0.obstacle.shifted(by: now.date - now.steady)) }
+  }
+
+  /// The store has answered the offers of these plans, in their order.
+  package mutating func submitted(_ plans: [SubmissionPlan], _ answers: [SubmissionAnswer]) {
+    for (plan, answer) in zip(plans.filter { $0.offer != nil }, answers) {
+      var launches: [Assignment] = []
+      if case .accepted(let receipt, let requirementClass, let launch, _) = answer {
+        launches = launch.map { [$0] } ?? []
+        if receipt.state == .ready { dispatcher.noteReady(requirementClass) }
+        nextDue.join(receipt.due)
+        // A person submitted it; a poke is a program's word.
+        if plan.offer?.submission.poke == nil { noteUse(of: requirementClass) }
+        if launches.isEmpty { tell(.changed(receipt.request)) }
+      }
+      if let reservation = plan.reservation {
+        perform(dispatcher.settle(reservation, with: launches, hasMore: true))
+      }
+      started(launches)
+    }
+    wantDispatch()
+  }
+
+  /// The store has answered nothing: what was held for the offers is free.
+  package mutating func notSubmitted(_ plans: [SubmissionPlan]) {
+    for reservation in plans.compactMap(\.reservation) {
+      perform(dispatcher.settle(reservation, with: [], hasMore: true))
+    }
+  }
+
+  private mutating func noteUse(of requirementClass: RequirementClass) {
+    guard let pattern = dispatcher.definitions[requirementClass.definition]?.pattern else { return }
+    decide { $0.used(pattern) }
+  }
+}
+
+extension SubmissionOffer.Offer {
+  init(_ reservation: Dispatcher.Reservation, spanID: [UInt8]) {
+    self.init(
+      host: reservation.host, incarnation: reservation.incarnation, gpus: reservation.places[0], spanID: spanID)
+  }
+}

@@ -1,0 +1,198 @@
+package import BatonModel
+package import BatonStore
+
+/// Changes that the store has to be told of, in the order in which they were decided. There are at most as many as there
+/// are launches and leases: each launch is asked to stop once and each lease ends once.
+struct WorkQueue: Sendable {
+  /// Not begun yet. `noteReports` and `noteUses` stand there without content, which is below.
+  var waiting: [StoreOrder] = []
+  /// Orders that the store is carrying out now.
+  var open = 0
+  /// The last word of hosts that the store does not have yet: one for each host, however often it changes.
+  var reports: [HostName: HostWord] = [:]
+  /// When persons used definitions, as far as the store does not have it yet.
+  var uses: [IdentifierPattern: Timestamp] = [:]
+}
+
+extension CoordinatorCore {
+  mutating func put(_ order: StoreOrder) {
+    work.waiting.append(order)
+    beginWork()
+  }
+
+  /// Begins what comes next, once everything before it is stored.
+  private mutating func beginWork() {
+    guard work.open == 0, let first = work.waiting.first else { return }
+    switch first {
+    case .noteExpiry: beginExpiries()
+    case .endLease(let host, let incarnation, _):
+      let endings = dispatcher.overrunEndings(on: host)
+      // The process is gone: what overran there has expired, and is not merely lost with its lease.
+      if endings.isEmpty { return begin(1) }
+      work.open = 1
+      add(.store(.endOverrun(endings, WorkerProcess(host: host, incarnation: incarnation)), after: .zero))
+    case .learn, .claim, .promote, .findReady, .endOverrun, .note, .noteReports, .noteUses, .grantLease,
+      .readAssignments, .appendItems, .readItems, .appendOutput, .checkpoint, .end:
+      begin(1)
+    }
+  }
+
+  /// A whole fleet may be asked to stop at once: what is noted together is committed together.
+  private mutating func beginExpiries() {
+    begin(work.waiting.prefix { if case .noteExpiry = $0 { true } else { false } }.count)
+  }
+
+  private mutating func begin(_ count: Int) {
+    let orders = work.waiting.prefix(count)
+    work.waiting.removeFirst(count)
+    work.open = count
+    for order in orders { add(.store(filled(order), after: .zero)) }
+  }
+
+  private mutating func filled(_ order: StoreOrder) -> StoreOrder {
+    switch order {
+    case .noteReports:
+      defer { work.reports = [:] }
+      return .noteReports(work.reports)
+    case .noteUses:
+      defer { work.uses = [:] }
+      return .noteUses(work.uses)
+    case .learn, .claim, .promote, .findReady, .endOverrun, .endLease, .noteExpiry, .note, .grantLease,
+      .readAssignments, .appendItems, .readItems, .appendOutput, .checkpoint, .end:
+      return order
+    }
+  }
+
+  private mutating func finishWork() {
+    work.open -= 1
+    beginWork()
+  }
+
+  // MARK: Answers
+
+  /// The store has carried an order out.
+  package mutating func stored(_ news: StoreNews, at now: Now) {
+    switch news {
+    case .learned(let ids, let definitions, let session): learned(ids, definitions, for: session, at: now)
+    case .claimed(let reservations, let answers): claimed(reservations, answers)
+    case .promoted(let promotion):
+      isPromoting = false
+      for requirementClass in promotion.classes.keys.sorted() { dispatcher.noteReady(requirementClass) }
+      nextDue.join(promotion.nextDue)
+      wantDispatch()
+    case .foundReady(let ready): noteReady(ready)
+    case .overrunEnded(let answers):
+      ended(answers)
+      for answer in answers { tell(.overran(answer)) }
+      finishWork()
+    case .leaseEnded(let host, let incarnation, let answers):
+      leaseEnded(host, incarnation, answers, at: now)
+      finishWork()
+    case .expiryNoted(let launch, let reason, let subject):
+      if let subject { tell(.askedToStop(subject, reason)) }
+      tell(.changed(launch.request))
+      finishWork()
+    case .noted(let request):
+      tell(.changed(request))
+      finishWork()
+    case .reportsNoted, .usesNoted: finishWork()
+    case .leaseGranted(let id, let host): add(.store(.readAssignments(id, host), after: .zero))
+    case .assignmentsRead(let id, let assignments): read(assignments, for: id, at: now)
+    case .itemsAppended(let id, let page, let answer, let host): appended(page, answer, for: id, of: host, at: now)
+    case .itemsRead(let id, let page, let items, let host): read(items, of: page, for: id, of: host, at: now)
+    case .outputAppended(let id): outputAppended(for: id, at: now)
+    case .checkpointed(let id, let checkpoints, let answers, let host):
+      checkpointed(checkpoints, answers, for: id, of: host, at: now)
+    case .ended(let id, let endings, let answers, let host): ended(endings, answers, for: id, of: host, at: now)
+    }
+  }
+
+  /// The store did not carry an order out, and has changed nothing. After a passing error (a full disk) the same is tried
+  /// again, in its place in the order; what a worker said is the worker's to say again. After another error of an order
+  /// without a session nothing more comes of this coordinator, which has to end.
+  package mutating func failed(_ order: StoreOrder, _ error: StoreError, at now: Now) {
+    // Output can be done without: under overload it is dropped, and the launch goes on.
+    if case .appendOutput(let id, _, _) = order, error.code == .overloaded { return outputAppended(for: id, at: now) }
+    tell(.failed(order, error))
+    switch order {
+    case .appendItems(let id, _, _), .readItems(let id, _, _, _), .appendOutput(let id, _, _),
+      .checkpoint(let id, _, _), .end(let id, _, _):
+      failedForWorker(id, at: now)
+    case .grantLease(let id, _), .readAssignments(let id, _), .learn(_, for: let id?):
+      if error.isPassing { add(.store(order, after: Self.retryInterval)) } else { failedToAttach(id, at: now) }
+    case .learn(_, for: nil), .claim, .promote, .findReady, .endOverrun, .endLease, .noteExpiry, .note, .noteReports,
+      .noteUses:
+      if error.isPassing { tryAgain(order, at: now) }
+    }
+  }
+
+  private mutating func tryAgain(_ order: StoreOrder, at now: Now) {
+    switch order {
+    case .claim(_, let reservations):
+      // Tried again at the next tick, with what is free by then.
+      for reservation in reservations { dispatcher.giveUp(reservation) }
+      dispatching = .idle
+    case .promote:
+      isPromoting = false
+      nextDue.join(NextDue(steady: now.steady))
+    case .learn, .findReady, .endOverrun, .endLease, .noteExpiry, .note, .noteReports, .noteUses, .grantLease,
+      .readAssignments, .appendItems, .readItems, .appendOutput, .checkpoint, .end:
+      add(.store(order, after: Self.retryInterval))
+    }
+  }
+
+  // MARK: Endings
+
+  /// The store has ended a lease, and its launches as lost.
+  package mutating func leaseEnded(
+    _ host: HostName, _ incarnation: Incarnation, _ answers: [EndingAnswer], at now: Now
+  ) {
+    dispatcher.leaseEnded(host, incarnation)
+    ended(answers)
+    wantDispatch()
+    welcomeWaiting(on: host, at: now)
+  }
+
+  /// The store has ended launches, or had before.
+  /// - Parameter host: of the worker that said so; a launch of another host goes on, whatever this one says of it.
+  package mutating func ended(_ answers: [EndingAnswer], saidBy host: HostName? = nil) {
+    guard !answers.isEmpty else { return }
+    tell(.ended(answers))
+    for answer in answers {
+      tell(.changed(answer.request))
+      guard host == nil || answer.wasLive || dispatcher.places[answer.launch] == host else { continue }
+      note(answer)
+    }
+    wantDispatch()
+  }
+
+  /// What the end of a launch changes besides the launch itself.
+  private mutating func note(_ answer: EndingAnswer) {
+    dispatcher.ended(answer.launch)
+    updates[answer.launch] = nil
+    if answer.state == .ready { dispatcher.noteReady(answer.requirementClass) }
+    // Ready at once or later: promotion finds out which, the class is only a hint.
+    if let released = answer.released { dispatcher.noteReady(released) }
+    nextDue.join(answer.nextDue)
+  }
+}
+
+extension StoreError {
+  /// This coordinator has to end at once: nobody knows what is stored until the store is opened again, or another one has
+  /// it.
+  package var endsCoordinator: Bool { code == .unknown || code == .superseded }
+
+  /// Nothing was changed, and the same call may succeed later.
+  package var isPassing: Bool {
+    switch code {
+    case .cannotWrite, .overloaded: true
+    case .notFound, .refused, .newerVersion, .locked, .superseded, .unknown, .corrupt: false
+    }
+  }
+}
+
+extension HostState {
+  var word: HostWord {
+    HostWord(version: version, capabilities: host.capabilities, conditions: host.conditions)
+  }
+}

@@ -1,0 +1,36 @@
+import BatonCoordinator
+import BatonModel
+import BatonStore
+
+extension World {
+  /// The store has committed what the coordinator wanted: the journal hears of it before the coordinator does.
+  func committed(_ news: StoreNews, of order: StoreOrder, at now: Moment) throws {
+    switch news {
+    case .claimed(let reservations, let answers):
+      for (reservation, answer) in zip(reservations, answers) {
+        for assignment in answer.assignments {
+          try started(assignment, on: reservation.host, reservation.incarnation, at: now)
+        }
+      }
+    case .leaseEnded(_, _, let answers): for answer in answers { try journal.ended(answer, as: .lost, at: now) }
+    case .overrunEnded(let answers):
+      guard case .endOverrun(let endings, _) = order else { break }
+      try ended(endings, answers, at: now)
+    case .ended(_, let endings, let answers, _): try ended(endings, answers, at: now)
+    case .expiryNoted(let launch, let reason, _): journal.noted(reason, of: launch)
+    case .checkpointed(_, let checkpoints, let answers, _):
+      for (checkpoint, answer) in zip(checkpoints, answers) { try journal.checkpointed(checkpoint, answer) }
+    case .learned, .promoted, .foundReady, .noted, .reportsNoted, .usesNoted, .leaseGranted, .assignmentsRead,
+      .itemsAppended, .itemsRead, .outputAppended:
+      break
+    }
+  }
+
+  private func ended(_ endings: [Ending], _ answers: [EndingAnswer], at now: Moment) throws {
+    for (ending, answer) in zip(endings, answers) {
+      try journal.expect(
+        answer.launch == ending.launch, .outcome, "the ending of \(ending.launch) counts for \(answer.launch)")
+      try journal.ended(answer, as: ending.outcome, at: now)
+    }
+  }
+}
