@@ -16,6 +16,8 @@ final class Fleet: Sendable {
   let port: Int
   private let workers: [Child]
   private let folder: String
+  /// The coordinator's data folder.
+  private let data: String
   private let keepsData: Bool
 
   /// - Parameters:
@@ -27,9 +29,10 @@ final class Fleet: Sendable {
     slots: Int, workers: Int = 1, data: String? = nil, environment: [String: String] = Fleet.untraced
   ) async throws {
     folder = Files.temporary()
+    self.data = data ?? folder + "/coordinator"
     keepsData = data != nil
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    let coordinator = try Child(["coordinator", data ?? folder + "/coordinator"], environment)
+    let coordinator = try Child(["coordinator", self.data], environment)
     self.coordinator = coordinator
     let port = Int(await coordinator.line { $0.hasPrefix("port ") }.dropFirst(5)) ?? 0
     self.port = port
@@ -43,7 +46,7 @@ final class Fleet: Sendable {
 
   /// Returns when the tracing backend has confirmed all spans in the coordinator's store.
   func untilSpansAreSent() async throws {
-    let path = folder + "/coordinator/baton.sqlite"
+    let path = data + "/baton.sqlite"
     while try Self.hasUnsentSpan(path) { try await Task.sleep(for: .milliseconds(20)) }
   }
 

@@ -19,7 +19,8 @@ enum Flips {
         "B7 conditions changed to handler cancelled, 200 launches, p99 (against 50 ms)",
         value: inWorker.percentile(0.99) * 1000, unit: "ms", limit: 50, target: 1, isAtMost: true),
       Measurement(
-        "B7 supply unplugged in sysfs to handler cancelled, p99 (against a look each second, and the 2 s of row 18)",
+        "B7 power supply unplugged in sysfs to handler cancelled, p99 (the probe reads once a second; row 18 allows 2 "
+          + "s)",
         value: fromFile.percentile(0.99) * 1000, unit: "ms", limit: 2000, target: 1, isAtMost: true),
     ]
   }

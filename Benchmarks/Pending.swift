@@ -89,7 +89,9 @@ private struct Backlog {
   private func leaveOneReady() async throws {
     let store = try SQLiteStore.open(folder: data)
     let name = IdentifierPattern(Fleet.prefix + "start")!
-    guard let definition = try await store.definitions().first(where: { $0.definition.pattern == name }) else { return }
+    guard let definition = try await store.definitions().first(where: { $0.definition.pattern == name }) else {
+      throw CocoaError(.fileReadUnknown)
+    }
     var offer = Self.offer("start", definition.id)
     offer.submission.id = UUID().uuidString
     _ = try await store.submit([offer], at: Moment(Timestamp(nanoseconds: Int64(Date().timeIntervalSince1970 * 1e9))))

@@ -24,8 +24,8 @@ package struct BatonCommand: AsyncParsableCommand {
       64 usage; 65 bad YAML; 69 coordinator unreachable; 75 unavailable; 77 not permitted; 124 wait timed out; \
       130 interrupted.
 
-      Environment: BATON_COORDINATOR (HOST:PORT), BATON_TOKEN_FILE (another token than the one the coordinator \
-      published for you), NO_COLOR, XDG_STATE_HOME.
+      Environment: BATON_COORDINATOR (HOST:PORT), BATON_TOKEN_FILE (a token file, in place of the one that the \
+      coordinator published for you), NO_COLOR, XDG_STATE_HOME.
       """,
     version: "baton \(BatonVersion.current)",
     groupedSubcommands: [

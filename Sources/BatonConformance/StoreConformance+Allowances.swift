@@ -58,7 +58,8 @@ extension StoreConformance {
       try await s.toMorning()
       s.advance(.seconds(100))
       try await s.end(first)
-      try await s.expectUse(.seconds(100), of: "job", "on the first day: what was before is the day's before")
+      try await s.expectUse(
+        .seconds(100), of: "job", "on the first day; time before midnight counts towards the previous day")
       s.advance(.seconds(86_400))
       try await s.expectUse(.zero, of: "job", "on the second day")
       try await s.submit("job", to: definition)

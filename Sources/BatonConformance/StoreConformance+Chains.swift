@@ -106,7 +106,7 @@ extension StoreConformance {
       s.advance(.seconds(100))
       try expect(try await s.end(try await s.start(repeating)).nextDue, begun.due(hour), "the next one")
     },
-    Case("a chain that was cancelled and is submitted again is anchored anew") { s in
+    Case("... is anchored again") { s in
       let definition = try await s.define { $0.repeatEvery = hour }.id
       try await s.connect()
       _ = try await s.store.cancel(.identifier(try StoreScenario.name("job")), by: "ada", at: s.now)

@@ -15,7 +15,7 @@ extension StoreConformance {
       let progress = try await s.record(launch.request).progress
       try expect(progress, Progress(batches: 2, cursor: [2], completedUnits: 2, totalUnits: nil), "the progress")
     },
-    Case("a superseded launch commits nothing, whether its successor runs or nobody does", rows: [31.2]) { s in
+    Case("a superseded launch commits nothing, whether or not its successor runs", rows: [31.2]) { s in
       let (definition, first) = try await s.running()
       try await s.commit(first, 0) { $0.cursor = [1] }
       try await s.end(first, .lost)

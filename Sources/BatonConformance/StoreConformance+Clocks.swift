@@ -29,7 +29,7 @@ extension StoreConformance {
         try await s.expectReady(first.request, after: .seconds(60), "a first request, with a step of \(step)")
       }
     },
-    Case("spacing is as long as it is, however the wall clock is set") { s in
+    Case("a step of the wall clock does not change the spacing") { s in
       for (index, step) in steps.enumerated() {
         let (definition, launch) = try await s.running("job-\(index)", .refresh)
         try await s.end(launch)
@@ -41,7 +41,7 @@ extension StoreConformance {
         try await s.expectReady(next.request, after: .seconds(900), "spacing, with a step of \(step)")
       }
     },
-    Case("a wait before a retry is as long as it is, however the wall clock is set") { s in
+    Case("a step of the wall clock does not change the wait before a retry") { s in
       for (index, step) in steps.enumerated() {
         let (_, launch) = try await s.running("job-\(index)")
         try expect(try await s.end(launch, .failed("once")).nextDue, s.now.due(.seconds(30)), "when it is due")
@@ -74,7 +74,7 @@ extension StoreConformance {
       _ = try await s.store.prune(RetentionLimits(), at: s.now)
       try expect(try await s.answer(to: offer).isRepeat, false, "a repetition after eight days")
     },
-    Case("what happened is written down on the wall clock, and a receipt's time is one of it") { s in
+    Case("events are recorded on the wall clock, and the time in a receipt is on the wall clock") { s in
       let definition = try await s.define().id
       try await s.connect()
       s.stepWallClock(by: .seconds(-3600))

@@ -4,7 +4,7 @@ import BatonStore
 /// A date that a person wrote down is compared with the wall clock, also after the wall clock was set.
 extension StoreConformance {
   static let dates: [Case] = [
-    Case("a date is one of the wall clock, however that is set") { s in
+    Case("a date is compared with the wall clock, however it is set") { s in
       let definition = try await s.define().id
       let date = s.now.date + .seconds(7200)
       let receipt = try await s.submit("job", to: definition) { $0.earliestBeginDate = .at(date) }
@@ -49,7 +49,7 @@ extension StoreConformance {
       try expect(try await s.promote(), ["com.dated"], "promoted again")
       try expect(try await s.start(definition).request, dated.request, "what started then")
     },
-    Case("one claim puts back as many as were set back, and the next claim goes on") { s in
+    Case("one claim schedules at most 500 rounds of requests again, and the next claim continues") { s in
       let definition = try await s.define("com.*").id
       try await s.connect()
       let date = s.now.date
@@ -116,7 +116,7 @@ extension StoreConformance {
       s.advance(.seconds(60))
       try expect(try await s.promote(), ["job"], "promoted")
     },
-    Case("both clocks promote in one call, at most so many, and say when to come again") { s in
+    Case("one call promotes by both clocks, at most `limit` requests, and says when to come again") { s in
       let definition = try await s.define("com.*").id
       let date = s.now.date + .seconds(1)
       for index in 0..<3 {

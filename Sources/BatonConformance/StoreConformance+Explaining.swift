@@ -44,7 +44,7 @@ extension StoreConformance {
       try await s.submit("com.d", to: definition) { $0.earliestBeginDate = .at(date) }
       try expect(try await s.positions(of: [held.request]), [3], "its position")
     },
-    Case("what a host said of itself last is kept, also when it is gone") { s in
+    Case("the last report of a host is kept, also after the host has gone") { s in
       let (first, second) = (StoreScenario.word("1.0", slots: 2), StoreScenario.word("1.1", slots: 4))
       try await s.store.grantLease(StoreScenario.host, StoreScenario.process, report: first, at: s.now)
       try expect(try await s.store.fleet().hosts.map(\.word), [first], "what it said when it connected")
@@ -94,7 +94,7 @@ extension StoreConformance {
       _ = try await s.store.endLease(StoreScenario.host, StoreScenario.process, countsAsLoss: true, at: s.now)
       try expect(try await s.store.events(of: first.request), [event], "events after others")
     },
-    Case("an ending that comes before the word that its launch was asked to stop says it all") { s in
+    Case("an ending that arrives before the message that its launch was asked to stop records the expiry") { s in
       let (_, launch) = try await s.running()
       let reason = ExpiryReason.simulated(as: .powerLost)
       _ = try await s.store.end(

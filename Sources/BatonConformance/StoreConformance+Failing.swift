@@ -40,7 +40,10 @@ extension StoreConformance {
       try expect(record.definition, queueing, "its definition")
       try expect(try await s.store.events(of: waiting.request), [], "its events")
     },
-    Case("strategy fail is refused while launches are spaced, until when on the wall clock", rows: [15.1]) { s in
+    Case(
+      "strategy fail is refused while launches are spaced; the refusal has the end of the spacing on the wall clock",
+      rows: [15.1]
+    ) { s in
       let failing = try await s.define("job", .continued) { $0.strategy = .fail }.id
       try await s.connect()
       let first = try await s.answer(to: try s.offer("job", to: failing, on: s.place()) { $0.poke = .considerate })

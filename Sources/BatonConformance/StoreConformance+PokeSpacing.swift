@@ -39,7 +39,7 @@ extension StoreConformance {
       let frequent = try await s.define("job", .refresh) { ($0.allowFrequent, $0.pokeSpacing) = (true, .seconds(60)) }
       try expect(try await s.poke("job", to: frequent.id).due, s.now.due(.seconds(60)), "a frequent one")
     },
-    Case("launches that nobody poked for do not space pokes, but for those of a refresh") { s in
+    Case("launches without a poke do not space pokes, except for launches of a refresh") { s in
       let (processing, launch) = try await s.running("job")
       try await s.end(launch)
       try expect(try await s.poke("job", to: processing).state, .ready, "a processing job")

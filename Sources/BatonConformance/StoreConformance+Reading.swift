@@ -50,7 +50,7 @@ extension StoreConformance {
       let every = RequestFilter(states: Set(RequestState.allCases), pattern: try StoreScenario.pattern("com.*"))
       try expect(try await list(every), all, "all by pattern and state")
     },
-    Case("a record in a list is the one that is read alone, but for what may be large") { s in
+    Case("a record in a list is equal to the record that is read alone, except for its cursor and payload") { s in
       let (definition, launch) = try await s.running()
       try await s.commit(launch, 0) { ($0.cursor, $0.totalUnits) = ([1], 5) }
       try await s.submit("job", to: definition) { $0.payload = [2] }

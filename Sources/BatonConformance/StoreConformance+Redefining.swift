@@ -64,7 +64,7 @@ extension StoreConformance {
       }
       let second = try await s.define { $0.failing(["y"]) }.id
       try await s.define { $0.failing(["z"]) }
-      try await expectRefusal(.refused, saying: ["job", "has changed"]) {
+      try await expectRefusal(.refused, saying: ["job", "was changed"]) {
         _ = try await store.retry(launch.request, skippingBatch: false, as: second, at: now)
       }
       try expect(try await s.state(launch.request), .failed, "its state")

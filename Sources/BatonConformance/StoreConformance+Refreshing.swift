@@ -54,7 +54,20 @@ extension StoreConformance {
       try await s.end(try await s.start(definition, .utility), .finished, .newData)
       try expect(try await s.submit("job", to: definition).state, .ready, "the next one after new data")
     },
-    Case("a refresh that says nothing of what it found counts as having found something") { s in
+    Case(
+      "a frequent refresh that submits the next one while it runs is spaced like one that submits it after its end",
+      rows: [42.2]
+    ) { s in
+      let definition = try await s.define("job", .refresh) { $0.allowFrequent = true }.id
+      try await s.connect()
+      try await s.end(try await s.startedRefresh(definition), .finished, .noData)
+      s.advance(.seconds(60))
+      let second = try await s.startedRefresh(definition)
+      try expect(try await s.submit("job", to: definition).state, .scheduled, "the next one beside the live one")
+      let ended = try await s.end(second, .finished, .noData)
+      try expect(ended.nextDue, s.now.due(.seconds(120)), "when the next one is due")
+    },
+    Case("a refresh without a result counts as having found something") { s in
       let definition = try await s.define("job", .refresh).id
       try await s.connect()
       for (result, spacing) in [(RefreshResult.noData, 900), (.noData, 1800), (nil, 900), (.noData, 900)] {

@@ -62,7 +62,7 @@ extension StoreConformance {
           .init(at: changed, code: "slotsInUse", came: true),
         ]), "its obstacles")
     },
-    spanCase("what a span says never changes, whatever becomes of its request") { s in
+    spanCase("what a span says never changes, even if its request is retried") { s in
       let (definition, first) = try await s.running()
       _ = try await s.store.noteExpiry(first, .powerLost, at: s.now)
       try await s.store.note(.suspect, detail: "slow", of: first.request, at: s.now)

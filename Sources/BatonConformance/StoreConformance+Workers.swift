@@ -80,7 +80,7 @@ extension StoreConformance {
       try expect(coordinators != nil, true, "the coordinator")
       try expect(try await s.store.fleet().running.map(\.expiring), [.thermal], "the reason in the end")
     },
-    Case("the first secret that comes with a name is its own: no other one gets a lease, nor a worker without") { s in
+    Case("a host's name keeps its first secret: a worker with another secret, or without one, gets no lease") { s in
       let (mine, other) = ([UInt8](repeating: 1, count: 32), [UInt8](repeating: 2, count: 32))
       let host = StoreScenario.host
       try expect(try await s.store.standing(of: host, secret: mine), .unclaimed, "before the host was there")

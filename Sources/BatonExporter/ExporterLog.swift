@@ -32,7 +32,8 @@ final class ExporterLog: Sendable {
     case .back(let after): logger.notice("Exporting \(what) to \(place) works again, after \(after.inWords)")
     case .refused(let reason, let more):
       logger.warning("\(place) refused \(what): \(reason)\(Self.before(more))\(advice)")
-    case .partial(0, let message, let more): logger.warning("\(place) on \(what): \(message)\(Self.before(more))")
+    case .partial(0, let message, let more):
+      logger.warning("\(place) warns about the exported \(what): \(message)\(Self.before(more))")
     case .partial(let rejected, let message, let more):
       logger.warning("\(place) did not take \(rejected) of the \(what): \(message)\(Self.before(more))")
     }
@@ -46,5 +47,7 @@ final class ExporterLog: Sendable {
       + "or OTEL_EXPORTER_OTLP_\(variable)_ENDPOINT to a backend that does"
   }
 
-  private static func before(_ unreported: Int) -> String { unreported == 0 ? "" : " (and \(unreported) times before)" }
+  private static func before(_ unreported: Int) -> String {
+    unreported == 0 ? "" : " (\(unreported) earlier \(unreported == 1 ? "report was" : "reports were") not logged)"
+  }
 }

@@ -20,15 +20,29 @@ package struct LineExporter: OTLPSending {
   private let timeout: Duration
   private let clock: TelemetryClock
   private let log: ExporterLog
+  private let writing: Writing
   /// Lines are written on a queue of their own: writing to a pipe whose reader has stopped reading blocks the thread.
   private let queue = DispatchQueue(label: "baton.telemetry.lines")
   private let lines = Lines()
+
+  /// Writes bytes to a descriptor as the system's `write` does, and returns how many were written.
+  typealias Writing = @Sendable (Int32, UnsafeRawBufferPointer) -> Int
 
   /// - Parameter timeout: the longest time that writing one line may take.
   package init(
     _ what: String, to place: Place, timeout: Duration = .seconds(10), clock: TelemetryClock = .system, logger: Logger
   ) {
-    (self.place, self.timeout, self.clock) = (place, timeout, clock)
+    self.init(what, to: place, timeout: timeout, clock: clock, logger: logger) {
+      writeOnce($0, $1.baseAddress, $1.count)
+    }
+  }
+
+  /// - Parameter writing: replaces the system's `write` in tests.
+  init(
+    _ what: String, to place: Place, timeout: Duration = .seconds(10), clock: TelemetryClock = .system, logger: Logger,
+    writing: @escaping Writing
+  ) {
+    (self.place, self.timeout, self.clock, self.writing) = (place, timeout, clock, writing)
     let name = if case .file(let path) = place { path } else { "the console" }
     log = ExporterLog(what, to: name, clock: clock, logger: logger)
   }
@@ -52,7 +66,7 @@ package struct LineExporter: OTLPSending {
       switch self {
       case .written: ""
       case .failed(let error): String(cString: strerror(error))
-      case .late: "nobody reads what is written there"
+      case .late: "the line could not be written in time: the reader may have stopped reading"
       }
     }
   }
@@ -62,8 +76,8 @@ package struct LineExporter: OTLPSending {
   private func outcome(of line: [UInt8]) async -> Outcome {
     guard let number = lines.begin() else { return .late }
     let (outcomes, outcome) = AsyncStream<Outcome>.makeStream()
-    queue.async { [place, lines] in
-      let error = Self.write(line, to: place)
+    queue.async { [place, lines, writing] in
+      let error = Self.write(line, to: place, writing)
       lines.end(number)
       outcome.yield(error.map { .failed($0) } ?? .written)
       outcome.finish()
@@ -117,24 +131,41 @@ private final class Lines: Sendable {
 
 // The part that runs on the dispatch queue. Failures are values of `errno`; `nil` means success.
 extension LineExporter {
-  private static func write(_ line: [UInt8], to place: Place) -> Int32? {
+  private static func write(_ line: [UInt8], to place: Place, _ writing: Writing) -> Int32? {
+    var rest = line[...]
     switch place {
-    case .console: return write(line, to: STDOUT_FILENO)
+    case .console: return write(&rest, to: STDOUT_FILENO, writing)
     case .file(let path):
       let file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o640)
       guard file >= 0 else { return errno }
       defer { close(file) }
-      return write(line, to: file)
+      let start = size(of: file)
+      guard let error = write(&rest, to: file, writing) else { return nil }
+      removePart(of: line, written: line.count - rest.count, from: start, in: file)
+      return error
     }
   }
 
-  private static func write(_ line: [UInt8], to file: Int32) -> Int32? {
-    var rest = line[...]
+  /// - Parameter rest: the bytes to write; afterwards the bytes that were not written.
+  private static func write(_ rest: inout ArraySlice<UInt8>, to file: Int32, _ writing: Writing) -> Int32? {
     while !rest.isEmpty {
-      let written = rest.withUnsafeBytes { writeOnce(file, $0.baseAddress, $0.count) }
+      let written = rest.withUnsafeBytes { writing(file, $0) }
       if written >= 0 { rest = rest.dropFirst(written) } else if errno != EINTR { return errno }
     }
     return nil
+  }
+
+  /// Cuts an incomplete line off the end of the file, for example after the disk has become full. Otherwise the next
+  /// line would be appended to it, and both would be no JSON. Nothing is cut if another process has appended since.
+  private static func removePart(of line: [UInt8], written: Int, from start: off_t?, in file: Int32) {
+    guard written > 0, let start, size(of: file) == start + off_t(written) else { return }
+    _ = ftruncate(file, start)
+  }
+
+  /// The size of a file; `nil` for a pipe or device.
+  private static func size(of file: Int32) -> off_t? {
+    let end = lseek(file, 0, SEEK_END)
+    return end >= 0 ? end : nil
   }
 }
 

@@ -97,9 +97,9 @@ package struct HTTPService: Service {
   }
 
   private static let noMetricsToken =
-    "/metrics takes the metrics token and no other: send 'Authorization: Bearer TOKEN' with the text of the file "
-    + "metrics-token in the coordinator's data folder. Do not send the fleet's token here, another user's program may "
-    + "listen in this one's place"
+    "/metrics requires the metrics token: send 'Authorization: Bearer TOKEN' with the text of the file metrics-token "
+    + "in the coordinator's data folder. Do not send the fleet's own token to this port: a program of another user "
+    + "may have taken it"
 
   private static func answer(
     _ status: HTTPResponse.Status, _ text: String, type: String = "text/plain; charset=utf-8"

@@ -23,5 +23,6 @@ extension Request {
 
   /// The answer to a request without the right token.
   package static let noToken =
-    "the token is missing or another's: send 'Authorization: Bearer TOKEN' with the token of the coordinator's data folder"
+    "the token is missing or wrong: send 'Authorization: Bearer TOKEN' with the token of the coordinator's data "
+    + "folder"
 }

@@ -36,7 +36,7 @@ struct SettingsFile: Sendable {
       throw SettingsError("the configuration file \(path) cannot be read: does it exist, and may this user read it?")
     }
     guard data.count <= Self.mostBytes else {
-      throw SettingsError("\(path) has over 1 MiB: that is no configuration file")
+      throw SettingsError("\(path) is larger than 1 MiB, which is the limit for a configuration file")
     }
     self.path = path
     let node: Yams.Node?
@@ -47,7 +47,9 @@ struct SettingsFile: Sendable {
     }
     isEmpty = node == nil
     guard let node else { return }
-    guard let mapping = node.mapping else { throw SettingsError("\(path):1:1: error: keys and values are expected") }
+    guard let mapping = node.mapping else {
+      throw SettingsError("\(path):1:1: error: the file must be a mapping of keys to values")
+    }
     read(mapping, below: "", keys, report)
   }
 
@@ -76,7 +78,8 @@ struct SettingsFile: Sendable {
     mapping.reduce(into: [:]) { plain, pair in
       guard let key = pair.key.string, let text = pair.value.scalar?.string else {
         let place = Self.place(of: pair.value, or: pair.key)
-        return report.add(problem("'\(name)' has names and plain values, such as {zone: garage}", at: place))
+        return report.add(
+          problem("'\(name)' must be a mapping of names to plain values, such as {zone: garage}", at: place))
       }
       plain[key] = plain[key] ?? text
     }

@@ -34,8 +34,8 @@ package struct UnknownCommand: Hashable, Sendable {
   package var message: String {
     let nearest = Values.nearest(to: word, among: known)
     let advice =
-      nearest.map { ", did you mean '\($0)'? '\(parent) --help' lists all of them" }
-      ?? ": '\(parent) --help' lists what there is"
+      nearest.map { ", did you mean '\($0)'? '\(parent) --help' lists the commands" }
+      ?? ": '\(parent) --help' lists the commands"
     return "'\(parent)' has no command '\(word)'".onOneLine + advice
   }
 }

@@ -1,3 +1,5 @@
+import BatonModel
+
 /// Collects the problems of one source.
 struct Report {
   let file: String
@@ -36,7 +38,7 @@ struct Report {
       Problem(
         file: file, position: position, severity: severity, message: message, excerpt: excerpt(at: position)))
     if number == Limits.problemsPerSource {
-      let end = "there are 1,000 \(severity.rawValue)s; no more are told for this file"
+      let end = "there are 1,000 \(severity.rawValue)s; further ones in this file are not reported"
       problems.append(Problem(file: file, position: position, severity: severity, message: end))
     }
   }
@@ -75,18 +77,11 @@ struct Report {
 func quoted(_ text: String) -> String {
   var shown = ""
   for scalar in text.unicodeScalars.prefix(60) {
-    if isPrintable(scalar) {
+    if scalar.isPrintable {
       shown.unicodeScalars.append(scalar)
     } else {
       shown += "\\u{\(String(scalar.value, radix: 16))}"
     }
   }
   return "'\(shown)\(text.unicodeScalars.count > 60 ? "…" : "")'"
-}
-
-private func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
-  switch scalar.properties.generalCategory {
-  case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse: false
-  default: true
-  }
 }

@@ -65,6 +65,4 @@ struct SourceText {
 struct TextError: Error {
   var position = Position.start
   var message: String
-  /// The text of the line with the mistake, if it could be read.
-  var line: String?
 }

@@ -83,7 +83,10 @@ final class GroupCommitWriter: Sendable {
     case .wait: break
     case .refuse(let code):
       write.fail(
-        StoreError(code, "\(lane.room(of: limit)) writes wait already, nothing was changed; try again in a second."))
+        StoreError(
+          code,
+          "The store is busy: \(lane.room(of: limit)) or more writes wait. Nothing was changed; try again in a second.")
+      )
       write.answer()
     }
   }

@@ -8,7 +8,8 @@ extension SQLiteStore: Store {
   private func shedLists() throws {
     let waiting = writeStatistics.waiting
     guard waiting >= max(1, limits.waitingWrites / 2) else { return }
-    throw StoreError(.overloaded, "\(waiting) writes wait, so nothing is listed now; try again in a second.")
+    throw StoreError(
+      .overloaded, "The store is busy (\(waiting) writes wait), so lists are refused; try again in a second.")
   }
 
   package func fleet() async throws -> FleetRecord { try await read { try $0.fleet() } }

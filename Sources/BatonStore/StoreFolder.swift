@@ -50,8 +50,8 @@ final class StoreFolder: Sendable {
       return StoreError(
         .superseded,
         """
-        \(path) was removed or replaced while this coordinator ran; it writes nothing more and ends. Look after the \
-        folder, then start it again.
+        \(path) was removed or replaced while this coordinator ran, so the coordinator stops without writing anything \
+        more. Check the folder, then start the coordinator again.
         """)
     }
     return nil
@@ -123,7 +123,7 @@ final class StoreFolder: Sendable {
   }
 
   private static func identity(of path: String) throws -> FileIdentity {
-    guard let found = FileIdentity(of: path) else { throw cannotWrite(path, "the file cannot be looked at") }
+    guard let found = FileIdentity(of: path) else { throw cannotWrite(path, "the file cannot be examined") }
     return found
   }
 
@@ -133,8 +133,8 @@ final class StoreFolder: Sendable {
     throw StoreError(
       .refused,
       """
-      \(path) has \(file.names) names (hard links); what is committed through one would be missing in another. Remove \
-      the others; for a backup copy the database instead.
+      \(path) has \(file.names) names (hard links); changes that are made under one name could be missing under \
+      another. Remove the other names; for a backup use 'baton store backup'.
       """)
   }
 
@@ -156,8 +156,8 @@ final class StoreFolder: Sendable {
       throw StoreError(
         .locked,
         """
-        The store in \(path) is in use by process \(holder(of: file)); stop that one first, or give this one a \
-        folder of its own (--data).
+        The store in \(path) is in use by process \(holder(of: file)); stop that process first, or start this \
+        coordinator with another folder (--data).
         """)
     }
     let text = "\(getpid())\n"

@@ -49,7 +49,7 @@ extension WorkerSettings {
         let probe = ConditionSettings.Probe(rawValue: name)
         if probe == nil {
           let known = ConditionSettings.Probe.allCases.map(\.rawValue).joined(separator: ", ")
-          settings.note("probes", "'\(name)' is no probe: \(known), or none alone")
+          settings.note("probes", "'\(name)' is not a probe; use \(known), or none alone")
         }
         return probe
       })
@@ -88,7 +88,7 @@ extension WorkerSettings {
     case ["none"]?, []?: return UPSSettings(watched: .none)
     case let names?:
       for name in names where name.hasPrefix("-") || name.contains(where: \.isWhitespace) {
-        settings.note("ups", "'\(name)' is no UPS: write NAME@HOST:PORT, or auto, or none")
+        settings.note("ups", "'\(name)' is not the name of a UPS: write NAME@HOST:PORT, or auto, or none")
       }
       return UPSSettings(watched: .named(names))
     }
@@ -118,7 +118,7 @@ extension WorkerSettings {
     guard let target = settings.text("network.reachability.target") else {
       for key in ["every", "failures", "patience"].map({ "network.reachability.\($0)" }) where settings.list(key) != nil
       {
-        settings.note(key, "is of no use without 'network.reachability.target'")
+        settings.note(key, "has no effect without 'network.reachability.target'")
       }
       return network
     }
@@ -155,7 +155,7 @@ extension WorkerSettings {
         let source = IdleSettings.Source(rawValue: name)
         if source == nil {
           let known = IdleSettings.Source.allCases.map(\.rawValue).joined(separator: ", ")
-          settings.note("idle.ignore", "'\(name)' is none of \(known)")
+          settings.note("idle.ignore", "'\(name)' must be one of \(known)")
         }
         return source
       })
@@ -171,7 +171,7 @@ extension WorkerSettings {
   private static func labels(_ settings: Settings) -> [String: String] {
     let labels = settings.mapping("labels") ?? [:]
     if labels.count > Label.maximumCount {
-      settings.note("labels", "there are \(labels.count); at most \(Label.maximumCount) are taken")
+      settings.note("labels", "there are \(labels.count); at most \(Label.maximumCount) are allowed")
     }
     for (name, value) in labels.sorted(by: { $0.key < $1.key }) {
       if !Label.isName(name) {
@@ -185,7 +185,7 @@ extension WorkerSettings {
   private static func facts(_ settings: Settings) -> FactsSettings? {
     guard let command = settings.list("facts.command"), command.first?.isEmpty == false else {
       if let every = settings.text("facts.every") {
-        settings.note("facts.every", "'\(every)' is of no use without 'facts.command'")
+        settings.note("facts.every", "'\(every)' has no effect without 'facts.command'")
       }
       return nil
     }

@@ -38,7 +38,7 @@ enum Command {
     print("seed \(failure.seed): \(failure.text)")
     guard shrinks, let rule = failure.rule else { return }
     var shrinking = Shrinking(try Simulator(), rule: rule, breakage: Plants.breakage)
-    print("it takes no more than this:\n\(shrinking.shrink(Schedule(seed: failure.seed)))")
+    print("the smallest schedule that causes it:\n\(shrinking.shrink(Schedule(seed: failure.seed)))")
     print("to see it happen: baton-simulate --seed \(failure.seed)")
   }
 

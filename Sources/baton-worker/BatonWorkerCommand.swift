@@ -17,12 +17,12 @@ struct BatonWorkerCommand: AsyncParsableCommand {
     commandName: "baton-worker",
     abstract: "Runs launches that a coordinator assigns to this host.",
     discussion: """
-      One worker runs on each host. It holds a lease of the coordinator, runs commands in batches that are \
-      checkpointed one by one, and stops them when the coordinator or the host says so. SIGTERM expires what runs \
-      with the reason 'draining' and ends when the coordinator knows.
+      One worker runs on each host. It holds a lease from the coordinator, runs commands in batches with a checkpoint \
+      after each, and stops them when the coordinator requires it. On SIGTERM the worker expires its launches with the \
+      reason 'draining', and exits when the coordinator knows their outcomes.
 
-      It also stops what runs as soon as the host's power, battery, temperature, network or use forbids it, and when \
-      the host's owner says so: 'baton-worker pause'.
+      It also expires launches as soon as the host's power, battery, temperature, network or use forbids them, and \
+      when the host's owner takes the host back: 'baton-worker pause'.
 
       EXAMPLES
         baton-worker --name desk

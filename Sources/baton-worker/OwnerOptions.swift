@@ -11,12 +11,13 @@ import BatonWorker
 
 /// The options with which the commands of a host's owner find the worker.
 struct OwnerOptions: ParsableArguments, Sendable {
-  @Option(help: "The worker's name, where several run on this host.")
+  @Option(help: "The worker's name, if several workers run on this host.")
   var name: String?
 
   @Option(
     help: ArgumentHelp(
-      "The worker's socket, its setting 'ownerSocket' (default: BATON_OWNER_SOCKET, else the one that is found).",
+      "The path of the worker's socket: its setting 'ownerSocket' (default: BATON_OWNER_SOCKET, else the socket of the "
+        + "worker that is found).",
       valueName: "path"))
   var socket: String?
 

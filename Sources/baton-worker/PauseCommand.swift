@@ -12,12 +12,12 @@ struct PauseCommand: AsyncParsableCommand, Sendable {
     commandName: "pause",
     abstract: "Take this host back: stop what runs here, and start nothing until it is lent again.",
     discussion: """
-      What runs is asked to stop ('pausedByOwner') and goes on elsewhere after its last checkpoint. Waits until the \
-      host is free. The pause survives a restart of the worker and of the host; a second one takes the place of the first. \
-      For root, the worker's user, and members of the group 'baton-owner'.
+      Running launches expire with the reason 'pausedByOwner' and go on elsewhere after their last checkpoint. The \
+      command waits until the host is free. The pause survives a restart of the worker and of the host; a second \
+      pause replaces the first. For root, the worker's user, and members of the group 'baton-owner'.
 
-      Exit status: 0 when the host is free; 1 if the pause ended before; 69 if no worker is found; 77 if you may not; \
-      130 if you pressed Ctrl-C while it waited: the pause stays.
+      Exit status: 0 when the host is free; 1 if the pause ended before the host was free; 69 if no worker is found; \
+      77 if you are not permitted; 130 if you pressed Ctrl-C while it waited: the pause stays.
 
       EXAMPLES
         baton-worker pause 2h
@@ -38,7 +38,7 @@ struct PauseCommand: AsyncParsableCommand, Sendable {
     do {
       let duration = try Values.duration(text)
       guard duration > .zero else {
-        throw ValidationError("a pause of no time is none: 'baton-worker resume' ends one")
+        throw ValidationError("the duration must be longer than zero; to end a pause, use 'baton-worker resume'")
       }
       return duration
     } catch let error as ValueError {

@@ -6,9 +6,9 @@ import BatonWorker
 struct ResumeCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "resume",
-    abstract: "Lend this host again: the end of 'baton-worker pause'.",
+    abstract: "Lend this host again: end the pause of 'baton-worker pause'.",
     discussion: """
-      The hours in its worker.yaml hold on. For root, the worker's user, and members of the group 'baton-owner'.
+      The 'hours' in worker.yaml still apply. For root, the worker's user, and members of the group 'baton-owner'.
 
       EXAMPLES
         baton-worker resume

@@ -13,7 +13,7 @@ import BatonWorker
 struct RunCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run",
-    abstract: "Run the worker of this host: what happens without a subcommand.",
+    abstract: "Run the worker of this host (the default command).",
     discussion: "Settings come from flags, else from the environment (BATON_SLOTS), else from worker.yaml.")
 
   @Option(help: "Where the coordinator listens, HOST:PORT (default: BATON_COORDINATOR, else 127.0.0.1:7420).")

@@ -9,8 +9,8 @@ struct StatusCommand: AsyncParsableCommand, Sendable {
     commandName: "status",
     abstract: "Show what runs on this host, what it has used, and what its conditions are.",
     discussion: """
-      CPU time and memory are of commands; a handler shares them with its worker. For root, the worker's user, and \
-      members of the group 'baton-owner'.
+      CPU time and memory are shown for commands only, because a handler runs in the worker's process. For root, the \
+      worker's user, and members of the group 'baton-owner'.
 
       EXAMPLES
         baton-worker status

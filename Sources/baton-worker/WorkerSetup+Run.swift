@@ -29,7 +29,7 @@ extension WorkerSetup {
   func supervise() async throws -> Int32 {
     let logger = logger("baton-worker.supervisor")
     return try await Supervisor.run(arguments: Array(CommandLine.arguments.dropFirst())) { death in
-      logger.warning("the worker died and is started anew", metadata: ["end": "\(death.end)"])
+      logger.warning("the worker process died and is started again", metadata: ["end": "\(death.end)"])
       guard let incarnation = death.announcement else { return }
       await DeathReport(
         configuration: configuration, incarnation: Incarnation(incarnation),

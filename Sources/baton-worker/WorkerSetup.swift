@@ -58,7 +58,7 @@ struct WorkerSetup {
   }
 
   private static func mistake(inLevel text: String) -> String {
-    "'\(text)' is no log level: " + Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+    "'\(text)' is not a log level; use one of: " + Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
   }
 }
 

@@ -22,7 +22,7 @@ import Testing
     #expect(try WorkersService.messages(frame).count == WireLimits.frame.most)
     frame.messages.append(frame.messages[0])
     let error = #expect(throws: WireError.self) { try WorkersService.messages(frame) }
-    #expect(error?.message.contains("\(WireLimits.frame.most) is the limit") == true)
+    #expect(error?.message.contains("the limit is \(WireLimits.frame.most)") == true)
   }
 
   @Test(arguments: 1...8 as ClosedRange<UInt64>)

@@ -78,7 +78,7 @@ struct FindingTests {
       facts.store?.failure = "Read-only file system"
       facts.store?.room?.isReadOnly = true
     },
-    Case("folder", .problem, ["is no folder", "--data"]) { $0.store?.isFolder = false },
+    Case("folder", .problem, ["is not a folder", "--data"]) { $0.store?.isFolder = false },
     Case("folder", .ok, ["not there yet"]) { $0.store?.nearest = "/var/lib" },
     Case("folder", .warning, ["belongs to user 0", "sudo -u '#0'"]) { $0.store?.owner = 0 },
     Case("folder", .warning, ["mode 0755", "chmod 700 /var/lib/baton"]) { $0.store?.mode = 0o755 },
@@ -92,7 +92,7 @@ struct FindingTests {
     Case("sync", .warning, ["60 durable writes", "SSD"]) { $0.store?.syncs?.count = 60 },
     Case("sync", .problem, ["9 durable writes", "faster disk"]) { $0.store?.syncs?.count = 9 },
     Case("sync", .problem, ["the slowest 5500 ms"]) { $0.store?.syncs?.slowest = .milliseconds(5500) },
-    Case("sync", .warning, ["seems to do nothing", "honour flushes"]) { $0.store?.syncs?.count = 200_000 },
+    Case("sync", .warning, ["probably does not reach the disk", "honour flushes"]) { $0.store?.syncs?.count = 200_000 },
     Case("sync", .ok, ["nothing is durable there"]) { facts in
       facts.store?.mount = mounted("tmpfs")
       facts.store?.syncs?.count = 400_000
@@ -103,7 +103,7 @@ struct FindingTests {
     Case("database", .ok, ["older version's", "2 steps"]) {
       $0.database = StoreInspection(path: "/d", state: .older(2))
     },
-    Case("database", .problem, ["not one of Baton's"]) { $0.database = StoreInspection(path: "/d", state: .foreign) },
+    Case("database", .problem, ["of another program"]) { $0.database = StoreInspection(path: "/d", state: .foreign) },
     Case("database", .problem, ["cannot be read", "backup"]) {
       $0.database = StoreInspection(path: "/d", state: .unreadable("damaged"))
     },
@@ -126,7 +126,7 @@ struct FindingTests {
       $0.owner = .several(["anna (/a.sock)", "ben (/b.sock)"])
     },
     Case("ownerSocket", .warning, ["may not ask", "usermod"]) { $0.owner = .notPermitted("this user may not ask") },
-    Case("synchronised", .warning, ["nothing synchronises", "chrony"]) { $0.clock.isSynchronised = false },
+    Case("synchronised", .warning, ["is not synchronised", "chrony"]) { $0.clock.isSynchronised = false },
     Case("coordinatorClock", .warning, ["2h ahead of", "synchronise both"]) {
       $0.coordinator.answer = .answered(version: "0.1.0", ahead: .seconds(7200), within: .milliseconds(5))
     },
@@ -163,10 +163,10 @@ struct FindingTests {
       $0.conditions?.network = Reading(.unavailable, source: "routes", raw: "no default route")
     },
     Case("thermal", .warning, ["serious", "cool"]) { $0.conditions?.thermal = Reading(.serious, source: "sysfs") },
-    Case("idle", .warning, ["nobody knows", "treatUnknownAs.idle"]) {
+    Case("idle", .warning, ["treated as in use", "treatUnknownAs.idle"]) {
       $0.conditions?.isIdle = Reading(false, source: "assumed", raw: "unknown: no input devices")
     },
-    Case("idle", .ok, ["in use, says logind"]) { $0.conditions?.isIdle = Reading(false, source: "logind") },
+    Case("idle", .ok, ["in use, reported by logind"]) { $0.conditions?.isIdle = Reading(false, source: "logind") },
   ]
 
   @Test("each thing that can be wrong is told, with what to do, and nothing else is", arguments: cases.indices)

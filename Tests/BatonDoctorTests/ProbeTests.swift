@@ -48,6 +48,17 @@ struct ProbeTests {
     #expect(facts.failure != nil && facts.mount?.kind == "proc")
   }
 
+  @Test("a page that is written in part means that there is no room, whatever the last error was")
+  func partOfAPage() throws {
+    try Self.withFolder { folder in
+      let facts = FolderProbe.look(at: folder, syncing: nil) { _, page, _ in
+        errno = EPERM
+        return page.count / 2
+      }
+      #expect(facts.failure == "No space left on device")
+    }
+  }
+
   @Test("who has a store open is told without asking for its lock")
   func holder() throws {
     try Self.withFolder { folder in

@@ -1,6 +1,7 @@
 import BatonModel
 import BatonTelemetry
 import Logging
+import Synchronization
 import Testing
 
 @testable import BatonExporter
@@ -50,7 +51,30 @@ import Testing
     #expect(text == String(repeating: ExporterFixture.request().json + "\n", count: 100))
   }
 
-  /// Opening a pipe without a reader blocks, and so does writing to a full pipe.
+  @Test func `an incomplete line is removed, so that the next one is not appended to it`() async throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "baton-lines-\(UUID())")
+    defer { try? FileManager.default.removeItem(at: file) }
+    let calls = Mutex(0)
+    let exporter = LineExporter("traces", to: .file(file.path), logger: Logger(label: "test")) { file, bytes in
+      // The second line meets a full disk after its first ten bytes.
+      let call = calls.withLock {
+        $0 += 1
+        return $0
+      }
+      guard call != 3 else {
+        errno = ENOSPC
+        return -1
+      }
+      return write(file, bytes.baseAddress, call == 2 ? 10 : bytes.count)
+    }
+    #expect(await exporter.send(ExporterFixture.request()) == .delivered)
+    #expect(await exporter.send(ExporterFixture.request()) == .unreachable)
+    #expect(await exporter.send(ExporterFixture.rich) == .delivered)
+    let text = ExporterFixture.request().json + "\n" + ExporterFixture.rich.json + "\n"
+    #expect(try String(contentsOf: file, encoding: .utf8) == text)
+  }
+
+  /// Opening a pipe that nobody reads waits, as writing to a full one does.
   @Test func `a reader that does not read holds nobody up longer than the timeout, nor after a cancellation`()
     async throws
   {
@@ -61,7 +85,11 @@ import Testing
     let impatient = TelemetryClock(now: { Instant(nanoseconds: 0) }, sleep: { #expect($0 == .seconds(3)) })
     let exporter = LineExporter("traces", to: .file(pipe), timeout: .seconds(3), clock: impatient, logger: logger)
     for _ in 1...3 { #expect(await exporter.send(ExporterFixture.request()) == .unreachable) }
-    #expect(lines.all == ["warning: Exporting traces to \(pipe) fails: nobody reads what is written there"])
+    #expect(
+      lines.all == [
+        "warning: Exporting traces to \(pipe) fails: the line could not be written in time: the reader may have "
+          + "stopped reading"
+      ])
 
     let patient = LineExporter("traces", to: .file(pipe), timeout: .seconds(3600), logger: logger)
     let sending = Task { await patient.send(ExporterFixture.request()) }

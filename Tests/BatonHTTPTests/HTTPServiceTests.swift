@@ -140,7 +140,8 @@ import Testing
     try await Self.serving(world) { client, _ in
       let answer = try await Self.answer(client, "/metrics", authorization: authorization)
       #expect(answer.status == 401 && answer.text.contains("Authorization: Bearer TOKEN"))
-      #expect(answer.text.contains("metrics-token") && answer.text.contains("Do not send the fleet's token here"))
+      #expect(
+        answer.text.contains("metrics-token") && answer.text.contains("Do not send the fleet's own token to this port"))
       #expect(world.scrapes.withLock { $0 } == 0)
       for path in ["/healthz", "/readyz"] {
         let health = try await Self.answer(client, path, authorization: authorization)

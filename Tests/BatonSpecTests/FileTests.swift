@@ -3,7 +3,7 @@ import BatonSpec
 import Foundation
 import Testing
 
-@Suite("Files and folders are read, or it is said why not")
+@Suite("Files and folders are read, or reported")
 final class FileTests {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "baton-spec-\(UUID().uuidString)").path
 
@@ -64,7 +64,7 @@ final class FileTests {
       ])
   }
 
-  @Test("what is no file is not waited for")
+  @Test("a pipe or device is refused without reading it")
   func notRegular() {
     let options = SpecificationOptions(now: Corpus.now)
     #expect(

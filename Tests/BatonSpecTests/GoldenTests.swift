@@ -4,12 +4,12 @@ import Testing
 
 @Suite("Bad files are refused with all that is wrong with them")
 struct GoldenTests {
-  @Test("there are enough of them")
+  @Test("there are enough bad files")
   func isLargeEnough() {
     #expect(Corpus.bad.count >= 60)
   }
 
-  @Test("the problems are told as they always were", arguments: Corpus.bad)
+  @Test("the problems have their recorded texts", arguments: Corpus.bad)
   func problems(name: String) throws {
     let specification = try Corpus.read(name, in: "bad")
     #expect(specification.hasErrors)

@@ -19,7 +19,7 @@ struct GoodFileTests {
     return definition
   }
 
-  @Test("there are enough of them, and none has an error", arguments: Corpus.good)
+  @Test("there are enough good files, and no file has an error", arguments: Corpus.good)
   func areGood(name: String) throws {
     #expect(Corpus.good.count >= 12)
     let specification = try Corpus.read(name, in: "good")
@@ -75,7 +75,7 @@ struct GoodFileTests {
     #expect(try Corpus.read("frequent-refresh.yaml", in: "good").problems == [])
   }
 
-  @Test("times that Baton chooses are the job's to choose, from the shortest to the longest")
+  @Test("every duration with a default can be set, from the shortest to the longest")
   func durations() throws {
     let shortest = definition("com.example.shortest", .refresh) {
       ($0.closingWindow, $0.stallAfter, $0.dailyAllowance) = (.seconds(1), .seconds(1), .seconds(1))
@@ -182,15 +182,17 @@ struct GoodFileTests {
     #expect(
       specification.problems.map(\.headline) == [
         "warnings.yaml:4:1: warning: 'earliestBeginDate' is ignored: kind continued starts at once",
-        "warnings.yaml:4:20: warning: 'earliestBeginDate' is more than a week off; it is kept, and nothing runs before",
+        "warnings.yaml:4:20: warning: 'earliestBeginDate' is more than a week away; it is accepted, and nothing "
+          + "starts before it",
         "warnings.yaml:8:17: warning: a refresh is launched at most every 15 minutes, however often it repeats; "
           + "'allowFrequent: true' lifts that",
-        "warnings.yaml:12:20: warning: 'earliestBeginDate' is more than a week off; it is kept, and nothing runs before",
-        "warnings.yaml:16:20: warning: 'earliestBeginDate' is in the past; it delays nothing",
-        "warnings.yaml:21:3: warning: './run.sh' is relative, and without 'work.directory' each launch applied to a "
-          + "coordinator starts in an empty folder; set the directory or write the whole path",
-        "warnings.yaml:22:3: warning: '*.txt' is relative, and without 'work.directory' each launch applied to a "
-          + "coordinator starts in an empty folder; set the directory or write the whole path",
+        "warnings.yaml:12:20: warning: 'earliestBeginDate' is more than a week away; it is accepted, and nothing "
+          + "starts before it",
+        "warnings.yaml:16:20: warning: 'earliestBeginDate' is in the past and delays nothing",
+        "warnings.yaml:21:3: warning: './run.sh' is relative, and without 'work.directory' each launch of a "
+          + "coordinator starts in an empty folder; set the directory or write an absolute path",
+        "warnings.yaml:22:3: warning: '*.txt' is relative, and without 'work.directory' each launch of a "
+          + "coordinator starts in an empty folder; set the directory or write an absolute path",
         "warnings.yaml:29:3: warning: 'work.terminateBefore' changes nothing: with 'onExpiry: terminate' SIGTERM comes "
           + "at once; remove one of them",
       ])
@@ -198,7 +200,7 @@ struct GoodFileTests {
   }
 }
 
-@Suite("What follows from a file that is in order")
+@Suite("Notes on valid files")
 struct NoteTests {
   private let head = "identifier: com.example.dump\nkind: processing\n"
 
@@ -209,7 +211,7 @@ struct NoteTests {
   }
 
   @Test(
-    "a command without items is told to begin again, and has no limits but those it sets",
+    "a command without items gets a note that it may start again, and has only the limits that it sets",
     arguments: ["refresh", "processing", "continued"])
   func onePiece(kind: String) throws {
     let job = "identifier: com.example.dump\nkind: \(kind)\ntitle: T\nwork: {command: [pg_dump, all]}\n"
@@ -218,13 +220,13 @@ struct NoteTests {
     let note = try #require(dump.findings.first)
     #expect(dump.findings.count == 1)
     #expect(note.severity == .note && note.position == Position(line: 4, column: 1))
-    #expect(note.message.contains("it starts again from the beginning"))
-    #expect(note.message.contains("'budget' and 'stallAfter' bound it"))
+    #expect(note.message.contains("the command starts again from the beginning"))
+    #expect(note.message.contains("'budget' and 'stallAfter' set one"))
     #expect(dump.definitions[0].definition.budget == nil)
 
     let bounded = specification(job + "budget: 20m\n")
     #expect(bounded.findings.map(\.severity) == [.note])
-    #expect(bounded.findings[0].message.contains("a launch that 'budget' ends counts as an interruption"))
+    #expect(bounded.findings[0].message.contains("A launch that 'budget' ends counts as an interruption"))
     #expect(bounded.definitions[0].definition.budget == .seconds(1200))
   }
 
@@ -243,7 +245,7 @@ struct NoteTests {
     #expect(specification(head).definitions[0].definition.budget == .seconds(600))
   }
 
-  @Test("a folder or a program that is not on this machine is warned of, where it is looked at")
+  @Test("with the check on, a missing folder or program is a warning")
   func missingFiles() {
     let job = head + "work: {command: [./run.sh], directory: data, items: {range: 1...3}}\n"
     #expect(specification(job).findings == [])
@@ -264,7 +266,7 @@ struct NoteTests {
       specification(head + "work: {command: [run], items: {range: 1...3}}\n", exists: { _ in false }).findings == [])
   }
 
-  @Test("failureOutput is read, and tail is meant without it")
+  @Test("failureOutput is read; without it, it stays nil")
   func failureOutput() {
     let job = head + "work: {command: [x], items: {range: 1...3}, failureOutput: none}\n"
     #expect(specification(job).definitions.map(\.definition.work?.failureOutput) == [FailureOutput.none])

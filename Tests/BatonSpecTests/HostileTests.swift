@@ -17,7 +17,7 @@ struct HostileTests {
     #expect(problems.first?.message.hasPrefix("the file is empty") == true)
   }
 
-  @Test("a binary file is told as such, once and with its place")
+  @Test("a binary file is reported once, with the position of the first bad byte")
   func binary() {
     let image: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13]
     #expect(
@@ -107,7 +107,8 @@ struct HostileTests {
   func manyErrors() {
     let specification = BatonSpecTests.read(String(repeating: "--- [\n", count: 100_000))
     #expect(specification.problems.count == 1_001)
-    #expect(specification.problems.last?.message == "there are 1,000 errors; no more are told for this file")
+    #expect(
+      specification.problems.last?.message == "there are 1,000 errors; further ones in this file are not reported")
   }
 
   @Test("a thousand warnings hide no definition and no error")

@@ -17,7 +17,7 @@ struct ValueTextTests {
   }
 
   @Test(
-    "no durations, and what is suggested",
+    "texts that are not durations, with suggestions",
     arguments: [
       ("30", ", did you mean '30s'?"), ("10min", ", did you mean '10m'?"), ("10 M", ", did you mean '10m'?"),
       ("2hours", ", did you mean '2h'?"), ("-1s", ": it cannot be negative"), ("", ""), ("s", ""), ("1w", ""),
@@ -106,7 +106,7 @@ struct ValueTextTests {
     #expect(throws: Mistake.self) { try DateText.parse(text) }
   }
 
-  @Test("what readers of YAML take plain scalars for")
+  @Test("how YAML readers read plain scalars")
   func plainScalars() {
     for text in ["1", "0", "-5", "123456789012345678901234567890"] { #expect(PlainScalar(text) == .wholeNumber) }
     for text in ["1.5", "-0.5", "1.", ".5"] { #expect(PlainScalar(text) == .fraction) }

@@ -104,13 +104,13 @@ import Testing
         try manager.setAttributes([.posixPermissions: mode], ofItemAtPath: "\(backups)/\(name)")
       }
       for (file, word) in [
-        (backups + "/there.sqlite", "there already"), (backups + "/link.sqlite", "there already"),
+        (backups + "/there.sqlite", "already exists"), (backups + "/link.sqlite", "already exists"),
         (backups + "/folder/a.sqlite", "symbolic link"), (Self.real(data) + "/a.sqlite", "store's own folder"),
-        (backups + "/open/a.sqlite", "may be written by other users"),
-        (backups + "/group/a.sqlite", "may be written by other users"), ("a.sqlite", "whole path"),
+        (backups + "/open/a.sqlite", "Other users may write to"),
+        (backups + "/group/a.sqlite", "Other users may write to"), ("a.sqlite", "absolute"),
         (backups + "/../a.sqlite", "'..'"), (backups + "//a.sqlite", "empty part"), (backups + "/a.conf", ".sqlite"),
         (backups + "/.sqlite", ".sqlite"), (backups + "/.a.sqlite", "dot"), (backups + "/a\n.sqlite", "control"),
-        (backups + "/" + String(repeating: "a", count: 1024) + ".sqlite", "1,024"), ("", "whole path"),
+        (backups + "/" + String(repeating: "a", count: 1024) + ".sqlite", "1,024"), ("", "absolute"),
         ("/", "empty part"),
       ] {
         let error = await refusal { _ = try await store.backUp(to: file) { _ in } }
@@ -133,7 +133,7 @@ import Testing
       try FileManager.default.createSymbolicLink(
         atPath: backups + "/b.sqlite.part", withDestinationPath: backups + "/a.sqlite")
       let error = await refusal { _ = try await store.backUp(to: backups + "/b.sqlite") { _ in } }
-      #expect(error?.code == .refused && error?.message.contains("b.sqlite.part is there already") == true)
+      #expect(error?.code == .refused && error?.message.contains("b.sqlite.part already exists") == true)
     }
   }
 

@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func anothersDatabaseIsNotTouched() async throws {
+  @Test func aDatabaseOfAnotherProgramIsNotChanged() async throws {
     try await TemporaryFolder.with { folder in
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       let path = folder + "/" + StoreFolder.databaseName

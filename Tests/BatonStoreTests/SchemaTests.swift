@@ -105,7 +105,7 @@ import Testing
 
   /// A host's word that cannot be read, for example of a later version, counts as missing. The host sends it again when
   /// it connects.
-  @Test func aWordThatCannotBeReadIsNone() async throws {
+  @Test func aHostsWordThatCannotBeReadCountsAsMissing() async throws {
     let (store, _) = try await running()
     try await store.write(.ordinary) { try $0.db.execute(sql: "UPDATE host SET word = '{}'") }
     #expect(try await store.fleet().hosts.map(\.word) == [nil])

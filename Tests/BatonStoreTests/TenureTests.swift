@@ -78,7 +78,7 @@ import Testing
 
   /// Cases in which a lock does not help, because the lock file was deleted or replaced.
   @Test(arguments: [true, false])
-  func oneThatAnotherHasReplacedCommitsNothingMore(keepsFile: Bool) async throws {
+  func aStoreThatAnotherProcessHasTakenOverCommitsNothingMore(keepsFile: Bool) async throws {
     try await TemporaryFolder.with { folder in
       let first = try SQLiteStore.open(folder: folder)
       let definition = try await first.prepare()

@@ -125,7 +125,7 @@ import Testing
     world.answer = "n"
     let run = await world.baton("cancel", "--all")
     #expect(run.status == 0)
-    #expect(run.error == "nothing to cancel: no request is unfinished\n")
+    #expect(run.error == "nothing to cancel: all requests have ended\n")
   }
 
   @Test func `retry says where it goes on`() async throws {

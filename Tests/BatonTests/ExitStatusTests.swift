@@ -19,7 +19,7 @@ import Testing
     (OperatorError.refused(.notPermitted(JobIdentifier(trusted: "x"), nearest: "com.x")), 77),
     (CoordinatorUnreachable("nobody answers at 127.0.0.1:7420: start one with 'baton coordinator'"), 69),
     (CoordinatorUnreachable("the token was not taken: set BATON_TOKEN_FILE", isNotPermitted: true), 77),
-    (StoreError(.locked, "The store in /d is in use by process 12; stop that one first."), 75),
+    (StoreError(.locked, "The store in /d is in use by process 12; stop that process first."), 75),
     (StoreError(.cannotWrite, "/d: no space left; make room on its disk."), 75),
     (StoreError(.newerVersion, "The database was written by a newer version; update baton."), 1),
     (CommandFailure(.usage, "'x' is not HOST:PORT, such as 127.0.0.1:7420"), 64),
@@ -57,7 +57,7 @@ import Testing
     ["simulate", "conditions", "a", "--thermal", "hot"], ["simulate", "conditions", "a", "--idle", "yes"],
     ["simulate", "conditions", "a", "--power", "external", "--for", "25h"], ["store", "backup"],
   ])
-  func `a usage error is 64 and asks nobody`(arguments: [String]) async throws {
+  func `a usage error has status 64 and calls no coordinator`(arguments: [String]) async throws {
     let world = World(RequestRecord.all)
     let run = await world.baton(arguments)
     #expect(run.status == 64)
@@ -82,13 +82,13 @@ import Testing
     )
     let all = await World().baton("cancel", "--all", "--yes")
     #expect(all.status == 0)
-    #expect(all.error == "nothing to cancel: no request is unfinished\n")
+    #expect(all.error == "nothing to cancel: all requests have ended\n")
   }
 
   @Test(arguments: [
-    (["shwo"], "error: 'baton' has no command 'shwo', did you mean 'show'? 'baton --help' lists all of them\n"),
+    (["shwo"], "error: 'baton' has no command 'shwo', did you mean 'show'? 'baton --help' lists the commands\n"),
     (["help", "exlpain"], "error: 'baton' has no command 'exlpain', did you mean 'explain'? "),
-    (["help", "nope"], "error: 'baton' has no command 'nope': 'baton --help' lists what there is\n"),
+    (["help", "nope"], "error: 'baton' has no command 'nope': 'baton --help' lists the commands\n"),
     (["simulate", "lanch"], "error: 'baton simulate' has no command 'lanch', did you mean 'launch'? "),
     (["help", "list", "nope"], "error: 'baton list' has no command 'nope'"),
   ])
@@ -102,7 +102,7 @@ import Testing
   @Test(arguments: [
     ["help"], ["help", "show"], ["help", "simulate"], ["help", "simulate", "launch"], ["help", "help"],
   ])
-  func `help for a command that is there is help`(arguments: [String]) async {
+  func `help for a known command succeeds`(arguments: [String]) async {
     let run = await World().baton(arguments)
     #expect(run.status == 0, "\(run.error)")
     #expect(run.output.contains("USAGE: baton"))

@@ -53,7 +53,7 @@ import Testing
     world.elapsing = [.seconds(600)]
     let run = await world.baton("wait", Self.name, "--timeout", "10m")
     #expect(run.status == 124)
-    #expect(run.error.hasSuffix("error: not ended after 10m; it goes on all the same\n"))
+    #expect(run.error.hasSuffix("error: the request has not ended after 10m; it goes on\n"))
   }
 
   @Test(arguments: [["wait"], ["watch"]]) func `Ctrl-C detaches and says how to cancel`(command: [String]) async throws
@@ -108,7 +108,7 @@ import Testing
     #expect(lines.output.split(separator: "\n").count == 3)
   }
 
-  @Test(.contract(33.1)) func `whoever watches sees a new title and subtitle`() async throws {
+  @Test(.contract(33.1)) func `watch shows a new title and subtitle`() async throws {
     let changed = Self.running(120) { ($0.title, $0.subtitle) = ("Exporting more photos", "IMG_0121.jpg") }
     let lines = await Self.world([changed, Self.success]).baton("watch", Self.name, "-o", "jsonl")
     #expect(lines.output.contains(#""title":"Exporting more photos","subtitle":"IMG_0121.jpg""#))

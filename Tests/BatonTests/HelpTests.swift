@@ -32,7 +32,7 @@ import Testing
     #expect(run.output.contains("USAGE: baton simulate <subcommand>"))
   }
 
-  @Test func `no command is a question for help`() async {
+  @Test func `without a command, the help is shown`() async {
     let run = await World().baton()
     #expect(run.status == 0)
     #expect(run.output.contains("USAGE: baton"))

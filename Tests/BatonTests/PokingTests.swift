@@ -63,7 +63,7 @@ import Testing
   @Test func `poke --wait follows the request to its end`() async {
     let run = await World().baton("poke", "com.example.news", "--wait")
     #expect(run.status == 0)
-    #expect(run.output == "com.example.news, request 1: ready, a new request\n")
+    #expect(run.output == "com.example.news, request 1: ready; it made a new request\n")
     #expect(run.error.hasSuffix("com.example.news, request 1: succeeded\n"))
   }
 

@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func `by default the state lies by the files, and is removed`() async throws {
+  @Test func `by default the state folder depends on the files, and is removed after success`() async throws {
     try await withJob { file, folder in
       var world = World()
       world.variables = ["XDG_STATE_HOME": folder]
@@ -122,7 +122,7 @@ import Testing
       #expect(world.coordinator.calls.contains(call))
       #expect(
         run.error.hasPrefix(
-          "com.example.report: the definition has changed, and holds from here on\n"
+          "com.example.report: the definition has changed; the request goes on with the new one\n"
             + "com.example.report: going on at batch 6 of 10 (60 of 100 done)\n"))
     }
   }
@@ -164,7 +164,10 @@ import Testing
       #expect(run.error.contains("the last output of com.example.report, request 1:\n  | line 11\n"))
       #expect(run.error.contains("error: com.example.report, request 1 failed: exit status 2\n"))
       #expect(
-        run.error.hasSuffix("what is done is saved; after a repair go on with: baton run \(file) --data \(folder)\n"))
+        run.error.hasSuffix(
+          "finished batches are saved; when you have repaired the cause, go on with: baton run \(file) --data "
+            + "\(folder)\n"
+        ))
     }
   }
 
@@ -210,7 +213,7 @@ import Testing
           """
           error: com.example.report, request 1 can never run on this machine: it needs 8 slots and the host has 4; \
           lower 'slots' of the job, or give --slots
-          what is done is saved; after a repair go on with: baton run \(file) --data \(folder)
+          finished batches are saved; when you have repaired the cause, go on with: baton run \(file) --data \(folder)
 
           """), "\(run.error)")
     }
@@ -248,7 +251,7 @@ import Testing
 
   @Test func `a second run at the same time is refused`() async throws {
     try await withJob { file, folder in
-      let locked = StoreError(.locked, "The store in \(folder) is in use by process 12; stop that one first.")
+      let locked = StoreError(.locked, "The store in \(folder) is in use by process 12; stop that process first.")
       let run = await World(FakeBackend(FakeCoordinator(), error: locked)).baton("run", file, "--data", folder)
       #expect(run.status == 75)
       #expect(
@@ -256,7 +259,7 @@ import Testing
     }
   }
 
-  @Test func `the ends are data only when they are asked for`() async throws {
+  @Test func `the ended requests are written as data only with -o json or jsonl`() async throws {
     try await withJob { file, folder in
       let run = await World().baton("run", file, "--data", folder, "-o", "json")
       #expect(run.status == 0)

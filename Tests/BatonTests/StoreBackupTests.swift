@@ -17,7 +17,7 @@ import Testing
     world.terminal = .init(columns: 80, rows: 24)
     let run = await world.baton("store", "backup", "/a.sqlite")
     #expect(
-      run.error == "\r\u{1B}[K0 % copied\r\u{1B}[K50 % copied\r\u{1B}[Kcopied, is being checked\r\u{1B}[K")
+      run.error == "\r\u{1B}[K0 % copied\r\u{1B}[K50 % copied\r\u{1B}[Kcopied; checking the copy\r\u{1B}[K")
   }
 
   @Test func `its summary as JSON is data`() async {

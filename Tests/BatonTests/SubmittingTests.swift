@@ -43,7 +43,9 @@ import Testing
   }
 
   @Test(arguments: [("submit", [String]()), ("submit-json", ["-o", "json"])])
-  func `an accepted one is data, its warning is not`(name: String, options: [String]) async throws {
+  func `an accepted submission goes to standard output, its warning to standard error`(
+    name: String, options: [String]
+  ) async throws {
     let world = World { $0.submissions = [Self.accepted(warning: "no known host could run it now", state: .scheduled)] }
     let run = await world.baton(["submit", "com.example.report"] + options)
     #expect(run.status == 0)
@@ -68,7 +70,11 @@ import Testing
     let week = await world.baton("submit", "com.example.report", "--earliest", "7d")
     let more = await world.baton("submit", "com.example.report", "--earliest", "7d1s")
     #expect(week.error.isEmpty)
-    #expect(more.error == "warning: --earliest: it is more than a week off; it is kept, and nothing runs before\n")
+    #expect(
+      more.error
+        == "warning: --earliest: the date is more than a week away; it is accepted, and the request does not start "
+        + "before it\n"
+    )
     #expect(
       world.coordinator.orders.map(\.earliestBeginDate) == [
         .afterSubmission(.seconds(604_800)), .afterSubmission(.seconds(604_801)),

@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: ["logs", "trace", "show", "wait"])
-  func `a number is that request`(command: String) async {
+  func `a request number selects that request`(command: String) async {
     let world = World([Self.succeeded, Self.scheduled]) { $0.trace = RequestTrace(spans: [], open: [], asOf: now) }
     let run = await world.baton(command, Self.name, "--request", "4")
     let first = world.coordinator.calls.first ?? ""

@@ -20,8 +20,7 @@ import Testing
   private enum Backup: CaseIterable { case beforeTheRequest, afterThreeBatches }
 
   @Test(arguments: Backup.allCases)
-  private func `an old backup is noticed, and nothing runs again before somebody says so`(_ backup: Backup) async throws
-  {
+  private func `an old backup is noticed, and nothing runs before the fleet is resumed`(_ backup: Backup) async throws {
     defer { scene.tidy() }
     let worker = scene.worker(name.rawValue)
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -94,7 +93,7 @@ import Testing
     try await submit(to: coordinator)
   }
 
-  @Test func `a worker whose receipts the store covers goes on as if nothing had been`() async throws {
+  @Test func `a worker whose receipts the store covers goes on undisturbed`() async throws {
     defer { scene.tidy() }
     let worker = scene.worker(name.rawValue)
     try await withThrowingTaskGroup(of: Void.self) { group in

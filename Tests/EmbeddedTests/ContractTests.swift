@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test(
-    "A running or waiting request of the same identifier refuses a second one that would rather fail")
+    "With strategy fail, a submission is refused while a request of the identifier runs or waits")
   func failBehindLive() async throws {
     let fleet = Fleet(try SQLiteStore.inMemory(), ManualTime())
     let job = Self.job(.continued) { $0.strategy = .fail }
@@ -226,7 +226,7 @@ import Testing
     #expect(count.withLock { $0 } == 1)
   }
 
-  @Test("A refresh that finds nothing again and again comes less often", .contract(42.2))
+  @Test("A refresh that repeatedly finds nothing is launched less often", .contract(42.2))
   func noData() async throws {
     let time = ManualTime()
     let count = Mutex(0)
@@ -252,7 +252,7 @@ import Testing
   }
 
   @Test(
-    "A launch that does not get further is suspected, then expires stalled, and three of them are enough",
+    "A launch without progress is suspected, then expires stalled; after three the request is quarantined",
     .contract(29.4))
   func stalls() async throws {
     let time = ManualTime()
@@ -308,7 +308,7 @@ import Testing
     }
   }
 
-  @Test("A host that is gone is explained by its last word, also by the next coordinator", .contract(3.2))
+  @Test("explain uses the last report of a host that is gone, also after a restart of the coordinator", .contract(3.2))
   func lastWord() async throws {
     let time = ManualTime()
     let store = try SQLiteStore.inMemory()
@@ -386,7 +386,8 @@ import Testing
   }
 
   @Test(
-    "While the fleet is paused submissions are unavailable, and an id that is known gets its answer", .contract(5.4))
+    "While the fleet is paused, submissions are refused as unavailable, and a repeated id gets its first answer",
+    .contract(5.4))
   func paused() async throws {
     let fleet = Fleet(try SQLiteStore.inMemory(), ManualTime())
     try await fleet.run([]) {

@@ -132,7 +132,7 @@ struct LaunchTests {
     }
   }
 
-  @Test("Cancelling a running request ends it with the one who cancelled", .contract(34.1))
+  @Test("Cancelling a running request ends it, and its reason names who cancelled", .contract(34.1))
   func cancel() async throws {
     let fleet = try Fleet()
     let worker = fleet.worker(

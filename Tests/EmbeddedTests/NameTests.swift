@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func `a worker of an older version has its name until a worker with a secret says it`() async throws {
+  @Test func `an older worker keeps its name until a worker with a secret uses that name`() async throws {
     try await withLaunch(secret: nil) { coordinator, owner, launch, group in
       try await gone(owner, coordinator)
       for secret in [Self.other, nil] {

@@ -44,7 +44,7 @@ import Testing
     #expect(message.contains("permittedIdentifiers"))
   }
 
-  @Test("An earliest begin date that a continued job ignores is warned of, and no other")
+  @Test("Only an earliest begin date that a continued job ignores gets a warning")
   func ignoredDate() async throws {
     let fleet = try Fleet()
     try await fleet.run([]) {
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test("The warning names what no host has, rather than the first thing that keeps a host from it now")
+  @Test("The warning names what every host lacks, rather than the first obstacle of one host")
   func obstacle() async throws {
     let fleet = try Fleet()
     let workers = ["alpha", "beta"].map { fleet.worker($0, folder: folder, [("com.example.*", { _ in })]) }

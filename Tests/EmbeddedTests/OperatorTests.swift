@@ -30,7 +30,7 @@ import Testing
     return nil
   }
 
-  @Test func `of a repeating job the request that ran is meant, and the next one is told`() async throws {
+  @Test func `without a number, a repeating job means its last run, and the next request is named`() async throws {
     let fleet = Fleet(try SQLiteStore.inMemory(), ManualTime())
     try await fleet.run([fleet.worker("one", folder: folder, [(Self.name.rawValue, Self.nothing)])]) {
       _ = try await fleet.coordinator.apply([Self.feeds { $0.repeatEvery = .seconds(3600) }])
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func `an eviction of an unknown job or host is refused with what is spelt like it, and changes nothing`()
+  @Test func `an eviction of an unknown job or host is refused, and names a similar one`()
     async throws
   {
     let fleet = try Fleet()

@@ -28,7 +28,7 @@ import Testing
   ]
 
   @Test(arguments: 0..<messages.count)
-  func `no word of another host touches a launch`(index: Int) async throws {
+  func `no message of another host changes a launch`(index: Int) async throws {
     let fleet = try Fleet(leaseTerm: .seconds(1_000_000))
     try await withThrowingTaskGroup(of: Void.self) { group in
       let (owner, launch) = try await start(fleet, &group)

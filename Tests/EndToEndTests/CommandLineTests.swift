@@ -6,7 +6,7 @@ import Testing
 extension EndToEnd {
   @Suite("The command line tells what is wrong and what to do", .timeLimit(.minutes(10)))
   struct CommandLineTests {
-    @Test("Nobody listens: 69, and how to start a coordinator")
+    @Test("No coordinator listens: status 69, and the message says how to start one")
     func unreachable() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
@@ -15,7 +15,7 @@ extension EndToEnd {
       #expect(answer.errors.contains("baton coordinator"))
     }
 
-    @Test("A typo in the YAML: 65, with place and suggestion, and nothing is applied")
+    @Test("A typo in the YAML: status 65 with position and suggestion, and nothing is applied")
     func typo() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
@@ -30,7 +30,7 @@ extension EndToEnd {
     }
 
     @Test(
-      "A word that is no command of the worker's program is 64, with the nearest one",
+      "An unknown command of baton-worker: status 64, with the most similar command",
       arguments: [["stauts"], ["help", "stauts"]])
     func unknownWorkerCommand(words: [String]) async throws {
       let answer = try await Child(.worker, words).finished()
@@ -38,7 +38,7 @@ extension EndToEnd {
       #expect(answer.errors.hasPrefix("baton-worker: 'baton-worker' has no command 'stauts', did you mean 'status'?"))
     }
 
-    @Test("Only the coordinator's own user gets in: another token is 77")
+    @Test("Another token than the coordinator's is refused with status 77")
     func token() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
@@ -83,7 +83,7 @@ extension EndToEnd {
         to: "worker.yaml")
       let arguments = ["doctor", "--role", "worker", "--worker-config", fleet.folder + "/worker.yaml"]
       let answer = try await Child(.baton, arguments, environment: environment).finished()
-      #expect(answer.output.contains("the coordinator at \(fleet.address) is"), "\(answer)")
+      #expect(answer.output.contains("the coordinator at \(fleet.address) has"), "\(answer)")
       let other = try await Child(.baton, arguments + ["--coordinator", "127.0.0.1:1"], environment: environment)
         .finished()
       #expect(other.output.contains("no coordinator answers at 127.0.0.1:1"), "\(other)")
@@ -120,7 +120,7 @@ extension EndToEnd {
     }
 
     @Test(
-      "A token file that a power cut left empty, or that others can read, is not replaced in silence, and no new start is asked for",
+      "A token file that is empty after a power cut, or readable by others, ends the coordinator with status 78",
       arguments: [("", 0o600, "coordinator/token is empty"), (String(repeating: "a", count: 64), 0o644, "chmod 600")])
     func refusedToken(text: String, mode: Int, problem: String) async throws {
       let fleet = try ProcessFleet()
@@ -156,7 +156,8 @@ extension EndToEnd {
     }
 
     @Test(
-      "A worker does not speak to what took its coordinator's port, and comes back when the coordinator does")
+      "A worker sends nothing to another program on the coordinator's port, and reconnects when the coordinator is back"
+    )
     func squattedPort() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
@@ -189,7 +190,7 @@ extension EndToEnd {
       }
     }
 
-    @Test("Nothing is listened on beyond loopback")
+    @Test("Coordinator and worker listen on loopback only")
     func loopback() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
@@ -218,7 +219,7 @@ extension EndToEnd {
       #expect(try await fleet.baton("submit", "com.example.payloads.x").status == 77)
     }
 
-    @Test("What validate advises for a shell's own placeholder does what the shell's text says")
+    @Test("The spelling that validate advises for a shell variable reaches the shell")
     func advisedText() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
@@ -236,7 +237,7 @@ extension EndToEnd {
       try fleet.write(job("${f%.*}.mp4"), to: "job.yaml")
       let refused = try await fleet.baton("validate", "job.yaml")
       #expect(refused.status == 65)
-      let advice = try #require(refused.errors.firstMatch(of: /write '(.+)' for the text itself/))
+      let advice = try #require(refused.errors.firstMatch(of: /write '(.+)' if you mean the text itself/))
       try fleet.write(job("\(advice.1).mp4"), to: "job.yaml")
       let validated = try await fleet.baton("validate", "job.yaml")
       #expect(validated.status == 0, "\(validated.errors)")
@@ -341,7 +342,7 @@ extension EndToEnd {
       #expect(end.errors.contains("baton: stopping; running "), "\(end)")
     }
 
-    @Test("Wrong settings are told all at once, with their lines")
+    @Test("All mistakes in settings are reported at once, with their lines")
     func settings() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
@@ -375,7 +376,7 @@ extension EndToEnd {
       }
     }
 
-    @Test("A backup of a coordinator at work starts as a store, and after SIGTERM the database file alone does")
+    @Test("A backup of a running coordinator is a usable store, and after SIGTERM the database file alone is one")
     func backup() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
@@ -389,7 +390,7 @@ extension EndToEnd {
       #expect(answer.status == 0, "\(answer)")
       #expect(answer.output.hasPrefix(#"{"path":"\#(real)/copy.sqlite","bytes":"#), "\(answer.output)")
       let again = try await fleet.baton("store", "backup", real + "/copy.sqlite")
-      #expect(again.status == 4 && again.errors.contains("replaces nothing"), "\(again)")
+      #expect(again.status == 4 && again.errors.contains("never overwrites a file"), "\(again)")
       let within = try await fleet.baton("store", "backup", real + "/coordinator/copy.sqlite")
       #expect(within.status == 4 && within.errors.contains("own folder"), "\(within)")
       #expect(try await fleet.baton("submit", "com.example.a.after").status == 0)
@@ -442,7 +443,9 @@ extension EndToEnd {
       try write("true", size: 1)
       let repaired = try await fleet.baton("run", "job.yaml", "--data", "state")
       #expect(repaired.status == 0, "\(repaired)")
-      #expect(repaired.errors.contains("the definition has changed, and holds from here on"), "\(repaired.errors)")
+      #expect(
+        repaired.errors.contains("the definition has changed; the request goes on with the new one"),
+        "\(repaired.errors)")
       #expect(try log() == ["1", "2", "3", "4", "4", "5", "6"])
     }
 

@@ -53,7 +53,7 @@ extension EndToEnd {
       #expect(shown.launchHistory.map(\.batches).reduce(0, +) == 100)
     }
 
-    @Test("SIGKILL of the worker proper: its supervisor says so, and starts it anew")
+    @Test("SIGKILL of the worker process: its supervisor reports it and starts the worker again")
     func killWorkerProper() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
@@ -149,7 +149,7 @@ extension EndToEnd {
 
     /// A second host is free all the time, so that the next launch could begin there at any moment.
     @Test(
-      "A sibling that commits all the time keeps no stubborn handler alive, and no launch runs beside it",
+      "A handler that ignores its deadline is ended even while another launch in its process commits",
       .contract(28.2, 36.3)
     )
     func stubbornHandlerBesideABusyOne() async throws {

@@ -13,7 +13,7 @@ extension EndToEnd {
         environment: fleet.environment, currentDirectory: fleet.folder, isDaemon: isDaemon)
     }
 
-    @Test("A second one is refused, whatever way it takes to the store")
+    @Test("A second coordinator is refused on every path to the store")
     func refused() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }

@@ -9,9 +9,9 @@ struct ApplyCommand: AsyncParsableCommand, Sendable {
     commandName: "apply",
     abstract: "Store the definitions of job files at the coordinator.",
     discussion: """
-      Nothing is submitted, except the first request of a definition with 'repeat' that has none. Requests that were \
-      submitted before keep the definition they were submitted under. If a file has an error, nothing of any file is \
-      applied.
+      Nothing is submitted, with one exception: a definition with 'repeat' that has no request yet gets its first one. \
+      Requests that were submitted before keep the definition they were submitted under. If a file has an error, \
+      nothing of any file is applied.
 
       Examples:
         baton apply job.yaml

@@ -9,8 +9,8 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
     abstract: "Cancel the live and the waiting request of an identifier, or everything.",
     discussion: """
       A request that waits ends at once. A running launch expires with the reason 'cancelled': its batch may finish, \
-      within seconds. For a job that repeats this ends the chain, until it is submitted or applied again. --all asks \
-      first, on a terminal; a script answers with --yes, and without it is refused.
+      within seconds. If the job repeats, no further request follows until it is submitted or applied again. On a \
+      terminal, --all asks for confirmation; a script must give --yes, otherwise the command is refused.
 
       Examples:
         baton cancel com.example.report
@@ -35,7 +35,7 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
     if all, identifier != nil || request != nil {
       throw ValidationError("--all cancels everything: name no identifier with it.")
     }
-    if yes, !all { throw ValidationError("--yes answers the question of --all; an identifier is cancelled unasked.") }
+    if yes, !all { throw ValidationError("--yes confirms --all; cancelling one identifier needs no confirmation.") }
     if !all, identifier == nil { throw ValidationError("Name an identifier, or give --all.") }
   }
 
@@ -56,7 +56,7 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
     guard let readAnswer = console.environment.readAnswer else {
       throw CommandFailure(
         .usage,
-        "--all cancels every unfinished request and ends every job that repeats: say that you mean it with --yes")
+        "--all cancels every unfinished request and ends every job that repeats: confirm with --yes")
     }
     let extent = try await client.connect { try await CancellationExtent(asking: $0) }
     guard extent.requests > 0 else { return }
@@ -66,7 +66,7 @@ struct CancelCommand: AsyncParsableCommand, Sendable {
   }
 
   private func tellNothing(_ console: Console) throws {
-    guard let identifier else { return console.note("nothing to cancel: no request is unfinished") }
+    guard let identifier else { return console.note("nothing to cancel: all requests have ended") }
     let what =
       request.map { "request \($0) of '\(identifier)' has ended" } ?? "'\(identifier)' has no unfinished request"
     throw CommandFailure(.notFound, "nothing to cancel: \(what); look at 'baton show \(identifier)'")

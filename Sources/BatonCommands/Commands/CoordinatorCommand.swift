@@ -19,7 +19,8 @@ struct CoordinatorFlags: ParsableArguments, Sendable {
 
   @Option(
     help: ArgumentHelp(
-      "How long a worker keeps its launches without being heard. Default: 15s.", valueName: "duration"),
+      "How long a worker keeps its launches without contact to the coordinator (the lease). Default: 15s.",
+      valueName: "duration"),
     transform: TimeArgument.duration)
   var lease: Duration?
 
@@ -43,8 +44,9 @@ struct CoordinatorCommand: AsyncParsableCommand, Sendable {
     commandName: "coordinator",
     abstract: "Run the coordinator of a fleet.",
     discussion: """
-      It stays until SIGTERM or Ctrl-C; running batches go on while it restarts. Workers connect with 'baton-worker', \
-      other hosts through a tunnel, because only loopback is listened on: ssh -R 7420:127.0.0.1:7420 HOST.
+      It runs until SIGTERM or Ctrl-C; running batches go on while it restarts. Start workers with 'baton-worker'. The \
+      coordinator listens on loopback only; workers on other hosts connect through a tunnel: ssh -R \
+      7420:127.0.0.1:7420 HOST.
 
       Examples:
         baton coordinator --data /var/lib/baton

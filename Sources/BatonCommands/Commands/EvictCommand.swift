@@ -7,10 +7,11 @@ struct EvictCommand: AsyncParsableCommand, Sendable {
     commandName: "evict",
     abstract: "Move a job away from a host, and keep it away.",
     discussion: """
-      Launches of it that run there expire with the reason 'evicted': the current batch may finish, and another host \
-      goes on after its checkpoint. Nothing of it starts there again, also over restarts, until --allow takes that \
-      back. Without --host: from where it runs now; with --allow: back to every host. A host is known once its worker \
-      has connected; before that, 'permittedIdentifiers' in its worker.yaml keeps a job away.
+      Launches of the job on that host expire with the reason 'evicted': the current batch may finish, and another \
+      host goes on after its checkpoint. The job does not start there again, even after restarts, until --allow \
+      permits it. Without --host, the job is evicted from the hosts on which it runs now; --allow without --host \
+      permits it on every host. A host can be named after its worker has connected once; before that, \
+      'permittedIdentifiers' in its worker.yaml keeps a job away.
 
       Examples:
         baton evict com.example.photos.export.42

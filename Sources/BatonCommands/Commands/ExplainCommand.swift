@@ -8,9 +8,9 @@ struct ExplainCommand: AsyncParsableCommand, Sendable {
     commandName: "explain",
     abstract: "Say why a request does not run: every obstacle on every host.",
     discussion: """
-      What the request itself waits for, then what every known host has against it; hosts that are gone are judged by \
-      their last report. With each obstacle: who says so and when, when it ends by itself if that is known, and what \
-      would take it away. The last line has the one change that would start it.
+      Shows what the request itself waits for, and the obstacles on every known host; for a host that is gone, its \
+      last report counts. For each obstacle it says which source reports it and when, when the obstacle ends by \
+      itself if that is known, and how to remove it. The last line names the one change that would start the request.
 
       Exit status: 0 if it runs or succeeded, 1 if it failed or was cancelled, 2 if it waits, 3 if there is no such \
       request, 4 if no known host can ever take it as the fleet is configured.

@@ -48,7 +48,7 @@ struct PauseCommand: AsyncParsableCommand, Sendable {
     commandName: "pause",
     abstract: "Start nothing more on the whole fleet.",
     discussion: """
-      Launches that run expire with the reason 'paused' and are resumed after their checkpoints once the fleet is.
+      Running launches expire with the reason 'paused' and go on after their checkpoints when the fleet is resumed.
 
       Examples:
         baton pause

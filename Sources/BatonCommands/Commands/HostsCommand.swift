@@ -7,11 +7,11 @@ struct HostsCommand: AsyncParsableCommand, Sendable {
     commandName: "hosts",
     abstract: "Show the hosts of the fleet, or one with all its conditions.",
     discussion: """
-      With a name: every condition with where it comes from and what was read. A value that nobody knows is shown as \
-      unknown.
+      With a name, it shows every condition with its source and the raw reading. A condition that could not be \
+      determined is shown as unknown.
 
-      A name belongs to the worker that said it first, which proves itself by a secret in its data folder. --forget \
-      releases the name of a host whose secret is gone.
+      A name belongs to the worker that used it first; the worker proves this with a secret in its data folder. \
+      --forget releases the name of a host whose secret is lost.
 
       Examples:
         baton hosts
@@ -50,7 +50,7 @@ struct HostsCommand: AsyncParsableCommand, Sendable {
   private static func unknown(_ name: String, _ hosts: [HostReport]) -> CommandFailure {
     let known =
       hosts.isEmpty
-      ? "none has connected yet" : "known: " + hosts.map(\.name.rawValue).joined(separator: ", ").onOneLine
+      ? "no host has connected yet" : "known: " + hosts.map(\.name.rawValue).joined(separator: ", ").onOneLine
     return CommandFailure(.notFound, "there is no host '\(name.onOneLine)'; \(known)")
   }
 }

@@ -9,7 +9,8 @@ struct ListCommand: AsyncParsableCommand, Sendable {
     abstract: "List requests, the oldest first.",
     discussion: """
       AGE is counted from submission; WHEN says when a request becomes eligible, since when it runs, or when it ended. \
-      For 'pending' (scheduled and ready) DETAIL has the first obstacle of each; 'baton explain' has all of them.
+      With --state pending (scheduled and ready), DETAIL shows the first obstacle of each request; 'baton explain' \
+      shows all obstacles.
 
       Examples:
         baton list
@@ -33,7 +34,7 @@ struct ListCommand: AsyncParsableCommand, Sendable {
   var host: String?
 
   @Option(
-    help: ArgumentHelp("At most so many. Default: all.", valueName: "number"), transform: Arguments.positive)
+    help: ArgumentHelp("The most requests to list. Default: all.", valueName: "number"), transform: Arguments.positive)
   var limit: Int?
 
   @OptionGroup var client: ClientOptions

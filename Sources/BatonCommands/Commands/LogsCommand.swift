@@ -9,10 +9,9 @@ struct LogsCommand: AsyncParsableCommand, Sendable {
     commandName: "logs",
     abstract: "Print what a request's launches wrote.",
     discussion: """
-      Of the request that runs, else of the last that ran. The bytes go to standard output as they were written, \
-      standard output and standard error of the command together, and as they are: on a terminal they may colour and \
-      move. Of each launch the end is kept (64 KiB). Where there are several launches, a line on standard error \
-      says which one follows.
+      Prints the output of the running request, otherwise of the last request that ran: standard output and standard \
+      error of the command together, byte for byte, so control sequences act on your terminal. The last 64 KiB of each \
+      launch are kept. If there are several launches, a line on standard error before each names the launch.
 
       Examples:
         baton logs com.example.report

@@ -5,11 +5,11 @@ import BatonModel
 struct PokeCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "poke",
-    abstract: "Ask for a launch soon, together with others who ask for the same.",
+    abstract: "Ask for a launch soon. Several pokes of an identifier become one launch.",
     discussion: """
-      Pokes of an identifier join the request of it that waits, and the last payload wins. First launches that pokes \
-      asked for are 15 minutes apart, or what 'pokeSpacing' of the definition says. A poke of priority 10 goes at once; \
-      who sent it is recorded.
+      A poke joins the request of its identifier that waits, or makes one; the last payload counts. There are at least \
+      15 minutes between the first launches of such requests, or the time that 'pokeSpacing' of the definition sets. A \
+      poke of priority 10 is not delayed. The sender of each poke is recorded.
 
       Exit status as 'baton submit'. A poke that is repeated with the same --id changes nothing, and gets the answer \
       of the first.
@@ -29,7 +29,8 @@ struct PokeCommand: AsyncParsableCommand, Sendable {
   var priority: PokePriority?
 
   @Option(
-    help: ArgumentHelp("The poke's own id, the same if you repeat it. Default: a new one.", valueName: "id"),
+    help: ArgumentHelp(
+      "An id for this poke. Give the same id when you repeat the poke. Default: a new id.", valueName: "id"),
     transform: Arguments.submissionID)
   var id: String?
 

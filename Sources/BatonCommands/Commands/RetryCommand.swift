@@ -9,9 +9,9 @@ struct RetryCommand: AsyncParsableCommand, Sendable {
     abstract: "Let a failed request go on at its checkpoint.",
     discussion: """
       It keeps its number, its trace and what it has done, and the definition it was submitted under. \
-      --with-new-definition takes the one that is applied now: apply the repaired file first. That is refused, with the \
-      difference, if the items or the batch size are others, because then the checkpoint means something else. \
-      --skip-batch passes over the batch that fails; the request records that.
+      --with-new-definition uses the definition that is applied now: apply the repaired file first. It is refused, and \
+      the difference is shown, if the items or the batch size have changed, because then the checkpoint would mean \
+      another position. --skip-batch skips the batch that fails; the request records it.
 
       Examples:
         baton retry com.example.report

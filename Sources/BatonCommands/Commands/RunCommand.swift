@@ -10,16 +10,17 @@ struct RunCommand: AsyncParsableCommand, Sendable {
     abstract: "Run jobs on this machine to their end; nothing else has to be started.",
     discussion: """
       Every literal identifier in the files is submitted and watched, with progress on standard error; the exit \
-      status is 0 only if all succeeded. If it is killed, running the same files again goes on where it was: at most \
-      the batch that ran is repeated. A request that failed goes on at its checkpoint, under the definition that the \
-      file has now; if its items or batch size were changed, that is refused, and --anew starts from the beginning. \
-      Ctrl-C lets the running batch finish, saves, and ends; the next run goes on. Exit status 4 if this machine can \
-      never take a job, for want of slots, GPUs or permission; conditions that can change, such as the power, are \
-      waited for.
+      status is 0 only if all succeeded. If the command is killed, run the same files again: it goes on where it \
+      stopped, and repeats at most the batch that ran. A request that failed goes on at its checkpoint, under the \
+      definition that the file has now. If items or batch size have changed, the run is refused; --anew starts from \
+      the beginning. Ctrl-C lets the running batch finish, saves, and ends; the next run goes on. Exit status 4 if \
+      this machine can never take a job, because it lacks slots, GPUs or permission; for conditions that can change, \
+      such as the power, the command waits.
 
-      The state lies in $XDG_STATE_HOME/baton/run (default ~/.local/state/baton/run), by the files' paths, and is \
-      removed when everything has succeeded, so that the next run starts anew. With --data it lies in that folder \
-      and stays; the next run starts anew all the same. A second run of the same files at the same time is refused.
+      The state is kept in $XDG_STATE_HOME/baton/run (default ~/.local/state/baton/run), in a folder that depends on \
+      the files' paths, and removed when everything has succeeded. With --data it is kept in that folder; after a \
+      success, the next run starts from the beginning as well. A second run of the same files at the same time is \
+      refused.
 
       Examples:
         baton run job.yaml
@@ -38,7 +39,7 @@ struct RunCommand: AsyncParsableCommand, Sendable {
     transform: Arguments.positive)
   var slots: Int?
 
-  @Flag(help: "Start anew: cancel what is unfinished of an earlier run.") var anew = false
+  @Flag(help: "Start from the beginning, and cancel unfinished requests of an earlier run.") var anew = false
 
   @OptionGroup var options: OutputOptions
 
@@ -96,7 +97,7 @@ extension Console {
     for record in bad { error("\(record.name) \(record.standing(at: environment.now()))") }
     for explanation in end.impossible { error(explanation.impossibility) }
     if bad.isEmpty, impossible.isEmpty { return }
-    note("what is done is saved; after a repair go on with: \(commandLine)")
+    note("finished batches are saved; when you have repaired the cause, go on with: \(commandLine)")
     throw CommandFailure(bad.isEmpty ? .refused : .failed)
   }
 }

@@ -6,8 +6,8 @@ struct ShowCommand: AsyncParsableCommand, Sendable {
     commandName: "show",
     abstract: "Show one request with every launch.",
     discussion: """
-      Where the definition repeats and the next request is not due yet, that is the last one that ran, and NEXT has the \
-      one that is scheduled. In JSON a key is always there; it is null while its value is unknown.
+      If the definition repeats and its next request is not due yet, the last request that ran is shown, and NEXT \
+      names the scheduled one. In JSON every key is always present; it is null if its value is unknown.
 
       Examples:
         baton show com.example.report

@@ -21,11 +21,11 @@ struct StoreBackupCommand: AsyncParsableCommand, Sendable {
     abstract: "Write a copy of the store to a new file, while the coordinator runs.",
     discussion: """
       The coordinator writes FILE, on its own machine and as its own user: every submission and checkpoint that was \
-      acknowledged before the command began is in it. Work goes on meanwhile. FILE appears when it is whole, synced and \
-      checked, with mode 0600; until then it is FILE.part. It has to be a whole path that ends in .sqlite, in a folder \
-      that no other user can write; there must be no such file yet, and no symbolic link on the way to it.
+      acknowledged before the command began is in it. Work goes on meanwhile. FILE appears when it is whole, synced \
+      and checked, with mode 0600; until then it is FILE.part. FILE must be an absolute path that ends in .sqlite, in \
+      a folder that no other user can write. The file must not exist, and no part of the path may be a symbolic link.
 
-      With --data the store of a coordinator that does not run is copied, by this command itself.
+      With --data this command copies the store of a stopped coordinator itself.
 
       Exit status: 0 if FILE is there and whole; 4 if the path is not permitted, or its disk is full or fails; 75 if \
       the coordinator shuts down. Documentation/how-to/backup.md has how to restore.
@@ -39,7 +39,8 @@ struct StoreBackupCommand: AsyncParsableCommand, Sendable {
     String
 
   @Option(
-    help: ArgumentHelp("The store of a coordinator that does not run.", valueName: "dir"), completion: .directory)
+    help: ArgumentHelp("The data folder of a stopped coordinator, whose store is copied.", valueName: "dir"),
+    completion: .directory)
   var data: String?
 
   @OptionGroup var client: ClientOptions
@@ -77,7 +78,7 @@ struct StoreBackupCommand: AsyncParsableCommand, Sendable {
     guard file.hasPrefix("/") else {
       throw CommandFailure(
         .usage,
-        "the coordinator writes the file, on its own machine: name it by its whole path, such as "
+        "the coordinator writes the file, on its own machine: give an absolute path, such as "
           + StateFolder.absolute(file, in: environment))
     }
     let file = file
@@ -106,7 +107,7 @@ final class BackupMeter: Sendable {
       return step > told
     }
     guard isNews, isTerminal || percent >= 25 else { return }
-    let text = percent == 100 ? "copied, is being checked" : "\(percent) % copied"
+    let text = percent == 100 ? "copied; checking the copy" : "\(percent) % copied"
     console.write(isTerminal ? "\r\u{1B}[K\(text)" : text + "\n", to: .error)
   }
 

@@ -9,12 +9,13 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
     commandName: "submit",
     abstract: "Submit a request.",
     discussion: """
-      The identifier must be defined, by itself or by a pattern. A request of it that waits already is replaced; one \
-      that runs is not touched. With -f the file is applied first, then every literal identifier in it is submitted.
+      A definition must exist for the identifier or for a pattern that matches it. If a request of the identifier \
+      waits already, it is replaced; a running one is not changed. With -f the file is applied first, then every \
+      literal identifier in it is submitted.
 
-      Exit status 0 once the coordinator has accepted it for good, with a warning if no known host could run it now; 4 \
-      if it was refused, 75 if the coordinator takes nothing now, 77 if it is not defined or not permitted. With \
-      --wait as 'baton wait'; Ctrl-C then stops the waiting only.
+      Exit status 0 when the coordinator has accepted and stored the request, with a warning if no known host could \
+      run it now; 4 if it was refused; 75 if the coordinator accepts nothing now; 77 if the identifier is not defined \
+      or not permitted. With --wait, the exit status is that of 'baton wait'; Ctrl-C ends only the waiting.
 
       Examples:
         baton submit com.example.report

@@ -14,9 +14,10 @@ struct TraceCommand: AsyncParsableCommand, Sendable {
     commandName: "trace",
     abstract: "Show where the time of one request went: its trace, as a waterfall.",
     discussion: """
-      Of the request that runs, else of the last that ran. From the coordinator's store alone: no tracing backend is needed, and it is all there whether or not the request \
-      was sampled. A row for each wait with its obstacles, each launch with its host, outcome and expiry, and the time \
-      in which the request was not due. Of many launches the first, the last and the longest are shown.
+      Shows the running request, otherwise the last request that ran. All data comes from the coordinator's store: no \
+      tracing backend is needed, and the trace is complete even if the request was not sampled. There is a row for \
+      each wait with its obstacles, for each launch with its host, outcome and expiry, and for the time in which the \
+      request was not due. If there are many launches, the first, the last and the longest are shown.
 
       Examples:
         baton trace com.example.report
@@ -75,7 +76,7 @@ struct TraceCommand: AsyncParsableCommand, Sendable {
   private func writeOTLP(_ trace: RequestTrace, _ console: Console) {
     console.output(trace.exportable.json)
     let left = trace.open.count
-    if left > 0 { console.note("\(counted(left, "span")) that \(left == 1 ? "goes" : "go") on left out") }
+    if left > 0 { console.note("\(counted(left, "open span")) \(left == 1 ? "is" : "are") left out") }
   }
 
   private static func link(_ text: String) throws -> TraceLink {

@@ -9,9 +9,9 @@ struct UpCommand: AsyncParsableCommand, Sendable {
     commandName: "up",
     abstract: "Run a coordinator and a worker in this process, and stay.",
     discussion: """
-      A fleet of one, on which every other command works. Files that are named are applied when it is ready; a \
-      definition with 'repeat' starts with that. It stays until SIGTERM or Ctrl-C, lets the running batches finish, \
-      and goes on where it was when it is started again.
+      This is a fleet with one host, and every other command works with it. Given files are applied when it is ready; \
+      for a definition with 'repeat' this also submits the first request. It runs until SIGTERM or Ctrl-C, lets the \
+      running batches finish, and goes on where it stopped when it is started again.
 
       Examples:
         baton up

@@ -7,8 +7,8 @@ struct ValidateCommand: AsyncParsableCommand, Sendable {
     commandName: "validate",
     abstract: "Check job files without applying them.",
     discussion: """
-      Every problem of every file is told at once, with its line. No coordinator is needed. Exit status 65 if there is \
-      an error; warnings and notes do not fail.
+      It reports every problem in every file, with its line. No coordinator is needed. Exit status 65 if there is an \
+      error. Warnings and notes do not change the exit status.
 
       Examples:
         baton validate job.yaml

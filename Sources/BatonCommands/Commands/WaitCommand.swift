@@ -7,9 +7,11 @@ struct WaitCommand: AsyncParsableCommand, Sendable {
     commandName: "wait",
     abstract: "Wait until a request has ended.",
     discussion: """
-      Progress goes to standard error. Waits on while the coordinator restarts. Ctrl-C stops the waiting, not the \
-      request. Where the definition repeats and the next request is not due yet, the last one that ran counts; name the \
-      next one with --request to wait for it. Exit status: 0 if it succeeded, 1 if it failed or was cancelled, 124 if the time is over.
+      Progress goes to standard error. The command goes on waiting while the coordinator restarts. Ctrl-C stops the \
+      waiting, not the request. If the definition repeats and its next request is not due yet, the command takes the \
+      last request that ran; give --request to wait for the next one.
+
+      Exit status: 0 if the request succeeded, 1 if it failed or was cancelled, 124 if the timeout is over.
 
       Examples:
         baton wait com.example.report
@@ -19,7 +21,7 @@ struct WaitCommand: AsyncParsableCommand, Sendable {
   @OptionGroup var request: RequestArgument
 
   @Option(
-    help: ArgumentHelp("Wait so long at most, such as 30s or 10m. Default: for ever.", valueName: "duration"),
+    help: ArgumentHelp("The longest time to wait, such as 30s or 10m. Default: no limit.", valueName: "duration"),
     transform: TimeArgument.duration)
   var timeout: Duration?
 

@@ -8,9 +8,9 @@ struct WatchCommand: AsyncParsableCommand, Sendable {
     commandName: "watch",
     abstract: "Watch a request until it ends, or everything that is unfinished.",
     discussion: """
-      On a terminal the lines are redrawn; in a pipe there is a line per change. With -o json or jsonl every change is \
-      one JSON object in a line. Without an identifier it stays until Ctrl-C, which cancels nothing. With one the exit \
-      status is that of 'baton wait'.
+      On a terminal the lines are redrawn; in a pipe every change is a line. With -o json or jsonl, every change is \
+      one JSON object on a line. Without an identifier, the command runs until Ctrl-C, which cancels no request. With \
+      an identifier, the exit status is that of 'baton wait'.
 
       Examples:
         baton watch
@@ -78,7 +78,7 @@ private struct FleetWatch {
   mutating func look(_ api: any OperatorAPI) async throws {
     let unfinished = Set(RequestState.allCases.filter { !$0.isEnded })
     let records = try await api.requests(RequestFilter(states: unfinished), after: nil, limit: Self.limit)
-    if records.isEmpty, isFirstLook { display.note("nothing is unfinished; new requests show up here") }
+    if records.isEmpty, isFirstLook { display.note("all requests have ended; new requests will appear here") }
     isFirstLook = false
     let here = Set(records.map(\.id))
     for gone in seen.values.filter({ !here.contains($0.id) }).sorted(by: { $0.id < $1.id }) {

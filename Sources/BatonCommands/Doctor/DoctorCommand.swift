@@ -7,12 +7,13 @@ struct DoctorCommand: AsyncParsableCommand, Sendable {
     commandName: "doctor",
     abstract: "Check whether Baton runs well on this host.",
     discussion: """
-      It looks at the data folders and what they are on, how fast writes are durable, the clock, control groups, \
-      tokens and permissions, versions, limits, and what a worker's probes see. Nothing needs to run, and nothing is \
-      changed: a scratch file is written in the data folder for about a second. Run it as the user that Baton runs as. \
-      The coordinator that it asks is the one of --coordinator, else the one that the worker would connect to.
+      It checks the data folders and their file systems, the speed of durable writes, the clock, control groups, \
+      tokens and permissions, versions, limits, and the readings of a worker's probes. No process of Baton has to run. \
+      It changes nothing, except for a scratch file that is in the data folder for about a second. Run it as the user \
+      that Baton runs as. It asks the coordinator of --coordinator, otherwise the one to which the worker would \
+      connect.
 
-      Exit status 0 without problems, 1 with; warnings do not fail.
+      Exit status: 0 if there is no problem, 1 if there is one; warnings count as no problem.
 
       Examples:
         baton doctor
@@ -22,7 +23,7 @@ struct DoctorCommand: AsyncParsableCommand, Sendable {
       """)
 
   @Option(
-    help: ArgumentHelp("What the host is to be: coordinator or worker. Default: both.", valueName: "role"),
+    help: ArgumentHelp("The role to check: coordinator or worker. Default: both.", valueName: "role"),
     transform: Arguments.word)
   var role: HostFacts.Role?
 

@@ -38,6 +38,6 @@ func racing<Result: Sendable>(
   case .done(let result): return result
   case .interrupted: throw CommandFailure(.interrupted, interruption())
   case .timedOut:
-    throw CommandFailure(.timedOut, "not ended after \((timeout ?? .zero).inWords); it goes on all the same")
+    throw CommandFailure(.timedOut, "the request has not ended after \((timeout ?? .zero).inWords); it goes on")
   }
 }

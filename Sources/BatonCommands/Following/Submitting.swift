@@ -47,7 +47,9 @@ struct Submitting: Sendable {
     }
     guard results.count == part.count else {
       throw CommandFailure(
-        .failed, "the coordinator answered \(results.count) of \(part.count) submissions; submit again")
+        .failed,
+        "the coordinator answered only \(results.count) of \(part.count) submissions: see 'baton list', and submit "
+          + "what is missing")
     }
     return results
   }

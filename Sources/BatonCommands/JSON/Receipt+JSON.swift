@@ -11,10 +11,10 @@ extension SubmissionReceipt {
       + (order.poke == nil ? replacement : joining)
   }
 
-  private var replacement: String { replaced ? ", replaced the one that waited" : "" }
+  private var replacement: String { replaced ? "; it replaced the request that waited" : "" }
 
   /// A poke replaces no request that waits: it joins that request.
-  private var joining: String { replaced ? ", joined the request that waited" : ", a new request" }
+  private var joining: String { replaced ? "; it joined the request that waited" : "; it made a new request" }
 }
 
 extension JSONValue {

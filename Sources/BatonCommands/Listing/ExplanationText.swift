@@ -25,7 +25,7 @@ struct ExplanationText {
     self.hosts = Dictionary(hosts.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     obstacles = Dictionary(grouping: explanation.lines, by: \.host)
     let free = hosts.map(\.name).filter { [obstacles] in obstacles[$0] == nil }
-    names = free + explanation.lines.compactMap(\.host).eachOnce
+    names = free + explanation.lines.compactMap(\.host).unique
     style = console.style(of: .output)
     width = max(40, console.outputColumns ?? Self.usualColumns)
     item = ObstacleText(explanation, style: style, width: width, now: console.environment.now())
@@ -86,7 +86,7 @@ struct ExplanationText {
     let report = hosts[name]
     let heading = style.bold(name.rawValue.onOneLine) + (report.map { ": \(standing($0))" } ?? "")
     return [heading] + (report.map(lastReport) ?? [])
-      + (obstacles.isEmpty ? ["  nothing here keeps it from starting"] : obstacles.flatMap(item.lines))
+      + (obstacles.isEmpty ? ["  this host has no obstacle"] : obstacles.flatMap(item.lines))
   }
 
   private func standing(_ host: HostReport) -> String {
@@ -131,10 +131,10 @@ extension Explanation.Order {
   }
 }
 
-extension [HostName] {
-  /// The names without repetitions, each at its first place.
-  fileprivate var eachOnce: [HostName] {
-    var seen: Set<HostName> = []
+extension Array where Element: Hashable {
+  /// The elements without repetitions, each at its first place.
+  var unique: [Element] {
+    var seen: Set<Element> = []
     return filter { seen.insert($0).inserted }
   }
 }

@@ -43,10 +43,10 @@ struct ObstacleText {
       (line.age.map { ", for \($0.inWords)" } ?? "") + (line.reportedAt.map { ", \($0.relative(to: now))" } ?? "")
     let raw = line.raw.flatMap { $0.isEmpty ? nil : $0 }
     switch source {
-    case "assumed": return "assumed, because nothing there says so" + (raw.map { " (\($0))" } ?? "")
+    case "assumed": return "assumed, because no probe of the host reports it" + (raw.map { " (\($0))" } ?? "")
     case ConditionOverrides.source:
       return "simulated" + age + (raw.map { " (actual: \($0))" } ?? "")
-    default: return "says \(source)" + (raw.map { " (\($0))" } ?? "") + age
+    default: return "reported by \(source)" + (raw.map { " (\($0))" } ?? "") + age
     }
   }
 

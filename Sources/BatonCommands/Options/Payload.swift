@@ -17,7 +17,7 @@ enum Payload {
     guard bytes.count <= Submission.maximumPayloadBytes else {
       throw ValidationError(
         "The payload has \(bytes.count) bytes and may have \(Submission.maximumPayloadBytes): "
-          + "put the data where the job can read it, and its place into the payload.")
+          + "store the data where the job can read it, and put only its location into the payload.")
     }
     guard (try? JSONDecoder().decode(AnyJSON.self, from: Data(bytes))) != nil else {
       throw ValidationError(

@@ -6,18 +6,17 @@ import BatonStore
 /// The arguments that name one request: an identifier, and optionally a request number.
 struct RequestArgument: ParsableArguments, Sendable {
   @Argument(
-    help: "The identifier: its live request, else its waiting one, else the last to end.",
+    help: ArgumentHelp(
+      """
+      The identifier of the request. Without --request, the command takes the live request, otherwise the waiting one, \
+      otherwise the last that ended; logs, trace, show and wait prefer one that ran.
+      """),
     transform: Arguments.identifier)
   var identifier: JobIdentifier
 
   @Option(
     help: ArgumentHelp("Exactly this request of the identifier.", valueName: "number"), transform: Arguments.positive)
   var request: Int?
-
-  /// The request that the arguments name now.
-  func record(_ api: any OperatorAPI) async throws -> RequestRecord {
-    try await api.details(identifier, number: request).record
-  }
 }
 
 extension Console {

@@ -11,8 +11,10 @@ struct TimeArgument: Hashable, Sendable {
   init(_ text: String, now: Timestamp) throws {
     value = try Self.validated { try Values.earliestBeginDate(text) }
     let delay = value.resolved(submittedAt: now) - now
-    if delay > .seconds(7 * 86_400) { warning = "it is more than a week off; it is kept, and nothing runs before" }
-    if delay < .zero { warning = "it is in the past; it delays nothing" }
+    if delay > .seconds(7 * 86_400) {
+      warning = "the date is more than a week away; it is accepted, and the request does not start before it"
+    }
+    if delay < .zero { warning = "the date is in the past and delays nothing" }
   }
 
   /// Reads the value of `--earliest`; for `transform:`.

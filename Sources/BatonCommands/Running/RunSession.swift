@@ -152,7 +152,7 @@ struct RunSession: Sendable {
 
 extension RunSession {
   private func tellRepaired(_ record: RequestRecord) {
-    display.note("\(record.identifier): the definition has changed, and holds from here on")
+    display.note("\(record.identifier): the definition has changed; the request goes on with the new one")
     tell(record, again: true)
   }
 

@@ -87,9 +87,9 @@ extension RequestRecord {
       [
         "look at its output: baton logs \(name.arguments)",
         "go on at its checkpoint: baton retry \(name.arguments)",
-        "after a repair of its file: baton apply FILE, then the same with --with-new-definition",
+        "if you have repaired its file: baton apply FILE, then baton retry \(name.arguments) --with-new-definition",
       ]
-    case .cancelled: ["submit it anew: baton submit \(identifier)"]
+    case .cancelled: ["submit it again: baton submit \(identifier)"]
     case .scheduled, .ready, .running, .succeeded: []
     }
   }

@@ -81,7 +81,7 @@ struct TablePrinter {
       if !columns[index].isNumber, !isLast { line += padding }
       if !isLast { line += String(repeating: " ", count: Self.gap) }
     }
-    return line.trimmingTrailingSpaces
+    return line.withoutTrailingSpaces
   }
 
   /// The columns that fit: leaves columns out until the others fit, where the last column may be cut to `narrowest`.
@@ -116,8 +116,7 @@ struct TablePrinter {
 }
 
 extension String {
-  fileprivate var trimmingTrailingSpaces: String {
-    guard hasSuffix(" ") else { return self }
+  var withoutTrailingSpaces: String {
     var text = self
     while text.hasSuffix(" ") { text.removeLast() }
     return text

@@ -28,7 +28,7 @@ extension TraceSummary {
 
   private var unexplainedWords: [String] {
     guard unexplained * 20 >= waiting else { return [] }
-    if isHistoryLost { return ["\(unexplained.inWords) not known because of a restart"] }
+    if isHistoryLost { return ["\(unexplained.inWords) not known"] }
     return obstacles.isEmpty ? [] : ["\(unexplained.inWords) without an obstacle"]
   }
 
@@ -38,7 +38,7 @@ extension TraceSummary {
     return "ran \(running.inWords)\(state == .running ? " so far" : "")\(place)"
   }
 
-  private var endedWords: String? { isWorthSaying(ended) ? "ended for \(ended.inWords) until it was retried" : nil }
+  private var endedWords: String? { isWorthSaying(ended) ? "\(ended.inWords) between its end and the retry" : nil }
 
   /// The codes of the largest shares, with their times. A share of at least 95 % of `time` is named without its time,
   /// and a share below 5 % is left out.

@@ -182,10 +182,3 @@ extension TraceSummary.Ending {
   /// Outcome and reason: `expired powerLost`.
   var words: String { outcome.rawValue + (reason.map { " \($0)" } ?? "") }
 }
-
-extension [String] {
-  fileprivate var unique: [String] {
-    var seen: Set<String> = []
-    return filter { seen.insert($0).inserted }
-  }
-}

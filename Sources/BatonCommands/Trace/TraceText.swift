@@ -30,7 +30,7 @@ struct TraceText {
     let rows = Waterfall(trace, timeline, showsAll: showsAll).rows(showsAll ? nil : Waterfall.Limits())
     let waterfall = WaterfallText(rows: rows, whole: timeline.whole, style: style, width: width).lines
     return [style.bold(name.description)] + facts(TraceSummary(trace, timeline))
-      + (waterfall.isEmpty ? ["", "no span is there yet"] : [""] + waterfall)
+      + (waterfall.isEmpty ? ["", "there are no spans yet"] : [""] + waterfall)
   }
 
   private func facts(_ summary: TraceSummary) -> [String] {

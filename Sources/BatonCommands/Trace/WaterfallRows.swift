@@ -180,7 +180,7 @@ extension SpanRecord {
   fileprivate var words: [String?] {
     switch role {
     case .submit, .run, .batch, nil: []
-    case .wait: [truth(Names.Attribute.historyLost) == true ? "the coordinator was down" : nil]
+    case .wait: [truth(Names.Attribute.historyLost) == true ? "some obstacles are not known" : nil]
     case .launch:
       [
         [outcome?.rawValue, text(Names.Attribute.expiryReason)].compactMap { $0 }.joined(separator: " "),

@@ -143,11 +143,3 @@ struct WaterfallText {
       from: whole.from + whole.duration * index / cells, to: whole.from + whole.duration * (index + 1) / cells)
   }
 }
-
-extension String {
-  fileprivate var withoutTrailingSpaces: String {
-    var text = self
-    while text.hasSuffix(" ") { text.removeLast() }
-    return text
-  }
-}

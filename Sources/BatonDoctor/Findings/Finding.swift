@@ -39,7 +39,7 @@ extension HostFacts {
 
   private var settingsFindings: [Finding] {
     mistakes.map {
-      Finding(.access, "settings", .problem, $0, remedy: "correct it: nothing starts with these settings")
+      Finding(.access, "settings", .problem, $0, remedy: "correct the settings: Baton does not start with them")
     }
   }
 }

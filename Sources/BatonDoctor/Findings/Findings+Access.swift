@@ -27,7 +27,8 @@ extension HostFacts {
         .access, check, .problem,
         "the token \(token.path) has mode \(mode.inOctal): other users of this machine may command the fleet with it",
         remedy:
-          "chmod 600 \(token.path); if others were here, remove it and restart the coordinator, which makes a new one")
+          "chmod 600 \(token.path); if other users may have read it, remove it and restart the coordinator, which "
+          + "creates a new token")
     }
     guard token.isReadable else {
       return Finding(
@@ -39,7 +40,7 @@ extension HostFacts {
         .access, check, .warning, "the token \(token.path) belongs to user \(owner)",
         remedy: "chown \(user.name) \(token.path)")
     }
-    return Finding(.access, check, .ok, "the token \(token.path) is for its user alone (mode \(mode.inOctal))")
+    return Finding(.access, check, .ok, "the token \(token.path) can be read by its owner only (mode \(mode.inOctal))")
   }
 
   private var ownerFinding: Finding? {

@@ -14,11 +14,11 @@ extension HostFacts {
   }
 
   private static func heat(_ state: ThermalState, isAssumed: Bool) -> String? {
-    state >= .serious ? "cool it: jobs expire until it is" : nil
+    state >= .serious ? "cool the host: jobs expire and do not start while it is this hot" : nil
   }
 
   private static func loneliness(_ state: NetworkState, isAssumed: Bool) -> String? {
-    state == .unavailable ? "give it a default route; jobs that need a network wait" : nil
+    state == .unavailable ? "add a default route; jobs that need a network wait until there is one" : nil
   }
 
   /// Warns if the idle state is unknown and counts as "in use", because processing jobs would then wait for ever. It is
@@ -40,14 +40,14 @@ extension HostFacts {
     let remedy = warning(value, isAssumed)
     let found =
       isAssumed
-      ? "\(check): nobody knows\(reading.inParentheses); it counts as \(words(value))"
-      : "\(check): \(words(value)), says \(reading.source)\(reading.inParentheses)"
+      ? "\(check): unknown\(reading.inParentheses), treated as \(words(value))"
+      : "\(check): \(words(value)), reported by \(reading.source)\(reading.inParentheses)"
     return Finding(.conditions, check, remedy == nil ? .ok : .warning, found, remedy: remedy)
   }
 
   private func battery(_ reading: Reading<Int>) -> Finding {
     reading.value == nil
-      ? Finding(.conditions, "battery", .ok, "battery: none that anybody knows of")
+      ? Finding(.conditions, "battery", .ok, "battery: none found")
       : finding("battery", reading) { "\($0) %" }
   }
 

@@ -13,8 +13,8 @@ extension HostFacts {
     case false?:
       return Finding(
         .clock, check, .warning,
-        "nothing synchronises the kernel's clock: dates in definitions, hours and what people read may be off; leases "
-          + "and deadlines are not",
+        "the kernel's clock is not synchronised: dates in definitions, 'hours' and displayed times may be wrong; "
+          + "leases and deadlines are not affected",
         remedy: "run chrony or systemd-timesyncd here, or where this virtual machine or container runs")
     case nil: return Finding(.clock, check, .ok, "the kernel does not say whether its clock is synchronised")
     }
@@ -28,8 +28,8 @@ extension HostFacts {
     }
     return Finding(
       .clock, "coordinatorClock", .warning,
-      "the coordinator's clock is \(size.inWords) \(ahead < .zero ? "behind" : "ahead of") this host's: times that people "
-        + "read differ, nothing else does",
+      "the coordinator's clock is \(size.inWords) \(ahead < .zero ? "behind" : "ahead of") this host's: displayed "
+        + "times differ; nothing else is affected",
       remedy: "synchronise both")
   }
 
@@ -39,8 +39,8 @@ extension HostFacts {
       return [
         Finding(
           .processes, "controlGroups", .warning,
-          "launches have no control groups (\(groups.why)): what leaves its launch is found by a sweep, one that clears its "
-            + "environment only when the worker has nothing else to do",
+          "launches have no control groups (\(groups.why)): a process that detaches from its launch is found only by a "
+            + "sweep; if it also clears its environment, only when the worker has no other launches",
           remedy: "run the worker in a systemd unit with 'Delegate=yes' (Deploy/baton-worker.service)")
       ]
     }
@@ -68,21 +68,21 @@ extension HostFacts {
       return Finding(.versions, "kernel", .ok, versions.system)
     }
     return Finding(
-      .versions, "kernel", .warning, "\(versions.system): before 5.14 no control group can be killed at once",
-      remedy: "a later kernel; until then a sweep finds what leaves its launch")
+      .versions, "kernel", .warning, "\(versions.system): Linux before 5.14 cannot kill a control group as a whole",
+      remedy: "install a later kernel; until then a sweep finds processes that detached from their launch")
   }
 
   private var coordinatorVersion: Finding {
     let check = "coordinator"
     switch coordinator.answer {
     case .answered(let version?, _, _) where version == versions.baton:
-      return Finding(.versions, check, .ok, "the coordinator at \(coordinator.address) is of the same version")
+      return Finding(.versions, check, .ok, "the coordinator at \(coordinator.address) has the same version")
     case .answered(let version, _, _):
       return Finding(
         .versions, check, .warning,
-        "the coordinator at \(coordinator.address) is of \(version.map { "version \($0)" } ?? "a version that does not say which")"
+        "the coordinator at \(coordinator.address) has \(version.map { "version \($0)" } ?? "an unknown version")"
           + ", and this is \(versions.baton)",
-        remedy: "upgrade the coordinator first, then the workers: one version apart they work together")
+        remedy: "upgrade the coordinator first, then the workers: versions that are one step apart work together")
     case .notPermitted(let why):
       return Finding(
         .versions, check, .problem, "the coordinator at \(coordinator.address) does not let \(user.name) in: \(why)",
@@ -111,7 +111,7 @@ extension HostFacts {
       : "raise it as root: in a systemd unit LimitNOFILE=65536, else in limits.conf(5)"
     if limit < 256 { return Finding(.limits, check, .problem, found + ": too few", remedy: remedy) }
     if roles.contains(.coordinator), limit < 1024 {
-      return Finding(.limits, check, .warning, found + ": a coordinator takes one for each worker", remedy: remedy)
+      return Finding(.limits, check, .warning, found + ": a coordinator needs one for each worker", remedy: remedy)
     }
     return Finding(
       .limits, check, .ok,

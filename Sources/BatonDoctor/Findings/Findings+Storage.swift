@@ -12,12 +12,12 @@ extension HostFacts {
     guard let database else { return [] }
     let use = holder.map { "; process \($0) has it open" } ?? ""
     switch database.state {
-    case .missing: return [Finding(.storage, "database", .ok, "no database yet: the coordinator makes it")]
+    case .missing: return [Finding(.storage, "database", .ok, "there is no database yet; the coordinator creates it")]
     case .inLog:
       return [
         Finding(
-          .storage, "database", .ok, "its content is in its log yet, so that its version is not seen from outside\(use)"
-        )
+          .storage, "database", .ok,
+          "its content is still in the write-ahead log, so its version cannot be read from outside\(use)")
       ]
     case .current: return [Finding(.storage, "database", .ok, "its schema is this version's\(use)")]
     case .older(let missing):
@@ -35,7 +35,7 @@ extension HostFacts {
     case .foreign:
       return [
         Finding(
-          .storage, "database", .problem, "\(database.path) is a database, and not one of Baton's",
+          .storage, "database", .problem, "\(database.path) is the database of another program",
           remedy: "give Baton a folder of its own: --data")
       ]
     case .unreadable(let why):
@@ -63,7 +63,8 @@ extension HostFacts.Folder {
       Finding(.storage, check, level, "the \(name) \(path) " + found, remedy: remedy)
     }
     guard isFolder else {
-      return finding(.problem, "is no folder: \(nearest) is something else", "remove it, or name another (--data)")
+      return finding(
+        .problem, "is not a folder: \(nearest) is another kind of file", "remove it, or name another (--data)")
     }
     if let failure {
       let what = exists ? "cannot be written" : "cannot be made: \(nearest) cannot be written"
@@ -104,7 +105,7 @@ extension HostFacts.Folder {
     }
     if mount.kind == "overlay" {
       return Finding(
-        .storage, "fileSystem", .warning, found + ": it goes with its container",
+        .storage, "fileSystem", .warning, found + ": its data is lost when the container is removed",
         remedy: "mount a volume there, or name one: --data")
     }
     if let option = mount.options.first(where: { Self.careless.contains($0) }) {
@@ -123,7 +124,7 @@ extension HostFacts.Folder {
     guard let room else { return nil }
     let found = "\(room.freeBytes.inBytes) free on the file system of \(nearest)"
     if room.freeBytes < 64 << 20 {
-      return Finding(.storage, check, .problem, found, remedy: "make room: at a full disk everything new is refused")
+      return Finding(.storage, check, .problem, found, remedy: "make room: when the disk is full, new work is refused")
     }
     if room.freeBytes < 1 << 30 {
       return Finding(.storage, check, .warning, found, remedy: "make room: a million requests take about 1 GiB")
@@ -144,14 +145,15 @@ extension HostFacts.Folder {
     let rate = Int(syncs.perSecond.rounded())
     let each = String(milliseconds: syncs.lasted.milliseconds / Double(syncs.count))
     let found =
-      "\(rate) durable writes a second (\(each) each, the slowest \(String(milliseconds: syncs.slowest.milliseconds))): "
-      + "so many commits, and each takes up to 128 checkpoints or submissions that wait"
+      "\(rate) durable writes per second (\(each) each, the slowest "
+      + "\(String(milliseconds: syncs.slowest.milliseconds))): at most as many commits, each of up to 128 waiting "
+      + "checkpoints or submissions"
     if mount.map({ ["tmpfs", "ramfs"].contains($0.kind) }) == true {
-      return Finding(.storage, "sync", .ok, "\(rate) writes a second, in memory: nothing is durable there")
+      return Finding(.storage, "sync", .ok, "\(rate) writes per second, in memory: nothing is durable there")
     }
     if rate > Self.incredible {
       return Finding(
-        .storage, "sync", .warning, found + "; no disk is so fast, so fsync seems to do nothing",
+        .storage, "sync", .warning, found + "; no disk is that fast, so fsync probably does not reach the disk",
         remedy:
           "have the disk, its controller or the virtual machine honour flushes: a power cut loses what was acknowledged"
       )
@@ -164,7 +166,7 @@ extension HostFacts.Folder {
       return Finding(
         .storage, "sync", .warning, found,
         remedy:
-          "a disk with a protected write cache, or an SSD, is faster; with few and long batches it does not matter")
+          "a disk with a protected write cache, or an SSD, is faster; with few, long batches the speed does not matter")
     }
     return Finding(.storage, "sync", .ok, found)
   }

@@ -9,6 +9,14 @@ package enum FolderProbe {
   ///   - path: the absolute path of the folder, which need not exist.
   ///   - syncing: for how long durable writes are measured; `nil` to measure none. A single slow write may take longer.
   package static func look(at path: String, syncing: Duration?) -> HostFacts.Folder {
+    look(at: path, syncing: syncing) { pwrite($0, $1, $1.count, $2) }
+  }
+
+  /// Writes a page at an offset of a descriptor as the system's `pwrite` does, and returns how many bytes were written.
+  typealias Writing = (_ file: Int32, _ page: [UInt8], _ offset: off_t) -> Int
+
+  /// - Parameter writing: replaces the system's `pwrite` in tests.
+  static func look(at path: String, syncing: Duration?, writing: Writing) -> HostFacts.Folder {
     var folder = HostFacts.Folder(path: path, nearest: nearest(to: path))
     var file = baton_host_file()
     guard baton_host_look(folder.nearest, &file) == 0 else {
@@ -21,7 +29,7 @@ package enum FolderProbe {
     folder.mount = MountedFileSystem(of: folder.nearest)
     folder.room = room(of: folder.nearest)
     do throws(ScratchFailure) {
-      folder.syncs = try write(in: folder.nearest, syncing: syncing)
+      folder.syncs = try write(in: folder.nearest, syncing: syncing, writing)
     } catch {
       folder.failure = explanation(error.code)
     }
@@ -51,7 +59,9 @@ package enum FolderProbe {
 
   /// Proves that the folder can be written by writing pages of 4 KiB, as SQLite appends them to its log at a commit.
   /// The file's name is removed at once, so that nothing remains even if the process dies.
-  private static func write(in folder: String, syncing: Duration?) throws(ScratchFailure) -> HostFacts.Syncs? {
+  private static func write(
+    in folder: String, syncing: Duration?, _ writing: Writing
+  ) throws(ScratchFailure) -> HostFacts.Syncs? {
     var name = Array((folder + "/.baton-doctor-XXXXXX").utf8CString)
     let file = mkstemp(&name)
     guard file >= 0 else { throw ScratchFailure(code: errno) }
@@ -63,10 +73,12 @@ package enum FolderProbe {
     repeat {
       let before = ContinuousClock.now
       let place = off_t(syncs.count % Self.pages * page.count)
-      guard pwrite(file, page, page.count, place) == page.count else {
+      let written = writing(file, page, place)
+      guard written == page.count else {
         // A full disk is reported by another finding. The pages that were written prove that the folder can be written.
         if syncs.count > 0 { return syncs }
-        throw ScratchFailure(code: errno)
+        // A write that stops within the page sets no `errno`: there is no room for the rest.
+        throw ScratchFailure(code: written < 0 ? errno : ENOSPC)
       }
       guard syncing != nil else { return nil }
       let code = baton_host_sync(file)

@@ -23,7 +23,7 @@ extension CommandText.Mistake {
     case .nul: "a value of 'work.command' has a NUL character, which no program can be given"
     case .unknownPlaceholder(let reference):
       "\(quoted(reference)) is unknown: only ${wildcard} is replaced in a command; "
-        + "write \(quoted("$" + reference)) for the text itself"
+        + "write \(quoted("$" + reference)) if you mean the text itself"
     }
   }
 }
@@ -32,7 +32,8 @@ extension EnvironmentName {
   /// What is wrong with the name of an environment variable; `nil` if nothing is.
   static func mistake(in name: String) -> String? {
     guard isName(name) else {
-      return "\(quoted(name)) is no name for an environment variable: letters, digits and '_', no digit first"
+      return "\(quoted(name)) is not a valid name of an environment variable: use letters, digits and '_', and do not "
+        + "begin with a digit"
     }
     guard isOwn(name) else { return nil }
     return "\(quoted(name)) is set by Baton itself (all BATON_ names and TRACEPARENT are); choose another name"

@@ -60,10 +60,11 @@ extension DefinitionDecoder {
   private mutating func warn(about delay: Duration, of field: Field) {
     if delay > .seconds(7 * 86_400) {
       report.warning(
-        "\(field.label) is more than a week off; it is kept, and nothing runs before", at: field.value.position)
+        "\(field.label) is more than a week away; it is accepted, and nothing starts before it",
+        at: field.value.position)
     }
     if delay < .zero {
-      report.warning("\(field.label) is in the past; it delays nothing", at: field.value.position)
+      report.warning("\(field.label) is in the past and delays nothing", at: field.value.position)
     }
   }
 }

@@ -121,8 +121,8 @@ extension DefinitionDecoder {
 
   private mutating func warnAboutEmptyFolder(_ path: String, at field: Field) {
     report.warning(
-      "\(quoted(path)) is relative, and without 'work.directory' each launch applied to a coordinator starts in an empty folder; "
-        + "set the directory or write the whole path", at: field.keyPosition)
+      "\(quoted(path)) is relative, and without 'work.directory' each launch of a coordinator starts in an empty "
+        + "folder; set the directory or write an absolute path", at: field.keyPosition)
   }
 
   /// Warns if the directory or the program of the job does not exist on this machine, if the options ask for
@@ -157,11 +157,11 @@ extension DefinitionDecoder {
     let limits = ["budget", "stallAfter"].filter { fields[$0] != nil }.map { "'\($0)'" }
     let bounds =
       limits.isEmpty
-      ? "it may take as long as it needs ('budget' and 'stallAfter' bound it)"
-      : "a launch that \(limits.joined(separator: " or ")) ends counts as an interruption"
+      ? "It has no time limit; 'budget' and 'stallAfter' set one"
+      : "A launch that \(limits.joined(separator: " or ")) ends counts as an interruption"
     report.note(
-      "'work' has no items: the command runs in one piece, and when a launch is interrupted, also by a job of a higher "
-        + "priority that needs its slots, it starts again from the beginning, unless it keeps a cursor (see "
-        + "Documentation/reference/commands.md); \(bounds)", at: work.keyPosition)
+      "'work' has no items, so the command runs in one piece. If a launch is interrupted, for example by a job of "
+        + "higher priority, the command starts again from the beginning, unless it keeps a cursor (see "
+        + "Documentation/reference/commands.md). \(bounds)", at: work.keyPosition)
   }
 }

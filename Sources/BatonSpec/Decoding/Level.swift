@@ -51,7 +51,7 @@ enum Level: String, CaseIterable {
   /// top level.
   private func advice(meaning key: String) -> String {
     if self == .definition, let form = Self.forms[key] { return "; write \(form)" }
-    return "; Baton calls that \(quoted(key))"
+    return "; the key in Baton is \(quoted(key))"
   }
 
   private static func synonym(of unknown: String) -> String? {

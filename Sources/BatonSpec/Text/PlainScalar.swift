@@ -23,7 +23,7 @@ enum PlainScalar: Equatable {
     case "True", "TRUE", "False", "FALSE": .trap("YAML takes it for a boolean")
     case "yes", "Yes", "YES", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF", "y", "Y", "n", "N":
       .trap("YAML 1.1 takes it for a boolean")
-    case "=": .trap("YAML 1.1 gives it a meaning of its own")
+    case "=": .trap("YAML 1.1 gives it a special meaning")
     case ".inf", ".Inf", ".INF", "-.inf", "-.Inf", "-.INF", "+.inf", "+.Inf", "+.INF", ".nan", ".NaN", ".NAN":
       .trap("YAML takes it for a number")
     default: nil

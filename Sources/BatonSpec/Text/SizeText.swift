@@ -14,7 +14,7 @@ enum SizeText {
     guard !digits.isEmpty, let unit = units.first(where: { $0.name == name }) else {
       throw suggestion(String(digits), String(name))
     }
-    guard digits.first != "0" else { throw .because("it is more than zero, without leading zeros") }
+    guard digits.first != "0" else { throw .because("it must be more than zero and have no leading zeros") }
     let (bytes, overflow) = (Int64(digits) ?? .max).multipliedReportingOverflow(by: unit.bytes)
     guard !overflow, digits.count <= 9 else { throw .because("no memory is that large") }
     return bytes

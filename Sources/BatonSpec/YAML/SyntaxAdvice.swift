@@ -68,7 +68,7 @@ extension SyntaxError {
       pointsAtContext: true, message: "a value that starts with '&' is an anchor in YAML; put it in quotes"),
     Known(
       problem: "mapping values are not allowed in this context",
-      message: "a second ':' in one value, or wrong indentation; put a value with ': ' in it in quotes"),
+      message: "a second ':' in one value, or wrong indentation; put a value that contains ': ' in quotes"),
     Known(
       problem: "could not find expected ':'", pointsAtContext: true,
       message: "a key without ': ' after it; write KEY: VALUE"),

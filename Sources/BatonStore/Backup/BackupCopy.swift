@@ -99,12 +99,20 @@ struct BackupCopy {
     switch code & 0xFF {
     case SQLITE_FULL:
       return StoreError(
-        .cannotWrite, "\(target.path): the disk is full (\(detail)); nothing of the backup is left. Make room first.")
+        .cannotWrite,
+        "\(target.path): the disk is full (\(detail)); the incomplete backup was removed. Free some space, then try "
+          + "again."
+      )
     case SQLITE_CORRUPT, SQLITE_NOTADB:
-      return StoreError(.corrupt, "The database is damaged (\(detail)): it cannot be copied whole.")
+      return StoreError(
+        .corrupt, "The database is damaged (\(detail)), so it cannot be backed up; restore it from an earlier backup.")
     default:
       return StoreError(
-        .cannotWrite, "\(target.path): the backup failed (\(detail)); nothing of it is left. Look at both disks.")
+        .cannotWrite,
+        """
+        \(target.path): the backup failed (\(detail)), and the incomplete file was removed. Check the disk of the \
+        store and the disk of the backup.
+        """)
     }
   }
 }

@@ -89,7 +89,9 @@ final class BackupTarget: Sendable {
     guard fstat(part, &own) == 0, let there = Self.facts(name + Self.partSuffix, in: folder),
       there.st_ino == own.st_ino, there.st_dev == own.st_dev
     else {
-      throw StoreError(.refused, "\(partPath) was removed or replaced while the backup was written; nothing is kept.")
+      throw StoreError(
+        .refused,
+        "\(partPath) was removed or replaced while the backup was written, so the backup was discarded; try again.")
     }
     try giveName()
     isFinished.withLock { $0 = true }
@@ -115,17 +117,17 @@ extension BackupTarget {
   /// `..` and no control character, and ends in a permitted name.
   private static func checkedName(_ path: String) throws -> String {
     func refused(_ why: String) -> StoreError {
-      StoreError(.refused, "'\(path.debugDescription.dropFirst().dropLast())' cannot be a backup: \(why).")
+      StoreError(.refused, "'\(path.debugDescription.dropFirst().dropLast())' cannot be the path of a backup: \(why).")
     }
-    guard path.utf8.count < 1024 else { throw refused("the path has 1,024 bytes or more") }
-    guard path.hasPrefix("/") else { throw refused("name the file by its whole path, from '/' on") }
+    guard path.utf8.count < 1024 else { throw refused("it has 1,024 bytes or more") }
+    guard path.hasPrefix("/") else { throw refused("it has to be absolute") }
     guard !path.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { throw refused("it has control characters") }
     let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
     guard let name = parts.last, !parts.contains(where: { $0.isEmpty || $0 == "." || $0 == ".." }) else {
-      throw refused("its path has an empty part, '.' or '..'")
+      throw refused("it has an empty part, '.' or '..'")
     }
     guard name.hasSuffix(suffix), name.utf8.count > suffix.utf8.count, !name.hasPrefix(".") else {
-      throw refused("its name has to end in '\(suffix)', and not to begin with a dot")
+      throw refused("the name has to end in '\(suffix)' and must not begin with a dot")
     }
     return String(name)
   }
@@ -151,7 +153,12 @@ extension BackupTarget {
         throw failure(reached, "the folder of the backup cannot be opened")
       }
       folder = next
-      try demandTrust(in: folder, reached)
+      do {
+        try demandTrust(in: folder, reached)
+      } catch {
+        close(folder)
+        throw error
+      }
     }
     return folder
   }
@@ -160,16 +167,16 @@ extension BackupTarget {
   /// bit: they could replace the file by a link.
   private static func demandTrust(in folder: Int32, _ path: String) throws {
     var facts = stat()
-    guard fstat(folder, &facts) == 0 else { throw failure(path, "the folder of the backup cannot be looked at") }
+    guard fstat(folder, &facts) == 0 else { throw failure(path, "the folder of the backup cannot be examined") }
     let isOwn = facts.st_uid == 0 || facts.st_uid == geteuid()
     let isClosed = facts.st_mode & (S_IWGRP | S_IWOTH) == 0 || facts.st_mode & S_ISVTX != 0
     guard !isOwn || !isClosed else { return }
-    defer { close(folder) }
     throw StoreError(
       .refused,
       """
-      \(path) \(isOwn ? "may be written by other users" : "belongs to another user"), who could exchange the backup for \
-      a link; \(isOwn ? "take that away (chmod go-w), or set its sticky bit (chmod +t)" : "name a folder of this user").
+      \(isOwn ? "Other users may write to \(path)" : "\(path) belongs to another user"), who could replace the backup \
+      by a link; \
+      \(isOwn ? "remove that permission (chmod go-w), or set its sticky bit (chmod +t)" : "name a folder of this user").
       """)
   }
 
@@ -196,15 +203,15 @@ extension BackupTarget {
   private static func removeLeftover(_ name: String, in folder: Int32, _ path: String) throws {
     guard let facts = facts(name, in: folder) else { return }
     guard facts.st_mode & S_IFMT == S_IFREG, facts.st_uid == geteuid(), facts.st_nlink == 1 else {
-      throw StoreError(.refused, "\(path) is there already, and no backup of this user left it; remove it.")
+      throw StoreError(.refused, "\(path) already exists and was not left by a backup of this user; remove it.")
     }
     let file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-    guard file >= 0 else { throw failure(path, "what an earlier backup left cannot be opened") }
+    guard file >= 0 else { throw failure(path, "the file of an earlier backup cannot be opened") }
     defer { close(file) }
     guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
       throw StoreError(.refused, "\(path) is being written by another backup; wait for its end.")
     }
-    guard unlinkat(folder, name, 0) == 0 else { throw failure(path, "what an earlier backup left cannot be removed") }
+    guard unlinkat(folder, name, 0) == 0 else { throw failure(path, "the file of an earlier backup cannot be removed") }
   }
 
   private static func makePart(_ name: String, in folder: Int32, _ path: String) throws -> Int32 {
@@ -218,7 +225,7 @@ extension BackupTarget {
   }
 
   private static func exists(_ path: String) -> StoreError {
-    StoreError(.refused, "\(path) is there already, and a backup replaces nothing; name another file.")
+    StoreError(.refused, "\(path) already exists, and a backup never overwrites a file; name another file.")
   }
 
   private static func failure(_ path: String, _ what: String) -> StoreError {

@@ -39,7 +39,8 @@ enum Migrations {
     let found = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
     let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
     guard found == applicationID || tables == 0 else {
-      throw StoreError(.corrupt, "The file is a database, but not one of Baton's; give Baton a folder of its own.")
+      throw StoreError(
+        .corrupt, "The file is the database of another program; give Baton a folder of its own (--data).")
     }
   }
 }

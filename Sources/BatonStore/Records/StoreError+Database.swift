@@ -8,17 +8,21 @@ extension StoreError {
     switch error.resultCode {
     case .SQLITE_FULL:
       self.init(
-        .cannotWrite, "The disk of the database is full (\(detail)); nothing was changed. Make room, then repeat.")
+        .cannotWrite,
+        "The disk of the database is full (\(detail)); nothing was changed. Free some space, then try again.")
     case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_CANTOPEN:
       self.init(.cannotWrite, "The database cannot be written (\(detail)); check the owner and mode of its folder.")
     case .SQLITE_CORRUPT, .SQLITE_NOTADB:
-      self.init(.corrupt, "The database is damaged, or is not one (\(detail)); restore it from a backup.")
+      self.init(.corrupt, "The file is damaged, or is not a database (\(detail)); restore it from a backup.")
     case .SQLITE_BUSY, .SQLITE_LOCKED:
       self.init(.locked, "Another process has the database open (\(detail)); only Baton's coordinator may open it.")
     default:
       self.init(
         .unknown,
-        "The disk of the database failed (\(detail)): whether the change is there is unknown until it is opened again.")
+        """
+        The disk of the database failed (\(detail)). Whether the change was saved is unknown until the store is opened \
+        again.
+        """)
     }
   }
 
@@ -27,7 +31,7 @@ extension StoreError {
     switch error {
     case let error as StoreError: self = error
     case let error as DatabaseError: self.init(error)
-    default: self.init(.corrupt, "The store met an error that it does not know: \(error)")
+    default: self.init(.corrupt, "The store had an unexpected error: \(error)")
     }
   }
 }

@@ -60,8 +60,8 @@ extension Verbs {
     if checkpoint.batch > next {
       // A worker begins a batch only after it was told that the batch before is stored.
       return
-        "batch \(checkpoint.batch) is not the next one: \(next) is, and none may be skipped. If the batches before it "
-        + "were stored, the store went backwards: was an older backup put in its place?"
+        "batch \(checkpoint.batch) is refused: the next batch is \(next), and no batch may be skipped. If the batches "
+        + "before \(checkpoint.batch) were committed, the store went backwards: was it replaced by an older backup?"
     }
     let size = checkpoint.cursor?.count ?? 0
     guard size > limits.checkpointBytes else { return nil }

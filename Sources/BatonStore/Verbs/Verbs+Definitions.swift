@@ -45,7 +45,7 @@ extension Verbs {
 
   package func remove(_ pattern: IdentifierPattern) throws {
     guard let id = try prepare(.appliedPattern).first(pattern.rawValue, row: { $0.int64(0) }) else {
-      throw StoreError(.notFound, "There is no definition of \(pattern).")
+      throw StoreError(.notFound, "There is no definition for \(pattern).")
     }
     let unfinished = try self.pattern(id).counts.unfinished
     guard unfinished == 0 else { throw try unfinishedRequests(of: pattern, id, count: unfinished) }
@@ -55,11 +55,12 @@ extension Verbs {
 
   private func unfinishedRequests(of pattern: IdentifierPattern, _ id: Int64, count: Int) throws -> StoreError {
     let example = try prepare(.unfinishedOfPattern).first(id) { row in "\(row.text(0)) (request \(row.int(1)))" }
+    let named = example.map { (count == 1 ? ", " : ", for example ") + $0 } ?? ""
     return StoreError(
       .refused,
       """
-      \(pattern) has \(count) unfinished request\(count == 1 ? "" : "s"), \(example ?? "one") among them; cancel them, \
-      or wait for them to end, then remove it.
+      \(pattern) has \(count) unfinished request\(count == 1 ? "" : "s")\(named). Cancel \
+      \(count == 1 ? "it or wait for its end" : "them or wait for their end"), then remove the definition.
       """)
   }
 

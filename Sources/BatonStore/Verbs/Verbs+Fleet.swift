@@ -5,7 +5,7 @@ extension Verbs {
     // The rows of patterns may lack what this transaction has counted, so it is written first.
     try flush()
     let store = try prepare(.store).first { row in (incarnation: row.text(0), isPaused: row.bool(1)) }
-    guard let store else { throw StoreError(.corrupt, "The database has no row that says which store it is.") }
+    guard let store else { throw StoreError(.corrupt, "The database is damaged: the name of the store is missing.") }
     let running = try prepare(.running).all(row: Self.running)
     let ready = try readyClasses()
     var definitions: [DefinitionID: Definition] = [:]

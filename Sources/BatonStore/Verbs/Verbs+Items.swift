@@ -36,7 +36,9 @@ extension Verbs {
   private func append(_ page: ItemPage, to collected: Collected) throws -> ItemsAnswer {
     let count = collected.count
     if page.start < count { return .committed(count: count, isFrozen: false) }
-    guard page.start == count else { return .refused("a page starts at item \(page.start); \(count) is the next one") }
+    guard page.start == count else {
+      return .refused("a page starts at item \(page.start), but the next item is \(count)")
+    }
     let request = page.launch.request.rawValue
     if !page.items.isEmpty {
       let blob = ItemBlob.encode(page.items)

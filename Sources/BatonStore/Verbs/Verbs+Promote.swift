@@ -57,7 +57,9 @@ extension Verbs {
       requirementClass: RequirementClass(
         definition: DefinitionID(row.int64(1)), priority: Priority(code: row.int(2))),
       isResumption: row.int(3) > 0, earliest: Earliest(at: row.time(4), isDated: row.bool(5)), poke: row.poke(6),
-      history: LaunchHistory(lastFirstLaunch: row.optionalTime(7), noDataInRow: row.int(8)),
+      history: LaunchHistory(
+        lastFirstLaunch: row.optionalTime(7), noDataInRow: row.int(8),
+        usualInterval: row.optionalInt64(10).map { .nanoseconds($0) }),
       hasLiveRequest: row.bool(9))
   }
 }
@@ -69,7 +71,8 @@ extension Query {
     """
     SELECT r.id, r.definition, r.priority, r.launches, r.earliest_at, r.is_dated, r.poke, i.last_first_launch_at,
       i.no_data_in_row, EXISTS (SELECT 1 FROM request v WHERE v.identifier = r.identifier AND v.launches > 0
-        AND v.state <= 2 AND v.id <> r.id)
+        AND v.state <= 2 AND v.id <> r.id),
+      i.usual_interval
     FROM \(requests) CROSS JOIN identifier i ON i.id = r.identifier
     """
   }

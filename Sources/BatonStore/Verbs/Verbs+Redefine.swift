@@ -27,7 +27,7 @@ extension Verbs {
   func adopt(_ id: DefinitionID, by request: LaunchedRequest, at now: Moment) throws {
     let old = try knownDefinition(request.requirementClass.definition)
     guard let new = try frozen(id), try pattern(new.pattern).definition == id.rawValue else {
-      throw StoreError(.refused, "The definition of \(request.identifier) has changed in this moment; try again.")
+      throw StoreError(.refused, "The definition of \(request.identifier) was changed at the same time; try again.")
     }
     guard new.id != old.id else {
       throw StoreError(
@@ -42,8 +42,9 @@ extension Verbs {
       throw StoreError(
         .refused,
         """
-        \(request.name) cannot go on at its checkpoint under the new definition: \(differences.joined(separator: "; ")). \
-        Put that back, or start from the beginning (baton submit \(request.identifier); with baton run: --anew).
+        \(request.name) cannot continue from its checkpoint under the new definition: \
+        \(differences.joined(separator: "; ")). Undo that change, or start from the beginning \
+        (baton submit \(request.identifier); with baton run: --anew).
         """)
     }
     if !differences.isEmpty { try forgetItems(of: request) }

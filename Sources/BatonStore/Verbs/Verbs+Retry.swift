@@ -55,7 +55,8 @@ extension Verbs {
     let skipped = try prepare(.skippedBatches).first(request.id.rawValue) { Self.batches($0.optionalText(0)).count }
     guard skipped ?? 0 < Self.maximumSkips else {
       throw StoreError(
-        .refused, "\(request.name) has skipped \(Self.maximumSkips) batches, and may skip no more; mend its command.")
+        .refused,
+        "\(request.name) has skipped \(Self.maximumSkips) batches, which is the limit; repair its command.")
     }
     let definition = try knownDefinition(id).definition
     let size = definition.work?.items == nil ? 0 : Int64(definition.work?.batchSize ?? 1)

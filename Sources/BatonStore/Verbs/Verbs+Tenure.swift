@@ -82,12 +82,12 @@ extension Verbs {
 }
 
 extension StoreError {
-  fileprivate static let unnamed = StoreError(.corrupt, "The database has no row that says which store it is.")
+  fileprivate static let unnamed = StoreError(.corrupt, "The database is damaged: the name of the store is missing.")
   static let superseded = StoreError(
     .superseded,
     """
-    Another coordinator has opened this store; this one writes nothing more and ends. Only one may run on a store: see \
-    which one is to stay, and whether somebody took the lock file away.
+    Another coordinator has opened this store, so this coordinator stops without writing anything more. Only one \
+    coordinator may use a store: decide which one to keep, and check whether the lock file was removed.
     """)
 }
 

@@ -5,9 +5,9 @@ package import Logging
 /// the text. It wraps the handler that writes the log; both daemons use it.
 ///
 /// Control characters in the message and in metadata are written as `\n` or `\u{1B}`. A metadata value that contains a
-/// space, `=`, `[`, `]` or `"` is put in double quotes, and each `"` in it is written as `\"`. Without this, a
-/// principal or a host name could forge an entry or a field, and escape sequences could act on the terminal that shows
-/// the log.
+/// space, `=`, `[`, `]` or `"` is put in double quotes; in the quotes, `"` is written as `\"` and a backslash as `\\`.
+/// Without this, a principal or a host name could forge an entry or a field, and escape sequences could act on the
+/// terminal that shows the log.
 package struct PlainLogHandler: LogHandler {
   private var inner: any LogHandler
 
@@ -46,15 +46,15 @@ package struct PlainLogHandler: LogHandler {
 
   private static func plain(_ value: Logger.Metadata.Value) -> Logger.Metadata.Value {
     switch value {
-    case .string(let text): .string(quoted(text.escaped))
-    case .stringConvertible(let value): .string(quoted(value.description.escaped))
+    case .string(let text): .string(plain(text))
+    case .stringConvertible(let value): .string(plain(value.description))
     case .array(let values): .array(values.map(plain))
     case .dictionary(let values): .dictionary(plain(values))
     }
   }
 
-  private static func quoted(_ text: String) -> String {
-    guard text.contains(where: { " =[]\"".contains($0) }) else { return text }
-    return "\"" + text.replacing("\"", with: "\\\"") + "\""
+  private static func plain(_ text: String) -> String {
+    guard text.contains(where: { " =[]\"".contains($0) }) else { return text.escaped }
+    return "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").escaped + "\""
   }
 }

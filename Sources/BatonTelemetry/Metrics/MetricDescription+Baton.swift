@@ -14,7 +14,7 @@ extension MetricDescription {
     MetricDescription(
       Names.Metric.requests, "Requests that the store has, by definition and state.", .gauge),
     MetricDescription(
-      Names.Metric.readyOldest, "How long the request that has been ready longest has waited for a host, 0 if none is.",
+      Names.Metric.readyOldest, "Waiting time of the request that has been ready longest; 0 if no request is ready.",
       .gauge),
     MetricDescription(
       Names.Metric.obstacles,
@@ -28,7 +28,8 @@ extension MetricDescription {
       Names.Metric.launchDuration, "How long launches took, from assignment to outcome.",
       .histogram(bounds: MetricBounds.launchSeconds)),
     MetricDescription(
-      Names.Metric.resumeDuration, "How long it took from the expiry of a launch until its request ran elsewhere.",
+      Names.Metric.resumeDuration,
+      "How long a request waited for its next launch after a launch expired or was lost.",
       .histogram(bounds: MetricBounds.resumeSeconds)),
     MetricDescription(Names.Metric.batches, "Batches whose checkpoint was committed.", .counter),
     MetricDescription(
@@ -47,7 +48,7 @@ extension MetricDescription {
 
   private static let ofWorker = [
     MetricDescription(
-      Names.Metric.workerConnected, "Whether this worker is connected to its coordinator: 1, or 0.", .gauge),
+      Names.Metric.workerConnected, "1 if this worker is connected to its coordinator, else 0.", .gauge),
     MetricDescription(Names.Metric.workerLaunches, "Launches that run on this worker now.", .gauge),
   ]
 
@@ -55,11 +56,12 @@ extension MetricDescription {
     MetricDescription(
       Names.Metric.spansDropped, "Spans that were not sent to the tracing backend and never will be.", .counter),
     MetricDescription(
-      Names.Metric.seriesRefused, "Series that a metric did not get because it has as many as it may.", .counter),
+      Names.Metric.seriesRefused, "Series that were refused because their metric had reached its limit.", .counter),
     MetricDescription(Names.Metric.buildInfo, "Always 1; the version is its label.", .gauge),
     MetricDescription(Names.Metric.processCPU, "Processor time of this process, user and system.", .counter),
     MetricDescription(Names.Metric.processOpenFiles, "Open file descriptors of this process.", .gauge),
-    MetricDescription(Names.Metric.processMaximumFiles, "How many file descriptors this process may have.", .gauge),
+    MetricDescription(
+      Names.Metric.processMaximumFiles, "Largest number of open file descriptors that this process may have.", .gauge),
     MetricDescription(Names.Metric.processResidentMemory, "Memory that this process has in use.", .gauge),
     MetricDescription(Names.Metric.processVirtualMemory, "Address space of this process.", .gauge),
     MetricDescription(Names.Metric.processStart, "When this process started, since 1970 UTC.", .gauge),

@@ -77,7 +77,7 @@ package final class MetricsExport: Sendable {
     switch verdict {
     case .delivered, .partial(rejected: 0, message: ""): nil
     case .partial(let rejected, let message): "the backend refused \(rejected) points: \(message)"
-    case .retry: "the backend cannot be reached, or asked to come again later"
+    case .retry: "the backend cannot be reached, or asked to try again later"
     case .tooLarge(let reason), .rejected(let reason): reason
     }
   }

@@ -16,7 +16,9 @@ extension SignalSettings {
     certificate = reader.text(reader.name("CERTIFICATE", of: signal))
     file = reader.text(reader.name("FILE", of: signal))
     if file == nil, exporters.contains(.file) {
-      reader.warn("OTEL_\(signal.rawValue)_EXPORTER", "`otlp_file` without OTEL_EXPORTER_OTLP_FILE; it is left out")
+      reader.warn(
+        "OTEL_\(signal.rawValue)_EXPORTER",
+        "`otlp_file` needs OTEL_EXPORTER_OTLP_FILE, which is not set; this exporter is ignored")
       exporters.removeAll { $0 == .file }
     }
     Self.checkProtocol(reader.name("PROTOCOL", of: signal), from: &reader)
@@ -46,11 +48,13 @@ extension SignalSettings {
         if !exporters.contains(exporter) { exporters.append(exporter) }
       } else {
         let known = signal.exporters.map(\.rawValue).joined(separator: ", ")
-        reader.warn(name, "\(reader.quote(word)) is not one of \(known), none; it is left out")
+        reader.warn(name, "\(reader.quote(word)) is not one of \(known), none; it is ignored")
       }
     }
     guard words.contains("none") else { return exporters.isEmpty ? nil : exporters }
-    if words.contains(where: { $0 != "none" }) { reader.warn(name, "`none` beside others; nothing is exported") }
+    if words.contains(where: { $0 != "none" }) {
+      reader.warn(name, "`none` is named together with other exporters; nothing is exported")
+    }
     return []
   }
 
@@ -60,7 +64,7 @@ extension SignalSettings {
       if let pair, KeyValueList.isToken(pair.key), KeyValueList.isFieldValue(pair.value) {
         headers.append(Header(pair.key, pair.value))
       } else {
-        reader.warn(name, "entry \(index + 1) is not a header as `name=value` with percent-encoding; it is left out")
+        reader.warn(name, "entry \(index + 1) is not a header as `name=value` with percent-encoding; it is ignored")
       }
     }
     return headers
@@ -69,7 +73,7 @@ extension SignalSettings {
   /// Warns if the environment asks for a protocol other than `http/protobuf`, the only protocol that Baton has.
   private static func checkProtocol(_ name: String, from reader: inout EnvironmentReader) {
     guard let text = reader.text(name), text != "http/protobuf" else { return }
-    reader.warn(name, "\(reader.quote(text)) is not supported, only http/protobuf, which is used")
+    reader.warn(name, "\(reader.quote(text)) is not supported; http/protobuf is used")
   }
 }
 

@@ -94,6 +94,6 @@ extension Sampler {
 
   private static func warnOfArgument(_ sampler: String, _ reader: inout EnvironmentReader) {
     guard reader.text(argument) != nil else { return }
-    reader.warn(argument, "the sampler \(sampler) takes no argument; it is not used")
+    reader.warn(argument, "the sampler \(sampler) takes no argument; this variable is ignored")
   }
 }

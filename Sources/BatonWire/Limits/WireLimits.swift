@@ -22,7 +22,7 @@ package struct WireLimit: Hashable, Sendable {
   /// Throws an error that names the limit if `count` is more than `most`.
   package func check(_ count: Int) throws(WireError) {
     guard count > most else { return }
-    throw WireError("\(name): \(count)\(words) came, and \(most) is the limit")
+    throw WireError("\(name): \(count)\(words) were received, and the limit is \(most)")
   }
 
   /// Throws an error that names the limit if the UTF-8 of `text` has more than `most` bytes.
@@ -48,7 +48,7 @@ package enum WireLimits {
   private static let closes = "the connection is closed, with the reason on both sides"
   private static let refusesCall = "the call is refused (`INVALID_ARGUMENT`; exit 64)"
   private static let cuts = "cut off"
-  private static let failsLaunch = "the launch fails and names it"
+  private static let failsLaunch = "the launch fails, and its error names the limit"
 
   // MARK: A worker's hello
 
@@ -82,7 +82,8 @@ package enum WireLimits {
   package static let textBytes = WireLimit("title or subtitle of a launch, in bytes", 1600, .bytes, cuts)
   package static let failure = WireLimit("message of a failure", 4 << 10, .bytes, cuts)
   package static let detail = WireLimit("detail of an expiry, type of an error", 255, .bytes, cuts)
-  package static let output = WireLimit("output of a launch in one message", 64 << 10, .bytes, "the beginning goes")
+  package static let output = WireLimit(
+    "output of a launch in one message", 64 << 10, .bytes, "the beginning is dropped")
   package static let item = WireLimit("one item", (128 << 10) - 1, .bytes, closes)
   package static let pageItems = WireLimit("items in one page", ItemPage.maximumItems, .count, failsLaunch)
   package static let requestItems = WireLimit("items of a request", ItemPage.maximumTotal, .count, failsLaunch)

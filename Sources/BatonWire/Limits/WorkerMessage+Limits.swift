@@ -57,7 +57,7 @@ extension Hello {
     try WireLimits.runningLaunches.check(running.count)
     for launch in running { try WireLimits.launchGPUs.check(launch.gpus.count) }
     try WireLimits.slots.check(capabilities.slots)
-    guard capabilities.slots >= 0 else { throw WireError("a host with \(capabilities.slots) slots") }
+    guard capabilities.slots >= 0 else { throw WireError("a host cannot have \(capabilities.slots) slots") }
     hello.capabilities.dailyAllowance = capabilities.dailyAllowance.map { min(max($0, .zero), .seconds(86_400)) }
     hello.conditions = try conditions.heldToLimits()
     return hello

@@ -75,7 +75,10 @@ package final class Door: Sendable {
 
   private func tell(_ count: Int) {
     logger.warning(
-      "connections to \(what) that showed no token were closed or not taken; some program opens too many, or is silent",
+      """
+      connections to \(what) without a token were closed or refused: some program opens too many connections, or sends \
+      nothing on them
+      """,
       metadata: ["connections": "\(count)"])
   }
 

@@ -2,10 +2,9 @@ package import BatonModel
 package import BatonProtobuf
 import SwiftProtobuf
 
-/// Packs messages into frames and unpacks them. A frame contains up to 2,048 messages and about 1 MiB, so that a busy
-/// stream sends few frames.
+/// Packs messages into frames and unpacks them. A frame contains as many messages as a receiver accepts
+/// (`WireLimits.frame`) and about 1 MiB, so that a busy stream sends few frames.
 package enum Framing {
-  private static let maximumMessages = 2048
   private static let targetBytes = 1 << 20
 
   package static func frames(_ messages: [WorkerMessage]) -> [Baton_V1_WorkerFrame] {
@@ -34,7 +33,7 @@ package enum Framing {
     var (start, size) = (0, 0)
     for (index, message) in messages.enumerated() {
       let added = bytes(message)
-      if index > start, size + added > targetBytes || index - start >= maximumMessages {
+      if index > start, size + added > targetBytes || index - start >= WireLimits.frame.most {
         chunks.append(messages[start..<index])
         (start, size) = (index, 0)
       }

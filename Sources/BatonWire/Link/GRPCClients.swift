@@ -156,8 +156,8 @@ package struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
   static func unproven(_ endpoint: HostPort) -> LinkError {
     LinkError(
       .notPermitted,
-      "what listens at \(endpoint) did not prove that it knows the token, so it was sent nothing: it is another "
-        + "coordinator, or another user's program in the coordinator's place. Check BATON_TOKEN_FILE, then who listens: "
+      "the program that listens at \(endpoint) did not prove that it knows the token, so nothing was sent to it. It is "
+        + "another coordinator, or a program of another user. Check BATON_TOKEN_FILE, then which program listens: "
         + listeners(endpoint))
   }
 
@@ -171,13 +171,14 @@ package struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
     let refusals = folders.refusals.map { "; \($0)" }.joined()
     let stranger =
       isStrange
-      ? "Something listens at \(endpoint), which may be another user's program: \(listeners(endpoint)). It was sent nothing. "
+      ? "A program listens at \(endpoint), which may belong to another user: \(listeners(endpoint)). Nothing was sent "
+        + "to it. "
       : ""
     return LinkError(
       .notPermitted,
-      "there is no token for the coordinator at \(endpoint): either that coordinator does not run, and its token is "
-        + "withdrawn until it does (start it); or it is another user's (run this as that user, or set BATON_TOKEN_FILE to a "
-        + "copy of its token, mode 0600). \(stranger)Looked for \(places)\(refusals)")
+      "there is no token for the coordinator at \(endpoint): either the coordinator does not run (start it, and it "
+        + "publishes its token again), or it belongs to another user (run this command as that user, or set "
+        + "BATON_TOKEN_FILE to a copy of its token, mode 0600). \(stranger)Looked for \(places)\(refusals)")
   }
 
   /// - Parameter error: the error of the call that asked for the proof.

@@ -13,8 +13,9 @@ package struct ListenError: Error, Hashable, Sendable, CustomStringConvertible {
   package init(notLoopback endpoint: HostPort) {
     code = .notPermitted
     description =
-      "\(endpoint) is not loopback, and without TLS Baton listens on loopback only: listen on 127.0.0.1:\(endpoint.port) "
-      + "and forward the port over ssh (ssh -R \(endpoint.port):127.0.0.1:\(endpoint.port) HOST)"
+      "\(endpoint) is not loopback, and without TLS Baton listens on loopback only: listen on "
+      + "127.0.0.1:\(endpoint.port) and forward the port over ssh (ssh -R \(endpoint.port):127.0.0.1:\(endpoint.port) "
+      + "HOST)"
   }
 
   /// The error for a failed system call.
@@ -24,13 +25,14 @@ package struct ListenError: Error, Hashable, Sendable, CustomStringConvertible {
     case EADDRINUSE:
       code = .addressInUse
       description =
-        "\(endpoint) is in use by another program, perhaps another coordinator or worker: stop it, or choose another port"
+        "\(endpoint) is in use by another program, perhaps another coordinator or worker: stop it, or choose another "
+        + "port"
     case EACCES:
       code = .notPermitted
-      description = "\(endpoint) may not be listened on by this user: choose a port above 1023"
+      description = "this user may not listen on \(endpoint): choose a port above 1023"
     case EADDRNOTAVAIL:
       code = .cannotListen
-      description = "\(endpoint) is no address of this machine: use 127.0.0.1"
+      description = "\(endpoint) is not an address of this machine: use 127.0.0.1"
     default:
       code = .cannotListen
       description = "the listener on \(endpoint) failed: \(String(cString: strerror(number)))"

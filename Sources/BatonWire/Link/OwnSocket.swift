@@ -24,7 +24,8 @@ package struct OwnSocket: Sendable {
 
   package func warn(_ why: String) {
     logger.warning(
-      "clients of this user cannot use the Unix socket, they use TCP: \(why)", metadata: ["socket": "\(path)"])
+      "clients of this user have to use TCP, because the Unix socket cannot be used: \(why)",
+      metadata: ["socket": "\(path)"])
   }
 
   /// Removes the socket file. Call it after the listener was closed. If something still answers there, it is the socket

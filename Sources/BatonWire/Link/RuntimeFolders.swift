@@ -73,7 +73,7 @@ package struct RuntimeFolders: Hashable, Sendable {
       let status = try FileDescriptor(rawValue: folder).stat()
       return standing(of: path, owner: status.userID.rawValue, mode: UInt32(status.permissions.rawValue))
     } catch {
-      return .refused("\(path) cannot be looked at: \(error)")
+      return .refused("\(path) cannot be examined: \(error)")
     }
   }
 

@@ -43,8 +43,8 @@ package enum TokenFile {
   ) throws -> String {
     let path = dataFolder + "/token"
     let advice =
-      "write the token that the workers have back into it (mode 0600); or remove the file, and the coordinator draws "
-      + "another token, of which each worker and client elsewhere needs a copy"
+      "write the token that the workers use into the file again (mode 0600). Or remove the file: the coordinator then "
+      + "makes a new token, which has to be copied to every worker and client on other machines"
     if let token = try contents(of: path, orElse: advice) { return token }
     let token = (0..<64).map { _ in String("0123456789abcdef".randomElement() ?? "0") }.joined()
     try write(token, to: path, sync: sync)
@@ -110,9 +110,13 @@ package enum TokenFile {
     return try token(in: bytes[..<count], path, advice)
   }
 
-  /// Throws an error if other users may read or write the file. Only regular files are checked, so a pipe is accepted.
+  /// Throws an error if other users may read or write the file, or if its mode cannot be read. Only regular files are
+  /// checked, so a pipe is accepted.
   private static func checkMode(of file: Int32, _ path: String) throws {
-    guard let status = try? FileDescriptor(rawValue: file).stat(), status.type == .regular else { return }
+    guard let status = try? FileDescriptor(rawValue: file).stat() else {
+      throw TokenFileError(.refused, "the mode of the token file \(path) cannot be read")
+    }
+    guard status.type == .regular else { return }
     let mode = status.permissions.rawValue
     guard mode & 0o077 != 0 else { return }
     let octal = String(mode & 0o7777, radix: 8)
@@ -129,11 +133,11 @@ package enum TokenFile {
     guard token.count >= shortest else {
       throw TokenFileError(
         .refused,
-        "the token in \(path) has \(token.count) characters, and one of less than \(shortest) can be guessed: \(advice)"
-      )
+        "the token in \(path) has \(token.count) characters, but needs at least \(shortest), because a shorter token "
+          + "can be guessed: \(advice)")
     }
     guard token.count <= longest, token.allSatisfy({ (0x21...0x7e).contains($0) }) else {
-      throw TokenFileError(.refused, "the file \(path) holds no token: \(advice)")
+      throw TokenFileError(.refused, "the file \(path) does not contain a token: \(advice)")
     }
     return String(decoding: token, as: UTF8.self)
   }

@@ -72,12 +72,14 @@ extension CommandExecutable {
     case (_, .some(.argListTooLong)):
       return CommandError(
         .argumentsTooLong,
-        "the arguments of '\(name)' are longer than \(host) takes: lower 'batchSize', or say 'pass: stdin' or 'file'"
+        "the arguments of '\(name)' are longer than \(host) accepts: lower 'batchSize', or set 'pass' to stdin or file"
       )
     case (_, .some(.execFormatError)):
       return CommandError(
         .notExecutable,
-        "\(path) on \(host) is no program for this system; a script begins with a line such as #!/bin/sh")
+        "\(path) on \(host) is not a program that this system can run; a script must begin with a line such as "
+          + "#!/bin/sh"
+      )
     case (.executableNotFound, _):
       return CommandError(
         .notExecutable,

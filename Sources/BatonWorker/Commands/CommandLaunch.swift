@@ -119,7 +119,7 @@ extension CommandRunner {
       }
     } catch {
       throw CommandError(
-        .badCommand, "the command of \(definition.pattern) has a word that cannot be read: \(error)\(place(of: 0))")
+        .badCommand, "a word in the command of \(definition.pattern) cannot be used: \(error)\(place(of: 0))")
     }
   }
 

@@ -65,7 +65,7 @@ package struct FactsProbe: Sendable {
       } catch let mistake as WorkerMistake {
         return .failure(mistake)
       } catch {
-        return .failure(WorkerMistake("it printed no JSON object of plain values"))
+        return .failure(WorkerMistake("its output is not one JSON object with only strings, numbers and booleans"))
       }
     }
   }
@@ -76,11 +76,13 @@ package struct FactsProbe: Sendable {
   static func facts(inJSON text: String) throws -> [String: String] {
     let facts = try JSONDecoder().decode([String: Fact].self, from: Data(text.utf8))
     guard facts.count <= Label.maximumCount else {
-      throw WorkerMistake("it printed \(facts.count) facts; at most \(Label.maximumCount) are taken")
+      throw WorkerMistake("it printed \(facts.count) facts, but at most \(Label.maximumCount) are allowed")
     }
     for (name, fact) in facts {
       guard Label.isName(name) else { throw WorkerMistake("'\(name.prefix(80))' cannot be the name of a label") }
-      guard Label.isValue(fact.text) else { throw WorkerMistake("'\(name)' is not one line of at most 255 bytes") }
+      guard Label.isValue(fact.text) else {
+        throw WorkerMistake("the value of '\(name)' must be one line of at most 255 bytes")
+      }
     }
     return facts.mapValues(\.text)
   }

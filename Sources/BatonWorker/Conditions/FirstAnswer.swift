@@ -23,13 +23,16 @@ final class FirstAnswer<Value: Sendable>: Sendable {
     return isFirst
   }
 
-  /// Waits for the first answer. It may be read only once: a second reader would replace the first one, which would
-  /// then wait forever.
+  /// Waits for the first answer. Only one task may wait: a second one would replace the first, which would then wait
+  /// forever.
   var value: Value {
     get async {
       await withCheckedContinuation { continuation in
         let value = state.withLock { state in
-          if state.value == nil { state.waiter = continuation }
+          if state.value == nil {
+            precondition(state.waiter == nil, "two tasks wait for the same answer")
+            state.waiter = continuation
+          }
           return state.value
         }
         if let value { continuation.resume(returning: value) }

@@ -85,9 +85,9 @@ struct NVIDIAList {
       }
     case .missing where hasDriver:
       fail(
-        "this host has an NVIDIA driver, and nvidia-smi is not found: install it (it comes with the driver's utilities), "
-          + "or put its folder on the worker's PATH", at: now)
-    case .missing: wasThere ? fail("nvidia-smi is gone", at: now) : succeed(with: [], at: now)
+        "this host has an NVIDIA driver, and nvidia-smi is not found: install it (it comes with the driver's "
+          + "utilities), or put its folder on the worker's PATH", at: now)
+    case .missing: wasThere ? fail("nvidia-smi can no longer be found", at: now) : succeed(with: [], at: now)
     case .failed(let why): fail(why, at: now)
     }
   }

@@ -19,14 +19,14 @@ struct IdleDecision: Sendable {
   /// - Parameter after: how long there must be no sign of a person before the host counts as idle.
   func verdict(at now: Instant, after: Duration) -> IdleVerdict {
     if let busy = somebody(at: now, after: after) { return .known(busy) }
-    if case .high(let source, let why) = load { return .known(Self.busy(source, why)) }
-    if let gap = gap(at: now, after: after) { return .unknown(raw: gap, looksUnused: false) }
-    let witnesses = witnesses(at: now, after: after)
+    let gap = gap(at: now, after: after)
     switch load {
     case .high(let source, let why): return .known(Self.busy(source, why))
-    case .unknown(let why): return .unknown(raw: why, looksUnused: false)
+    case .unknown(let why): return .unknown(raw: gap ?? why, looksUnused: false)
     case .low(let load):
+      if let gap { return .unknown(raw: gap, looksUnused: false) }
       // The witness that noticed a person last explains the reading.
+      let witnesses = witnesses(at: now, after: after)
       guard let last = witnesses.max(by: { ($0.since?.nanoseconds ?? .min) < ($1.since?.nanoseconds ?? .min) }) else {
         return .unknown(raw: "no seat, no terminal, \(load)", looksUnused: true)
       }
@@ -48,7 +48,7 @@ struct IdleDecision: Sendable {
     }
     return recent(.input, input.lastTouch) ?? recent(.terminal, terminals.last) ?? recent(.logind, logind.change)
       ?? logind.desktops.lazy.compactMap { busyDesktop($0, at: now, after: after) }.first
-      ?? (logind.isInhibited ? Self.busy(.logind, "a program asks not to be idle") : nil)
+      ?? (logind.isInhibited ? Self.busy(.logind, "a program asks that the host does not count as idle") : nil)
   }
 
   private func busyDesktop(_ desktop: LogindSessions.Desktop, at now: Instant, after: Duration) -> Reading<Bool>? {

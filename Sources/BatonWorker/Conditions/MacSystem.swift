@@ -48,7 +48,7 @@ package struct MacSystem: Sendable {
   private func idle() async -> IdleVerdict {
     guard let text = await output(["ioreg", "-c", "IOHIDSystem"]),
       let idle = MacProbes.inputIdleTime(fromRegistry: text)
-    else { return .unknown(raw: "ioreg says nothing of input devices", looksUnused: false) }
+    else { return .unknown(raw: "ioreg lists no use of input devices", looksUnused: false) }
     let raw = "input devices used \(idle.roughly) ago"
     return .known(Reading(idle >= settings.idle.after, source: "input", raw: raw))
   }

@@ -23,7 +23,7 @@ package struct NetworkProbe: Sendable {
     let found = routes.defaults.map { NetworkInterface($0.interface, in: root) }
     if let first = found.first(where: \.isUp) { return connected("default by", first, found, cost) }
     if !settings.requireDefaultRoute, let any = addressed(routes) {
-      return connected("no default, but", any, [any], cost)
+      return connected("no default route, but", any, [any], cost)
     }
     if let gap = routes.gaps.first { return Reading(nil, source: Self.source, raw: gap) }
     let down = found.map { "\($0.name) (\($0.state))" }.joined(separator: ", ")

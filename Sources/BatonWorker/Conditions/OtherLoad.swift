@@ -78,14 +78,16 @@ struct OtherLoad: Sendable {
   /// The share of all processors that other programs used during the window, in per cent.
   private mutating func share(at now: Instant) -> Result<Int, Gap> {
     if settings.ignored.contains(.load) { return .success(0) }
-    guard let times = ProcessorTimes(root: root) else { return .failure(Gap(why: "proc/stat not understood")) }
-    guard let own = ownTime() else { return .failure(Gap(why: "own load not known")) }
+    guard let times = ProcessorTimes(root: root) else { return .failure(Gap(why: "proc/stat cannot be understood")) }
+    guard let own = ownTime() else {
+      return .failure(Gap(why: "the processor time of Baton's own processes is not known"))
+    }
     add(Sample(at: now, times: times, own: own))
     guard let first = samples.first, now - first.at >= settings.loadWindow else {
-      return .failure(Gap(why: "load not known yet"))
+      return .failure(Gap(why: "the load has not been measured long enough yet"))
     }
     let (busy, total) = (times.busy - first.times.busy, times.total - first.times.total)
-    guard total > 0 else { return .failure(Gap(why: "proc/stat stands still")) }
+    guard total > 0 else { return .failure(Gap(why: "proc/stat does not change")) }
     // Baton's own time decreases when a process ends and Baton does not reap it.
     let others = Double(busy) - max(0, (own - first.own).inSeconds) * ProcessorTimes.ticksPerSecond
     return .success(min(100, max(0, Int(others * 100 / Double(total)))))

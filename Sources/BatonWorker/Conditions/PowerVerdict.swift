@@ -52,12 +52,12 @@ struct PowerVerdict {
     if lines.contains(where: { $0.kind == .mains && $0.isOnline == false }),
       !lines.contains(where: { $0.kind == .mains && $0.isOnline == true })
     {
-      return (.battery, "online is not believed: the adapter is offline and the battery drains")
+      return (.battery, "a port reports online, but the adapter is offline and the battery drains")
     }
     let areFull = batteries.allSatisfy { $0.status != .discharging || $0.isFull(within: fullMargin) }
     return areFull
       ? (.external, "full, and drains a little by design")
-      : (.battery, "online is not believed: the battery drains")
+      : (.battery, "reported as online, but the battery drains")
   }
 
   private var whenOffline: (PowerSource?, remark: String) {
@@ -65,14 +65,14 @@ struct PowerVerdict {
     let areOffline = !lines.isEmpty && lines.allSatisfy { $0.isOnline == false }
     if batteries.isEmpty { return withoutBattery(areOffline) }
     if batteries.contains(where: { $0.status == .charging }) || batteries.allSatisfy({ $0.status != nil }) {
-      return (.external, areOffline ? "offline is not believed: no battery drains" : "")
+      return (.external, areOffline ? "reported as offline, but no battery drains" : "")
     }
     return (areOffline ? .battery : nil, "")
   }
 
   private func withoutBattery(_ areOffline: Bool) -> (PowerSource?, remark: String) {
     if lines.isEmpty && others.isEmpty { return (.external, "no supplies") }
-    return areOffline ? (.external, "no battery, and it runs") : (nil, "")
+    return areOffline ? (.external, "reported as offline, but there is no battery and the host runs") : (nil, "")
   }
 }
 

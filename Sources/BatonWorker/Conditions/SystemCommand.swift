@@ -41,16 +41,20 @@ package struct SystemCommand: Sendable {
 
   /// Returns the program's answer, or a failure when `patience` has passed. A program that survives SIGKILL, for
   /// example because it waits for a dead driver, is abandoned: the caller does not wait for it.
-  private static func answer(
-    _ name: String, within patience: Duration, _ start: @escaping @Sendable () async -> Answer
+  /// - Parameter lastPatience: how long a killed program may take until it has ended.
+  static func answer(
+    _ name: String, within patience: Duration, lastPatience: Duration = .seconds(1),
+    _ start: @escaping @Sendable () async -> Answer
   ) async -> Answer {
-    guard !stuck.withLock({ $0.contains(name) }) else { return .failed("an earlier \(name) cannot be ended") }
+    guard stuck.withLock({ $0[name] == nil }) else {
+      return .failed("an earlier run of \(name) hangs and cannot be killed")
+    }
     let (first, late) = (FirstAnswer<Answer>(), Answer.failed("\(name) did not end within \(patience)"))
     let isLate = Flag()
     let command = Task {
       let answer = await start()
-      first.give(isLate.isSet ? late : answer)
-      stuck.withLock { _ = $0.remove(name) }
+      guard !first.give(isLate.isSet ? late : answer) else { return }
+      stuck.withLock { $0[name] = ($0[name] ?? 0) > 1 ? $0[name]! - 1 : nil }
     }
     let watch = Task {
       try? await Task.sleep(for: patience, clock: .continuous)
@@ -58,8 +62,8 @@ package struct SystemCommand: Sendable {
       // The Subprocess library kills the process when its task is cancelled.
       command.cancel()
       await Task.detached { try? await Task.sleep(for: lastPatience, clock: .continuous) }.value
-      stuck.withLock { _ = $0.insert(name) }
-      if !first.give(late) { stuck.withLock { _ = $0.remove(name) } }
+      // Under one lock, so that a run that ends now is not counted as stuck for ever.
+      stuck.withLock { if first.give(late) { $0[name, default: 0] += 1 } }
     }
     return await withTaskCancellationHandler {
       defer { watch.cancel() }
@@ -69,11 +73,8 @@ package struct SystemCommand: Sendable {
     }
   }
 
-  /// How long a killed program may take until it has ended.
-  private static let lastPatience = Duration.seconds(1)
-
-  /// The names of programs with a process that cannot be ended. Such a program is not started a second time.
-  private static let stuck = Mutex<Set<String>>([])
+  /// How many processes of a program, by its name, could not be ended. Such a program is not started again.
+  private static let stuck = Mutex<[String: Int]>([:])
 
   /// The program's path on the standard path, or `nil` if it is not there.
   static func find(_ name: String) -> String? {

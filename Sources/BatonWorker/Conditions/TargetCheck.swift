@@ -15,14 +15,16 @@ package final class TargetCheck: Sendable {
   /// goes on, and until it ends each further call fails at once. A target that refuses the connection counts as
   /// reached, because the network leads there.
   package func ask() async -> ReachabilityAnswer {
-    guard let (host, port) = ReachabilitySettings.parse(settings.target) else { return .failed("no HOST:PORT") }
+    guard let (host, port) = ReachabilitySettings.parse(settings.target) else {
+      return .failed("the target is not HOST:PORT")
+    }
     guard
       isBusy.withLock({ isBusy in
         defer { isBusy = true }
         return !isBusy
       })
     else {
-      return .failed("the look-up before it has not ended")
+      return .failed("the previous name look-up has not ended yet")
     }
     let end = DispatchTime.now() + .nanoseconds(Int(clamping: settings.patience.nanoseconds))
     let answer = FirstAnswer<ReachabilityAnswer>()

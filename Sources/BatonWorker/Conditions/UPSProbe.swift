@@ -90,7 +90,7 @@ package struct UPSProbe: Sendable {
   private static func reading(of name: String, _ answer: SystemCommand.Answer, wasSeen: Bool) -> PowerReadings? {
     switch answer {
     case .output(let text): UPSStatus(text).readings(of: name)
-    case .missing: wasSeen ? .unknown("\(name): upsc is gone") : nil
+    case .missing: wasSeen ? .unknown("\(name): upsc can no longer be found") : nil
     case .failed(let why): .unknown("\(name): \(UPSStatus.words(of: why))")
     }
   }

@@ -14,7 +14,7 @@ package struct GRPCConnector: Connector {
     do {
       endpoint = try HostPort(parsing: configuration.coordinator)
     } catch {
-      throw WorkerError("the coordinator's address: \(error)")
+      throw WorkerError("the coordinator's address is wrong: \(error)")
     }
     if let refusal = endpoint.refusal { throw WorkerError(refusal) }
     tokenFile = configuration.tokenFile
@@ -65,7 +65,7 @@ package struct GRPCConnector: Connector {
   private static func message(_ error: RPCError, _ endpoint: HostPort) -> String {
     switch error.code {
     case .unavailable: "the coordinator at \(endpoint) went away: \(error.message)"
-    case .unauthenticated: "the coordinator at \(endpoint) does not take this token: \(error.message)"
+    case .unauthenticated: "the coordinator at \(endpoint) refused this worker's token: \(error.message)"
     default: "the connection to \(endpoint) failed: \(error.message)"
     }
   }

@@ -26,7 +26,7 @@ extension Worker {
     state.withLock { $0.core.announce(handlers) }
     guard HostName(configuration.name).isWellFormed else {
       throw WorkerError(
-        "'\(configuration.name.escapedOnOneLine)' cannot be a worker's name: it has \(HostName.rule)")
+        "'\(configuration.name.escapedOnOneLine)' is not a valid worker's name: a name has \(HostName.rule)")
     }
     let folders = try WorkerFolders(data: configuration.dataFolder)
     let lock = try FolderLock(folder: folders.data)
@@ -37,7 +37,9 @@ extension Worker {
       folders: folders, adoptsOrphans: configuration.ownsProcess, groups: launchGroups(folders))
     state.withLock { $0.processes = processes }
     let killed = processes.killLeftovers()
-    if killed > 0 { logger.warning("killed what an earlier worker left", metadata: ["processes": "\(killed)"]) }
+    if killed > 0 {
+      logger.warning("killed processes that an earlier worker left", metadata: ["processes": "\(killed)"])
+    }
     folders.removeLeftovers()
     let host = makeHost(folders, processes)
     let limit = try await cpuLimit()
@@ -80,13 +82,14 @@ extension Worker {
     do {
       let (secret, isNew) = try SecretFile.own(folders.secret)
       if isNew {
-        logger.info("this worker has a secret now, which its name belongs to", metadata: ["file": "\(folders.secret)"])
+        logger.info(
+          "made the secret that proves that this worker's name belongs to it", metadata: ["file": "\(folders.secret)"])
       }
       return secret
     } catch {
       throw WorkerError(
-        "the secret that this worker's name belongs to: \(error). If it is lost, remove the file, and run 'baton hosts "
-          + "--forget \(configuration.name)'")
+        "the secret that proves this worker's name cannot be read: \(error). If the secret is lost, remove the file "
+          + "and run 'baton hosts --forget \(configuration.name)'")
     }
   }
 

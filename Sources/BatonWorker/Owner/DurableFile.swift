@@ -17,22 +17,18 @@ enum DurableFile {
       unlink(temporary)
       throw error
     }
-    try synchronize(folder(of: path))
+    try synchronize(FileIdentity.folder(of: path))
   }
 
   /// Removes the file at `path`, if it exists. The removal is durable when this function returns.
   static func remove(_ path: String) throws {
     guard unlink(path) == 0 || errno == ENOENT else { throw SystemCall.failure("cannot remove", path) }
-    try synchronize(folder(of: path))
+    try synchronize(FileIdentity.folder(of: path))
   }
 
   private static func synchronize(_ path: String) throws {
     let descriptor = try SystemCall.open(path, O_RDONLY)
     defer { close(descriptor) }
     guard fsync(descriptor) == 0 else { throw SystemCall.failure("cannot make durable", path) }
-  }
-
-  private static func folder(of path: String) -> String {
-    path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
   }
 }

@@ -15,7 +15,7 @@ extension LendingHours {
       spans.append(try Self.span(days + text))
       days = ""
     }
-    guard days.isEmpty else { throw LendingHoursError("'\(days.dropLast())' says days and no times; \(Self.form)") }
+    guard days.isEmpty else { throw LendingHoursError("'\(days.dropLast())' has days but no times; \(Self.form)") }
     self.init(spans, calendar: calendar)
   }
 
@@ -31,7 +31,7 @@ extension LendingHours {
       if words.count == 2 { span.days = try days(words[0]) }
       return span
     } catch {
-      throw LendingHoursError("'\(text)' is no time of the week" + error.text + "; " + form)
+      throw LendingHoursError("'\(text)' is not a valid entry" + error.text + "; " + form)
     }
   }
 
@@ -39,9 +39,9 @@ extension LendingHours {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2 else { throw Mistake("") }
     let (start, end) = (try time(parts[0]), try time(parts[1]))
-    guard start < 86_400 else { throw Mistake("nothing starts at 24:00, the next day starts at 00:00") }
-    guard start != end else { throw Mistake("it starts and ends at once, and a whole day is 00:00-24:00") }
-    guard end > 0 else { throw Mistake("an end at midnight is 24:00") }
+    guard start < 86_400 else { throw Mistake("a span cannot start at 24:00; write 00:00 of the next day") }
+    guard start != end else { throw Mistake("start and end are equal; write 00:00-24:00 for a whole day") }
+    guard end > 0 else { throw Mistake("write 24:00 for an end at midnight") }
     return Span(start: start, end: end)
   }
 
@@ -49,9 +49,9 @@ extension LendingHours {
     let bytes = Array(text.utf8)
     guard bytes.count == 5, bytes[2] == UInt8(ascii: ":"), let hour = number(bytes[..<2]),
       let minute = number(bytes[3...])
-    else { throw Mistake("'\(text)' is no time as HH:MM") }
+    else { throw Mistake("'\(text)' is not a time HH:MM") }
     guard minute < 60, hour * 60 + minute <= 24 * 60 else {
-      throw Mistake("'\(text)' is no time from 00:00 to 24:00")
+      throw Mistake("'\(text)' is not a time from 00:00 to 24:00")
     }
     return (hour * 60 + minute) * 60
   }
@@ -64,7 +64,7 @@ extension LendingHours {
     var days: Set<Weekday> = []
     for part in text.split(separator: ",", omittingEmptySubsequences: false) {
       let ends = part.split(separator: "-", omittingEmptySubsequences: false).map(String.init)
-      guard ends.count <= 2 else { throw Mistake("'\(part)' are no days") }
+      guard ends.count <= 2 else { throw Mistake("'\(part)' is not a day or a range of days") }
       let (first, last) = (try day(ends[0]), try day(ends[ends.count - 1]))
       let count = (last.rawValue - first.rawValue + 7) % 7
       for offset in 0...count { days.insert(first.advanced(by: offset)) }
@@ -74,7 +74,7 @@ extension LendingHours {
 
   private static func day(_ name: String) throws(Mistake) -> Weekday {
     if let day = Weekday.allCases.first(where: { $0.name == name }) { return day }
-    throw Mistake("'\(name)' is no day: " + Weekday.allCases.map(\.name).joined(separator: ", "))
+    throw Mistake("'\(name)' is not a day; use " + Weekday.allCases.map(\.name).joined(separator: ", "))
   }
 
   /// What is wrong with one entry. Empty if there is nothing to say beyond the form of a correct entry.

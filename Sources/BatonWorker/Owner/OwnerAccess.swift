@@ -31,11 +31,13 @@ struct OwnerAccess: Sendable {
 
   /// Returns `nil` if the peer may command the worker. Otherwise returns why not, and what to do.
   func refusal(of peer: Peer?) -> String? {
-    guard let peer else { return "the system does not say who asks" }
+    guard let peer else { return "the system does not tell which user sent this command" }
     if peer.user == 0 || peer.user == geteuid() { return nil }
     if let group = ownerGroup(), groups(peer).contains(group) { return nil }
-    return "\(name(peer.user)) may not ask: only root, \(name(geteuid())) and members of the group "
-      + "'\(Self.groupName)' may. To join: sudo usermod -aG \(Self.groupName) \(name(peer.user)), then log in again"
+    return
+      "\(name(peer.user)) is not permitted to command this worker: only root, \(name(geteuid())) and members of the "
+      + "group '\(Self.groupName)' are. To join the group: sudo usermod -aG \(Self.groupName) \(name(peer.user)), "
+      + "then log in again"
   }
 }
 

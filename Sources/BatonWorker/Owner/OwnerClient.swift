@@ -28,7 +28,8 @@ package struct OwnerClient: Hashable, Sendable {
       throw OwnerClientError(error.code == "notPermitted" ? .notPermitted : .refused, error.message)
     }
     guard let status = answer.status else {
-      throw OwnerClientError(.refused, "the worker at \(path) answered with nothing: is it of another version?")
+      throw OwnerClientError(
+        .refused, "the worker at \(path) sent an empty answer; it may be another version of baton-worker")
     }
     return (status, answer.warning)
   }
@@ -55,7 +56,8 @@ package struct OwnerClient: Hashable, Sendable {
       return try JSONDecoder().decode(OwnerAnswer.self, from: Data(line))
     } catch {
       throw OwnerClientError(
-        .refused, "the worker at \(path) answered what nobody understands: is it of another version?")
+        .refused,
+        "the answer of the worker at \(path) cannot be understood; it may be another version of baton-worker")
     }
   }
 
@@ -63,7 +65,11 @@ package struct OwnerClient: Hashable, Sendable {
 
   private func connected() throws(OwnerClientError) -> UnixSocket {
     guard path.utf8.count <= UnixSocket.longestPath else {
-      throw OwnerClientError(.unreachable, "no socket has a path of \(path.utf8.count) bytes: \(path)")
+      throw OwnerClientError(
+        .unreachable,
+        "the socket's path is too long: \(path.utf8.count) bytes, at most \(UnixSocket.longestPath) are possible: "
+          + "\(path)"
+      )
     }
     guard let socket = UnixSocket.make() else {
       throw OwnerClientError(.unreachable, "cannot make a socket: \(SystemCall.explanation(of: errno))")

@@ -88,7 +88,7 @@ package final class OwnerDesk: Sendable {
   @discardableResult
   package func pause(by name: String, for length: Duration?) -> String? {
     let now = clock()
-    return say("it will be forgotten when the worker ends") {
+    return say("the pause works, but it will be lost when the worker ends") {
       $0.pause(by: name, for: length, at: now.instant, date: now.date)
     }
   }
@@ -97,7 +97,9 @@ package final class OwnerDesk: Sendable {
   /// - Returns: a warning if the pause could not be removed from the disk. The host is paused again when the worker
   ///   restarts.
   @discardableResult
-  package func resume() -> String? { say("the host will be paused again when the worker starts anew") { $0.resume() } }
+  package func resume() -> String? {
+    say("the host is no longer paused, but it will be paused again when the worker restarts") { $0.resume() }
+  }
 
   /// Changes the rules, tells the listener and writes the pause.
   /// - Parameter consequence: what a failure to write means for the owner.

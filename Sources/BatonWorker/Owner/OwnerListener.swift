@@ -18,8 +18,8 @@ struct OwnerListener: Sendable {
     guard path.utf8.count <= UnixSocket.longestPath else {
       throw CommandError(
         .host,
-        "the owner's socket \(path) has \(path.utf8.count) bytes and the system takes \(UnixSocket.longestPath): "
-          + "set 'ownerSocket' to a shorter path")
+        "the path of the owner's socket is too long (\(path.utf8.count) bytes, at most \(UnixSocket.longestPath) are "
+          + "possible): \(path); set 'ownerSocket' to a shorter path")
     }
     if place.makesFolder { try Self.makeOwnFolder(FileIdentity.folder(of: path)) }
     guard let socket = UnixSocket.make() else { throw SystemCall.failure("cannot make a socket for", path) }
@@ -58,12 +58,12 @@ struct OwnerListener: Sendable {
   private static func removeStale(_ path: String) throws {
     guard let found = FileIdentity(of: path) else { return }
     guard found.isSocket else {
-      throw CommandError(.host, "\(path) is no socket: remove it, or set 'ownerSocket' to another path")
+      throw CommandError(.host, "\(path) is not a socket: remove it, or set 'ownerSocket' to another path")
     }
     guard let socket = UnixSocket.make() else { throw SystemCall.failure("cannot make a socket for", path) }
     guard socket.connect(to: path) == ECONNREFUSED else {
       throw CommandError(
-        .host, "another worker listens on \(path): give this one another 'name', or another 'ownerSocket'")
+        .host, "another worker listens on \(path): give this worker another 'name', or another 'ownerSocket'")
     }
     if FileIdentity(of: path) == found { unlink(path) }
   }

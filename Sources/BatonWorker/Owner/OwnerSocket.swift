@@ -112,7 +112,7 @@ package struct OwnerSocket: Sendable {
   private func obey(_ line: [UInt8], by name: String) -> OwnerAnswer {
     guard let request = try? JSONDecoder().decode(OwnerRequest.self, from: Data(line)) else {
       return OwnerAnswer(
-        refusing: "badRequest", "that is no request, which is a line such as {\"command\": \"status\"}")
+        refusing: "badRequest", "this is not a valid request: send one line such as {\"command\": \"status\"}")
     }
     switch request.command {
     case "status": return OwnerAnswer(status())
@@ -124,7 +124,8 @@ package struct OwnerSocket: Sendable {
       return answered(warning: desk.pause(by: name, for: request.milliseconds.map { .milliseconds($0) }))
     default:
       return OwnerAnswer(
-        refusing: "badRequest", "this worker knows no command '\(request.command)': pause, resume, status")
+        refusing: "badRequest",
+        "unknown command '\(request.command)': this worker has pause, resume and status")
     }
   }
 

@@ -47,23 +47,23 @@ package struct OwnerSocketSearch: Hashable, Sendable {
     if matching.count == 1 { return matching[0].path }
     let names = live.map { "\($0.name) (\($0.path))" }.joined(separator: ", ")
     if matching.count > 1 {
-      let advice = name == nil ? "say which with --name" : "say which with --socket"
+      let advice = name == nil ? "choose one with --name NAME" : "choose one with --socket PATH"
       throw OwnerClientError(.refused, "several workers run on this host: \(names); \(advice)")
     }
     if let denied = found.first(where: { $0.state == .notPermitted }) {
       throw OwnerClientError(
         .notPermitted,
-        "this user may not ask the worker at \(denied.path): only root, the worker's user and members of "
-          + "the group '\(OwnerAccess.groupName)' may")
+        "this user is not permitted to command the worker at \(denied.path): only root, the worker's user and members "
+          + "of the group '\(OwnerAccess.groupName)' are")
     }
     if let name, !live.isEmpty {
       throw OwnerClientError(.unreachable, "no worker called '\(name)' runs on this host; there is \(names)")
     }
     throw OwnerClientError(
       .unreachable,
-      "no worker runs on this host as far as this user can see; looked in "
-        + folders.joined(separator: ", ") + ". Start one, or say --socket PATH (its setting 'ownerSocket'), "
-        + "or ask as its user or root")
+      "no worker was found on this host in " + folders.joined(separator: ", ")
+        + ". Start a worker; or name its socket with --socket PATH (the worker's setting 'ownerSocket'); or run this "
+        + "command as root or as the worker's user")
   }
 
   /// The paths of all sockets in the folders that have the file name of a worker's socket.

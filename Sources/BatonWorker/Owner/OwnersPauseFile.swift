@@ -25,7 +25,7 @@ struct OwnersPauseFile: Hashable, Sendable {
     case .unreadable(let why): return .unreadable(why)
     case .text(let text):
       guard let record = try? JSONDecoder().decode(OwnersPause.Record.self, from: Data(text.utf8)) else {
-        return .unreadable("it is not what a worker writes there")
+        return .unreadable("its content is not a stored pause")
       }
       return .paused(record)
     }

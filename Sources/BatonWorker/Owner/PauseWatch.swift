@@ -34,7 +34,7 @@ package struct PauseWatch: Sendable {
       if missed == 0, let line = waiting.line(status) { say(line) }
       if status.isFree { return }
       guard status.owner.state == "paused" else {
-        throw OwnerClientError(.refused, "the pause is over, and the host was not free before")
+        throw OwnerClientError(.refused, "the pause ended before the host was free")
       }
       try await sleep(Self.interval)
       (status, missed) = try await next(after: status, missed)

@@ -23,7 +23,7 @@ package final class UseFile: Sendable {
     case .unreadable(let why): return (UseLedger(), "\(path) cannot be read: \(why)")
     case .text(let text):
       if let restored = try? UseLedger(Array(text.utf8)) { return (restored, nil) }
-      return (UseLedger(), "\(path) is not what a worker writes there: the count of today begins anew")
+      return (UseLedger(), "\(path) cannot be understood: today's use is counted from zero again")
     }
   }
 
@@ -34,7 +34,7 @@ package final class UseFile: Sendable {
   package func count(_ launch: LaunchKey, launchTime: Duration, cpuTime: Duration?, on date: Timestamp, isOver: Bool) {
     ledger.withLock { ledger in
       ledger.count(launch, launchTime: launchTime, cpuTime: cpuTime, on: date)
-      if isOver { ledger.forget(launch) }
+      if isOver { ledger.end(launch) }
     }
   }
 

@@ -32,6 +32,9 @@ package struct UseLedger: Sendable {
   private var use = HostUse()
   /// What has been counted so far of each running launch.
   private var counted: [LaunchKey: (launchTime: Duration, cpuTime: Duration)] = [:]
+  /// The launches that have ended since the last `due`. Their counts are kept until then, because a caller that listed
+  /// the running launches before an end may count the launch once more after it.
+  private var ended: Set<LaunchKey> = []
   private var savedAt: Instant?
   private var isChanged = false
 
@@ -54,8 +57,8 @@ package struct UseLedger: Sendable {
     isChanged = true
   }
 
-  /// Forgets a launch. Call it after the launch's last `count`.
-  package mutating func forget(_ launch: LaunchKey) { counted[launch] = nil }
+  /// Notes that a launch has ended. Call it after the last `count` with the launch's final use.
+  package mutating func end(_ launch: LaunchKey) { ended.insert(launch) }
 
   package mutating func today(_ date: Timestamp) -> HostUse {
     turn(to: date)
@@ -98,8 +101,11 @@ extension UseLedger {
       cpuTime: max(.zero, record.cpuSeconds.duration))
   }
 
-  /// The bytes to write now. `nil` if there is nothing new, or the last write was less than a minute ago.
+  /// The bytes to write now. `nil` if there is nothing new, or the last write was less than a minute ago. Call it after
+  /// each round in which the running launches were counted: it forgets the launches that have ended.
   package mutating func due(at now: Instant) -> [UInt8]? {
+    for launch in ended { counted[launch] = nil }
+    ended = []
     guard isChanged, savedAt.map({ now - $0 >= Self.saveInterval }) ?? true else { return nil }
     savedAt = now
     return unsaved()

@@ -37,7 +37,9 @@ package struct ControlGroup: Hashable, Sendable {
   static func base(files: ControlGroupFiles) throws(ControlGroupError) -> String {
     let found = ControlGroupPlace.path(
       cgroup: files.read("/proc/self/cgroup") ?? "", mounts: files.read("/proc/self/mountinfo") ?? "")
-    guard let found else { throw ControlGroupError("this host has no control groups (cgroup v2) for it") }
+    guard let found else {
+      throw ControlGroupError("this process is in no control group of version 2 (cgroup v2) that it can see")
+    }
     return parent(of: found, files: files)
   }
 
@@ -55,7 +57,8 @@ package struct ControlGroup: Hashable, Sendable {
       let members = (files.read(base + "/cgroup.procs") ?? "").split(separator: "\n").compactMap { Int32($0) }
       guard !members.isEmpty else { return }
       guard own.isSuperset(of: members) else {
-        throw ControlGroupError("other processes are in the worker's control group \(base), and are left alone")
+        throw ControlGroupError(
+          "the worker's control group \(base) contains other processes, so the worker cannot divide it")
       }
       try make(base + "/worker", files)
       for pid in members {

@@ -26,7 +26,7 @@ package struct LaunchGroups: Hashable, Sendable {
     // cgroup-v2, delegation).
     guard files.mayWrite(groups.base + "/cgroup.procs") else {
       throw ControlGroupError(
-        "\(groups.base) is not this worker's to divide: a systemd unit gets a group of its own with 'Delegate=yes'")
+        "this worker may not make groups below \(groups.base): give its systemd unit 'Delegate=yes'")
     }
     try groups.tryOne(files)
     return groups
@@ -43,7 +43,7 @@ package struct LaunchGroups: Hashable, Sendable {
     // Processes cannot be moved into a group of these types (kernel documentation, cgroup-v2, threads).
     let type = files.read(trial + "/cgroup.type") ?? ""
     guard !["threaded", "domain invalid", "domain threaded"].contains(where: type.hasPrefix) else {
-      throw ControlGroupError("groups below \(base) take no processes, only threads")
+      throw ControlGroupError("groups below \(base) are threaded and cannot contain processes")
     }
     guard files.mayWrite(trial + "/cgroup.kill") else {
       throw ControlGroupError("this kernel has no cgroup.kill: Linux 5.14 and later have it")

@@ -49,7 +49,7 @@ struct CoordinatorSetup {
     settings = CoordinatorSettings()
     settings.leaseTerm = options.leaseTerm ?? file.duration("leaseTerm") ?? settings.leaseTerm
     if settings.leaseTerm < .milliseconds(500) || settings.leaseTerm > .seconds(3600) {
-      file.note("leaseTerm", "must be from 500ms to 1h: workers renew it three times in each")
+      file.note("leaseTerm", "must be from 500ms to 1h (workers renew their lease three times in each term)")
     }
     settings.permittedIdentifiers = (file.list("permittedIdentifiers") ?? []).compactMap { text in
       let pattern = IdentifierPattern(text)
@@ -63,7 +63,8 @@ struct CoordinatorSetup {
     let level = file.text("logLevel") ?? "notice"
     logLevel = Logger.Level(rawValue: level) ?? .notice
     if Logger.Level(rawValue: level) == nil {
-      file.note("logLevel", "'\(level)' is none of " + Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
+      let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+      file.note("logLevel", "'\(level)' is not a log level; use one of: \(levels)")
     }
     try file.finish()
   }

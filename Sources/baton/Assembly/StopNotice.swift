@@ -20,9 +20,9 @@ struct StopNotice: Service {
   }
 
   static let coordinator = StopNotice(
-    text: "stopping; running launches go on at their workers and are found again when the coordinator is back within "
-      + "its lease")
+    text: "stopping; running launches continue on their workers, and the coordinator takes them over if it restarts "
+      + "within the lease term")
   static let up = StopNotice(
-    text: "stopping; running batches may finish within their closing window and are saved, and the next start goes on "
-      + "from there")
+    text: "stopping; running batches may finish within their closing window and are checkpointed; the next start "
+      + "resumes after them")
 }

@@ -44,7 +44,7 @@ import Testing
     #expect(outcomes.read > 30 && outcomes.refused > 300)
   }
 
-  @Test(arguments: [7, 8] as [UInt64]) func `whatever the bytes are, it ends`(seed: UInt64) {
+  @Test(arguments: [7, 8] as [UInt64]) func `decoding ends for any bytes`(seed: UInt64) {
     var drawing = SpanDrawing(seed: seed)
     for _ in 0..<8_000 {
       let count = Int.random(in: 0..<40, using: &drawing)

@@ -45,6 +45,11 @@ import Testing
     #expect(lines == [#"principal="eve principal=alice [BatonCoordinator] \"a poke\"" a poke"#])
   }
 
+  @Test func `a backslash at the end of a value does not keep its quotes open`() {
+    let lines = logged { $0.notice("a poke", metadata: ["job": #"C:\a b\"#, "principal": "eve"]) }
+    #expect(lines == [#"job="C:\\a b\\" principal=eve a poke"#])
+  }
+
   @Test func `escape sequences are shown, wherever they stand`() {
     let evil = "\u{1B}]0;title\u{7}\u{9B}2J\u{202E}\u{2028}"
     let plain = #"\u{1B}]0;title\u{7}\u{9B}2J\u{202E}\u{2028}"#

@@ -2,7 +2,7 @@ import BatonTelemetry
 import Testing
 
 @Suite struct BoundedLabelTests {
-  @Test("Who comes first keeps a series, who comes later is one of the others, for good")
+  @Test("The first labels keep their own series; later ones are counted as `other`, permanently")
   func order() {
     var label = BoundedLabel(limit: 2)
     let values = ["a", "b", "a", "c", "b", "d", "c"].map { label.value($0) }

@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(
-    "OTLP is told the unit that the name has",
+    "The unit for OTLP is the unit in the name",
     arguments: [
       (Names.Metric.launchDuration, "s"), (Names.Metric.processCPU, "s"), (Names.Metric.checkpointBytes, "By"),
       (Names.Metric.processResidentMemory, "By"), (Names.Metric.launches, "1"), (Names.Metric.commitOperations, "1"),

@@ -89,7 +89,7 @@ import Testing
     #expect(Set(world.state.withLock { $0.sleeps }) == [.seconds(60)])
     #expect(
       world.lines == [
-        "debug: metrics are not exported: the backend cannot be reached, or asked to come again later",
+        "debug: metrics are not exported: the backend cannot be reached, or asked to try again later",
         "debug: metrics are exported again",
         "debug: metrics are not exported: the backend refused 2 points: too old", "debug: metrics are exported again",
         "debug: metrics are not exported: HTTP 401",

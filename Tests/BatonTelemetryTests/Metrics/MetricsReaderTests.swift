@@ -74,7 +74,7 @@ import Testing
     #expect(source.begun == 1)
   }
 
-  @Test("One that was made by a cancelled caller is given to nobody else")
+  @Test("A snapshot of a cancelled caller is given to no other caller")
   func cancelled() async {
     let (clock, source) = (StandingClock(), Source())
     let reader = MetricsReader(now: { clock.now }, collect: source.collect)

@@ -91,7 +91,7 @@ import Testing
       ])
   }
 
-  @Test("Beyond its limit a metric has one more series, which has the rest, and says how often that was")
+  @Test("Beyond its limit of series, a metric counts the rest in one more series, and counts how often that happened")
   func overflow() async {
     let registry = MetricsFixture.registry(limits: MetricLimits(series: 2))
     for number in 1...5 {

@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(
-    "A text that is none of the kernel's is nothing",
+    "A text that the kernel does not write is ignored",
     arguments: ["", "42", "42 (x)", "42 (x) S 1 2", "42 (x) \(rest.prefix(60))"])
   func broken(text: String) { #expect(ProcessReadings(stat: text, ticks: 100, pageBytes: 4096) == nil) }
 

@@ -130,7 +130,7 @@ import Testing
     #expect(queue.delivered == 3)
   }
 
-  @Test func `a batch is tried eight times, then dropped, and the backend has peace before the next one`() {
+  @Test func `after eight attempts a batch is dropped, and the queue backs off before the next one`() {
     var queue = BatchQueue(limits: Self.limits, timeout: .seconds(600))
     var now = 0.0
     for span in Self.spans(1...4) { _ = queue.add(span, at: Fixture.instant(now)) }
@@ -165,7 +165,7 @@ import Testing
     #expect(queue.nextTick == Fixture.instant(118), "peace ends with the first answer")
   }
 
-  @Test mutating func `a shutdown asks a backend that has peace`() {
+  @Test mutating func `a shutdown makes one attempt even while the queue backs off`() {
     add(1...3)
     #expect(answer(.retry(after: .seconds(90)), at: 0) == [])
     #expect(queue.drops == [.unreachable: 2])

@@ -97,7 +97,7 @@ import Testing
     #expect(settings.metrics.exporters == [.otlp])
     #expect(
       settings.warnings.map(\.description) == [
-        "OTEL_METRICS_EXPORTER: `zipkin` is not one of otlp, console, otlp_file, prometheus, none; it is left out"
+        "OTEL_METRICS_EXPORTER: `zipkin` is not one of otlp, console, otlp_file, prometheus, none; it is ignored"
       ])
   }
 
@@ -154,7 +154,7 @@ import Testing
     #expect(settings.metrics == metrics)
     #expect(
       settings.warnings.map(\.description) == [
-        "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: `grpc` is not supported, only http/protobuf, which is used"
+        "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: `grpc` is not supported; http/protobuf is used"
       ])
   }
 

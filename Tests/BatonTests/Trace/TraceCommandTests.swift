@@ -55,7 +55,7 @@ import Testing
   @Test func `OTLP has what has ended, and says what it leaves out`() async throws {
     let world = World([.succeeded]) { $0.trace = TraceSample.running }
     let run = await world.baton("trace", "com.example.report", "-o", "otlp")
-    #expect(run.error == "2 spans that go on left out\n")
+    #expect(run.error == "2 open spans are left out\n")
     #expect(run.output == TraceSample.running.exportable.json + "\n")
     #expect(TraceSample.running.exportable.spans.map(\.role) == [.submit, .wait])
     #expect(TraceSample.slow.exportable.spans == TraceSample.slow.spans)

@@ -53,10 +53,10 @@ import Testing
   static let sentences: [String: String] = [
     "slow": "waited 12m 41s (needsExternalPower, slotsInUse 1m 10s), ran 3m 2s on 2 hosts, 1 expiry (powerLost)",
     "running": "scheduled 5m (notBefore), waited 10s (slotsInUse), ran 1m 29s so far on anna",
-    "waiting": "waited 1h 30m so far (hostGone 30m, needsNetwork 30m, 30m not known because of a restart)",
+    "waiting": "waited 1h 30m so far (hostGone 30m, needsNetwork 30m, 30m not known)",
     "scheduled": "scheduled 1m 30s so far",
     "failed": """
-    scheduled 10s (backingOff), ran 1m 29s on 2 hosts, ended for 10m until it was retried, 1 launch lost, \
+    scheduled 10s (backingOff), ran 1m 29s on 2 hosts, 10m between its end and the retry, 1 launch lost, \
     2 launches failed, batch 7 skipped
     """,
     "long": """
@@ -98,11 +98,11 @@ import Testing
   @Test(
     arguments: [
       ([], false, "waited 1m 40s"),
-      ([], true, "waited 1m 40s (1m 40s not known because of a restart)"),
+      ([], true, "waited 1m 40s (1m 40s not known)"),
       ([("a", 0, 100)], false, "waited 1m 40s (a)"),
       ([("a", 0, 96)], false, "waited 1m 40s (a)"),
       ([("a", 0, 40)], false, "waited 1m 40s (a 40s, 1m without an obstacle)"),
-      ([("a", 60, nil)], true, "waited 1m 40s (a 40s, 1m not known because of a restart)"),
+      ([("a", 60, nil)], true, "waited 1m 40s (a 40s, 1m not known)"),
       ([("a", 0, 100), ("b", 0, 4)], false, "waited 1m 40s (a)"),
       ([("a", 0, 60), ("b", 40, 100)], false, "waited 1m 40s (a 1m, b 1m)"),
       ([("a", 0, 20), ("a", 80, nil), ("b", 20, 80)], false, "waited 1m 40s (b 1m, a 40s)"),
@@ -130,7 +130,7 @@ import Testing
     arguments: [
       ([], .scheduled), ([.wait], .ready), ([.launch], .running), ([.wait, .launch], .running),
     ] as [([Names.Span], RequestState)])
-  func `what goes on says the state`(open: [Names.Span], state: RequestState) {
+  func `open spans decide the state`(open: [Names.Span], state: RequestState) {
     let trace = TraceSample.made { sample in
       sample.readAt = 9
       for role in open { sample.add(role, 5, nil) }
@@ -157,7 +157,7 @@ import Testing
       sample.wait(8, nil)
     }
     #expect(TraceSummary(trace).endedAt == nil)
-    #expect(TraceSummary(trace).sentence == "scheduled 5s, waited 12s so far, ended for 3s until it was retried")
+    #expect(TraceSummary(trace).sentence == "scheduled 5s, waited 12s so far, 3s between its end and the retry")
   }
 
   @Test func `a request that took no time says so`() {

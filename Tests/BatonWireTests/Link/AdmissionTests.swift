@@ -122,7 +122,7 @@ import Testing
     #expect(admission.count == 144)
   }
 
-  @Test func `a flood of silent connections drives out its own, and a client gets in`() {
+  @Test func `a flood of silent connections displaces only itself, and a client is admitted`() {
     for id in 1...100_000 { _ = open(Admission.ID(id)) }
     #expect(admission.count == 3)
     #expect(open(200_000) == .admitInPlaceOf(99_998))

@@ -17,7 +17,7 @@ import Testing
         + "program: update the coordinator")
   }
 
-  @Test func `silence is another program's; what hangs up is no coordinator`() {
+  @Test func `a program that does not answer, or that closes the connection, is not a coordinator`() {
     let silence = LinkError(RPCError(code: .deadlineExceeded, message: ""), Self.endpoint)
     #expect(silence.code == .unreachable && silence.description.contains("is it another program?"))
     let end = LinkError(RPCError(code: .unavailable, message: "reset"), Self.endpoint)
@@ -33,22 +33,22 @@ import Testing
     #expect(error == .unproven(Self.endpoint) && error.code == .notPermitted)
     #expect(
       error.description
-        == "what listens at 127.0.0.1:7420 did not prove that it knows the token, so it was sent nothing: it is another "
-        + "coordinator, or another user's program in the coordinator's place. Check BATON_TOKEN_FILE, then who listens: "
-        + "ss -ltnp 'sport = :7420'")
+        == "the program that listens at 127.0.0.1:7420 did not prove that it knows the token, so nothing was sent to "
+        + "it. It is another coordinator, or a program of another user. Check BATON_TOKEN_FILE, then which program "
+        + "listens: ss -ltnp 'sport = :7420'")
   }
 
   @Test func `where no token is found, both causes are told, and that a stranger may be listening`() {
     let causes =
-      "there is no token for the coordinator at 127.0.0.1:7420: either that coordinator does not run, and its token is "
-      + "withdrawn until it does (start it); or it is another user's (run this as that user, or set BATON_TOKEN_FILE to a "
-      + "copy of its token, mode 0600). "
+      "there is no token for the coordinator at 127.0.0.1:7420: either the coordinator does not run (start it, and it "
+      + "publishes its token again), or it belongs to another user (run this command as that user, or set "
+      + "BATON_TOKEN_FILE to a copy of its token, mode 0600). "
     let stranger = LinkError.noToken(Self.endpoint, Self.folders, isStrange: true)
     #expect(stranger.code == .notPermitted)
     #expect(
       stranger.description
-        == causes + "Something listens at 127.0.0.1:7420, which may be another user's program: "
-        + "ss -ltnp 'sport = :7420'. It was sent nothing. Looked for /none/baton/7420.token")
+        == causes + "A program listens at 127.0.0.1:7420, which may belong to another user: "
+        + "ss -ltnp 'sport = :7420'. Nothing was sent to it. Looked for /none/baton/7420.token")
     let own = LinkError.noToken(Self.endpoint, Self.folders, isStrange: false)
     #expect(own.code == .notPermitted && own.description == causes + "Looked for /none/baton/7420.token")
   }

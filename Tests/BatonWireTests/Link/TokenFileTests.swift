@@ -47,7 +47,8 @@ import Testing
 
   @Test(arguments: [
     ("", "is empty"), ("\n \n", "is empty"), ("a", "has 1 characters"), (String(token.prefix(31)), "has 31 characters"),
-    (String(repeating: "a", count: 1025), "holds no token"), (String(repeating: "ä", count: 40), "holds no token"),
+    (String(repeating: "a", count: 1025), "does not contain a token"),
+    (String(repeating: "ä", count: 40), "does not contain a token"),
   ])
   func `a file without a token is an error that says what to do, and no other token is drawn`(
     text: String, problem: String

@@ -8,7 +8,7 @@ import Testing
   private static let proof = TokenProof(client: client, coordinator: coordinator)!
 
   /// The expected code was made with Python: hmac.new(token, b"baton.v1 coordinator\0" + bytes(range(64)), "sha256").
-  @Test func `the codes are those of any other program`() {
+  @Test func `another implementation computes the same codes`() {
     #expect(
       TokenProof.hexadecimal(Self.proof.coordinatorCode(Self.token))
         == "2d4645c202d56c00591d1911114983a1102e7d33482abb2bf8c266813696b56a")

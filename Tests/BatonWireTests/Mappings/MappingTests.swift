@@ -110,7 +110,7 @@ import Testing
     #expect(definition == .unusableDefinition(DefinitionID(0), DefinitionProblem("identifier", "is missing")))
   }
 
-  @Test func `what a newer worker knows of its host, and this version does not, is unknown`() {
+  @Test func `a value of a newer version that this version does not know becomes unknown`() {
     var proto = Conditions.assumed.proto
     (proto.power.value, proto.thermal.value, proto.network.value) = ("solar", "glowing", "entangled")
     (proto.battery.value, proto.isIdle.value, proto.lowPowerMode.value) = ("full", "maybe", "2")

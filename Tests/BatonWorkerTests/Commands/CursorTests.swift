@@ -72,10 +72,10 @@ import Testing
   }
 
   @Test(arguments: [
-    (#"{"checkpoint": 1"#, "is no JSON object"), (#"[1]"#, "is no JSON object"),
-    (#"{"completed": "1"}"#, "right types"),
-    (#"{"completed": -1}"#, "below zero"), (#"{"result": "old"}"#, "not newData, noData or failed"),
-    (#"{"checkpont": 1}"#, "unknown key 'checkpont'"), ("", "is no JSON object"),
+    (#"{"checkpoint": 1"#, "is not a JSON object"), (#"[1]"#, "is not a JSON object"),
+    (#"{"completed": "1"}"#, "'subtitle' and 'result' are strings"),
+    (#"{"completed": -1}"#, "has a negative 'completed'"), (#"{"result": "old"}"#, "not newData, noData or failed"),
+    (#"{"checkpont": 1}"#, "unknown key 'checkpont'"), ("", "is not a JSON object"),
   ])
   func `a line that means nothing stops the command and is named`(line: String, text: String) async throws {
     let error = try await fixture.failure(

@@ -76,7 +76,7 @@ import Testing
   @Test func `a folder that is not there is an error, one without a match is not`() throws {
     #expect(try matches("*.jpg") == [])
     let error = try #require(throws: CommandError.self) { try matches("no/such/*.jpg") }
-    #expect(error.message.contains("/work/no/such/, which is no folder on box"))
+    #expect(error.message.contains("/work/no/such/, which is not a folder on box"))
   }
 
   @Test func `a name that is not UTF-8 is an error that names the file, unless nothing asks for it`() throws {

@@ -122,7 +122,7 @@ struct IdleMachineTests {
       outcome: .busy("logind"), says: "not idle"),
     IdleMachine(
       name: "a film runs", files: desktop, logind: says(["2": ago(900, idle: true)], inhibited: true),
-      outcome: .busy("logind"), says: "asks not to be idle"),
+      outcome: .busy("logind"), says: "asks that the host does not count as idle"),
     IdleMachine(
       name: "desktop that never says anything", files: desktop, logind: says(["2": silent]),
       outcome: .unknown(looksUnused: false), says: "session 2 of anna does not say"),

@@ -38,7 +38,7 @@ struct MacSystemTests {
     let seen = await MacSystem(ConditionSettings(), command: SystemCommand { _, _ in .missing }).look()
     #expect(seen.power == nil && seen.thermal == nil && seen.lowPowerModes.isEmpty)
     #expect(seen.network?.value == nil)
-    #expect(seen.idle == .unknown(raw: "ioreg says nothing of input devices", looksUnused: false))
+    #expect(seen.idle == .unknown(raw: "ioreg lists no use of input devices", looksUnused: false))
   }
 
   @Test("only what is to be probed is asked for")

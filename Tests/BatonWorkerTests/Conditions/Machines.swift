@@ -108,14 +108,14 @@ extension Machine {
       power: .battery, battery: 40),
     Machine(
       "adapter stuck at online, unplugged", [.mains("AC", "1"), .battery("BAT0", "Discharging", "83")],
-      power: .battery, battery: 83, says: "AC online=1", "BAT0 Discharging 83 %", "not believed"),
+      power: .battery, battery: 83, says: "AC online=1", "BAT0 Discharging 83 %", "but the battery drains"),
     Machine(
       "weak USB charger", [.port(1, "1", type: "[SDP] DCP CDP"), .battery("BAT0", "Discharging", "31")],
-      power: .battery, battery: 31, says: "not believed"),
+      power: .battery, battery: 31, says: "but the battery drains"),
     Machine(
       "port stuck at online beside an adapter that is not, full",
       [.mains("macsmc-ac", "0"), .port(1, "1"), .battery("macsmc-battery", "Discharging", "100")],
-      power: .battery, battery: 100, says: "macsmc-ac online=0", "not believed"),
+      power: .battery, battery: 100, says: "macsmc-ac online=0", "a port reports online"),
     Machine(
       "adapter stuck at online, two batteries, one drains",
       [.mains("AC", "1"), .battery("BAT0", "Discharging", "60"), .battery("BAT1", "Full", "100")],
@@ -192,11 +192,12 @@ extension Machine {
       power: .external, battery: 78, says: "by design"),
     Machine(
       "adapter stuck at offline, charging", [.mains("AC", "0"), .battery("BAT0", "Charging", "55")],
-      power: .external, battery: 55, says: "AC online=0", "BAT0 Charging 55 %", "offline is not believed"),
+      power: .external, battery: 55, says: "AC online=0", "BAT0 Charging 55 %",
+      "reported as offline, but no battery drains"),
     Machine(
       "adapter stuck at offline, full", [.mains("AC", "0"), .battery("BAT0", "Full", "100")], power: .external,
       battery: 100,
-      says: "offline is not believed"),
+      says: "reported as offline, but no battery drains"),
     Machine(
       "adapter at offline, charge limit reached", [.mains("AC", "0"), .battery("BAT0", "Not charging", "80")],
       power: .external, battery: 80),

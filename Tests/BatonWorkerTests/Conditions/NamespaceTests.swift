@@ -60,7 +60,7 @@
         try await expect("default by inner (up), unmetered")
         try await expect("no default route", after: ["route", "del", "default"])
         settings.requireDefaultRoute = false
-        #expect(try read(settings).raw == "no default, but inner (up), unmetered")
+        #expect(try read(settings).raw == "no default route, but inner (up), unmetered")
         settings = NetworkSettings()
         settings.metered = ["inn*"]
         try await expect(

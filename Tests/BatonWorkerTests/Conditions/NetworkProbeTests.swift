@@ -134,7 +134,7 @@ struct NetworkProbeTests {
     let routes = [Route("eth0", to: "subnet"), Route("eth1", to: "subnet")]
     #expect(try read(NetworkMachine("LAN", lan, routes)).value == .unavailable)
     let enough = NetworkMachine("LAN", lan, routes) { $0.requireDefaultRoute = false }
-    #expect(try read(enough).raw == "no default, but eth1 (up), unmetered")
+    #expect(try read(enough).raw == "no default route, but eth1 (up), unmetered")
     let none = NetworkMachine("no address", lan) { $0.requireDefaultRoute = false }
     #expect(try read(none).value == .unavailable)
     var six = none

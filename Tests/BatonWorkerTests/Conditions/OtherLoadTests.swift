@@ -57,7 +57,8 @@ struct OtherLoadTests {
   func unknownOwnLoad() throws {
     try IdleBench.with(IdleFiles.bare, ownIsKnown: false) { bench in
       try bench.pass(30)
-      #expect(bench.verdict == .unknown(raw: "own load not known", looksUnused: false))
+      #expect(
+        bench.verdict == .unknown(raw: "the processor time of Baton's own processes is not known", looksUnused: false))
     }
   }
 

@@ -80,7 +80,7 @@ struct ReachabilityTests {
       return
     }
     #expect(why.hasPrefix("no-such-host.invalid: "))
-    #expect(await ask("nonsense") == .failed("no HOST:PORT"))
+    #expect(await ask("nonsense") == .failed("the target is not HOST:PORT"))
   }
 
   @Test("a target that swallows everything is given up after the patience")

@@ -137,7 +137,7 @@ struct UPSProbeTests {
         .failed("/bin/upsc ended with exited(1): Error: Connection failure: Connection refused"),
         "rack@localhost: Connection failure: Connection refused"
       ), (.failed("upsc did not end within 2.0 seconds"), "rack@localhost: upsc did not end within 2.0 seconds"),
-      (.missing, "rack@localhost: upsc is gone"),
+      (.missing, "rack@localhost: upsc can no longer be found"),
     ] as [(SystemCommand.Answer, String)])
   func lost(_ answer: SystemCommand.Answer, raw: String) async {
     let script = ScriptedCommand([
@@ -180,7 +180,7 @@ struct UPSProbeTests {
   @Test("without upsc a UPS that the owner named is unknown")
   func namedWithoutProgram() async {
     var probe = UPSProbe(UPSSettings(watched: .named(["a@rack"])), command: ScriptedCommand().command)
-    #expect(await probe.read(at: start)?.power.raw.hasSuffix("upsc is gone") == true)
+    #expect(await probe.read(at: start)?.power.raw.hasSuffix("upsc can no longer be found") == true)
   }
 
   @Test("one of several on battery is battery, even beside one that does not answer; the lowest charge counts")

@@ -43,13 +43,15 @@ struct LendingHoursTests {
   @Test(
     "what cannot be understood says what is wrong, and what hours look like",
     arguments: [
-      ("25:00-07:00", "'25:00' is no time from 00:00 to 24:00"), ("22:60-07:00", "'22:60'"),
-      ("22-07:00", "'22' is no time as HH:MM"), ("9:00-17:00", "'9:00' is no time as HH:MM"),
-      ("Mon 24:00-07:00", "the next day starts at 00:00"), ("22:00-00:00", "an end at midnight is 24:00"),
-      ("07:00-07:00", "a whole day is 00:00-24:00"), ("mon 07:00-08:00", "'mon' is no day: Mon, Tue"),
-      ("Monday 07:00-08:00", "'Monday' is no day"), ("Mon-Wed-Fri 07:00-08:00", "'Mon-Wed-Fri' are no days"),
-      ("Mon, 07:00-08:00", "'' is no day"), ("Mon  07:00-08:00", ""), ("07:00-08:00 Mon", ""), ("07:00", ""), ("", ""),
-      ("24:01-07:00", "'24:01'"), ("-1:00-07:00", ""), ("٠٧:00-08:00", ""), ("Sat", "says days and no times"),
+      ("25:00-07:00", "'25:00' is not a time from 00:00 to 24:00"), ("22:60-07:00", "'22:60'"),
+      ("22-07:00", "'22' is not a time HH:MM"), ("9:00-17:00", "'9:00' is not a time HH:MM"),
+      ("Mon 24:00-07:00", "write 00:00 of the next day"), ("22:00-00:00", "write 24:00 for an end at midnight"),
+      ("07:00-07:00", "write 00:00-24:00 for a whole day"), ("mon 07:00-08:00", "'mon' is not a day; use Mon, Tue"),
+      ("Monday 07:00-08:00", "'Monday' is not a day"),
+      ("Mon-Wed-Fri 07:00-08:00", "'Mon-Wed-Fri' is not a day or a range of days"),
+      ("Mon, 07:00-08:00", "'' is not a day"), ("Mon  07:00-08:00", ""), ("07:00-08:00 Mon", ""), ("07:00", ""),
+      ("", ""),
+      ("24:01-07:00", "'24:01'"), ("-1:00-07:00", ""), ("٠٧:00-08:00", ""), ("Sat", "has days but no times"),
     ])
   func errors(text: String, words: String) throws {
     let error = #expect(throws: LendingHoursError.self) { try LendingHours(parsing: [text]) }

@@ -21,7 +21,7 @@ struct OwnerAccessTests {
       peer: { _ in nil }, ownerGroup: { ownerGroup }, groups: { _ in groups }, name: { "user \($0)" })
     let refusal = access.refusal(of: OwnerAccess.Peer(user: user, group: groups.first ?? 0))
     #expect((refusal == nil) == expected)
-    if !expected { #expect(refusal?.contains("user \(user) may not ask") == true) }
+    if !expected { #expect(refusal?.contains("user \(user) is not permitted") == true) }
   }
 
   @Test("whom the system does not name may not")
@@ -93,8 +93,8 @@ struct OwnerSocketSearchTests {
   @Test("none, several and a forbidden one are errors that say what to do")
   func errors() {
     let cases: [([Found], String?, OwnerClientError.Code, [String])] = [
-      ([], nil, .unreachable, ["no worker runs on this host as far as this user can see", "/r", "--socket"]),
-      ([Self.dead], nil, .unreachable, ["no worker runs"]),
+      ([], nil, .unreachable, ["no worker was found on this host in", "/r", "--socket"]),
+      ([Self.dead], nil, .unreachable, ["no worker was found"]),
       ([Self.desk, Self.lamp], nil, .refused, ["desk (/r/worker-desk.sock), lamp (/r/worker.sock)", "--name"]),
       ([Self.desk, Self.desk], "desk", .refused, ["--socket"]),
       ([Self.dead, Self.denied], nil, .notPermitted, ["/s/worker.sock", "'baton-owner'"]),

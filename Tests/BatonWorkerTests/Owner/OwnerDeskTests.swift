@@ -113,7 +113,7 @@ struct OwnerDeskTests {
     let host = try FakeHost()
     try FileManager.default.createDirectory(atPath: host.pauseFile + ".new", withIntermediateDirectories: false)
     let warning = host.desk.pause(by: "ann", for: nil)
-    #expect(warning?.contains("forgotten when the worker ends") == true)
+    #expect(warning?.contains("lost when the worker ends") == true)
     #expect(host.words.values == [.paused(by: "ann", until: nil)])
 
     try FileManager.default.removeItem(atPath: host.folder.path)

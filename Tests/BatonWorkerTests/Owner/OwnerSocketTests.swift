@@ -197,7 +197,7 @@ struct OwnerListenerTests {
     try Data("mine".utf8).write(to: URL(fileURLWithPath: place.path))
     let long = folder.path + "/" + String(repeating: "n", count: 120)
     for (path, words) in [
-      (place.path, "is no socket"), (long, "'ownerSocket' to a shorter path"),
+      (place.path, "is not a socket"), (long, "'ownerSocket' to a shorter path"),
       (folder.path + "/a/b.sock", "ownerSocket"),
     ] {
       let place = OwnerSocketPath(setting: path, name: "desk", environment: [:], user: geteuid())

@@ -23,13 +23,18 @@ struct UseLedgerTests {
     #expect(ledger.today(noon).launchTime == .seconds(35) && ledger.today(noon).cpuTime == .seconds(20))
   }
 
-  @Test("one that ended is forgotten: its key may count again only as another launch")
-  func forgotten() {
+  @Test("a launch that ended is forgotten with the next round, so a late count does not count it twice")
+  func ended() {
     var ledger = UseLedger()
     ledger.count(launch(1), launchTime: .seconds(10), cpuTime: .seconds(4), on: noon)
-    ledger.forget(launch(1))
+    ledger.end(launch(1))
+    // The round had listed the launch before it ended.
+    ledger.count(launch(1), launchTime: .seconds(10), cpuTime: nil, on: noon)
     ledger.count(launch(2), launchTime: .seconds(1), cpuTime: .seconds(1), on: noon)
     #expect(ledger.today(noon) == HostUse(launches: 2, launchTime: .seconds(11), cpuTime: .seconds(5)))
+    _ = ledger.due(at: Instant(nanoseconds: 0))
+    ledger.count(launch(1), launchTime: .seconds(2), cpuTime: nil, on: noon)
+    #expect(ledger.today(noon).launches == 3)
   }
 
   @Test("a day begins at midnight UTC, and what was used before is the day's before")

@@ -129,7 +129,7 @@ struct LaunchGroupPlaceTests {
   @Test("where not, the error says why and what would help")
   func impossible() {
     let cases: [(ControlGroupFiles, String)] = [
-      (Self.files(cgroup: "4:memory:/a\n"), "no control groups (cgroup v2)"),
+      (Self.files(cgroup: "4:memory:/a\n"), "no control group of version 2 (cgroup v2)"),
       (Self.files { !$0.hasSuffix("/cgroup.procs") }, "'Delegate=yes'"),
       (Self.files(folder: EACCES), "Permission denied"), (Self.files { !$0.hasSuffix("/cgroup.kill") }, "Linux 5.14"),
     ]

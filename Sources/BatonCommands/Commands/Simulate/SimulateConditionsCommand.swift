@@ -5,11 +5,11 @@ import BatonModel
 struct SimulateConditionsCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "conditions",
-    abstract: "Put conditions in the place of a host's real ones, for a while.",
+    abstract: "Replace conditions of a host for a while.",
     discussion: """
-      The host acts on them as on real ones: launches expire, and nothing starts that they forbid. Their source is \
-      'simulated' wherever they are shown. What is not named stays real. Naming conditions again replaces what was \
-      simulated before; --end takes everything back.
+      The host acts on simulated conditions as on real ones: launches expire, and no launch starts that they forbid. \
+      Their source is 'simulated' wherever they are shown. Conditions that are not named stay real. The command \
+      replaces everything that was simulated before; --end ends the simulation.
 
       Examples:
         baton simulate conditions alpha --power battery --battery 15
@@ -29,14 +29,14 @@ struct SimulateConditionsCommand: AsyncParsableCommand, Sendable {
     transform: TimeArgument.duration)
   var term: Duration?
 
-  @Flag(help: "Take back what is simulated there.") var end = false
+  @Flag(help: "End the simulation on this host.") var end = false
   @OptionGroup var client: ClientOptions
   @OptionGroup var options: OutputOptions
 
   func validate() throws {
     let overrides = conditions.overrides
     if end, !overrides.isEmpty || term != nil {
-      throw ValidationError("--end takes everything back: name no condition and no time with it.")
+      throw ValidationError("--end ends the whole simulation: name no condition and no time with it.")
     }
     if !end, overrides.isEmpty {
       throw ValidationError("Name a condition, such as --power battery, or take back what is simulated with --end.")

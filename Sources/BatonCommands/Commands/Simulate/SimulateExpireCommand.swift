@@ -5,10 +5,11 @@ import BatonModel
 struct SimulateExpireCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "expire",
-    abstract: "Ask the running launch of a request to stop, as if for some reason.",
+    abstract: "Expire the running launch of a request, as if for a given reason.",
     discussion: """
-      The handler or command sees the reason 'simulated', with the one that was named as its detail. It has its closing \
-      window; then the request goes on after its last checkpoint, on any host. Exit status 4 if it does not run.
+      The handler or command gets the reason 'simulated', with the given reason as its detail. It has its closing \
+      window as usual; then the request goes on after its last checkpoint, on any host. Exit status 4 if it does not \
+      run.
 
       Examples:
         baton simulate expire com.example.report

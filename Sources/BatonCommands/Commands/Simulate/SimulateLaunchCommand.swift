@@ -7,8 +7,8 @@ struct SimulateLaunchCommand: AsyncParsableCommand, Sendable {
     commandName: "launch",
     abstract: "Start a request that waits, whatever its times and the conditions of the host.",
     discussion: """
-      What the host cannot do, or its owner forbids, still holds; so does what other launches hold there. Exit status 4 \
-      if no host can launch it even so, or if it does not wait.
+      It still respects what the host can do, what its owner forbids, and the slots and GPUs that other launches hold. \
+      Exit status 4 if no host can start the request even so, or if the request does not wait.
 
       Examples:
         baton simulate launch com.example.report

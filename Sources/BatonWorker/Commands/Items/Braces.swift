@@ -8,7 +8,8 @@ enum Braces {
     for option in choice.options {
       texts += try expand(String(choice.before + option + choice.after), limit: limit)
       if texts.count > limit {
-        throw CommandError(.badItems, "the glob '\(text)' stands for over \(limit) patterns: use fewer braces")
+        throw CommandError(
+          .badItems, "the braces in the glob '\(text)' expand to more than \(limit) patterns: use fewer")
       }
     }
     return texts

@@ -67,7 +67,7 @@ struct FolderListing {
     let code = errno
     return CommandError(
       .badItems,
-      "the folder \(path) on \(host) cannot be listed (\(SystemCall.explanation(of: code))), so files would be "
-        + "missing: let the worker's user read it, or choose a narrower glob")
+      "the folder \(path) on \(host) cannot be listed (\(SystemCall.explanation(of: code))), so some items "
+        + "would be missing: give the worker's user permission to read it, or choose a narrower glob")
   }
 }

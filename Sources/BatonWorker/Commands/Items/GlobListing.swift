@@ -47,8 +47,8 @@ struct GlobListing: ItemListing {
     guard try enter(prefix, Set(positions)) else {
       throw CommandError(
         .badItems,
-        "the glob '\(pattern)' begins in \(path(prefix)), which is no folder on \(host): make it, or change 'items'"
-      )
+        "the glob '\(pattern)' begins in \(path(prefix)), which is not a folder on \(host): make the folder, or change "
+          + "'items'")
     }
   }
 
@@ -136,7 +136,7 @@ struct GlobListing: ItemListing {
     let shown = level.listing.withName(index) { String(cString: $0) }
     throw CommandError(
       .badItems,
-      "the file \(path(level.prefix))\(shown) on \(host) has a name that is not UTF-8 and can be no item: "
+      "the file \(path(level.prefix))\(shown) on \(host) has a name that is not UTF-8, so it cannot be an item: "
         + "rename it, or choose a narrower glob")
   }
 }

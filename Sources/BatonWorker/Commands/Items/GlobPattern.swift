@@ -30,7 +30,7 @@ struct GlobPattern: Sendable {
     let depth = base.count
     guard alternatives.allSatisfy({ !$0.isEmpty && !$0.dropFirst(depth).contains(.name("..")) }) else {
       throw CommandError(
-        .badItems, "the glob '\(text)' is empty, or has '..' after a wildcard: write the path without it")
+        .badItems, "the glob '\(text)' is empty or has '..' after a wildcard: write a path without '..'")
     }
   }
 

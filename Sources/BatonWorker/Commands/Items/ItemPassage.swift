@@ -50,10 +50,11 @@ enum ItemText {
       throw CommandError(
         .badItems,
         "the item \(item.debugDescription) has a line break in it and cannot be passed one per line: "
-          + "say 'pass: arguments', or rename it")
+          + "set 'pass: arguments', or rename the item")
     }
     if item.utf8.contains(0) {
-      throw CommandError(.badItems, "the item \(item.debugDescription) has a zero byte in it: no command can take that")
+      throw CommandError(
+        .badItems, "the item \(item.debugDescription) contains a zero byte and cannot be passed to a command")
     }
     if item.utf8.count > maximumBytes {
       throw CommandError(

@@ -77,7 +77,7 @@ struct LineListing: ItemListing {
   }
 
   private func problem(_ line: Int, _ what: String) -> CommandError {
-    CommandError(.badItems, "line \(line) of \(path) on \(host) \(what) and can be no item: correct it there")
+    CommandError(.badItems, "line \(line) of \(path) on \(host) \(what), so it cannot be an item: correct the file")
   }
 }
 

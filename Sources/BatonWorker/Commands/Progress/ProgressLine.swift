@@ -33,7 +33,10 @@ struct ProgressLine: Hashable, Sendable {
   init(_ line: [UInt8], number: Int) throws {
     guard let fields = try? JSONDecoder().decode(Fields.self, from: Data(line)) else {
       throw Self.problem(
-        line, number, "is no JSON object with 'checkpoint', 'completed', 'total' and 'subtitle' of the right types")
+        line, number,
+        "is not a JSON object in which 'completed' and 'total' are whole numbers and 'subtitle' and 'result' are "
+          + "strings"
+      )
     }
     let members = JSONMembers(of: line).members
     if let unknown = members.first(where: { !Self.keys.contains($0.key) }) {
@@ -49,7 +52,9 @@ struct ProgressLine: Hashable, Sendable {
       result = RefreshResult(rawValue: name)
       if result == nil { throw Self.problem(line, number, "has a 'result' that is not newData, noData or failed") }
     }
-    if (completed ?? 0) < 0 || (total ?? 0) < 0 { throw Self.problem(line, number, "counts below zero") }
+    if (completed ?? 0) < 0 || (total ?? 0) < 0 {
+      throw Self.problem(line, number, "has a negative 'completed' or 'total'")
+    }
   }
 
   static func problem(_ line: [UInt8], _ number: Int, _ what: String) -> CommandError {

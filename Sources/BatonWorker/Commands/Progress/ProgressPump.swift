@@ -56,8 +56,8 @@ final class ProgressPump: Sendable {
     if !fits {
       throw ProgressLine.problem(
         chunk, number,
-        "is longer than \(ProgressLine.maximumBytes) bytes; a checkpoint has at most 1 MiB, so keep data in files and "
-          + "only the position in the checkpoint; its last piece is")
+        "is longer than \(ProgressLine.maximumBytes) bytes; a checkpoint has at most 1 MiB: keep data in files, and "
+          + "only the position in the checkpoint. The line ends with")
     }
   }
 
