@@ -6,16 +6,20 @@ package import BatonModel
   import Foundation
 #endif
 
-/// A checkpoint as the store keeps it: JSON of the handler's cursor and of its version.
+/// Encodes a handler's cursor to the bytes that the store keeps: JSON with the cursor and its version.
 package enum CheckpointCoding {
-  /// The same cursor gives the same bytes, unless it holds a set.
+  /// Encodes the cursor with sorted keys, so that equal cursors give equal bytes. Sets are the exception, because they
+  /// have no order.
+  /// - Throws: the error of the cursor's `encode(to:)`.
   package static func encode<Cursor: Encodable>(_ cursor: Cursor, version: Int) throws -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
     return try [UInt8](encoder.encode(VersionedCursor(version: version, cursor: cursor)))
   }
 
-  /// - Throws: `HandlerError` with code `.otherVersion`, or what `JSONDecoder` says.
+  /// Decodes the cursor. The version is compared first, because bytes of another version may not fit the type.
+  /// - Parameter identifier: the request's identifier, for the error message.
+  /// - Throws: `HandlerError` with the code `.otherVersion`, or `DecodingError`.
   package static func decode<Cursor: Decodable>(
     _ type: Cursor.Type, version: Int, from bytes: [UInt8], of identifier: JobIdentifier
   ) throws -> Cursor {

@@ -1,2 +1,3 @@
-// Handlers name kinds, reasons and results, which are the model's: importing BatonHandler is enough to do so.
+// The API for handlers has types of BatonModel, such as `JobKind`, `ExpiryReason` and `RefreshResult`. This export lets
+// a handler name them with `import BatonHandler` alone.
 @_exported public import BatonModel

@@ -1,19 +1,27 @@
-/// What the runtime tells a handler that it cannot do.
+/// An error of the API for handlers. `code` says which error it is; `message` describes it for people.
+///
+/// A handler does not need to catch it. If the handler lets it pass, the launch ends as it should: `superseded`
+/// launches are over already, and for the other codes the launch has failed with `message`.
 public struct HandlerError: Error, Sendable, CustomStringConvertible {
+  /// The kinds of error. Later versions may add some.
   public struct Code: Hashable, Sendable {
     private let name: String
     private init(_ name: String) { self.name = name }
 
-    /// Another launch of the request is live: this one can save nothing any more.
+    /// This launch can save nothing more, because another launch of the request is live or because this launch is over.
+    /// Stop at once: the work of this launch no longer counts, and another host may be doing it.
     public static let superseded = Code("superseded")
-    /// The store does not take the checkpoint; the message says why.
+    /// The checkpoint was refused, and nothing was saved; the message says why. The launch goes on, so the handler may
+    /// save another checkpoint. A cursor of more than 1 MiB is refused with this code.
     public static let checkpointRefused = Code("checkpointRefused")
-    /// The last checkpoint was saved with another version number.
+    /// The last checkpoint was saved with another version number than the one that the handler reads.
     public static let otherVersion = Code("otherVersion")
+    /// The handler asked for the payload of a request that was submitted without one.
     public static let noPayload = Code("noPayload")
   }
 
   public let code: Code
+  /// Describes the error for people. Its text may change; compare `code` instead.
   public let message: String
 
   package init(_ code: Code, _ message: String) {

@@ -8,28 +8,60 @@ public import BatonModel
 
 /// One launch of a request, as its handler sees it.
 ///
-/// Returning from the handler is completion, throwing is failure. Expiry is task cancellation: `expiry` then says why
-/// and until when. Work that was checkpointed is never repeated; at most the batch after the last checkpoint is.
+/// A handler reads from it what was submitted, saves its progress with it, and learns from it when to stop:
+///
+/// ```swift
+/// worker.register("com.example.db-cleanup") { task in
+///   let purgeable = Array(1...2_000)
+///   for try await batch in task.batches(of: purgeable, size: 50) {
+///     try await purge(batch)
+///   }
+/// }
+/// ```
+///
+/// The sample is from `Examples/Main.swift`, where a second handler saves a cursor of its own.
+///
+/// **The end.** When the handler returns, the request has succeeded. When it throws, the launch has failed, unless it
+/// was asked to stop before; see `Handler`.
+///
+/// **Interruption.** A launch that has to stop expires: its Swift task is cancelled, and `expiry` then has the reason
+/// and the deadline. Until the deadline the handler can save its last batch. After the deadline its process may be
+/// ended. A host can also vanish without any notice.
+///
+/// **What is repeated.** Work before the last checkpoint is never repeated. Work after it is repeated by the next
+/// launch. With `batches(of:size:)`, or with one checkpoint for each batch, this is at most one batch for each
+/// interruption (promise P5). `(identifier, request)` and the number of the batch name a batch: use them as the key of
+/// effects that must not happen twice.
+///
+/// A `JobTask` is valid while its handler runs. What a handler leaves running after it has returned can save nothing:
+/// `checkpoint` throws `HandlerError` with the code `.superseded`.
 public struct JobTask: Sendable {
+  /// The identifier under which the request was submitted, such as `com.example.export.42`.
   public let identifier: JobIdentifier
-  /// The request's number within its identifier.
+  /// The request's number, which counts from 1 within its identifier. It stays the same in all launches of the request.
   public let request: Int
-  /// 1 at the first launch; above 1 the request goes on from its last checkpoint.
+  /// The launch's number, which counts from 1 within its request. From 2 on, the handler goes on from the last
+  /// checkpoint of the request, if there is one.
   public let launch: Int
+  /// The kind of the definition.
   public let kind: JobKind
-  /// What the `*` of the definition's identifier matched.
+  /// The part of the identifier that the `*` of the definition's identifier stands for: `42` if `com.example.export.42`
+  /// was submitted and `com.example.export.*` is defined. `nil` if the definition has no wildcard.
   public let wildcard: String?
-  /// Who submitted the request.
+  /// Who submitted the request, in the words of the submitter. Baton does not verify it, so do not derive any rights
+  /// from it.
   public let principal: String
-  /// What was submitted with the request, at most 64 KiB.
+  /// The bytes that were submitted with the request, at most 64 KiB; `nil` if there were none. `payload(as:)` decodes
+  /// them from JSON.
   public let payload: [UInt8]?
 
-  /// The GPUs that the launch holds, by what their drivers call them: NVIDIA's UUIDs, such as `GPU-8f2…`. Use no others.
+  /// The GPUs that this launch holds, by the ids that their drivers use, such as NVIDIA's UUIDs (`GPU-8f2…`). Other
+  /// launches may hold the other GPUs of the host, so use only these. Empty if the definition requires no GPU.
   public let gpus: [String]
 
   package let runtime: any LaunchRuntime
 
-  /// - Parameter gpus: what the drivers call the GPUs that the launch holds.
+  /// - Parameter gpus: the GPUs that the launch holds, by the ids that their drivers use.
   package init(
     _ assignment: Assignment, _ definition: Definition, gpus: [String] = [], _ runtime: any LaunchRuntime
   ) {
@@ -44,17 +76,26 @@ public struct JobTask: Sendable {
     self.runtime = runtime
   }
 
-  /// Why this launch has to stop, and until when; nil while it may go on.
+  /// The reason why this launch has to stop, and its deadline; `nil` while it may go on.
+  ///
+  /// When it is set, the handler's task is cancelled too, so a handler notices an expiry with `try
+  /// Task.checkCancellation()`. It reads this property if it wants to know how much time is left. The first reason
+  /// stays, with one exception: `superseded` replaces it, because the launch can save nothing from then on. The
+  /// deadline does not change by that.
   public var expiry: Expiry? { runtime.expiry }
 
-  /// What the last durable checkpoint says.
+  /// The units of the request's last durable checkpoint. `report(completed:of:)` does not change them.
   public var progress: JobProgress {
     let progress = runtime.progress
     return JobProgress(completedUnits: progress.completedUnits, totalUnits: progress.totalUnits)
   }
 
-  /// The payload, decoded from JSON.
-  /// - Throws: `HandlerError` with code `.noPayload`, or what `JSONDecoder` says of it.
+  /// Decodes the payload from JSON. `Examples/Main.swift` has a sample.
+  ///
+  /// A payload that the handler cannot read fails the launch, and fails it again in each retry. Make the type accept
+  /// the payloads of requests that an older client has submitted.
+  /// - Throws: `HandlerError` with the code `.noPayload` if the request was submitted without a payload.
+  ///   `DecodingError` if the payload does not fit the type.
   public func payload<Value: Decodable>(as type: Value.Type) throws -> Value {
     guard let payload else {
       throw HandlerError(.noPayload, "request \(request) of \(identifier) was submitted without a payload")
@@ -62,21 +103,39 @@ public struct JobTask: Sendable {
     return try JSONDecoder().decode(type, from: Data(payload))
   }
 
-  /// Shows other texts to watchers, within a second. It is live only: a checkpoint makes a subtitle durable.
+  /// Shows a title and a subtitle to the people who watch the request, within a second. `nil` keeps the text that is
+  /// shown.
+  ///
+  /// The texts are not stored: they are gone when the launch ends or the coordinator restarts. They are also no
+  /// progress, so they do not keep a launch from expiring as `stalled`. The method returns at once, and does nothing
+  /// while there is no connection to the coordinator. `Examples/Main.swift` has a sample.
   public func update(title: String? = nil, subtitle: String? = nil) {
     runtime.update(title: title, subtitle: subtitle, completedUnits: nil, totalUnits: nil)
   }
 
-  /// Shows progress between checkpoints to watchers, within a second.
+  /// Shows progress between two checkpoints to the people who watch the request, within a second.
+  ///
+  /// Like the texts of `update(title:subtitle:)`, it is not stored. In contrast to them it is progress if `completed`
+  /// has changed: a launch of kind `continued` that reports no progress and commits no batch for too long expires as
+  /// `stalled`. Call it in batches that take long.
+  /// - Parameters:
+  ///   - completed: the number of units that are done in the whole request.
+  ///   - total: the number of units in all; `nil` keeps the number that is shown.
   public func report(completed: Int64, of total: Int64? = nil) {
     runtime.update(title: nil, subtitle: nil, completedUnits: completed, totalUnits: total)
   }
 }
 
-/// Why a launch has to stop, and until when.
+/// The order to stop a launch, with its reason and its deadline. A handler reads it from `JobTask.expiry`.
 public struct Expiry: Hashable, Sendable {
+  /// Why the launch has to stop.
   public var reason: ExpiryReason
-  /// What still runs then is ended: a command by SIGKILL, a Swift handler with its worker's process.
+  /// The end of the closing window. The handler must have returned or thrown by then. A handler that still runs is
+  /// ended together with its worker's process, if `WorkerConfiguration.endsProcessOnOverrun` is set. A command is
+  /// killed with SIGKILL.
+  ///
+  /// In a test with BatonTestKit the deadline is a time of the request's `ManualClock`. Compare it with the `now` of
+  /// that clock.
   public var deadline: ContinuousClock.Instant
 
   public init(reason: ExpiryReason, deadline: ContinuousClock.Instant) {
@@ -85,9 +144,12 @@ public struct Expiry: Hashable, Sendable {
   }
 }
 
+/// How far a request has come, in units of the handler's choice: for `JobTask.batches(of:size:)` these are elements of
+/// the collection.
 public struct JobProgress: Hashable, Sendable {
+  /// The number of units that are done in the whole request.
   public var completedUnits: Int64
-  /// Nil until it is known.
+  /// The number of units in all; `nil` while it is not known.
   public var totalUnits: Int64?
 
   public init(completedUnits: Int64, totalUnits: Int64? = nil) {

@@ -1,21 +1,25 @@
 package import BatonModel
 
-/// What a launch runs on: a worker's connection to the coordinator, or a test kit.
+/// The environment of a `JobTask`. A worker implements it with its connection to the coordinator (`ActiveLaunch`), and
+/// BatonTestKit with a store in memory (`LaunchUnderTest`).
 package protocol LaunchRuntime: Sendable {
+  /// The order to stop; `nil` while the launch may go on.
   var expiry: Expiry? { get }
-  /// What the last durable checkpoint says.
+  /// The progress of the last durable checkpoint.
   var progress: Progress { get }
-  /// Returns when the checkpoint is durable; not cut short by cancellation, so that a running batch can be committed.
+  /// Saves a checkpoint, and returns when it is durable. Cancellation does not interrupt it, so that a batch that was
+  /// running at an expiry can be committed.
+  /// - Throws: `HandlerError` with the code `.superseded` or `.checkpointRefused`.
   func commit(_ commit: Commit) async throws
-  /// Live texts and progress; never waits.
+  /// Shows texts and progress to the people who watch. It never waits.
   func update(title: String?, subtitle: String?, completedUnits: Int64?, totalUnits: Int64?)
-  /// What a refresh found: the last word counts, and travels with the end of the launch.
+  /// Records what a refresh found. The last call counts; the result is sent with the end of the launch.
   func conclude(_ result: RefreshResult)
-  /// A batch of `JobTask.batches` is handed out: from here on until the next commit the handler is at work on it.
+  /// `JobTask.batches` hands out a batch. From here until the next commit the handler works on that batch.
   func batchBegins()
 }
 
 extension LaunchRuntime {
-  /// Nothing hangs on it in a worker; a test kit interrupts batches here.
+  /// Does nothing. `TracedRuntime` begins the batch's span here, and BatonTestKit may interrupt the batch.
   package func batchBegins() {}
 }

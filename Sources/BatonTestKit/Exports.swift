@@ -1,2 +1,3 @@
-// Whoever tests a handler names tasks, errors and reasons: importing BatonTestKit is enough to do so.
+// The tests of a handler name types of BatonHandler, such as `JobTask`, `HandlerError` and `ExpiryReason`. This export
+// lets them do so with `import BatonTestKit` alone.
 @_exported public import BatonHandler

@@ -1,28 +1,42 @@
 public import BatonModel
 
-/// Something that happens to a launch: what, and at which point of the handler's work.
+/// An event that interrupts a launch under test, and the point of the handler's work at which it happens.
 ///
 /// ```swift
 /// .expiry(.hostBusy, .after(batches: 2))
 /// .workerLost(.during(batch: 2))
 /// .checkpointRefused(batch: 2)
 /// ```
+///
+/// Pass it to `TestRequest.launch(_:interruptedBy:)` or `TestRequest.complete(_:interruptedBy:)`. A launch that ends
+/// before the point is an error, so that a test cannot pass without the interruption. `Examples/TestKit` has samples:
+/// `CleanupTests.swift` for an expiry, `ImporterTests.swift` for the loss of a worker.
+///
+/// A fake can also interrupt the launch by itself, with `TestRequest.expire(_:)` and `TestRequest.loseWorker()`.
 public struct Interruption: Hashable, Sendable {
-  /// A place in the work of a request. Batches are numbered from 0 over all its launches, as `BATON_BATCH` and
-  /// `baton show` number them, so that batch 2 lies between `.after(batches: 2)` and `.after(batches: 3)`.
+  /// A place in the work of a request.
+  ///
+  /// Batches are numbered from 0 over all launches of the request, as in `BATON_BATCH` and `baton show`. Batch 2 is
+  /// therefore between `.after(batches: 2)` and `.after(batches: 3)`.
   public enum Point: Hashable, Sendable {
     /// Before the handler's first line.
     case atStart
-    /// When so many batches of the request are committed, before the handler hears of the last one; if they already
-    /// are when the launch starts, before its first line.
+    /// When this number of batches of the request has been committed, and the call of `checkpoint` that saved the last
+    /// one has not returned yet. If they had been committed before the launch started, it is the same as `atStart`.
     case after(batches: Int)
-    /// Between two checkpoints: at the first point, or the one with this number, of those that the handler passes.
+    /// Within a batch, at the point with the given number, which counts from 1 in each batch.
     ///
-    /// A point is where the handler or its fakes meet the kit: `batches` hands out a batch, `update` or `report` is
-    /// called, the manual clock is slept on or moved, a fake calls `interruptionPoint()`; and at the end of each batch
-    /// its commit, or after the last the return. At the commit the batch is done already, and is saved.
+    /// The handler passes a point whenever it, or a fake that it calls, uses the kit:
+    ///
+    /// - `batches` hands out a batch;
+    /// - `update` or `report` is called;
+    /// - the code sleeps on the manual clock, or moves it with `advance(by:)`;
+    /// - a fake calls `interruptionPoint()`;
+    /// - the handler commits the batch, or returns or throws after the last batch. This is the last point of a batch.
+    ///   At a commit the work of the batch is done: an expiry there lets it be saved, and the loss of the worker does
+    ///   not.
     case during(batch: Int, point: Int = 1)
-    /// When the manual clock has moved by so much since the launch started.
+    /// When the manual clock has moved by this duration since the launch started.
     case elapsed(Duration)
   }
 
@@ -33,29 +47,35 @@ public struct Interruption: Hashable, Sendable {
   }
 
   let cause: Cause
+  /// Where in the handler's work the interruption happens.
   public let point: Point
 
-  /// The launch is asked to stop: the handler's task is cancelled, and `task.expiry` says why and until when. If it was
-  /// asked before, the first reason wins.
+  /// The launch is asked to stop: the handler's task is cancelled, and `task.expiry` has the reason and the deadline.
+  /// The handler can still save its batch, unless the reason is `.superseded` or `.leaseLost`.
+  ///
+  /// If the launch has been asked to stop before, the first reason stays.
   public static func expiry(_ reason: ExpiryReason, _ point: Point) -> Self {
     Interruption(cause: .expiry(reason), point: point)
   }
 
-  /// Another launch of the request is live: the launch is asked to stop, and can save nothing any more.
+  /// Another launch of the request is live: the launch is asked to stop, and can save nothing more. It is the same as
+  /// `.expiry(.superseded, point)`.
   public static func superseded(_ point: Point) -> Self { .expiry(.superseded, point) }
 
-  /// The host, or its way to the coordinator, is gone. Nobody tells the handler: its next commit throws `.superseded`,
-  /// and nothing that it does from here on counts.
+  /// The host fails, or its connection to the coordinator. The handler does not notice it until its next commit throws
+  /// `HandlerError` with the code `.superseded`. Nothing that the handler saves from here on counts, and the outcome of
+  /// the launch is `lost`.
   public static func workerLost(_ point: Point) -> Self { Interruption(cause: .workerLost, point: point) }
 
-  /// The store does not take the checkpoint of this batch, once: the commit throws `.checkpointRefused`.
+  /// The store refuses the checkpoint of this batch, once: the commit throws `HandlerError` with the code
+  /// `.checkpointRefused`. If the handler tries again, the checkpoint is saved.
   public static func checkpointRefused(batch: Int) -> Self {
     Interruption(cause: .checkpointRefused, point: .during(batch: batch))
   }
 }
 
 extension Interruption: CustomStringConvertible {
-  /// Such as `expiry 'hostBusy' after 2 batches`.
+  /// A text such as `expiry 'hostBusy' after 2 batches`.
   public var description: String {
     switch cause {
     case .expiry(let reason): "expiry '\(reason.code)' \(point)"
@@ -77,8 +97,22 @@ extension Interruption.Point: CustomStringConvertible {
   }
 }
 
-/// A place at which a launch under test may be interrupted: call it in a fake, in the middle of its work, before it does
-/// what the real thing would do on cancellation, such as `try Task.checkCancellation()`.
+/// Marks a place in a fake at which the launch under test may be interrupted.
 ///
-/// It counts as a point of `Interruption.Point.during`. Outside of a launch under test it does nothing.
+/// Call it in the middle of the fake's work, at each place where the real service would notice a cancellation, and
+/// before the fake does what the real service does then:
+///
+/// ```swift
+/// for row in rows {
+///   interruptionPoint()
+///   try Task.checkCancellation()
+///   state.withLock { _ = $0.remove(row) }
+/// }
+/// ```
+///
+/// Without such a call, a launch is interrupted only at the beginning and at the end of a batch that uses the kit in no
+/// other way. The sample is from `Examples/TestKit/Cleanup.swift`.
+///
+/// The call counts as a point of `Interruption.Point.during(batch:point:)`. Outside of a launch under test it does
+/// nothing. A task that the fake creates with `Task.detached` is outside of the launch.
 public func interruptionPoint() { LaunchUnderTest.current?.reachPoint() }

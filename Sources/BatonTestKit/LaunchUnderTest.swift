@@ -2,12 +2,14 @@ import BatonHandler
 import BatonModel
 import Synchronization
 
-/// A launch in progress: what its handler runs on. Every decision is the `TestWorker`'s.
+/// A launch under test while it runs: the `LaunchRuntime` of its handler. It holds the handler's task and the lock;
+/// `TestWorker` makes every decision.
 final class LaunchUnderTest: LaunchRuntime {
-  /// The launch whose handler, or a fake that it called, runs here; nil outside of one.
+  /// The launch that the current task belongs to: the task of its handler, or of a fake that the handler called. `nil`
+  /// outside of a launch.
   @TaskLocal static var current: LaunchUnderTest?
 
-  /// What a launch leaves to its request.
+  /// The result of a launch, and the state of its worker at the end.
   typealias End = (launch: TestLaunch, worker: TestWorker)
 
   private struct State {
@@ -32,7 +34,7 @@ final class LaunchUnderTest: LaunchRuntime {
   var progress: Progress { state.withLock { $0.worker.progress } }
 
   func commit(_ commit: Commit) async throws {
-    // The batch took so long: what is due meanwhile comes before its commit.
+    // The batch took `batchDuration`. What becomes due in that time happens before the commit.
     if batchDuration > .zero { clock.move(to: clock.elapsed + batchDuration) }
     reachPoint()
     let problem = decide { worker, now in worker.commit(commit, at: now) }
@@ -55,7 +57,7 @@ final class LaunchUnderTest: LaunchRuntime {
 
   // MARK: For the test
 
-  /// A point at which the handler waits; one that never ends goes no further.
+  /// The handler is about to sleep on the clock. A handler that would never end is stopped here.
   func goesToSleep() async {
     reachPoint()
     if let problem = state.withLock({ $0.worker.slept() }) { await end(with: problem) }
@@ -80,8 +82,9 @@ final class LaunchUnderTest: LaunchRuntime {
 
   // MARK: From start to end
 
-  /// Returns when the handler has ended, or when its worker's process would have.
-  /// - Throws: `CancellationError` if the test itself is cancelled, or what keeps the handler from ever ending.
+  /// Runs the handler. Returns when it has ended, or when the process of a worker would have ended.
+  /// - Throws: `CancellationError` if the test itself is cancelled. `TestKitError` with the code `.endless` if the
+  ///   handler would never end.
   func run(_ handler: @escaping Handler, as task: JobTask) async throws -> End {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { waiter in start(handler, task, waiter) }
@@ -91,9 +94,11 @@ final class LaunchUnderTest: LaunchRuntime {
     }
   }
 
-  /// A task of its own, because one that ignores its cancellation cannot be waited for: a worker ends its process then.
+  /// Starts the handler in a separate task. A child task would not do: the kit must not wait for a handler that ignores
+  /// its cancellation, and a worker's process would end at that time.
   private func start(_ handler: @escaping Handler, _ task: JobTask, _ waiter: CheckedContinuation<End, any Error>) {
-    // Under the lock that its first step needs: it is there to be cancelled before it begins.
+    // The first step of the handler's task needs this lock. The task is therefore stored, and can be cancelled, before
+    // the handler begins.
     state.withLock { state in
       state.waiter = waiter
       state.handler = Task { await Self.$current.withValue(self) { await perform(handler, task) } }
@@ -109,7 +114,8 @@ final class LaunchUnderTest: LaunchRuntime {
     finish { worker in .success((worker.ended(result, at: clock.elapsed), worker)) }
   }
 
-  /// The handler goes no further than this: it would never end.
+  /// Ends the launch with an error, and suspends the handler for ever: a handler that gets here would never end by
+  /// itself.
   private func end(with problem: TestKitError) async {
     finish { _ in .failure(problem) }
     await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
@@ -127,7 +133,8 @@ final class LaunchUnderTest: LaunchRuntime {
     let ((answer, effect), handler) = state.withLock { (step(&$0.worker, clock.elapsed), $0.handler) }
     switch effect {
     case .cancelHandler: handler?.cancel()
-    // One that runs right here ends at its next commit, before the next launch begins.
+    // Only a handler in another task is abandoned. If the handler itself has moved the clock to its deadline, it goes
+    // on to its next commit, which throws; it then ends before the next launch begins.
     case .abandonHandler where Self.current !== self:
       finish { worker in .success((worker.ended(nil, at: clock.elapsed), worker)) }
     case .abandonHandler, nil: break

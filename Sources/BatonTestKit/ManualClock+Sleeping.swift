@@ -1,9 +1,13 @@
 import Synchronization
 
 extension ManualClock {
-  /// Waits until the clock has reached `deadline`; with `sleepsMoveTime` moves it there.
-  /// - Parameter tolerance: ignored; the clock is exact.
-  /// - Throws: `CancellationError` as soon as the task is cancelled, and if it was before.
+  /// Waits until the clock has reached `deadline`. A clock with `sleepsMoveTime` is moved to the deadline instead.
+  ///
+  /// In a handler under test the call is also a point of `Interruption.Point.during(batch:point:)`.
+  /// - Parameters:
+  ///   - deadline: a time of a manual clock. If it has passed, the call returns at once.
+  ///   - tolerance: ignored, because the clock is exact.
+  /// - Throws: `CancellationError` as soon as the task is cancelled, also if it was cancelled before the call.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     await LaunchUnderTest.current?.goesToSleep()
     try Task.checkCancellation()
@@ -24,7 +28,7 @@ extension ManualClock {
 
   private func append(_ sleeper: Timeline.Sleeper) {
     let (end, watchers) = timeline.withLock { timeline -> (Result<Void, any Error>?, [Watcher]) in
-      // Asked under the lock that `onCancel` takes: a cancellation is seen here, or finds the sleeper there.
+      // `onCancel` takes the same lock. A cancellation is therefore either seen here, or finds the sleeper in the list.
       if Task.isCancelled { return (.failure(CancellationError()), []) }
       if sleeper.wakesAt <= timeline.elapsed { return (.success(()), []) }
       timeline.sleepers.append(sleeper)
@@ -34,7 +38,21 @@ extension ManualClock {
     for watcher in watchers { watcher.continuation.resume() }
   }
 
-  /// Returns once `count` tasks sleep on the clock: then it can be moved without a race. Returns at once if they do.
+  /// Returns when at least `count` tasks sleep on the clock.
+  ///
+  /// Call it before `advance(by:)` in a test that moves the clock while the handler sleeps on it. Otherwise the test
+  /// may move the clock before the handler sleeps, and the handler then waits for a time that the test does not reach.
+  /// The sample is from `Examples/TestKit/ImporterTests.swift`:
+  ///
+  /// ```swift
+  /// async let launch = request.launch(Importer(source: source, clock: request.clock).run)
+  /// try await request.clock.sleepers()
+  /// request.clock.advance(by: .seconds(600))
+  /// ```
+  ///
+  /// The call waits for ever if fewer tasks sleep on the clock; give such a test a time limit. With `sleepsMoveTime` no
+  /// task ever sleeps.
+  /// - Parameter count: the number of tasks, 1 by default.
   /// - Throws: `CancellationError` if the waiting task is cancelled.
   public func sleepers(_ count: Int = 1) async throws {
     let id = timeline.withLock { $0.nextID() }
@@ -56,7 +74,7 @@ extension ManualClock {
   }
 }
 
-/// Waits until so many tasks sleep.
+/// A caller of `ManualClock.sleepers(_:)`, which waits until `count` tasks sleep.
 struct Watcher {
   let id: Int
   let count: Int

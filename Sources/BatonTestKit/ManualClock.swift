@@ -1,12 +1,30 @@
 import Synchronization
 
-/// A clock that stands still until it is moved: by `advance(by:)`, by a request's `batchDuration`, or, if that was asked
-/// for, by whoever sleeps on it.
+/// A clock for tests, which stands still until the test moves it.
 ///
-/// Hand it to the code under test in place of `ContinuousClock`. Its instants are those of `ContinuousClock`, so that
-/// `task.expiry?.deadline` can be compared with `now`; only their differences mean anything, because every manual clock
-/// starts at one instant that was taken when the first was made.
+/// ```swift
+/// let request = TestRequest(
+///   "com.example.import.eu", declaredAs: "com.example.import.*", payload: #"{"pages": 300}"#,
+///   clock: ManualClock(sleepsMoveTime: true))
+/// let source = FakeSource()
+/// try await request.complete(Importer(source: source, clock: request.clock).run)
+/// #expect(request.clock.elapsed == .seconds(1_500))
+/// ```
+///
+/// Three things move it: `advance(by:)`, each commit of a request that has a `batchDuration`, and each sleep if the
+/// clock was made with `sleepsMoveTime: true`. The budget, the closing window and the stalls of a launch under test are
+/// measured with it.
+///
+/// Pass it to the code under test in place of `ContinuousClock`. Code that calls `Task.sleep(for:)` or
+/// `ContinuousClock.now` directly still sees real time.
+///
+/// Its instants have the type of `ContinuousClock`, so that `task.expiry?.deadline` can be compared with the `now` of
+/// this clock. Never compare them with `ContinuousClock.now`. All manual clocks of a process start at the same instant,
+/// and only differences of instants mean anything.
+///
+/// The sample is from `Examples/TestKit/ImporterTests.swift`, which also has a test that moves the clock by hand.
 public final class ManualClock: Clock, Sendable {
+  /// The type of `task.expiry?.deadline`.
   public typealias Instant = ContinuousClock.Instant
   public typealias Duration = Swift.Duration
 
@@ -15,31 +33,41 @@ public final class ManualClock: Clock, Sendable {
   let sleepsMoveTime: Bool
   let timeline = Mutex(Timeline())
 
-  /// - Parameter sleepsMoveTime: true if a sleep moves the clock to its own end and returns at once, as if nothing else
-  ///   happened meanwhile: for code that sleeps one after the other. False if a sleep waits until the clock is moved.
+  /// Creates a clock that stands at `elapsed` zero.
+  /// - Parameter sleepsMoveTime: `true` if each sleep moves the clock to the end of the sleep and returns at once. This
+  ///   suits code that sleeps in one task at a time; with several tasks, a sleep moves the clock past the sleeps of the
+  ///   others. `false` if a sleep waits until the clock is moved.
   public init(sleepsMoveTime: Bool = false) { self.sleepsMoveTime = sleepsMoveTime }
 
-  /// Time on the clock since it was made.
+  /// The time that has passed on this clock since it was made.
   public var elapsed: Duration { timeline.withLock { $0.elapsed } }
 
+  /// The current time of this clock.
   public var now: Instant { Self.start + elapsed }
 
   public var minimumResolution: Duration { .nanoseconds(1) }
 
-  /// Moves time on, and does on the way, in the order of their times, what is due: sleepers wake up, launches expire,
-  /// deadlines pass. Returns when that is done; woken tasks run on by themselves.
+  /// Moves the clock forward. Everything that becomes due on the way happens in the order of its time: sleepers wake
+  /// up, launches expire, deadlines pass.
   ///
-  /// Called by the handler's own code, such as a fake that takes three seconds, time has passed before the call returns.
-  /// Called from outside, step to an expiry before you step over its deadline: in one step the handler has no chance to
-  /// act on the expiry in between.
-  /// - Parameter duration: zero or longer.
+  /// The call returns when all of this has happened. The tasks that woke up then run on by themselves.
+  ///
+  /// A fake calls it to say how long its work takes: the time has passed when the call returns.
+  ///
+  /// A test calls it while a handler sleeps; call `sleepers(_:)` first. Move the clock to an expiry in one call, and
+  /// beyond its deadline in a second one. In a single call the handler gets no chance to act on the expiry before its
+  /// deadline passes, and the launch counts as one that ignored its expiry. `Examples/TestKit/ImporterTests.swift` has
+  /// a sample.
+  /// - Parameter duration: how far to move the clock, zero or longer.
+  /// - Precondition: `duration` is not negative.
   public func advance(by duration: Duration) {
     precondition(duration >= .zero, "time does not go back by \(duration)")
     LaunchUnderTest.current?.reachPoint()
     move(to: elapsed + duration)
   }
 
-  /// - Parameter goesOn: asked before each step; false leaves the clock where it is.
+  /// Moves the clock to `target`, event by event.
+  /// - Parameter goesOn: is called before each step. If it returns `false`, the clock stays where it is.
   func move(to target: Duration, while goesOn: () -> Bool = { true }) {
     while goesOn(), let next = nextEvent(until: target) { reach(next) }
     if goesOn() { reach(target) }
@@ -53,7 +81,7 @@ public final class ManualClock: Clock, Sendable {
 
   private func reach(_ time: Duration) {
     let (now, woken, launches) = timeline.withLock { ($0.move(to: time), $0.wake(), $0.launches) }
-    // What is due for a launch is decided before those who slept go on.
+    // Launches come first, so that a sleeper that wakes up already sees the expiry that was due at the same time.
     for launch in launches { launch.timeReached(now) }
     for sleeper in woken { sleeper.continuation.resume() }
   }
@@ -63,7 +91,7 @@ public final class ManualClock: Clock, Sendable {
   func remove(_ launch: LaunchUnderTest) { timeline.withLock { $0.launches.removeAll { $0 === launch } } }
 }
 
-/// What a manual clock knows.
+/// The state of a manual clock: its time, the launches that are measured with it, and the tasks that wait for it.
 struct Timeline {
   struct Sleeper {
     let id: Int
@@ -84,13 +112,14 @@ struct Timeline {
     return lastID
   }
 
-  /// Two who move the clock at the same time never move it back.
+  /// Moves the clock to `time` and returns its new time. If another task has moved it further, it stays there: a clock
+  /// never goes back.
   mutating func move(to time: Duration) -> Duration {
     elapsed = max(elapsed, time)
     return elapsed
   }
 
-  /// Takes those out whose time has come, the earliest first.
+  /// Removes and returns the sleepers whose time has come, the earliest first.
   mutating func wake() -> [Sleeper] {
     defer { sleepers.removeAll { $0.wakesAt <= elapsed } }
     return sleepers.filter { $0.wakesAt <= elapsed }.sorted { ($0.wakesAt, $0.id) < ($1.wakesAt, $1.id) }

@@ -1,23 +1,28 @@
 public import BatonHandler
 public import BatonModel
 
-/// What one launch came to.
+/// The result of one launch under test. `TestRequest.launch(_:interruptedBy:)` returns it, and `TestRequest.launches`
+/// has the results of all launches.
+///
+/// `Examples/TestKit` has tests that read it.
 public struct TestLaunch: Sendable {
-  /// How a launch ends; expiry is an outcome, never an error.
+  /// How a launch ended. An expiry is an outcome of its own, and no failure: it uses up no retry.
   public enum Outcome: Hashable, Sendable {
-    /// The handler returned, whether or not it was asked to stop.
+    /// The handler returned. It does not matter whether it had been asked to stop.
     case finished
-    /// The handler threw, and was not asked to stop; with the text of what it threw. A refresh that returned `.failed`
-    /// has failed too.
+    /// The handler threw an error and had not been asked to stop, or a refresh returned `.failed`. The text describes
+    /// the error.
     case failed(String)
-    /// The handler threw, whatever it was, after it was asked to stop.
+    /// The handler threw any error after it had been asked to stop for this reason.
     case expired(ExpiryReason)
-    /// Its worker was lost, or it ignored its expiry and ended with its worker's process.
+    /// The worker was lost, or the handler still ran at the deadline of its expiry and a worker would have ended its
+    /// process.
     case lost
   }
 
-  /// 1 for the first launch of the request.
+  /// The launch's number, which counts from 1 within the request.
   public let number: Int
+  /// How the launch ended.
   public var outcome: Outcome {
     switch stored {
     case .finished: .finished
@@ -27,59 +32,70 @@ public struct TestLaunch: Sendable {
     }
   }
 
-  /// The outcome as the store has it.
+  /// The outcome in the form that the store keeps.
   let stored: LaunchOutcome
-  /// What the handler threw, also if the outcome is `expired`; nil if it returned, or never ended.
+  /// The error that the handler threw, for every outcome; `nil` if the handler returned, or had not ended when the
+  /// launch was over.
   public let error: (any Error)?
-  /// Why it was asked to stop, and until when; nil if it was not.
+  /// The reason and the deadline of the launch's expiry; `nil` if the launch was not asked to stop. The deadline is a
+  /// time of the request's clock.
   public let expiry: Expiry?
-  /// True if it still ran at the deadline of its expiry. The outcome is `lost` then.
+  /// `true` if the handler still ran at the deadline of its expiry. The outcome is then `lost`.
   public let ignoredExpiry: Bool
-  /// What was saved, in order.
+  /// The checkpoints that were saved, in order.
   public let checkpoints: [TestCheckpoint]
-  /// What the handler asked to save and could not.
+  /// The checkpoints that the handler tried to save in vain, in order.
   public let refusedCheckpoints: [TestCheckpoint]
-  /// What watchers saw between the checkpoints.
+  /// The calls of `task.update` and `task.report`, in order.
   public let updates: [TestUpdate]
-  /// What a refresh said that it found; nil if it said nothing.
+  /// The result that a refresh returned; `nil` for other handlers, and for a refresh that threw.
   public let result: RefreshResult?
-  /// On the manual clock, since it was made.
+  /// When the launch started: the `elapsed` of the request's clock.
   public let startedAt: Duration
+  /// When the launch ended: the `elapsed` of the request's clock.
   public let endedAt: Duration
-  /// Batches that began after the launch was asked to stop, and were saved. A cooperative handler has none, or one if
-  /// it saves where it stopped.
+  /// The number of saved batches that began after the launch had been asked to stop. It is 0 for a handler that heeds
+  /// its cancellation, or 1 if the handler saves its position before it throws.
   public let batchesAfterExpiry: Int
-  /// How many points the handler passed in each batch that it began, by the batch's number; see `Interruption.Point`.
+  /// The number of points that the handler passed in each batch that it began, by the batch's number; see
+  /// `Interruption.Point.during(batch:point:)`.
   public let points: [Int: Int]
 
-  /// False if it had to be ended at its deadline: recorded as ungraceful, and its worker's process ends.
+  /// `false` if the handler still ran at its deadline. A worker records such a launch as ungraceful, and may end its
+  /// process; see `WorkerConfiguration.endsProcessOnOverrun`.
   public var isGraceful: Bool { !ignoredExpiry }
 }
 
-/// A checkpoint as a handler gave it.
+/// A checkpoint that a handler saved, or tried to save. `Examples/TestKit/ImporterTests.swift` reads the cursor of one.
 public struct TestCheckpoint: Hashable, Sendable {
-  /// The launch that it came from.
+  /// The number of the launch that saved it.
   public let launch: Int
-  /// The number of the batch that it ends, from 0 over all launches of the request.
+  /// The number of the batch that it ends, which counts from 0 over all launches of the request.
   public let batch: Int
+  /// The number of units that are done in the whole request.
   public let completedUnits: Int64
-  /// Nil while the handler has not said it.
+  /// The number of units in all; `nil` if the handler has not told it.
   public let totalUnits: Int64?
-  /// On the manual clock, since it was made.
+  /// When it was saved: the `elapsed` of the request's clock.
   public let savedAt: Duration
   let bytes: [UInt8]
   let identifier: JobIdentifier
 
-  /// The cursor, decoded.
-  /// - Throws: `HandlerError` with code `.otherVersion`, or what `JSONDecoder` says of it.
+  /// Decodes the cursor, as `JobTask.lastCheckpoint(as:version:)` does.
+  /// - Parameters:
+  ///   - type: the type that the handler passed to `checkpoint`.
+  ///   - version: the version that the handler passed to `checkpoint`.
+  /// - Throws: `HandlerError` with the code `.otherVersion` if the checkpoint has another version. `DecodingError` if
+  ///   it does not fit the type.
   public func cursor<Cursor: Decodable>(as type: Cursor.Type, version: Int = 1) throws -> Cursor {
     try CheckpointCoding.decode(type, version: version, from: bytes, of: identifier)
   }
 
-  /// The checkpoint as the store keeps it: JSON, with the cursor's version.
+  /// The checkpoint in the form that the store keeps: JSON with the cursor and its version, such as
+  /// `{"cursor":{"page":2},"version":1}`.
   public var json: String { String(decoding: bytes, as: UTF8.self) }
 
-  /// What makes two checkpoints the same place in the work.
+  /// A place in the work. Two checkpoints with equal places end the same batch.
   struct Place: Hashable {
     let bytes: [UInt8]
     let completedUnits: Int64
@@ -88,12 +104,13 @@ public struct TestCheckpoint: Hashable, Sendable {
   var place: Place { Place(bytes: bytes, completedUnits: completedUnits) }
 }
 
-/// One call of `task.update` or `task.report`: what it did not mention is nil.
+/// One call of `task.update(title:subtitle:)` or `task.report(completed:of:)`. A property is `nil` if the call did not
+/// set it.
 public struct TestUpdate: Hashable, Sendable {
   public let title: String?
   public let subtitle: String?
   public let completedUnits: Int64?
   public let totalUnits: Int64?
-  /// On the manual clock, since it was made.
+  /// When the call was made: the `elapsed` of the request's clock.
   public let at: Duration
 }

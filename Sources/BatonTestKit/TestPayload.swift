@@ -4,16 +4,27 @@
   import Foundation
 #endif
 
-/// What is submitted with a request: JSON text, a value that is encoded to it, or bytes.
+/// The payload of a request under test: JSON text, a value that is encoded to JSON, or bytes. It may have at most 64
+/// KiB.
+///
+/// ```swift
+/// TestRequest("com.example.import.eu", payload: #"{"pages": 3}"#)
+/// TestRequest("com.example.import.eu", payload: .json(Importer.Settings(pages: 3)))
+/// ```
+///
+/// The samples are from `Examples/TestKit/ImporterTests.swift`. A payload that is too large, or that cannot be encoded,
+/// is an error of the first launch.
 public struct TestPayload: Sendable, ExpressibleByStringLiteral {
   let bytes: Result<[UInt8], any Error>
 
-  /// JSON as it is written.
+  /// Creates a payload of the UTF-8 bytes of a text. The text is not checked: with text that is not JSON, a test can
+  /// see what the handler does with such a payload.
   public init(stringLiteral text: String) { self.init(bytes: Array(text.utf8)) }
 
+  /// Creates a payload of any bytes, for a handler that reads `task.payload`.
   public init(bytes: [UInt8]) { self.bytes = .success(bytes) }
 
-  /// `value` as JSON. What the encoder throws, the first launch throws.
+  /// Creates a payload of `value`, encoded as JSON. If the encoder throws an error, the first launch throws it.
   public static func json(_ value: some Encodable) -> Self {
     Self(encoded: Result { [UInt8](try JSONEncoder().encode(value)) })
   }

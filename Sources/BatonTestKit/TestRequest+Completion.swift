@@ -3,13 +3,26 @@ import BatonModel
 import Synchronization
 
 extension TestRequest {
-  /// No work of a test takes more.
+  /// The limit for `complete`. A request that needs more launches than this never ends.
   static let maximumLaunches = 1_000
 
-  /// Launches the request until it has succeeded, as a coordinator would.
-  /// - Parameter interruptions: what happens on the way, in this order, at most one to a launch. One that a launch does
-  ///   not reach waits for the next.
-  /// - Throws: `TestKitError` if the request fails, is cancelled or never ends, or if an interruption was left over.
+  /// Launches the request again and again until it has succeeded, each launch from the last checkpoint.
+  ///
+  /// ```swift
+  /// try await request.complete(cleanup(database))
+  /// ```
+  ///
+  /// A coordinator does the same. In contrast to a coordinator the kit never waits between two launches, so retries and
+  /// losses have no backoff. A failed launch ends the request, unless the request has `retries`. The samples are in
+  /// `Examples/TestKit/CleanupTests.swift`.
+  /// - Parameters:
+  ///   - handler: the handler under test. Every launch calls the same closure, so what it captures lives on over all
+  ///     launches, in contrast to the memory of a worker's process.
+  ///   - interruptions: what happens on the way, in this order, at most one for each launch. If a launch does not reach
+  ///     its interruption, the next launch gets it.
+  /// - Throws: `TestKitError`, with the code `.notCompleted` if the request fails or is cancelled, `.endless` if it
+  ///   never ends, `.interruptionNotReached` if it succeeds before all interruptions have happened, or `.notLaunchable`
+  ///   or `.invalidRequest` as in `launch(_:interruptedBy:)`. `CancellationError` if the test is cancelled.
   public func complete(_ handler: @escaping Handler, interruptedBy interruptions: Interruption...) async throws {
     state.withLock { $0.planned += interruptions }
     while completion == nil { try await launchAgain(handler) }
@@ -17,7 +30,8 @@ extension TestRequest {
     try requireNothingPlanned()
   }
 
-  /// The same with a handler of a refresh that says what it found.
+  /// Launches the request until it has succeeded, with a handler that returns what it found. It throws the same errors
+  /// as `complete(_:interruptedBy:)`. A refresh that returns `.failed` has failed.
   public func completeRefresh(
     _ handler: @escaping RefreshHandler, interruptedBy interruptions: Interruption...
   ) async throws {
@@ -57,7 +71,7 @@ extension TestRequest {
 }
 
 extension TestLaunch.Outcome {
-  /// Such as `expired: hostBusy`.
+  /// A text such as `expired: hostBusy`.
   var text: String {
     switch self {
     case .finished: "finished"

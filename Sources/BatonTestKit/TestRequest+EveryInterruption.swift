@@ -2,29 +2,48 @@ public import BatonModel
 import Synchronization
 
 extension TestRequest {
-  /// Runs `body` undisturbed, then once more for each point at which its request can be interrupted, and throws unless it
-  /// comes out the same every time: the test that proves a handler resumable.
+  /// Checks that a handler can be interrupted anywhere without a change of its result. Begin the tests of a handler
+  /// with this check.
   ///
   /// ```swift
   /// try await TestRequest("com.example.db-cleanup").checkEveryInterruption { request in
-  ///   let database = FakeDatabase(rows: 1...120)
-  ///   try await request.complete { task in try await cleanup(task, database) }
+  ///   let database = FakeDatabase()
+  ///   try await request.complete(cleanup(database))
   ///   return database.rows
   /// }
   /// ```
-  /// The points are: before each batch, in it (see `Interruption.Point.during`; of many points the first, the middle and
-  /// the last) and after it, each with an expiry and with a lost worker; then after every batch in one run, and a loss in
-  /// every batch. Each run has a request and a clock of its own that is like this one, except that sleeps move it.
   ///
-  /// A run fails if `body` throws or returns something else than undisturbed; if more than one batch is repeated per
-  /// interruption; if the handler begins more than one batch after it was asked to stop; or if a checkpoint of the
-  /// undisturbed run is never reached.
+  /// The sample is from `Examples/TestKit/CleanupTests.swift`.
+  ///
+  /// The check runs `body` once without an interruption. Then it runs `body` once for each interruption:
+  ///
+  /// - before each batch, in it and after it, with an expiry and with the loss of the worker. An expiry in a batch is
+  ///   tried at up to three of the batch's points: the first, the middle and the last (see
+  ///   `Interruption.Point.during(batch:point:)`);
+  /// - in one run, an expiry after every batch;
+  /// - in one run, the loss of the worker during every batch.
+  ///
+  /// Each run gets a request with the settings of this one, and a clock of its own on which sleeps move the time. The
+  /// request on which you call this method is not launched.
+  ///
+  /// A run fails in any of these cases:
+  ///
+  /// - `body` throws an error, or returns another value than in the undisturbed run.
+  /// - More than one batch is repeated for an interruption.
+  /// - A checkpoint of the undisturbed run is not reached: the handler has skipped work.
+  /// - The handler begins more than one batch after it was asked to stop, or it still runs at its deadline.
+  ///
   /// - Parameters:
-  ///   - reason: of the expiries; not `.cancelled`, which ends the request.
-  ///   - comparingCheckpoints: false for handlers whose cursors differ from run to run by their nature (times, random
-  ///     numbers, sets) or never change; then neither repeated nor missing checkpoints are looked for.
-  ///   - body: makes everything anew, completes the request, and returns what its work came to. At most 200 batches.
-  /// - Throws: `TestKitError` with code `.interruptionsMatter` that lists what failed, or what the undisturbed run throws.
+  ///   - reason: the reason of the expiries. `.cancelled` is not suitable, because it ends the request.
+  ///   - comparingCheckpoints: whether to look for repeated and missing checkpoints. Pass `false` for a handler whose
+  ///     cursors differ from run to run by their nature (times, random numbers, sets) or never change.
+  ///   - isolation: the actor that `body` runs on; by default the actor of the caller.
+  ///   - body: creates all fakes, completes the request that it gets, and returns the result of the work. A fake from
+  ///     outside of the closure would carry the effects of one run into the next. Return the result rather than a list
+  ///     of calls: after a loss the last batch runs again, and that must not change the result. The work may have at
+  ///     most 200 batches; a handful is enough, because `body` runs four to six times for each batch.
+  /// - Throws: `TestKitError` with the code `.interruptionsMatter`, whose message lists the interruptions that failed;
+  ///   the code `.endless` if there are more than 200 batches; or the error of the undisturbed run.
   public func checkEveryInterruption<Effects: Equatable>(
     because reason: ExpiryReason = .draining, comparingCheckpoints: Bool = true,
     isolation: isolated (any Actor)? = #isolation, _ body: (TestRequest) async throws -> Effects
@@ -41,7 +60,8 @@ extension TestRequest {
     if !complaints.isEmpty { throw failure(complaints, of: plans.count) }
   }
 
-  /// The same for a `body` that returns nothing: its checkpoints are compared, and what it throws itself counts.
+  /// Checks that a handler can be interrupted anywhere, with a `body` that returns nothing. Only the checkpoints are
+  /// compared, and the errors that `body` throws count.
   public func checkEveryInterruption(
     because reason: ExpiryReason = .draining, comparingCheckpoints: Bool = true,
     isolation: isolated (any Actor)? = #isolation, _ body: (TestRequest) async throws -> Void

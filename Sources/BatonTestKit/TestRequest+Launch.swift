@@ -3,12 +3,23 @@ import BatonModel
 import Synchronization
 
 extension TestRequest {
-  /// Launches the request once, from its last checkpoint, and returns when the launch has ended.
+  /// Launches the request once, from its last checkpoint, and returns the result when the launch has ended.
   ///
-  /// Whatever the handler throws is the launch's outcome, not an error of this call.
-  /// - Parameter interruption: what happens to the launch.
-  /// - Throws: `TestKitError` if the request runs or has ended, if the launch ended before its interruption, or if the
-  ///   handler would never end; `CancellationError` if the test is cancelled.
+  /// ```swift
+  /// let launch = try await request.launch(cleanup(database), interruptedBy: .expiry(.hostBusy, .after(batches: 1)))
+  /// #expect(launch.outcome == .expired(.hostBusy))
+  /// ```
+  ///
+  /// The sample is from `Examples/TestKit/CleanupTests.swift`. An error of the handler is in the result, and is not
+  /// thrown by this method. A handler that still runs at the deadline of an expiry is not waited for.
+  /// - Parameters:
+  ///   - handler: the handler under test.
+  ///   - interruption: what happens to the launch; `nil` for a launch that is not interrupted.
+  /// - Returns: the result of the launch, which is also added to `launches`.
+  /// - Throws: `TestKitError`, with the code `.invalidRequest` if a coordinator would refuse the request,
+  ///   `.notLaunchable` if a launch of the request is running or the request has ended, `.interruptionNotReached` if
+  ///   the launch ended before its interruption, or `.endless` if the handler would never end. `CancellationError` if
+  ///   the test is cancelled.
   @discardableResult
   public func launch(
     _ handler: @escaping Handler, interruptedBy interruption: Interruption? = nil
@@ -24,7 +35,16 @@ extension TestRequest {
     throw notReached(missed, "launch \(end.launch.number) ended '\(end.launch.outcome)' before that")
   }
 
-  /// Launches the request once with a handler of a refresh that says what it found.
+  /// Launches the request once, with a handler that returns what it found; `TestLaunch.result` has the result. It
+  /// throws the same errors as `launch(_:interruptedBy:)`.
+  ///
+  /// ```swift
+  /// let request = TestRequest("com.example.news", kind: .refresh)
+  /// let launch = try await request.launchRefresh(news)
+  /// XCTAssertEqual(launch.result, .noData)
+  /// ```
+  ///
+  /// The sample is from `Examples/TestKit/NewsTests.swift`.
   @discardableResult
   public func launchRefresh(
     _ handler: @escaping RefreshHandler, interruptedBy interruption: Interruption? = nil
@@ -100,7 +120,8 @@ extension TestRequest {
 }
 
 extension TestRequest.Completion {
-  /// Nil if the request goes on. The wait that a coordinator would make is left out: time is the test's.
+  /// Creates the completion of a request whose launch has ended with `verdict`; `nil` if the request goes on. The
+  /// backoff of the verdict is left out, because only the test moves the time.
   fileprivate init?(_ verdict: Ledger.Verdict) {
     switch verdict {
     case .succeeded: self = .succeeded

@@ -1,7 +1,7 @@
 import BatonHandler
 import BatonModel
 
-/// What a test says of its request.
+/// The arguments of `TestRequest.init`, before they are checked.
 struct Settings: Sendable {
   var identifier: String
   var pattern: String
@@ -14,16 +14,18 @@ struct Settings: Sendable {
   var retries: Int
   var batchDuration: Duration
 
-  /// Most bytes of a payload.
+  /// The largest payload, in bytes.
   static let payloadLimit = 64 << 10
 
-  /// The settings as a coordinator would take them.
+  /// The settings after they have been checked by a coordinator's rules.
   struct Checked {
     var identifier: JobIdentifier
     var definition: Definition
     var payload: [UInt8]?
   }
 
+  /// - Throws: `TestKitError` with the code `.invalidRequest` if a coordinator would refuse the request, or the error
+  ///   of the payload's encoder.
   func checked() throws -> Checked {
     guard let identifier = JobIdentifier(identifier) else {
       throw refusal("'\(identifier)' is no identifier: letters, digits, '-' and '_', with dots between")

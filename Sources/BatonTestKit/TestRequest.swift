@@ -2,36 +2,54 @@ import BatonHandler
 public import BatonModel
 import Synchronization
 
-/// One request whose handler is run as a worker runs it: launch after launch, each from the checkpoint of the one
-/// before, on a manual clock.
+/// A request under test. It runs a handler as a worker does: one launch after the other, each from the last checkpoint
+/// of the launches before it.
 ///
 /// ```swift
+/// let database = FakeDatabase()
 /// let request = TestRequest("com.example.db-cleanup")
-/// let launch = try await request.launch(cleanup, interruptedBy: .expiry(.hostBusy, .after(batches: 1)))
+/// let launch = try await request.launch(cleanup(database), interruptedBy: .expiry(.hostBusy, .after(batches: 1)))
 /// #expect(launch.outcome == .expired(.hostBusy))
-/// try await request.complete(cleanup)
+/// try await request.complete(cleanup(database))
 /// ```
+///
+/// The sample is from `Examples/TestKit/CleanupTests.swift`. Begin with `checkEveryInterruption`, which tries all
+/// interruptions; test one launch at a time with `launch`, and the request as a whole with `complete`. Read the results
+/// from `launches`, `checkpoints` and `completion`.
+///
+/// The kit uses the same code as a worker to decide what happens to a launch, with a store in memory that answers at
+/// once. It needs no coordinator, no network and no files. Time stands still until something moves `clock`.
+///
+/// The kit sees only what the handler tells it. It does not see work that is not saved; let your fakes count such work.
+///
+/// A `TestRequest` can be used from several tasks, but at most one of its launches runs at a time. A request that has
+/// ended cannot be launched again: make another one for each test.
 public final class TestRequest: Sendable {
   let settings: Settings
-  /// The clock of all its launches: the only time there is. Hand it to code that sleeps or asks what time it is.
+  /// The clock of all launches of this request. Pass it to the code under test in place of `ContinuousClock`.
   public let clock: ManualClock
   let state: Mutex<State>
 
-  /// A request that was never launched. What a coordinator would not take, the first launch throws.
+  /// Creates a request that has not been launched. The arguments are checked by the first launch, which throws
+  /// `TestKitError` with the code `.invalidRequest` if a coordinator would refuse the request.
   /// - Parameters:
-  ///   - identifier: such as `com.example.export.42`.
-  ///   - pattern: the definition's identifier if it is a wildcard, such as `com.example.export.*`; `task.wildcard` is
-  ///     what the `*` matched.
-  ///   - payload: at most 64 KiB.
-  ///   - budget: longest launch; nil means what the kind allows: 30 s, 10 min, or no limit.
-  ///   - closingWindow: from an expiry to its deadline; nil means 5 s for a refresh, 30 s for the others, and 2 s at most
-  ///     if nothing can be saved any more.
-  ///   - stallAfter: at twice that without progress a launch expires `stalled`; nil means 60 s for kind continued, never
-  ///     for the others.
-  ///   - retries: how often `complete` launches again after a failure. A definition has 3 by default; here the first
-  ///     failure is the last, so that it is seen.
-  ///   - batchDuration: how far each commit moves the clock, before it is durable.
-  ///   - clock: one that is shared with the code under test, or with another request.
+  ///   - identifier: the identifier of the request, such as `com.example.export.42`.
+  ///   - pattern: the identifier of the definition, if it is a wildcard such as `com.example.export.*`. `task.wildcard`
+  ///     is then the part that the `*` stands for. `nil` means the same as `identifier`.
+  ///   - kind: the kind of the definition, which decides the defaults below.
+  ///   - payload: the payload, at most 64 KiB.
+  ///   - principal: who submitted the request, for `task.principal`.
+  ///   - budget: the longest that a launch may run. `nil` means the default of the kind: 30 s for a refresh, 10 minutes
+  ///     for processing, no limit for continued.
+  ///   - closingWindow: the time from an expiry to its deadline. `nil` means 5 s for a refresh and 30 s for the other
+  ///     kinds. It is at most 2 s if the reason of the expiry lets nothing be saved.
+  ///   - stallAfter: the time without progress after which a launch is suspected to have stalled; at twice this time it
+  ///     expires `stalled`. `nil` means 60 s for kind continued; launches of the other kinds then never stall.
+  ///   - retries: how often `complete` launches the request again after a failure. The default is 0, so that the test
+  ///     sees the first failure; a definition has 3 by default.
+  ///   - batchDuration: how far each commit moves the clock, before the checkpoint is saved. With this time a test can
+  ///     let the budget or a deadline come in the middle of the work.
+  ///   - clock: the clock of the launches. Pass one that the code under test or another request uses too.
   public init(
     _ identifier: String, declaredAs pattern: String? = nil, kind: JobKind = .processing, payload: TestPayload? = nil,
     principal: String = "test", budget: Duration? = nil, closingWindow: Duration? = nil, stallAfter: Duration? = nil,
@@ -53,41 +71,48 @@ public final class TestRequest: Sendable {
 
   struct State {
     var launches: [TestLaunch] = []
-    /// Where the next launch begins.
+    /// The progress from which the next launch begins.
     var progress = Progress()
     var pace = Pace()
     var ledger = Ledger()
     var completion: Completion?
     var running: LaunchUnderTest?
-    /// For the next launches that name none themselves.
+    /// The interruptions of the next launches that get no interruption of their own.
     var planned: [Interruption] = []
   }
 
-  /// The end of a request.
+  /// How a request ended.
   public enum Completion: Hashable, Sendable {
+    /// A launch of the request finished.
     case succeeded
-    /// A launch failed, or three in a row committed nothing and were lost, stalled or spent their budget.
+    /// A launch failed and no retry was left, or three launches in a row committed nothing and were lost, stalled or
+    /// spent their budget (quarantine). The text says why.
     case failed(String)
+    /// A launch expired with the reason `.cancelled`. The text is the principal of that reason.
     case cancelled(by: String)
   }
 
-  /// How the request ended; nil while it can be launched again.
+  /// How the request ended; `nil` while it can be launched again.
   public var completion: Completion? { state.withLock { $0.completion } }
 
-  /// What its launches came to, in order.
+  /// The results of all launches that have ended, in order.
   public var launches: [TestLaunch] { state.withLock { $0.launches } }
 
-  /// What was saved by all launches, in order.
+  /// The checkpoints that all launches have saved, in order.
   public var checkpoints: [TestCheckpoint] { launches.flatMap(\.checkpoints) }
 
-  /// What watchers saw of all launches, in order.
+  /// The calls of `task.update` and `task.report` in all launches, in order.
   public var updates: [TestUpdate] { launches.flatMap(\.updates) }
 
-  /// The payload as its handler gets it; nil if it has none, or if it cannot be encoded.
+  /// The payload that the handler gets; `nil` if the request has none, or if it cannot be encoded.
   public var payload: [UInt8]? { try? settings.payload?.bytes.get() }
 
-  /// How many batches came more than once: checkpoints that a launch asked to save, and an earlier one had asked to save
-  /// before it, with the same cursor and units. What a handler did without asking to save it is not seen here.
+  /// The number of batches that were repeated.
+  ///
+  /// A batch is repeated if a launch asks to save a checkpoint that an earlier launch has asked to save, with the same
+  /// cursor and the same number of completed units. Checkpoints that were refused count too. Work for which the handler
+  /// did not ask to save a checkpoint is not seen here. For a handler that begins at its last checkpoint, the number is
+  /// at most 1 for each interruption; `Examples/TestKit/CleanupTests.swift` has a sample.
   public var repeatedBatches: Int {
     var seen: Set<TestCheckpoint.Place> = []
     return launches.reduce(0) { count, launch in
@@ -97,12 +122,24 @@ public final class TestRequest: Sendable {
     }
   }
 
-  /// Asks the launch that runs now to stop, as `Interruption.expiry` does: from a fake, at the very place that matters,
-  /// or from outside.
-  /// - Returns: false if none runs, or if it was asked before.
+  /// Asks the running launch to stop, as `Interruption.expiry(_:_:)` does. Call it in a fake, at exactly the place that
+  /// matters, or in the test while the launch runs in another task.
+  ///
+  /// ```swift
+  /// let source = FakeSource { page in
+  ///   if page == 2 { request.expire(.networkLost) }
+  ///   try Task.checkCancellation()
+  /// }
+  /// ```
+  ///
+  /// The sample is from `Examples/TestKit/ImporterTests.swift`. When the method returns, the handler's task is
+  /// cancelled and `task.expiry` is set.
+  /// - Parameter reason: why the launch has to stop.
+  /// - Returns: `false` if no launch is running, or if the launch has been asked to stop before.
   @discardableResult
   public func expire(_ reason: ExpiryReason) -> Bool { state.withLock { $0.running }?.expire(reason) ?? false }
 
-  /// The worker of the launch that runs now is gone, as with `Interruption.workerLost`. Nothing if none runs.
+  /// Lets the running launch lose its worker, as `Interruption.workerLost(_:)` does. It does nothing if no launch is
+  /// running.
   public func loseWorker() { state.withLock { $0.running }?.loseWorker() }
 }

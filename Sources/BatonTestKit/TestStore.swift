@@ -1,18 +1,20 @@
 import BatonModel
 
-/// What a coordinator and its store are for one launch: they take its checkpoints, and watch whether it gets further.
+/// Takes the place of the coordinator and its store for one launch: it saves the checkpoints, and computes when the
+/// launch has stalled.
 struct TestStore: Sendable {
   let launch: LaunchKey
   private let identifier: JobIdentifier
   private let definition: Definition
-  /// How long batches take on the manual clock, which decides when a launch has stalled.
+  /// How long the batches of the request take on the manual clock. A launch may be without progress for a multiple of
+  /// that.
   private(set) var pace: Pace
   private(set) var checkpoints: [TestCheckpoint] = []
   private(set) var refused: [TestCheckpoint] = []
   private(set) var updates: [TestUpdate] = []
-  /// The next checkpoint is refused; false again once it was.
+  /// Whether the next checkpoint is refused. It becomes `false` when a checkpoint has been refused.
   var refusesNext = false
-  /// When the launch last got further.
+  /// When the launch last made progress.
   private var progressAt: Duration
   private var savedAt: Duration
   private var reportedUnits: Int64?
@@ -23,6 +25,7 @@ struct TestStore: Sendable {
     (progressAt, savedAt) = (now, now)
   }
 
+  /// Returns the coordinator's answer to a message; `nil` if the message needs no answer here.
   mutating func answer(to message: WorkerMessage, at now: Duration) -> CoordinatorMessage? {
     switch message {
     case .checkpoint(let checkpoint):
@@ -39,7 +42,7 @@ struct TestStore: Sendable {
     }
   }
 
-  /// Refused here, or by the worker itself.
+  /// Records a checkpoint that this store or the worker's core has refused.
   mutating func noteRefused(_ checkpoint: Checkpoint, at now: Duration) { refused.append(taken(checkpoint, at: now)) }
 
   private func taken(_ checkpoint: Checkpoint, at now: Duration) -> TestCheckpoint {
@@ -48,7 +51,7 @@ struct TestStore: Sendable {
       totalUnits: checkpoint.totalUnits, savedAt: now, bytes: checkpoint.cursor ?? [], identifier: identifier)
   }
 
-  /// Texts alone are no progress.
+  /// Records an update. It counts as progress only if its number of completed units is new; texts alone do not.
   mutating func update(_ update: TestUpdate) {
     updates.append(update)
     guard let units = update.completedUnits, units != reportedUnits else { return }
@@ -56,7 +59,9 @@ struct TestStore: Sendable {
     progressAt = update.at
   }
 
-  /// Suspected after `stallAfter`, or five usual batches; expired at twice that (contract, row 32).
+  /// When the launch expires `stalled` unless it makes progress before; `nil` if it is not watched for stalls. The
+  /// launch is suspected after `stallAfter`, or after five times its usual batch if that is longer, and expires at
+  /// twice that time (contract, row 32).
   var stallsAt: Duration? {
     Stall.suspicion(of: definition, usualBatch: pace.usualBatch, keepsCursor: true).map { progressAt + $0 * 2 }
   }

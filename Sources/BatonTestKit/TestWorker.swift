@@ -2,29 +2,31 @@ import BatonCore
 import BatonHandler
 import BatonModel
 
-/// One launch on a worker's own core, with a store in memory that answers at once.
+/// Decides what happens to one launch under test. It drives the worker's core (`WorkerCore`) with a store in memory
+/// that answers at once.
 ///
-/// A value without a clock or a task: told what the handler does, what happens to the launch and when on the manual clock,
-/// it says what follows. `LaunchUnderTest` is its shell.
+/// It is a value without a clock and without tasks. `LaunchUnderTest` is its shell: it reports each step of the handler
+/// with the time on the manual clock, and performs the effect that is returned.
 struct TestWorker: Sendable {
   enum Effect: Hashable {
     /// The handler's task is cancelled.
     case cancelHandler
-    /// The worker's process would end here, whatever the handler does.
+    /// The kit waits for the handler no longer, because a worker would end its process here.
     case abandonHandler
   }
 
-  /// Why nothing that the handler does counts any more.
+  /// Why nothing counts that the handler does from now on.
   private enum CutOff { case workerLost, ignoredExpiry }
 
   private var core: WorkerCore
   private(set) var store: TestStore
-  /// What is to happen, until it has.
+  /// The interruption that is planned; `nil` when it has happened.
   private(set) var interruption: Interruption?
   private var cutOff: CutOff?
-  /// To what the handler asked last.
+  /// The core's answer to the handler's last question.
   private var answer: Dialogue.Answer?
-  /// The batch that ran when the launch was asked to stop is not meant; it may have been none.
+  /// The number of the first batch that counts as begun after the expiry. A batch that was running at the expiry does
+  /// not count. `Int.max` while the launch has not expired.
   private var firstBatchAfterExpiry = Int.max
   private var points: [Int: Int] = [:]
   private var sleepsAfterExpiry = 0
@@ -36,7 +38,7 @@ struct TestWorker: Sendable {
       host: HostName("test"), incarnation: Incarnation("test"), version: BatonVersion.current,
       capabilities: Capabilities(slots: definition.requirements.slots), endsProcessOnOverrun: false)
     _ = core.connected(at: Instant(now))
-    // A lease of 136 years: losing it is the test's own choice.
+    // The lease of 136 years never ends. A launch loses its lease only if the test says so.
     for message: CoordinatorMessage in [
       .welcome(leaseTerm: .seconds(1 << 32)), .definition(assignment.definition, definition), .launch(assignment),
     ] {
@@ -55,7 +57,8 @@ struct TestWorker: Sendable {
     launch.expiry.map { Expiry(reason: $0.reason, deadline: ManualClock.start + $0.deadline.elapsed) }
   }
 
-  /// Performs what the core decides: the store answers, and what the core makes of the answers is performed too.
+  /// Performs the core's effects. Messages go to the store, and the effects of its answers are performed too.
+  /// - Returns: the last effect that concerns the handler; `nil` if there was none.
   private mutating func perform(_ effects: [WorkerCore.Effect], at now: Duration) -> Effect? {
     var (open, result) = (effects[...], Effect?.none)
     while let effect = open.popFirst() {
@@ -66,7 +69,7 @@ struct TestWorker: Sendable {
         firstBatchAfterExpiry = progress.batches + 1
         result = .cancelHandler
       case .overrun:
-        // With its process the handler's way to the store ends.
+        // A worker's process ends here, so the handler can save nothing more.
         cutOff = .ignoredExpiry
         open += core.cutOff()
         result = .abandonHandler
@@ -83,7 +86,7 @@ struct TestWorker: Sendable {
 extension TestWorker {
   mutating func started(at now: Duration) -> Effect? { reachBoundary(at: now, isStart: true) }
 
-  /// Between two batches.
+  /// The launch is between two batches, or at its start. Interrupts it if that is the planned point.
   private mutating func reachBoundary(at now: Duration, isStart: Bool = false) -> Effect? {
     switch interruption?.point {
     case .atStart? where isStart: break
@@ -95,7 +98,7 @@ extension TestWorker {
     return effect
   }
 
-  /// Within a batch.
+  /// The handler passes a point within a batch. Interrupts the launch if that is the planned point.
   mutating func reachPoint(at now: Duration) -> Effect? {
     let batch = progress.batches
     points[batch, default: 0] += 1
@@ -111,7 +114,7 @@ extension TestWorker {
     case .workerLost?:
       interruption = nil
       return loseWorker(at: now)
-    // A refusal waits for the commit itself.
+    // `commit` performs a planned refusal.
     case .checkpointRefused, nil: return nil
     }
   }
@@ -122,16 +125,18 @@ extension TestWorker {
     return perform(core.cutOff(), at: now)
   }
 
-  /// The first reason wins: one launch, one cause.
+  /// Asks the launch to stop. It does nothing if the launch has been asked before: the first reason wins.
   mutating func expire(_ reason: ExpiryReason, at now: Duration) -> Effect? {
     guard launch.isRunning, cutOff == nil else { return nil }
-    // Without its lease a worker gets no answer any more.
+    // A worker without its lease gets no answers. A final refusal has the same effect in the core: the launch expires
+    // `leaseLost`, and every question is refused.
     let message: CoordinatorMessage =
       reason == .leaseLost ? .refused("the worker lost its lease", isFinal: true) : .expire(store.launch, reason)
     return perform(core.received(message, at: Instant(now)), at: now)
   }
 
-  /// The next time at which something happens if nothing else does.
+  /// The next time at which something becomes due: the planned interruption, the budget, a deadline or a stall. `nil`
+  /// if nothing will.
   var nextEvent: Duration? {
     guard cutOff == nil else { return nil }
     let due = launch.dueAt?.elapsed
@@ -154,13 +159,14 @@ extension TestWorker {
 // MARK: What the handler does
 
 extension TestWorker {
-  /// More than a test needs, and less than what fills its memory.
+  // The limits are higher than any sensible test needs, and low enough for its memory.
   private static let maximumBatches = 100_000
   private static let maximumRefusals = 1_000
   private static let maximumSleeps = 10_000
 
-  /// - Returns: why the checkpoint was not saved, nil if it was. A `TestKitError` says that the handler would go on for
-  ///   ever.
+  /// Saves a checkpoint.
+  /// - Returns: the reason why the checkpoint was not saved (`nil` if it was), and the effect. The reason is a
+  ///   `TestKitError` if the handler would go on for ever.
   mutating func commit(_ commit: Commit, at now: Duration) -> ((any Error)?, Effect?) {
     if let endlessness { return (endlessness, nil) }
     let checkpoint = Checkpoint(commit, of: store.launch, after: progress)
@@ -173,7 +179,7 @@ extension TestWorker {
       return (HandlerError(isSuperseded ? .superseded : .checkpointRefused, text), nil)
     }
     let effect = reachBoundary(at: now)
-    // A worker that was lost just now never hears that its checkpoint was saved.
+    // The checkpoint is saved. If the worker was lost at this point, the handler never learns of it.
     return (cutOff == nil ? nil : HandlerError(.superseded, "the worker was lost"), effect)
   }
 
@@ -187,7 +193,8 @@ extension TestWorker {
     return endless("committed \(Self.maximumBatches) batches and does not end")
   }
 
-  /// A loop that swallows the error of a sleep that is cut short never sleeps again, and never ends.
+  /// Counts a sleep of the handler. After an expiry every sleep throws at once, so a loop that ignores these errors
+  /// never ends; after the last permitted sleep the error for such a loop is returned.
   mutating func slept() -> TestKitError? {
     guard expiry != nil else { return nil }
     sleepsAfterExpiry += 1
@@ -204,7 +211,9 @@ extension TestWorker {
 
   mutating func conclude(_ result: RefreshResult) { core.conclude(store.launch, result) }
 
-  /// - Parameter result: what the handler did; nil if it never ended.
+  /// Returns the result of the launch.
+  /// - Parameter result: whether the handler returned or what it threw; `nil` if it had not ended when the launch was
+  ///   over.
   func ended(_ result: Result<Void, any Error>?, at now: Duration) -> TestLaunch {
     TestLaunch(
       number: store.launch.number, stored: outcome(result), error: result?.failure, expiry: expiry,
@@ -226,7 +235,7 @@ extension Result {
 }
 
 extension Instant {
-  /// Of the manual clock.
+  /// Creates the instant at which a manual clock has this `elapsed` time.
   init(_ elapsed: Duration) { self.init(nanoseconds: elapsed.nanoseconds) }
 
   fileprivate var elapsed: Duration { .nanoseconds(nanoseconds) }

@@ -1,14 +1,18 @@
 import BatonModel
 import Synchronization
 
-/// One run of a test's body, and what it came to.
+/// One run of the body of `checkEveryInterruption`, with its result.
 struct Trial<Effects: Equatable> {
-  /// A check of more batches would take too long: it runs them all at each point of each of them.
+  /// The most batches that a check accepts. The time of a check grows with the square of the number, because each run
+  /// has all batches and each batch has several runs.
   static var maximumBatches: Int { 200 }
 
   let request: TestRequest
   let effects: Effects
 
+  /// Runs `body` with a request like `template`, which gets the interruptions in this order.
+  /// - Throws: the error of `body`, or `TestKitError` if the request has not succeeded or has not reached all
+  ///   interruptions.
   init(
     of template: TestRequest, under interruptions: [Interruption], isolation: isolated (any Actor)?,
     _ body: (TestRequest) async throws -> Effects
@@ -20,7 +24,8 @@ struct Trial<Effects: Equatable> {
     try request.requireNothingPlanned()
   }
 
-  /// Everything that can happen to the run that this one was.
+  /// Returns the plans of all runs that follow this undisturbed run.
+  /// - Throws: `TestKitError` with the code `.endless` if the run had too many batches.
   func plans(because reason: ExpiryReason) throws -> [Plan] {
     let batches = request.checkpoints.count
     guard batches <= Self.maximumBatches else {
@@ -40,12 +45,13 @@ struct Trial<Effects: Equatable> {
     ]
   }
 
-  /// Over all launches: one that its budget ended has more in the next.
+  /// The number of points in each batch, over all launches. Even the undisturbed run has several launches if the budget
+  /// ends them.
   private var points: [Int: Int] {
     request.launches.reduce(into: [:]) { $0.merge($1.points, uniquingKeysWith: max) }
   }
 
-  /// What is wrong with this run, seen beside the undisturbed one; nil if nothing is.
+  /// Describes what is wrong with this run in comparison with the undisturbed one; `nil` if nothing is wrong.
   func complaint(against undisturbed: Self, comparingCheckpoints: Bool) -> String? {
     disobedience ?? (comparingCheckpoints ? repetition ?? gap(undisturbed) : nil) ?? difference(undisturbed)
   }
@@ -82,7 +88,7 @@ struct Trial<Effects: Equatable> {
     return "it came out as \(brief(effects)), undisturbed as \(brief(undisturbed.effects))\(hint)"
   }
 
-  /// The mistake that is made most.
+  /// A hint for the most frequent mistake: a handler that returns when it is cancelled.
   private var hint: String {
     guard let launch = request.launches.first(where: { $0.expiry != nil && $0.outcome == .finished }) else { return "" }
     return " (launch \(launch.number) returned after it was asked to stop, and returning is completion: throw instead)"
