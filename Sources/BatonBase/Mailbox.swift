@@ -25,8 +25,8 @@ package final class Mailbox<Element: Sendable>: Sendable {
   @discardableResult
   package func send(_ element: Element) -> Bool { add(1) { $0.append(element) } }
 
-  @discardableResult
   /// Adds all elements, or none of them if they do not fit; then the mailbox closes.
+  @discardableResult
   package func send(contentsOf elements: [Element]) -> Bool { add(elements.count) { $0 += elements } }
 
   private func add(_ count: Int, _ body: (inout [Element]) -> Void) -> Bool {

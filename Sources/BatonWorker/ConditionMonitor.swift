@@ -1,9 +1,11 @@
 package import BatonModel
 import Synchronization
 
-/// Reads the host again and again, and says what its conditions are whenever they change: the shell around
-/// `ConditionsCore`. What the system reports as an event is read at once, the rest every second, and what costs a
-/// process every few seconds.
+/// Reads the host's conditions at intervals, and reports them to a listener when they change. It is the shell around
+/// `ConditionsCore`, and the worker owns it.
+///
+/// An event of the system is followed by a reading at once. Small files are read every second (on a Mac, every 5
+/// seconds). Readings that need a process or a connection have intervals of their own, most of them of a few seconds.
 package final class ConditionMonitor: Sendable {
   package typealias Listener = @Sendable (Conditions) -> Void
 
@@ -16,11 +18,12 @@ package final class ConditionMonitor: Sendable {
   private let glances: Mutex<Glance>
   private let state: Mutex<State>
 
-  /// What Baton itself does on the host: it makes no host busy.
+  /// The work of Baton itself on the host. It must not make the host count as busy.
   package struct OwnWork: Sendable {
-    /// Processor time of Baton and all that it started, ended processes included; nil where nobody knows.
+    /// Returns the processor time of Baton and of all processes that it has started, ended ones included; `nil` if the
+    /// system does not tell.
     package var cpuTime: @Sendable () -> Duration?
-    /// A launch runs.
+    /// Returns whether a launch is running.
     package var isWorking: @Sendable () -> Bool
 
     package init(cpuTime: @escaping @Sendable () -> Duration?, isWorking: @escaping @Sendable () -> Bool) {
@@ -36,23 +39,23 @@ package final class ConditionMonitor: Sendable {
     var facts: FactsProbe?
     var reachability: Reachability?
     var busFacts = BusFacts()
-    /// Sessions at a screen, which logind may be asked about.
+    /// The graphical sessions that logind may be asked about.
     var desktops: [String] = []
-    /// When the look at the small files began that is under way.
+    /// When the current reading of the small files began; `nil` while none is running.
     var glanceBegan: Instant?
     var lastCost = LastWord<NetworkCost>()
     var lastProfile = LastWord<Reading<Bool>>()
     var lastLogind = LastWord<LogindAnswer>()
-    /// Nothing tells of changes on the bus.
+    /// `true` while changes on the system bus are not reported, so that the bus has to be asked more often.
     var isBusBlind = true
-    /// What the listener was told last, and when.
+    /// The last report to the listener, and its time.
     var told: (conditions: Conditions, isWaiting: Bool, at: Instant)?
     var listener: Listener?
-    /// Makes the next look at the small files come at once.
+    /// Triggers a reading of the small files without the usual wait.
     var nextGlance: AsyncStream<Void>.Continuation?
   }
 
-  /// - Parameter own: what Baton itself does on this host.
+  /// - Parameter own: the work of Baton itself on this host.
   package init(
     _ settings: ConditionSettings, clocks: WorkerClocks = .system, command: SystemCommand = .system,
     own: OwnWork
@@ -74,11 +77,13 @@ package final class ConditionMonitor: Sendable {
 
   // MARK: For the worker
 
-  /// Asks every probe once, and returns what counts then. What has not answered by then is unknown.
-  /// - Parameter patience: real time, whatever the monitor's clock shows: it is not what is measured here.
+  /// Asks every probe once, and returns the conditions that count after that. Probes that have not answered within
+  /// `patience` count as unknown.
+  /// - Parameter patience: the longest wait. It is real time, even if `clocks` of the monitor are those of a test.
   package func look(within patience: Duration = ConditionMonitor.patience) async -> Conditions {
     let isDone = FirstAnswer<Void>()
-    // On its own: a driver that hangs must not keep the worker from its coordinator and its owner.
+    // This is a task of its own, which is not waited for: a driver that hangs must not keep the worker from its
+    // coordinator and its owner.
     Task {
       await lookAtAll()
       isDone.give(())
@@ -92,7 +97,7 @@ package final class ConditionMonitor: Sendable {
     return current
   }
 
-  /// The small files are being read.
+  /// Whether the small files are being read now.
   package var isGlancing: Bool { state.withLock { $0.glanceBegan != nil } }
 
   private func lookAtAll() async {
@@ -105,14 +110,15 @@ package final class ConditionMonitor: Sendable {
 
   private func glanceSoon() { state.withLock { $0.nextGlance }?.yield() }
 
-  /// What counts now.
+  /// The conditions that count now.
   package var current: Conditions { state.withLock { $0.core.conditions(at: clocks.instant()) } }
 
-  /// The owner's word counts at once.
+  /// Takes a new word of the host's owner. It counts at once, without the delays that other conditions have.
   package func ownerSays(_ word: OwnersWord) { observe { $0.owner = word } }
 
-  /// Reads until its task is cancelled. The listener is called in the order of what was read, and never twice at once;
-  /// it must not wait.
+  /// Reads the host until the task is cancelled.
+  /// - Parameter listener: is called with the conditions when they have changed. The calls come in the order of the
+  ///   readings, and one at a time. It is called under a lock, so it must not wait.
   package func run(_ listener: @escaping Listener) async {
     let (moments, now) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     state.withLock { ($0.listener, $0.nextGlance) = (listener, now) }
@@ -130,13 +136,17 @@ package final class ConditionMonitor: Sendable {
 
   // MARK: Loops
 
+  /// The time between two readings of the UPS.
   package static let upsInterval = Duration.seconds(2)
+  /// The time between two readings of the GPUs.
   package static let gpuInterval = isMac ? Duration.seconds(600) : .seconds(2)
-  /// Where nothing tells of changes on the bus.
+  /// The time between two readings of the system bus while changes on it are not reported.
   package static let busInterval = Duration.seconds(5)
-  /// Where something does: in case it missed one.
+  /// The time between two readings of the system bus while changes on it are reported. The readings catch a change
+  /// whose report was missed.
   package static let watchedBusInterval = Duration.seconds(60)
-  /// How old what was read may be at the coordinator, while it makes no difference.
+  /// The time after which new numbers are reported although they make no difference to any launch. The coordinator's
+  /// numbers are never much older.
   package static let tellInterval = Duration.seconds(30)
 
   private struct ExpensiveRead: Sendable {
@@ -145,15 +155,17 @@ package final class ConditionMonitor: Sendable {
   }
 
   #if os(macOS)
-    /// Commands take the place of files there, and cost more.
+    /// The time between two readings of the small files. A Mac has commands in place of these files, which cost more.
     package static let glanceInterval = Duration.seconds(5)
     private static let isMac = true
   #else
+    /// The time between two readings of the small files.
     package static let glanceInterval = Duration.seconds(1)
     private static let isMac = false
   #endif
 
-  /// What starts a process or opens a connection: each in a loop of its own, so that none waits for another.
+  /// The readings that start a process or open a connection. Each has a loop of its own, so that no reading waits for
+  /// another.
   private var expensive: [ExpensiveRead] {
     var reads: [ExpensiveRead] = []
     if settings.probes.contains(.ups) { reads.append(.init(interval: Self.upsInterval) { await self.readUPS() }) }
@@ -167,7 +179,8 @@ package final class ConditionMonitor: Sendable {
     while (try? await clocks.sleep(interval)) != nil { await body() }
   }
 
-  /// Nobody waits for a look: one that hangs must keep neither the next moment nor the end of the worker.
+  /// Starts a reading of the small files at each moment of the stream, and does not wait for it: a reading that hangs
+  /// must not delay the next moment or the end of the worker.
   private func glance(at moments: AsyncStream<Void>) async {
     for await _ in moments { Task { await self.glance() } }
   }
@@ -177,7 +190,7 @@ package final class ConditionMonitor: Sendable {
     now.finish()
   }
 
-  /// Links, addresses and routes.
+  /// Watches links, addresses and routes of the network.
   private func watchNetwork(_ now: AsyncStream<Void>.Continuation) async {
     guard settings.root.isOwn, settings.probes.contains(.network), let watch = NetlinkWatch() else { return }
     for await _ in watch {
@@ -186,13 +199,13 @@ package final class ConditionMonitor: Sendable {
     }
   }
 
-  /// Supplies that are plugged in and out, as far as their drivers say so.
+  /// Watches power supplies that are plugged in and out, as far as their drivers report it.
   private func watchSupplies(_ now: AsyncStream<Void>.Continuation) async {
     guard settings.root.isOwn, settings.probes.contains(.power), let watch = NetlinkWatch(.devices) else { return }
     for await _ in watch { now.yield() }
   }
 
-  /// Sessions, the power profile and the network's cost.
+  /// Watches the system bus for changes of sessions, of the power profile and of the network's cost.
   private func watchBus() async {
     guard settings.root.isOwn, !Self.isMac, !settings.probes.isDisjoint(with: [.idle, .lowPowerMode, .network]) else {
       return
@@ -223,13 +236,13 @@ package final class ConditionMonitor: Sendable {
     }
   }
 
-  /// Nothing tells of changes on a bus that is there.
+  /// Whether the bus exists and its changes are not reported.
   private var asksOften: Bool { state.withLock { $0.isBusBlind } && SystemBus.isThere(in: settings.root) }
 
   // MARK: Reading
 
-  /// The small files. A driver may take its time to answer, so this has a thread of its own, and no more than one: who
-  /// comes meanwhile is served by the next look, a second later.
+  /// Reads the small files on a thread of its own, because a driver may take long to answer. Only one reading runs at a
+  /// time: a call in the meantime returns without a reading, and the next interval brings one.
   private func glance() async {
     let now = clocks.instant()
     guard let facts = state.withLock({ $0.beginGlance(at: now) }) else { return weighSilence(at: now) }
@@ -255,7 +268,7 @@ package final class ConditionMonitor: Sendable {
     }
   }
 
-  /// What was read counts no longer when a driver has not answered for so long.
+  /// How long a driver may take to answer. After that the earlier readings count as unknown.
   package static let patience = Duration.seconds(10)
 
   private func weighSilence(at now: Instant) {
@@ -328,12 +341,12 @@ package final class ConditionMonitor: Sendable {
     publish()
   }
 
-  /// Tells the listener what is new: at once if it says something else, and every now and then if other numbers were
-  /// read.
+  /// Reports the conditions to the listener if there is news: at once if they differ in a way that matters, and after
+  /// `tellInterval` if only numbers differ.
   private func publish() {
     let now = clocks.instant()
     state.withLock { state in
-      // Nothing counts before every probe has been asked: the first reading does as it is.
+      // There is no listener before `run`. `look` asks all probes before that, so that the first report is complete.
       guard let listener = state.listener else { return }
       let conditions = state.core.conditions(at: now)
       guard state.isNews(conditions, at: now) else { return }
@@ -344,13 +357,16 @@ package final class ConditionMonitor: Sendable {
 }
 
 extension ConditionMonitor.State {
-  /// What the look needs to know; nil if one is under way.
+  /// Begins a reading of the small files, and returns what it needs to know from the bus; `nil` if a reading is already
+  /// running.
   fileprivate mutating func beginGlance(at now: Instant) -> BusFacts? {
     guard glanceBegan == nil else { return nil }
     glanceBegan = now
     return busFacts
   }
 
+  /// Whether the conditions must be reported. They must if they do not agree with the last report, if a delayed change
+  /// has begun or ended, or if other numbers were read since a report that is older than `tellInterval`.
   fileprivate func isNews(_ conditions: Conditions, at now: Instant) -> Bool {
     guard let told else { return true }
     if !conditions.agrees(with: told.conditions) || core.isWaiting != told.isWaiting { return true }

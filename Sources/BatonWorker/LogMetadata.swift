@@ -2,15 +2,17 @@ internal import BatonTelemetry
 public import Logging
 
 extension Logger.MetadataProvider {
-  /// Gives each line that a handler writes `trace_id` and `span_id`: the trace of its request, and the span that the line is
-  /// written in. A line that is written outside of a launch gets nothing.
+  /// Adds `trace_id` and `span_id` to each log line that a handler writes: the trace of its request, and the span in
+  /// which the line is written. The lines have them whether or not the request's trace is sampled. Lines that are
+  /// written outside of a launch get nothing.
   ///
-  /// Name it where the program's logging is set up:
+  /// Pass it to the bootstrap of the program's logging, before the first logger is made:
   ///
   /// ```swift
-  /// LoggingSystem.bootstrap({ label, provider in
-  ///   StreamLogHandler.standardError(label: label, metadataProvider: provider)
-  /// }, metadataProvider: .launch)
+  /// LoggingSystem.bootstrap(
+  ///   { StreamLogHandler.standardError(label: $0, metadataProvider: $1) }, metadataProvider: .launch)
   /// ```
+  ///
+  /// The sample is from `Examples/Main.swift`.
   public static var launch: Logger.MetadataProvider { .spans }
 }

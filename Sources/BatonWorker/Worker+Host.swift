@@ -10,18 +10,19 @@ import Synchronization
   import Foundation
 #endif
 
-/// What a worker has of its host: the probes, the owner's word, and what was used.
+/// A worker's connection to its host: the probes of its conditions, the word of its owner, and the record of what
+/// launches have used.
 struct WorkerHost: Sendable {
   let monitor: ConditionMonitor
   let desk: OwnerDesk
   let use: UseFile
-  /// Nil if nobody is to be answered here.
+  /// The socket for `baton-worker pause`, `resume` and `status`; `nil` if this worker does not listen for them.
   let socket: OwnerSocketPath?
 }
 
-/// The host's side of a worker.
+/// The work of a worker for its host: reading its conditions, answering its owner, and counting what launches use.
 extension Worker {
-  /// Nil if the host is not to be looked at.
+  /// Returns the connection to the host; `nil` if `WorkerConfiguration.probesHost` is off.
   func makeHost(_ folders: WorkerFolders, _ processes: ProcessRegistry) -> WorkerHost? {
     guard configuration.probesHost else { return nil }
     let monitor = ConditionMonitor(configuration.conditions, clocks: clocks, own: ownWork())
@@ -40,7 +41,8 @@ extension Worker {
     return WorkerHost(monitor: monitor, desk: desk, use: use, socket: socket)
   }
 
-  /// The worker's process with its supervisor, and all that descends from them.
+  /// Returns the work of Baton on this host: that of the worker's process, of its supervisor, and of all their
+  /// descendants.
   private func ownWork() -> ConditionMonitor.OwnWork {
     let root = SupervisedProcess.isSupervised ? getppid() : getpid()
     return ConditionMonitor.OwnWork(
@@ -48,7 +50,8 @@ extension Worker {
       isWorking: { [self] in state.withLock { !$0.active.isEmpty } })
   }
 
-  /// Known before anything can be assigned here.
+  /// Reads the host's conditions once. The worker calls it before it connects, so that no launch is assigned under
+  /// unknown conditions.
   func lookAtHost(_ host: WorkerHost) async {
     host.monitor.ownerSays(host.desk.word())
     conditionsChanged(await host.monitor.look())
@@ -63,7 +66,8 @@ extension Worker {
     }
   }
 
-  /// Without the socket the host's owner has only signals left, so this is worth a warning, and no end.
+  /// Answers the owner on the socket. If the socket fails, the worker goes on with a warning: the owner can then stop
+  /// the worker only with signals.
   private func answerOwner(_ host: WorkerHost, _ processes: ProcessRegistry) async {
     guard let place = host.socket else { return }
     let logger = logger
@@ -79,7 +83,7 @@ extension Worker {
     }
   }
 
-  /// How often the running launches' use is counted.
+  /// The time in seconds between two counts of what running launches use.
   private static let useInterval = 10
 
   private func watchUse(_ host: WorkerHost, _ processes: ProcessRegistry) async {
@@ -106,14 +110,16 @@ extension Worker {
     }
   }
 
-  /// - Parameter use: nil for a handler, whose processor time nobody knows.
+  /// Counts the launch time of a launch, and its processor time if that is known.
+  /// - Parameter use: what the processes of a command have used; `nil` for a Swift handler, whose processor time is not
+  ///   measured.
   private func count(_ launch: WorkerLaunch, _ use: ProcessUse?, _ host: WorkerHost, isOver: Bool) {
     host.use.count(
       launch.key, launchTime: clocks.instant() - launch.startedAt, cpuTime: use?.cpuTime,
       on: clocks.date(), isOver: isOver)
   }
 
-  /// The last count of a launch whose handler is through.
+  /// Counts what a launch has used, for the last time, after its handler has ended.
   func countLast(_ launch: ActiveLaunch, _ processes: ProcessRegistry) {
     let use = launch.definition.work == nil ? nil : processes.endUse(of: launch.key)
     let (host, state) = state.withLock { ($0.host, $0.core.launches[launch.key]) }
@@ -122,7 +128,7 @@ extension Worker {
 
   // MARK: Status
 
-  /// What the host's owner is shown.
+  /// Returns what `baton-worker status` shows to the host's owner.
   func status(_ host: WorkerHost, _ processes: ProcessRegistry) -> HostStatus {
     let (now, date) = (clocks.instant(), clocks.date())
     let (running, isConnected) = state.withLock { state in

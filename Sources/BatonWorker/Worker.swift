@@ -8,10 +8,39 @@ public import Logging
 public import ServiceLifecycle
 import Synchronization
 
-/// Runs launches that a coordinator assigns to this host: register handlers, then run it as a service.
+/// Runs the launches that a coordinator assigns to this host. A program with handlers in Swift makes one, registers its
+/// handlers, and runs it as a service:
 ///
-/// It reconnects by itself, and goes on with what it runs while the coordinator is away, as long as its lease lasts.
-/// A graceful shutdown expires every launch with `draining` and ends when the coordinator has all endings.
+/// ```swift
+/// let worker = Worker(WorkerConfiguration(name: arguments[1], dataFolder: arguments[2], slots: 2))
+///
+/// worker.register("com.example.db-cleanup") { task in
+///   let purgeable = Array(1...2_000)
+///   for try await batch in task.batches(of: purgeable, size: 50) {
+///     try await purge(batch)
+///   }
+/// }
+///
+/// try await ServiceGroup(
+///   services: [worker], gracefulShutdownSignals: [.sigterm, .sigint], logger: Logger(label: "example-worker")
+/// ).run()
+/// ```
+///
+/// The sample is from `Examples/Main.swift`, a complete program.
+///
+/// **Connection.** The worker connects again by itself when the connection is lost. While the coordinator is away,
+/// launches go on until the worker's lease ends. Then they expire with the reason `leaseLost`, because the coordinator
+/// gives them to other hosts.
+///
+/// **Handlers.** Up to `slots` launches run at the same time, each in a Swift task of its own. A handler that blocks a
+/// thread keeps a thread of Swift's task pool from all others.
+///
+/// **Shutdown.** After a graceful shutdown the worker takes no new launches, and the running ones expire with the
+/// reason `draining`. `run()` returns when the coordinator has stored all endings. The requests go on elsewhere, and
+/// use up no retry. A program that is killed loses its launches instead; another host takes them when the lease ends
+/// (promise P6).
+///
+/// A worker runs once. Make another one to run it again.
 public final class Worker: Service {
   package let configuration: WorkerConfiguration
   let logger: Logger
@@ -19,28 +48,29 @@ public final class Worker: Service {
   let clocks: WorkerClocks
   let state: Mutex<State>
   let registry = Mutex(Registry())
-  /// Launches to begin; the run loop makes a task of each.
+  /// The launches that are about to start. `startLoop` makes a task of each.
   let starts = Mailbox<ActiveLaunch>(capacity: 1 << 20)
+  /// The reasons to end the worker; an empty text for a complete shutdown.
   let ends = Mailbox<String>(capacity: 16)
-  /// A launch began: from here on time is looked at more often.
+  /// Is raised when a launch begins and after each welcome, because the next tick is then due sooner.
   let startSignal = Signal()
-  /// The last connection of a worker that ends is closed.
+  /// Is raised when the last connection of an ending worker has been closed.
   let parted = Signal()
 
   struct State {
     var core: WorkerCore
     var active: [LaunchKey: ActiveLaunch] = [:]
     var connection: Connection?
-    /// Time is looked at outside of Swift's tasks, too.
+    /// Whether a thread outside of Swift's task pool watches the deadlines; see `watchLaunches`.
     var isWatched = false
     var processes: ProcessRegistry?
-    /// Nil while it does not run, or where the host is not looked at.
+    /// The connection to the host; `nil` before `run`, and if `WorkerConfiguration.probesHost` is off.
     var host: WorkerHost?
-    /// What commands that do not require external power are held to.
+    /// The limit of processor time for commands that do not require external power.
     var limit: CPULimit?
-    /// The process is about to end: no connection is opened any more.
+    /// `true` when the worker is about to end. No connection is opened after that.
     var isEnding = false
-    /// What was logged last about the connection; empty while it works.
+    /// The last problem of the connection that was logged; empty while the connection works.
     var lastProblem = ""
   }
 
@@ -49,11 +79,15 @@ public final class Worker: Service {
     var isRunning = false
   }
 
+  /// Creates a worker. It does nothing until `run()` is called.
+  /// - Parameters:
+  ///   - configuration: how the worker runs. `run()` checks it, and throws `WorkerError` if something is wrong.
+  ///   - logger: the logger for the worker's own lines. Handlers use loggers of their own.
   public convenience init(_ configuration: WorkerConfiguration, logger: Logger = Logger(label: "baton-worker")) {
     self.init(configuration, incarnation: Incarnation(.randomIncarnation()), logger: logger, connector: nil)
   }
 
-  /// - Parameter connector: the way to the coordinator; nil means gRPC to `configuration.coordinator`.
+  /// - Parameter connector: how to connect to the coordinator; `nil` means gRPC to `configuration.coordinator`.
   package init(
     _ configuration: WorkerConfiguration, incarnation: Incarnation, logger: Logger,
     connector: (any Connector)?, clocks: WorkerClocks = .system
@@ -71,10 +105,24 @@ public final class Worker: Service {
     state = Mutex(State(core: core))
   }
 
-  /// Announces that this worker runs requests of `identifier`: one identifier, or a prefix followed by `.*`.
+  /// Registers a handler for the definitions of `identifier`, so that the coordinator assigns launches of their
+  /// requests to this worker.
   ///
-  /// Registering after `run()` began, one identifier twice, or something that is no identifier is a programmer error
-  /// and ends the process with a message that says which.
+  /// ```swift
+  /// worker.register("com.example.import.*") { task in
+  ///   let settings = try task.payload(as: ImportSettings.self)
+  ///   // …
+  /// }
+  /// ```
+  ///
+  /// The sample is from `Examples/Main.swift`. The definition itself, with its kind and its conditions, is declared in
+  /// a job file, and must have no `work`. If several registered patterns cover a definition, the longest one is used.
+  /// - Parameters:
+  ///   - identifier: an identifier such as `com.example.db-cleanup`, or a wildcard: a prefix that is followed by `.*`.
+  ///   - handler: the code of a launch; see `Handler`.
+  /// - Precondition: `run()` has not been called, because the coordinator is told once what runs here; `identifier` is
+  ///   well-formed; and it has not been registered before. Otherwise the process ends with a message that says which of
+  ///   these is violated.
   public func register(_ identifier: String, handler: @escaping Handler) {
     guard let pattern = IdentifierPattern(identifier) else {
       preconditionFailure("'\(identifier)' is not an identifier, nor one followed by '.*'")
@@ -88,14 +136,20 @@ public final class Worker: Service {
     }
   }
 
-  /// Announces that this worker runs refresh requests of `identifier`, and that its handler says what it found. A refresh
-  /// that finds nothing again and again comes less often, up to four times its interval; one that returns `.failed` has
-  /// failed, as if it had thrown.
+  /// Registers a handler for refreshes, which returns what it found. `Examples/TestKit/NewsTests.swift` has one with
+  /// its test.
+  ///
+  /// A refresh that repeatedly returns `.noData` starts less often, with up to four times its interval. `.failed` has
+  /// the same effect as an error that the handler throws. The preconditions are those of `register(_:handler:)`.
+  /// - Parameters:
+  ///   - identifier: an identifier, or a prefix that is followed by `.*`, of definitions of kind `refresh`.
+  ///   - handler: the code of a launch; see `RefreshHandler`.
   public func registerRefresh(_ identifier: String, handler: @escaping RefreshHandler) {
     register(identifier, handler: refreshing(handler))
   }
 
-  /// The handler for a definition's pattern: the longest registered pattern that covers it.
+  /// Returns the handler for a definition's pattern: that of the longest registered pattern that covers it. `nil` if no
+  /// pattern does.
   func handler(for pattern: IdentifierPattern) -> Handler? {
     registry.withLock { registry in
       registry.handlers.filter { $0.pattern.covers(pattern) }
@@ -103,8 +157,9 @@ public final class Worker: Service {
     }
   }
 
-  /// Kills every command that runs, at once: for a process that must end now. Nothing is said to the coordinator any
-  /// more, or it would take the killed commands for failures; it hears of the end from the lease, or the supervisor.
+  /// Kills every running command at once, for a process that must end now. The connection is closed before, because the
+  /// coordinator would take the killed commands for failures. The coordinator learns of the end from the supervisor, or
+  /// when the lease ends.
   package func killCommands() {
     let processes = state.withLock { state in
       state.isEnding = true
@@ -115,14 +170,15 @@ public final class Worker: Service {
     processes?.killAll()
   }
 
-  /// The host's conditions changed: what they forbid expires at once, without asking the coordinator first.
+  /// The host's conditions have changed. Launches that the new conditions forbid expire at once, without a question to
+  /// the coordinator.
   package func conditionsChanged(_ conditions: Conditions) {
     decide { $0.conditionsChanged(conditions, at: clocks.instant()) }
   }
 
-  /// Changes the core and performs what it decides. Messages are sent while the lock is held: their order is the order
-  /// of the decisions, and sending never waits.
-  /// - Parameter asker: hears the answer to its question also if its launch is forgotten.
+  /// Calls the core and performs its effects. Messages are sent while the lock is held, so that their order is the
+  /// order of the decisions; sending never waits. The other effects are performed after the lock is released.
+  /// - Parameter asker: the launch that asks a question. It gets the answer even if the core has forgotten it.
   func decide(for asker: ActiveLaunch? = nil, _ body: (inout WorkerCore) -> [WorkerCore.Effect]) {
     let effects = state.withLock { state in
       let effects = body(&state.core)
@@ -159,7 +215,7 @@ public final class Worker: Service {
     }
   }
 
-  /// Logs what keeps this worker from its coordinator: once, not at each of many attempts.
+  /// Logs a problem of the connection. A problem that repeats with each attempt to connect is logged once.
   func note(_ problem: String) {
     let isNews = state.withLock { state in
       defer { state.lastProblem = problem }
@@ -170,7 +226,7 @@ public final class Worker: Service {
 }
 
 extension WorkerCore.Effect {
-  /// The launch whose handler has to hear of the effect.
+  /// The launch whose handler is told of the effect; `nil` if no handler is.
   fileprivate var launch: LaunchKey? {
     switch self {
     case .expire(let launch, _), .overrun(let launch), .answered(let launch, _, _): launch

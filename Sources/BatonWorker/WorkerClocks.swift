@@ -4,11 +4,13 @@ import BatonHandler
 package import BatonModel
 import BatonWire
 
-/// Where a worker's time comes from; tests bring their own.
+/// The clocks of a worker. Tests pass clocks of their own.
 package struct WorkerClocks: Sendable {
+  /// Reads the monotonic clock, which measures leases, budgets and deadlines (promise P7).
   package var instant: @Sendable () -> Instant
+  /// Sleeps, and throws `CancellationError` when the task is cancelled.
   package var sleep: @Sendable (Duration) async throws -> Void
-  /// The wall clock, which only the owner's hours, terminals and what people read depend on.
+  /// Reads the wall clock. Only the owner's hours, the idle time of terminals, and dates for people depend on it.
   package var date: @Sendable () -> Timestamp
 
   package init(
@@ -20,7 +22,7 @@ package struct WorkerClocks: Sendable {
     self.date = date
   }
 
-  /// A closing window as handlers see it: with its deadline on the standard library's clock.
+  /// Converts a closing window to the `Expiry` that handlers see, with its deadline on `ContinuousClock`.
   func expiry(_ window: ClosingWindow) -> Expiry {
     Expiry(reason: window.reason, deadline: .now + (window.deadline - instant()))
   }
@@ -30,7 +32,7 @@ package struct WorkerClocks: Sendable {
 }
 
 extension String {
-  /// 16 random hexadecimal digits.
+  /// Returns 16 random hexadecimal digits.
   package static func randomIncarnation() -> String {
     String((0..<16).map { _ in "0123456789abcdef".randomElement() ?? "0" })
   }

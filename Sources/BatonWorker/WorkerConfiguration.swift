@@ -2,53 +2,75 @@ public import BatonModel
 internal import BatonTelemetry
 internal import Tracing
 
-/// How a worker runs. The defaults suit a worker beside a coordinator on one machine.
+/// The settings of a `Worker`. The defaults are for a worker on the same machine as its coordinator.
+/// `Examples/Main.swift` has a sample.
+///
+/// `Worker.run()` checks the settings. It throws `WorkerError` with a message that says what is wrong.
 public struct WorkerConfiguration: Sendable {
-  /// Where the coordinator listens, `HOST:PORT`.
+  /// The address of the coordinator, `HOST:PORT`; by default `127.0.0.1:7420`. Only loopback addresses are accepted
+  /// (promise P14).
   public var coordinator: String
-  /// The host's name in the fleet, unique there.
+  /// The name of this host in the fleet: 1 to 63 ASCII letters, digits, `.`, `_` and `-`, of which the first is a
+  /// letter or a digit. Each worker needs a name of its own. The first worker that uses a name owns it, by a secret in
+  /// its data folder; others are refused until `baton hosts --forget NAME`.
   public var name: String
-  /// The worker's own folder, made if it is missing.
+  /// The folder for the worker's own files. It is created if it is missing. Only one worker may use it at a time. Keep
+  /// it over restarts, because it has the secret that the name belongs to.
   public var dataFolder: String
-  /// What its launches share; a launch holds its definition's `slots` of them.
+  /// The number of slots of this host. Each launch holds the number of slots that its definition requires, by default
+  /// 1, and launches start as long as slots are free.
   public var slots: Int
+  /// The kinds of jobs that this worker takes; by default all.
   public var accepts: Set<JobKind>
-  /// What may run here at all; empty means everything.
+  /// The identifiers that may run on this worker; empty means all. The coordinator assigns no other launches to it.
   public var permittedIdentifiers: [IdentifierPattern]
-  /// Launch time that may be used here in a day, in all; nil means no limit. What runs when it is used up expires, and
-  /// starts again the next day (UTC, by a clock that does not step).
+  /// The launch time that all launches on this host together may use in a day; `nil` means no limit. When it is used
+  /// up, the running launches expire with the reason `allowanceSpent`, and launches start again on the next day (UTC,
+  /// by a clock that does not step).
   public var dailyAllowance: Duration?
-  /// Runs definitions that have a `work`. Off for a program that has only handlers of its own.
+  /// Whether this worker runs definitions that have `work`, which are commands; by default `true`. Set it to `false`
+  /// for a program that has only handlers in Swift.
   public var runsCommands: Bool
-  /// The file with the coordinator's token; nil finds the one of a coordinator of the same user on this machine.
+  /// The file with the coordinator's token. `nil` finds the token of a coordinator of the same user on this machine.
   public var tokenFile: String?
-  /// Ends the process when a handler ignores its deadline, after the others have committed what they have. A
-  /// supervisor starts it anew. Off by default in a program of your own: then a handler that ignores cancellation
-  /// holds its host beyond the deadline.
+  /// Whether the process ends when a Swift handler still runs at the deadline of its expiry; by default `false`.
+  ///
+  /// Handlers share the process, so nothing else can free the host. If it is `true`, the process ends within a second
+  /// of the deadline, with exit status 86. The other launches in the process are lost, which does not count against
+  /// them: they go on from their last checkpoint and repeat one batch at most. Start the program under a supervisor
+  /// that starts it again, for example systemd with `Restart=always`.
+  ///
+  /// If it is `false`, a handler that ignores its cancellation holds its slots until it returns.
   public var endsProcessOnOverrun: Bool
-  /// Reads the host's power, battery, temperature, network, use and GPUs, and stops what they forbid. Off, the host is
-  /// taken to have external power, a network and nobody at it, for ever.
+  /// Whether the worker reads the host's power, battery, temperature, network, use and GPUs, and stops the launches
+  /// that these conditions forbid; by default `true`.
+  ///
+  /// If it is `false`, the worker reports external power, an unmetered network and no GPU for as long as it runs, and
+  /// it does not know whether the host is idle.
   public var probesHost: Bool
-  /// How the host is read, and what is made of it.
+  /// How the host's conditions are read and weighed.
   package var conditions = ConditionSettings()
-  /// At which hours of the day the host's owner lends it.
+  /// The hours of the day in which the host's owner lends the host.
   package var hours = LendingHours.always
-  /// What commands without `requiresExternalPower` may use of the processors, all together; nil means no limit.
+  /// The share of the processors that all commands without `requiresExternalPower` may use together; `nil` means no
+  /// limit.
   package var cpuLimit: CPUQuota?
-  /// Which batches are sent as spans, where requests are traced.
+  /// Which batches of a traced request are sent as spans.
   package var batchSampling = BatchSampling()
-  /// Listens for `baton-worker pause`, `resume` and `status`.
+  /// Whether the worker listens for `baton-worker pause`, `resume` and `status`.
   package var answersOwner = false
-  /// Where it does; nil for the usual place.
+  /// The path of the socket for these commands; `nil` means the usual place.
   package var ownerSocket: String?
-  /// The process is this worker's alone: what its commands leave behind becomes its child, and every child that is not a
-  /// command is killed. Not for a program that starts processes of its own.
+  /// Whether the process belongs to this worker alone. Processes that commands leave behind then become its children,
+  /// and it kills every child that is not a command. It must be `false` in a program that starts processes of its own.
   package var ownsProcess = false
-  /// Sends the spans and metrics that wait, without waiting for the backend: called before the process has to end.
+  /// Sends the spans and metrics that have not been sent yet, and does not wait for the backend. It is called before
+  /// the process has to end.
   package var flushTelemetry: @Sendable () -> Void = {
     (InstrumentationSystem.tracer as? BatonTracer)?.forceFlush()
   }
 
+  /// Creates settings with the defaults that each property describes.
   public init(coordinator: String = "127.0.0.1:7420", name: String, dataFolder: String, slots: Int) {
     self.coordinator = coordinator
     self.name = name
@@ -64,8 +86,8 @@ public struct WorkerConfiguration: Sendable {
 }
 
 extension WorkerConfiguration {
-  /// What its operator has to know when it starts.
-  /// - Parameter user: the effective user id of its process.
+  /// Returns warnings for the operator, which the worker's program logs at its start.
+  /// - Parameter user: the effective user id of the process.
   package func warnings(user: UInt32) -> [String] {
     guard user == 0, runsCommands else { return [] }
     return [
@@ -75,8 +97,10 @@ extension WorkerConfiguration {
   }
 }
 
-/// Why a worker could not start or go on; the message says what to do.
+/// The reason why a worker cannot start or go on. `Worker.run()` throws it. The worker does not try again by itself:
+/// mend what the message says, and start the program again.
 public struct WorkerError: Error, Sendable, CustomStringConvertible {
+  /// Says for people what is wrong and, where that helps, what to do about it.
   public let message: String
   package init(_ message: String) { self.message = message }
   public var description: String { message }

@@ -5,7 +5,8 @@ import Testing
 
 @Suite("Every interruption is tried, and what goes wrong is told", .timeLimit(.minutes(10)))
 struct CheckTests {
-  /// What the check says of a handler that should do pages 0 to 4; nil if it has nothing to say.
+  /// Runs the check on a handler that should do pages 0 to 4. Returns the text of the error that the check throws;
+  /// `nil` if it throws none.
   private func complaint(
     of handler: @escaping @Sendable (Notes) -> Handler, comparingCheckpoints: Bool = true,
     effects: @escaping @Sendable (Notes) -> Set<Int> = { Set($0.all) }
@@ -24,7 +25,8 @@ struct CheckTests {
 
   private func lines(_ complaint: String?) -> [Substring] { complaint?.split(separator: "\n") ?? [] }
 
-  /// The line after the one that says how many interruptions were not survived.
+  /// Returns the first complaint: the second line of the text. The first line has the number of interruptions that the
+  /// handler does not survive.
   private func first(_ complaint: String?) -> String? { lines(complaint).dropFirst().first.map(String.init) }
 
   @Test("a handler that goes on at its checkpoint passes")

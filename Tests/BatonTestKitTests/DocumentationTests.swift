@@ -10,7 +10,7 @@ struct DocumentationTests {
     try String(contentsOf: root.appending(path: path), encoding: .utf8)
   }
 
-  /// The Swift blocks of the page, in order.
+  /// Returns the Swift code blocks of the page, in order.
   private static func samples() throws -> [String] {
     let parts = try text("Documentation/how-to/testing.md").components(separatedBy: "```")
     return parts.enumerated().filter { $0.offset % 2 == 1 && $0.element.hasPrefix("swift\n") }

@@ -120,7 +120,7 @@ struct ExpiryTests {
     request.clock.advance(by: .seconds(500))
     let launch = try await request.launch(pages(9), interruptedBy: .expiry(.batteryLow, .elapsed(.seconds(25))))
     #expect(launch.expiry?.deadline == request.clock.now - .seconds(530) + .seconds(525 + 30))
-    // The third batch, which took from 20 s to 30 s, was running and is committed.
+    // The third batch ran from 20 s to 30 s, so it was running at the expiry and is committed.
     #expect(launch.checkpoints.count == 3)
     #expect(launch.endedAt == .seconds(530))
   }

@@ -14,7 +14,7 @@ struct OverrunTests {
     #expect(launch.outcome == .lost)
     #expect(launch.ignoredExpiry)
     #expect(!launch.isGraceful)
-    // Expired at 2 s, to be ended at 7 s: the batch that would have been committed at 8 s came too late.
+    // The launch expires at 2 s and its deadline is at 7 s. The batch that asks to be committed at 8 s is too late.
     #expect(launch.checkpoints.map(\.savedAt) == [.seconds(2), .seconds(4), .seconds(6)])
     #expect(launch.refusedCheckpoints.map(\.batch) == [3])
     #expect(launch.batchesAfterExpiry == 2)
@@ -38,7 +38,7 @@ struct OverrunTests {
     let hung = Mutex<CheckedContinuation<Void, Never>?>(nil)
     async let launch = request.launch { task in
       try await task.checkpoint(Position(page: 1))
-      // In a closure that heeds no cancellation; and a sleeper says when it is reached.
+      // The continuation does not react to cancellation. The sleeper lets the test know when the handler has come here.
       async let sleeper: Void? = try? request.clock.sleep(for: .seconds(1_000))
       await withCheckedContinuation { continuation in hung.withLock { $0 = continuation } }
       await sleeper

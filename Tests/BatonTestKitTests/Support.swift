@@ -1,7 +1,7 @@
 import BatonHandler
 import Synchronization
 
-/// What the handlers of these tests leave behind, in order.
+/// Records the pages that the handlers of these tests have done, in order.
 final class Notes: Sendable {
   private let pages = Mutex<[Int]>([])
 
@@ -18,7 +18,7 @@ struct Trouble: Error, CustomStringConvertible {
   var description: String { "trouble" }
 }
 
-/// A well-behaved handler with a cursor of its own: one page is one batch.
+/// Returns a correct handler that saves a cursor of its own. One page is one batch.
 func pages(
   _ count: Int, _ notes: Notes = Notes(), _ work: @escaping @Sendable (Int, JobTask) async throws -> Void = { _, _ in }
 ) -> Handler {
@@ -34,7 +34,7 @@ func pages(
   }
 }
 
-/// The same with the collection's batches.
+/// Returns a correct handler like `pages`, which uses `JobTask.batches`. One page is one batch.
 func batches(_ count: Int, _ notes: Notes = Notes()) -> Handler {
   { task in
     for try await batch in task.batches(of: Array(0..<count), size: 1) {
@@ -43,7 +43,7 @@ func batches(_ count: Int, _ notes: Notes = Notes()) -> Handler {
   }
 }
 
-/// Never asks whether it should stop.
+/// Returns a handler that never checks whether it should stop.
 func heedless(_ count: Int, _ notes: Notes = Notes()) -> Handler {
   { task in
     for page in (try task.lastCheckpoint(as: Position.self)?.page ?? 0)..<count {

@@ -1,11 +1,12 @@
 package import BatonModel
 
-/// What the connection brings.
+/// The facts that come from the connection: that it was opened, and the coordinator's messages.
 extension WorkerCore {
+  /// A connection was opened. Returns the hello, which must be the first message on it.
   package mutating func connected(at now: Instant) -> [Effect] {
     if case .held = lease {} else { lease = .asked(at: now) }
     openHello = now
-    // The GPUs of a launch that has ended are free.
+    // A launch that has ended is named until the coordinator has stored its ending, but its GPUs are free.
     let running = launches.values.map { RunningLaunch(launch: $0.key, gpus: $0.hasEnded ? [] : $0.assignment.gpus) }
       .sorted { $0.launch < $1.launch }
     let hello = Hello(
@@ -15,8 +16,8 @@ extension WorkerCore {
     return [.send(.hello(hello))]
   }
 
-  /// How long to wait before the next attempt to connect.
-  /// - Parameter lifetime: of the connection that has just ended, or of the attempt that failed.
+  /// Returns how long to wait before the next attempt to connect.
+  /// - Parameter lifetime: how long the connection that has just ended lasted, or the attempt that failed took.
   package mutating func pauseBeforeConnecting(
     afterConnectionOf lifetime: Duration, using generator: inout some RandomNumberGenerator
   ) -> Duration {
@@ -26,6 +27,7 @@ extension WorkerCore {
     return reconnection.next(afterConnectionOf: lifetime, refusals: refusals, atMost: longest, using: &generator)
   }
 
+  /// Takes a message of the coordinator, and returns what follows from it.
   package mutating func received(_ message: CoordinatorMessage, at now: Instant) -> [Effect] {
     switch message {
     case .welcome(let term): return welcomed(term: term, at: now)
@@ -62,7 +64,7 @@ extension WorkerCore {
     return (isDraining ? [.send(.draining)] : []) + repeated()
   }
 
-  /// Everything that waits for an answer, said again.
+  /// Returns all messages that have not been answered yet, to be sent again after a welcome.
   private func repeated() -> [Effect] {
     #if PLANTED_BUGS
       if isPlanted(.saysNothingAgain) { return [] }
@@ -82,13 +84,15 @@ extension WorkerCore {
   }
 
   private mutating func keep(_ news: Receipt) -> [Effect] {
-    // A store that went backwards, or another one, gives numbers out again.
+    // Another store may give out launch numbers that this worker has seen. A store that went backwards has a new name,
+    // so it is another store here.
     if let receipt, receipt.store != news.store { seen = SeenLaunches() }
     if receipt?.join(news) == nil { receipt = news }
     return []
   }
 
-  /// The worker holds a definition to the rules itself: the coordinator may be older, or have an old store.
+  /// Stores a definition, or the reason why it cannot be run. The worker checks the rules itself, because the
+  /// coordinator may have an older version, or an old store.
   private mutating func learn(_ id: DefinitionID, _ definition: Definition) -> [Effect] {
     do throws(DefinitionProblem) {
       try definition.validate()
@@ -101,11 +105,11 @@ extension WorkerCore {
 
   private mutating func assigned(_ assignment: Assignment, at now: Instant) -> [Effect] {
     let launch = assignment.launch
-    // One that was withdrawn and is assigned again is another launch of the same number, by a store that went backwards.
+    // If a withdrawn launch is assigned again, a store that went backwards has given its number to another launch.
     let isOther = launches[launch]?.isSuperseded == true
     if launches[launch] != nil, !isOther { return [] }
     if isOther || seen.contains(launch) { return [.send(.ended(Ending(launch: launch, outcome: .lost)))] }
-    // It was on its way when the coordinator heard that this process ends; another host takes it.
+    // The assignment was on its way when the coordinator learned that this process ends. Another host takes the launch.
     if endsProcessAt != nil { return [.send(.ended(Ending(launch: launch, outcome: .expired(.draining))))] }
     let definition: Definition
     do throws(DefinitionProblem) {
@@ -132,7 +136,8 @@ extension WorkerCore {
     return effects
   }
 
-  /// A launch that cannot begin. It ends failed, and is said to have until the coordinator knows.
+  /// Ends a launch that cannot begin as failed. The ending is sent again after each welcome until the coordinator has
+  /// stored it.
   private mutating func fail(_ assignment: Assignment, _ problem: DefinitionProblem, at now: Instant) -> [Effect] {
     seen.insert(assignment.launch)
     let ending = Ending(
@@ -145,7 +150,8 @@ extension WorkerCore {
     return [.send(.ended(ending))]
   }
 
-  /// The coordinator does not take this worker, now or ever. If it never will, no answer comes to what was asked.
+  /// The coordinator refuses this worker. After a final refusal no question will be answered, so all questions are
+  /// refused, every launch expires, and the worker ends. Otherwise the worker connects again.
   private mutating func refused(_ text: String, isFinal: Bool, at now: Instant) -> [Effect] {
     refusals += 1
     guard isFinal else { return [.reconnect(text)] }
@@ -154,7 +160,8 @@ extension WorkerCore {
     } + [.end(text)]
   }
 
-  /// The launch is not this worker's any more: it can save nothing, so it stops at once.
+  /// The coordinator has withdrawn the launch, for example because another launch of the request is live. It can save
+  /// nothing more, so it expires `superseded`, which has a short closing window.
   private mutating func withdrawn(_ launch: LaunchKey, _ text: String, at now: Instant) -> [Effect] {
     if launches[launch]?.hasEnded == true { return forget([launch]) }
     return (launches[launch]?.refuseAll(text) ?? []) + expire(launch, .superseded, at: now)

@@ -1,9 +1,10 @@
 package import BatonModel
 
-/// What handlers and the host bring.
+/// The facts that come from handlers, from the host and from the clock.
 extension WorkerCore {
-  /// A handler asks something. The answer comes as `answered` with this number, sooner or later.
-  /// - Parameter id: no other question of the launch has it.
+  /// A handler asks the coordinator a question. Each question is answered once, with the effect `Effect.answered` and
+  /// this id.
+  /// - Parameter id: a number that no other question of the launch has.
   package mutating func ask(_ launch: LaunchKey, _ question: Dialogue.Question, id: Int) -> [Effect] {
     guard let index = launches.index(forKey: launch) else {
       return [.answered(launch, question: id, .refused(WorkerLaunch.isOver, isSuperseded: true))]
@@ -12,33 +13,38 @@ extension WorkerCore {
     return refusal.map { [.answered(launch, question: id, $0)] } ?? askNext(launch)
   }
 
-  /// The handler does not wait for the answer any more.
+  /// The handler no longer waits for the answer to this question.
   package mutating func giveUp(_ launch: LaunchKey, question id: Int) { launches[launch]?.giveUp(id) }
 
-  /// This worker gets no answers any more, because it does not go on: nothing may wait for one.
+  /// Refuses all open questions and all later ones. The worker calls it when its run is cancelled: no answers come any
+  /// more, and a handler must not wait for one.
   package mutating func cutOff() -> [Effect] {
     launches.keys.sorted().flatMap { launches[$0]?.cutOff(WorkerLaunch.isOver) ?? [] }
   }
 
   private mutating func askNext(_ launch: LaunchKey) -> [Effect] {
-    // Not even sent: a sibling that commits all the time would begin a batch after each answer until the process is gone.
+    // While the process is about to end, no question is sent. Otherwise another handler could go on to commit, and
+    // would begin a new batch after each answer until the process ends.
     guard endsProcessAt == nil, let message = launches[launch]?.askNext() else { return [] }
     return say(message)
   }
 
-  /// The coordinator has answered, and the launch says whom.
+  /// Passes an answer of the coordinator to its launch, and sends the launch's next question.
   mutating func answer(_ launch: LaunchKey, _ body: (inout WorkerLaunch) -> [Effect]) -> [Effect] {
     guard let index = launches.index(forKey: launch) else { return [] }
     return body(&launches.values[index]) + askNext(launch)
   }
 
-  /// Something that is said again after each welcome until it is answered.
+  /// Sends a message that is sent again after each welcome until it is answered. Between a hello and its welcome
+  /// nothing is sent, because the welcome sends the message anyway.
   private func say(_ message: WorkerMessage) -> [Effect] { openHello == nil ? [.send(message)] : [] }
 
-  /// A refresh says what it found. The last word counts, and goes with the ending.
+  /// Records what a refresh found. The last call counts, and the ending carries the result.
   package mutating func conclude(_ launch: LaunchKey, _ result: RefreshResult) { launches[launch]?.conclude(result) }
 
-  /// The handler is through: the launch has ended as `WorkerLaunch.ending(of:)` says.
+  /// The handler has ended. The launch ends as `WorkerLaunch.ending(of:)` decides, and the coordinator is told. Two
+  /// kinds of launches are forgotten at once instead: a superseded one, whose ending no longer counts, and those of a
+  /// worker that shuts down without a lease.
   package mutating func handlerEnded(_ launch: LaunchKey, _ end: HandlerEnd) -> [Effect] {
     guard let index = launches.index(forKey: launch), !launches.values[index].hasEnded else { return [] }
     let (ending, isSuperseded) = (launches.values[index].ending(of: end), launches.values[index].isSuperseded)
@@ -46,14 +52,15 @@ extension WorkerCore {
     return answers + (isSuperseded || isLeaving ? forget([launch]) : say(.ended(ending)))
   }
 
-  /// These launches are over for both sides. A worker that shuts down ends with the last of them.
+  /// Forgets launches that have ended for this worker and for the coordinator. A worker that shuts down ends when it
+  /// has forgotten the last one.
   mutating func forget(_ keys: [LaunchKey]) -> [Effect] {
     for key in keys { launches[key] = nil }
     return keys.map { .forget($0) } + (isDraining && isQuiet ? [.end(nil)] : [])
   }
 
-  /// It shuts down and holds no lease: its launches are lost to the coordinator anyway, and waiting until that answers
-  /// could be for ever.
+  /// Whether this worker shuts down and holds no lease. The coordinator records its launches as lost in any case, so
+  /// the worker does not wait for the coordinator to store their endings. That wait could last for ever.
   private var isLeaving: Bool {
     if case .held = lease { return false }
     return isDraining
@@ -61,14 +68,16 @@ extension WorkerCore {
 
   private mutating func forgetEndings() -> [Effect] { forget(isLeaving ? launchKeys { $0.hasEnded } : []) }
 
-  /// The host's conditions changed: the coordinator hears of it, and what they forbid expires at once.
+  /// The host's conditions have changed. The coordinator is told, and launches that the new conditions forbid expire at
+  /// once, without a question to the coordinator.
   package mutating func conditionsChanged(_ conditions: Conditions, at now: Instant) -> [Effect] {
     measured = conditions
     conditionsReadAt = now
     return weighConditions(at: now)
   }
 
-  /// Puts other conditions in the place of the real ones until then; none at all takes them back.
+  /// Overrides conditions of the host until the instant `until`, for `baton simulate conditions`. Empty overrides end
+  /// the simulation.
   mutating func simulate(_ overrides: ConditionOverrides, until: Instant, at now: Instant) -> [Effect] {
     simulation = overrides.isEmpty ? nil : (overrides, until)
     return weighConditions(at: now)
@@ -95,30 +104,33 @@ extension WorkerCore {
       }
   }
 
-  /// Takes nothing new and expires what runs.
+  /// Begins the shutdown of the worker: it takes no new launches, and the running ones expire `draining`.
   package mutating func drain(at now: Instant) -> [Effect] {
     guard !isDraining else { return [] }
     isDraining = true
     return say(.draining) + running.flatMap { expireHere($0.key, .draining, at: now) } + forgetEndings()
   }
 
-  /// How soon the next tick is due: well below the shortest lease and deadline while there is work, and where there is
-  /// none, as seldom as heartbeats allow. The first launch makes it due at once.
+  /// How long to wait until the next tick. While there are launches it is 100 ms, well below the shortest lease and the
+  /// shortest deadline. Without launches it is as long as the heartbeats allow, at most 1 s. The shell ends that wait
+  /// early when a launch begins.
   package var tickInterval: Duration {
     guard launches.isEmpty, !isDraining, endsProcessAt == nil else { return Self.busyTickInterval }
     guard case .held(_, let term, _) = lease else { return .seconds(1) }
     return min(.seconds(1), max(Self.busyTickInterval, term / 10))
   }
 
+  /// The time between two ticks while there are launches.
   package static let busyTickInterval = Duration.milliseconds(100)
 
-  /// Time has passed: heartbeats, the lease, budgets and deadlines.
+  /// Returns what has become due at `now`: heartbeats, the end of the lease, of a simulation, of budgets and of closing
+  /// windows, and the end of the worker.
   package mutating func tick(at now: Instant) -> [Effect] {
     heartbeat(at: now) + lapse(at: now) + endSimulation(at: now) + endLaunches(at: now) + loseHello(at: now)
       + leave(at: now) + endProcess(at: now)
   }
 
-  /// How long a hello may stay unanswered: a connection that goes nowhere is given up.
+  /// How long a hello may stay unanswered. After that the worker closes the connection and opens another one.
   package static let helloPatience = Duration.seconds(10)
 
   private mutating func loseHello(at now: Instant) -> [Effect] {
@@ -142,7 +154,7 @@ extension WorkerCore {
     return [.send(.heartbeat(number: lastHeartbeat))]
   }
 
-  /// Without a lease nothing may run on: the coordinator gives it to others.
+  /// Ends the lease when its time is over. All launches expire, because the coordinator gives them to other hosts.
   private mutating func lapse(at now: Instant) -> [Effect] {
     #if PLANTED_BUGS
       if isPlanted(.outlivesLease) { return [] }
@@ -153,7 +165,7 @@ extension WorkerCore {
       + [.reconnect("the lease ran out before the coordinator renewed it")]
   }
 
-  /// Budgets that are spent, and deadlines that have come.
+  /// Expires launches whose budget is spent, and handles the deadlines that have come.
   private mutating func endLaunches(at now: Instant) -> [Effect] {
     launchKeys { $0.dueAt.map { $0 <= now } ?? false }.flatMap { launch in
       if launches[launch]?.isRunning == true { return spendBudget(launch, at: now) }
@@ -171,27 +183,28 @@ extension WorkerCore {
     return expireHere(launch, .budgetSpent, at: now)
   }
 
-  /// The process has to end if this launch's Swift handler ignored its deadline: nothing else frees the host. The
-  /// coordinator hears it first: it sends no more launches here, and gives nobody what the launch holds before the process
-  /// is gone.
+  /// Decides that the process ends if a Swift handler has ignored its deadline, because nothing else frees the host.
+  /// The coordinator is told before: it then sends no more launches to this worker, and does not give the slots of the
+  /// launch to another launch until the process has ended.
   private mutating func condemn(_ launch: LaunchKey, at now: Instant) -> [Effect] {
     guard endsProcessOnOverrun, case .overrun(let window, _)? = launches[launch]?.life,
       launches[launch]?.definition.work == nil
     else { return [] }
-    // On a machine that was stopped the deadline may be long past: the word needs a moment all the same.
+    // If the machine was suspended, the deadline may be long past. The message still needs a moment to be sent.
     if endsProcessAt == nil { endsProcessAt = max(window.deadline + Self.partingMoment, now + Self.busyTickInterval) }
     return say(.overran(launch, window.reason))
   }
 
-  /// How long a process that has to end goes on: for the word to get out, and for answers to what was asked before. It
-  /// does not depend on what else runs there.
+  /// The time from the deadline until the process ends. In this time the message `overran` is sent, and questions that
+  /// were asked before may be answered. Other launches in the process do not make it longer.
   package static let partingMoment = Duration.milliseconds(300)
 
   private func endProcess(at now: Instant) -> [Effect] {
     endsProcessAt.map { $0 <= now } == true ? [.endProcess] : []
   }
 
-  /// How long a worker that drains waits for the coordinator to commit its endings. Then the end of its lease tells them.
+  /// How long a worker that drains waits for the coordinator to store its endings, after its last launch has ended.
+  /// After that the worker ends, and the coordinator records the launches as lost when the lease ends.
   package static let drainPatience = Duration.seconds(10)
 
   private mutating func leave(at now: Instant) -> [Effect] {
@@ -204,18 +217,19 @@ extension WorkerCore {
     return now - since > Self.drainPatience ? [.end(nil)] : []
   }
 
-  /// Expires a launch because of something here, and tells the coordinator.
+  /// Expires a launch for a reason that this worker has found, and tells the coordinator.
   mutating func expireHere(_ launch: LaunchKey, _ reason: ExpiryReason, at now: Instant) -> [Effect] {
     let effects = expire(launch, reason, at: now)
     return effects.isEmpty ? [] : effects + say(.expiring(launch, reason))
   }
 
+  /// Expires a launch. Returns no effect if the launch is not known or has been asked to stop before.
   mutating func expire(_ launch: LaunchKey, _ reason: ExpiryReason, at now: Instant) -> [Effect] {
     launches[launch]?.expire(reason, at: now).map { [.expire(launch, $0)] } ?? []
   }
 
-  /// The launches that are as `condition` says, in their order. They are looked at where they are: each tick asks, and
-  /// copies would be most of what it costs.
+  /// Returns the sorted keys of the launches that meet `condition`. The launches are borrowed and not copied: every
+  /// tick calls this, and copies would be most of its cost.
   private func launchKeys(where condition: (borrowing WorkerLaunch) -> Bool) -> [LaunchKey] {
     var keys: [LaunchKey] = []
     var index = launches.startIndex

@@ -1,26 +1,33 @@
 package import BatonModel
 
-/// Decides what a worker runs, stops and says: a value without a clock or a connection. `Worker`, the simulator and
-/// BatonTestKit drive it with facts and perform the effects: first all messages, in their order, then the others in
-/// theirs. Each launch is a `WorkerLaunch`.
+/// Decides which launches a worker runs and stops, and what it tells the coordinator. It is a value without a clock and
+/// without a connection, and keeps a `WorkerLaunch` for each launch.
+///
+/// Three shells drive it: `Worker`, the simulator, and `TestWorker` of BatonTestKit. A shell calls a method for each
+/// fact, with the time, and performs the effects that the method returns: first all messages in their order, then all
+/// other effects in their order.
 package struct WorkerCore: Sendable {
   package enum Effect: Hashable, Sendable {
-    /// Lost if there is no connection: everything that matters is said again after the next hello.
+    /// Sends a message. Without a connection the message is dropped: everything that needs an answer is sent again
+    /// after the next welcome.
     case send(WorkerMessage)
+    /// Starts the handler of a new launch.
     indirect case start(Assignment, Definition)
     /// The handler is asked to stop: its task is cancelled.
     case expire(LaunchKey, ClosingWindow)
-    /// The handler still runs at its deadline. A command is killed now.
+    /// The handler still runs at its deadline. For a Swift handler the shell prepares the end of the process; a command
+    /// is killed by its runner.
     case overrun(LaunchKey)
-    /// The answer to what the handler asked under this number.
+    /// Answers the handler's question with this id.
     case answered(LaunchKey, question: Int, Dialogue.Answer)
     /// The launch is over for this worker and for the coordinator.
     case forget(LaunchKey)
-    /// The connection is of no use any more; a new one may be.
+    /// Closes the connection, so that the worker connects again. The text says why.
     case reconnect(String)
-    /// The worker ends: because the coordinator does not take it, which says why, or because its shutdown is complete.
+    /// Ends the worker. The text says why the coordinator refuses this worker for good; it is `nil` if the shutdown is
+    /// complete.
     case end(String?)
-    /// A handler ignored its deadline, and only the end of its process frees the host.
+    /// Ends the process at once: a handler ignored its deadline, and nothing else frees the host.
     case endProcess
   }
 
@@ -28,46 +35,51 @@ package struct WorkerCore: Sendable {
   package let incarnation: Incarnation
   package let version: String
   package private(set) var capabilities: Capabilities
-  /// What counts: the host's own conditions, with what is simulated in their place.
+  /// The conditions that count: those of the host, with the simulated ones in their place.
   package internal(set) var conditions: Conditions
-  /// When they were read: a hello may come later.
+  /// When `measured` was read. A hello that is sent later reports how old the conditions are.
   var conditionsReadAt = Instant(nanoseconds: 0)
-  /// What the host's probes say.
+  /// The conditions that the host's probes have read.
   var measured: Conditions
-  /// What `baton simulate conditions` puts in their place, and until when.
+  /// The overrides of `baton simulate conditions`, and when they end; `nil` if nothing is simulated.
   var simulation: (overrides: ConditionOverrides, until: Instant)?
   package internal(set) var lease = Lease.none
   package internal(set) var launches: [LaunchKey: WorkerLaunch] = [:]
   package internal(set) var isDraining = false
   /// Since when a worker that drains has only waited for the coordinator to commit its endings.
   var onlyWaitsSince: Instant?
-  /// A Swift handler that ignores its deadline ends the process. If not, it holds the host as long as it likes.
+  /// Whether a Swift handler that ignores its deadline ends the process. If `false`, such a handler holds its slots
+  /// until it returns.
   let endsProcessOnOverrun: Bool
   var reconnection = Reconnection()
-  /// How often in a row the coordinator did not take this worker.
+  /// How often in a row the coordinator has refused this worker.
   package internal(set) var refusals = 0
-  /// What the coordinator sent on this connection or an earlier one; a definition that may not run is here as the reason.
+  /// The definitions that the coordinator has sent, on this connection or an earlier one. A definition that cannot be
+  /// run is kept as the problem that it has.
   var definitions: [DefinitionID: Result<Definition, DefinitionProblem>] = [:]
-  /// When the hello that nobody has answered yet was sent. Until then nothing is said that the welcome repeats: it
-  /// would be said, and answered, twice.
+  /// When the hello was sent that has not been answered yet; `nil` after the welcome. Until the welcome, no message is
+  /// sent that the welcome repeats: it would be sent, and answered, twice.
   var openHello: Instant?
-  /// Over all connections: an answer to an old heartbeat is never taken for one to a later.
+  /// The number of the last heartbeat. It counts over all connections, so that the answer to an old heartbeat is never
+  /// taken for the answer to a later one.
   var lastHeartbeat = 0
-  /// The last that any coordinator sent: the store must not have less when this worker comes back.
+  /// The last receipt that a coordinator has sent; `nil` before the first. Each hello carries it, so that the
+  /// coordinator notices a store that went backwards (promise P12).
   var receipt: Receipt?
-  /// When the process ends because a handler ignored its deadline; nil if it goes on. Until then it takes no launch and
-  /// asks nothing new, so that what runs beside the handler loses at most a batch.
+  /// When the process ends because a handler ignored its deadline; `nil` if no end is planned. Until that time the
+  /// worker accepts no launch and sends no new question, so that each of the other launches repeats at most one batch.
   package internal(set) var endsProcessAt: Instant?
-  /// What proves to the coordinator that this is the worker of its name; nil until it was read.
+  /// The secret that proves to the coordinator that this worker owns its name; `nil` until the shell has read it.
   var secret: [UInt8]?
-  /// The highest launch number seen of each request: one that comes again is not run again.
+  /// The launches that this worker has seen. A launch that is assigned again is not run again.
   var seen = SeenLaunches()
 
   package enum Lease: Hashable, Sendable {
     case none
-    /// The hello was sent then, and not yet answered.
+    /// A hello was sent at this instant, and no lease is held yet.
     case asked(at: Instant)
-    /// Runs until then, counted from when the heartbeat that was answered was sent.
+    /// The lease is held until this instant. Its term is counted from the time at which the hello or the heartbeat was
+    /// sent, not from the answer: the worker's lease then never ends later than the coordinator's.
     case held(until: Instant, term: Duration, heartbeats: Heartbeats)
   }
 
@@ -90,22 +102,24 @@ package struct WorkerCore: Sendable {
     measured = conditions
   }
 
-  /// What the program has handlers for; said once, before the first connection.
+  /// Sets the patterns that the program has handlers for. Call it once, before the first connection.
   package mutating func announce(_ handlers: [IdentifierPattern]) { capabilities.handlers = handlers }
 
-  /// Said once, before the first connection.
+  /// Sets the worker's secret. Call it once, before the first connection.
   package mutating func prove(with secret: [UInt8]) { self.secret = secret }
 
-  /// Looks at a launch where it is kept: a copy of it costs more than all that is read of it. nil if it is not known.
+  /// Reads from a launch without a copy, which would cost more than the reading. Returns `nil` if the launch is not
+  /// known.
   package func launch<Value>(_ key: LaunchKey, _ body: (borrowing WorkerLaunch) -> Value) -> Value? {
     launches.index(forKey: key).map { body(launches.values[$0]) }
   }
 
-  /// Nothing is left to run or to report.
+  /// Whether no launch is left to run or to report.
   package var isQuiet: Bool { launches.isEmpty }
 }
 
-/// Remembers the highest launch number of the last requests that this worker ran.
+/// Remembers the highest launch number of each request that this worker has run. It forgets the oldest requests when
+/// there are more than 4,096.
 struct SeenLaunches: Sendable {
   private var numbers: [RequestID: Int] = [:]
   private var order: [RequestID] = []

@@ -1,10 +1,11 @@
 package import BatonModel
 
-/// One launch on its worker, from its assignment until the coordinator has its ending.
+/// A launch on its worker, from its assignment until the coordinator has stored its ending.
 ///
-/// This is the only place where a worker keeps what it knows of a launch. `WorkerCore` brings the facts and passes on what
-/// follows from them; the shell (`ActiveLaunch`) keeps the continuations of the handler's questions, and asks here for
-/// everything else.
+/// This value is all that a worker knows about a launch. `WorkerCore` calls it with facts and passes on the effects.
+/// The shell (`ActiveLaunch`) keeps only the continuations of the handler's questions, and reads everything else here.
+///
+/// The life of a launch:
 ///
 ///     running ──expire──> closing ──deadline──> overrun
 ///        └───────────────────┴──handler ends──────┴──> ended ──committed──> forgotten
@@ -12,15 +13,15 @@ package struct WorkerLaunch: Hashable, Sendable {
   package enum Life: Hashable, Sendable {
     /// The handler runs.
     case running(Dialogue)
-    /// The handler was asked to stop. Until the deadline it may commit what it has.
+    /// The handler was asked to stop. Until the deadline it may commit its batch.
     case closing(ClosingWindow, Dialogue)
-    /// The handler still ran at the deadline.
+    /// The handler was still running at the deadline, and has not ended yet.
     case overrun(ClosingWindow, Dialogue)
-    /// The handler is through. The worker says so until the coordinator has committed the ending.
+    /// The handler has ended. The worker sends the ending after each welcome until the coordinator has stored it.
     case ended(Ending)
   }
 
-  /// What the coordinator gave, with the progress and the frozen items that it has confirmed since.
+  /// The coordinator's assignment. Its progress and its number of frozen items are updated with each confirmation.
   package private(set) var assignment: Assignment
   package let definition: Definition
   package let startedAt: Instant
@@ -34,12 +35,13 @@ package struct WorkerLaunch: Hashable, Sendable {
 
   package var key: LaunchKey { assignment.launch }
 
-  /// How long a handler that waited for an answer at its deadline has to return. With `WorkerCore.partingMoment` and two
-  /// ticks it makes less than the second within which the process of a handler that ignores its deadline is gone.
+  /// How long a handler that waited for an answer at its deadline has to return. This time, `WorkerCore.partingMoment`
+  /// and two ticks make less than a second: the process of a handler that ignores its deadline has to end within that
+  /// second.
   package static let lastMoment = Duration.milliseconds(500)
 }
 
-/// The order to stop, as it stands: why, and until when.
+/// The reason of an expiry and its deadline, on the worker's monotonic clock.
 package struct ClosingWindow: Hashable, Sendable {
   package var reason: ExpiryReason
   package var deadline: Instant
@@ -50,21 +52,22 @@ package struct ClosingWindow: Hashable, Sendable {
   }
 }
 
-/// What a handler asks of the coordinator. One question is asked at a time; the others wait for their turn.
+/// The questions of a handler to the coordinator. One question is asked at a time; the others wait in a queue.
 package struct Dialogue: Hashable, Sendable {
   package enum Question: Hashable, Sendable {
-    /// The answer is `done` once the checkpoint is durable.
+    /// Save a checkpoint. The answer is `done` when the checkpoint is durable.
     case commit(Commit)
-    /// A page of the items that the first launch found. The answer is `done` once the page is durable.
+    /// Save a page of the items that the first launch has found. The answer is `done` when the page is durable.
     case freeze([String], start: Int, isLast: Bool)
-    /// The answer is `items`.
+    /// Read `count` items from `start` on. The answer is `items`.
     case items(start: Int, count: Int)
   }
 
   package enum Answer: Hashable, Sendable {
     case done
     case items([String])
-    /// What was asked for will not come: another launch is live or this one is over, or else the store refused it.
+    /// The question was refused; the text says why. `isSuperseded` is `true` if this launch can save nothing more, and
+    /// `false` if only this question was refused.
     case refused(String, isSuperseded: Bool)
   }
 
@@ -73,33 +76,36 @@ package struct Dialogue: Hashable, Sendable {
     let question: Question
   }
 
-  /// The first one is being asked if `unanswered` is set.
+  /// The open questions in order. If `unanswered` is set, the first one has been sent.
   fileprivate(set) var questions: [Open] = []
-  /// What was sent for the first question; it is sent again after each welcome until it is answered.
+  /// The message for the first question, after it was sent. It is sent again after each welcome until it is answered.
   fileprivate(set) var unanswered: WorkerMessage?
-  /// No answer comes any more, so nothing may be asked.
+  /// `true` when no answers come any more. Every further question is refused.
   fileprivate(set) var isCutOff = false
-  /// What a refresh said that it found; the last word counts.
+  /// What a refresh found; the last call of `conclude` counts.
   package fileprivate(set) var result: RefreshResult?
 }
 
-/// How a handler came to its end. What that makes of the launch, `WorkerLaunch.ending(of:)` says.
+/// How a handler ended. `WorkerLaunch.ending(of:)` decides what that means for the launch.
 package enum HandlerEnd: Hashable, Sendable {
+  /// The handler returned.
   case finished
-  /// - errorType: what kind of error it was, of few values.
+  /// The handler threw an error. The text describes the error; `errorType` names its kind, and has few different
+  /// values.
   case failed(String, errorType: String? = nil)
-  /// It stopped because it was told to, by the launch's expiry or from outside.
+  /// The handler stopped because it was told to, by the launch's expiry or from outside. `isGraceful` is `false` if it
+  /// had to be killed.
   case stopped(isGraceful: Bool = true)
 }
 
-// MARK: What the launch is
+// MARK: Reading
 
 extension WorkerLaunch {
   package var hasEnded: Bool { if case .ended = life { true } else { false } }
 
   package var isRunning: Bool { if case .running = life { true } else { false } }
 
-  /// Why the handler was asked to stop, and until when; nil if it was not, and once it is through.
+  /// The reason and the deadline of the expiry; `nil` if the handler was not asked to stop, and after it has ended.
   package var expiry: ClosingWindow? {
     switch life {
     case .running, .ended: nil
@@ -107,10 +113,10 @@ extension WorkerLaunch {
     }
   }
 
-  /// Another launch of the request is live: this one can save nothing, and says nothing at its end.
+  /// Whether another launch of the request is live. This launch can then save nothing, and its ending is not sent.
   package var isSuperseded: Bool { expiry?.reason == .superseded }
 
-  /// When time alone changes what becomes of the launch: its budget is spent, or its deadline comes.
+  /// When the budget of a running launch is spent, or the deadline of a closing one comes; `nil` if neither can happen.
   package var dueAt: Instant? {
     switch life {
     case .running: definition.budget(keepsCursor: assignment.progress.batches > 0).map { startedAt + $0 }
@@ -119,8 +125,9 @@ extension WorkerLaunch {
     }
   }
 
-  /// What is said of the launch after a welcome, besides what it asks.
-  /// - Parameter processEnds: a handler ignored its deadline, and the process goes with it.
+  /// Returns the message about the launch that is sent after a welcome, besides its open question; `nil` for a launch
+  /// that simply runs.
+  /// - Parameter processEnds: whether the process is about to end because a handler ignored its deadline.
   func news(processEnds: Bool) -> WorkerMessage? {
     switch life {
     case .running: nil
@@ -130,8 +137,8 @@ extension WorkerLaunch {
     }
   }
 
-  /// What the end of the handler makes of the launch. After an expiry returning is still completion, and everything else
-  /// is the expiry.
+  /// Returns the ending of the launch for an end of its handler. If the handler returned, the launch has finished, also
+  /// after an expiry. Every other end after an expiry is the outcome `expired`.
   package func ending(of end: HandlerEnd) -> Ending {
     var ending = Ending(launch: key, outcome: .lost, result: dialogue.result)
     switch (end, expiry) {
@@ -141,7 +148,7 @@ extension WorkerLaunch {
     case (.stopped, nil): ending.outcome = .lost
     }
     if case .stopped(isGraceful: false) = end { ending.isGraceful = false }
-    // Its process ends for it.
+    // A Swift handler that ends after its deadline was not graceful: its process ends because of it.
     if case .overrun = life, definition.work == nil { ending.isGraceful = false }
     return ending
   }
@@ -150,8 +157,9 @@ extension WorkerLaunch {
 // MARK: From start to end
 
 extension WorkerLaunch {
-  /// - Returns: the closing window if it begins now; nil if the launch was asked to stop before. The first reason wins:
-  ///   one launch, one cause. Only `superseded` replaces it, because nothing can be saved any more.
+  /// Asks the launch to stop. The first reason wins, so that each launch has one cause. Only `superseded` replaces an
+  /// earlier reason, because from then on the launch can save nothing. The deadline stays the same.
+  /// - Returns: the closing window if it begins now; `nil` if the launch had been asked to stop before, or has ended.
   mutating func expire(_ reason: ExpiryReason, at now: Instant) -> ClosingWindow? {
     switch life {
     case .running(let dialogue):
@@ -167,8 +175,9 @@ extension WorkerLaunch {
     return nil
   }
 
-  /// The deadline has come. A handler that waits for an answer ignores nothing, the coordinator is away: it waits no
-  /// longer, and has `lastMoment` to return, so that its process need not end for that.
+  /// Handles the deadline if it has come. A handler that waits for an answer does not ignore its expiry: the
+  /// coordinator is away. Its questions are refused, and it gets `lastMoment` to return, so that the process does not
+  /// have to end. For any other handler this is an overrun.
   mutating func reachDeadline(at now: Instant) -> [WorkerCore.Effect] {
     guard case .closing(let window, let dialogue) = life, window.deadline <= now else { return [] }
     guard dialogue.unanswered != nil else {
@@ -179,7 +188,7 @@ extension WorkerLaunch {
     return cutOff("no answer came before the launch had to end")
   }
 
-  /// The handler is through. What it left behind gets no answer.
+  /// Ends the launch. Questions that are still open, from tasks that the handler left behind, are refused.
   mutating func end(_ ending: Ending) -> [WorkerCore.Effect] {
     defer { life = .ended(ending) }
     return refuseAll(Self.isOver)
@@ -191,7 +200,7 @@ extension WorkerLaunch {
 // MARK: Questions and answers
 
 extension WorkerLaunch {
-  /// The handler's questions; none once it is through.
+  /// The handler's questions and its result; empty after the handler has ended.
   package private(set) var dialogue: Dialogue {
     get {
       switch life {
@@ -211,7 +220,8 @@ extension WorkerLaunch {
 
   static let isOver = "the launch is over"
 
-  /// Takes a question, or says why it may not be asked.
+  /// Adds a question to the queue.
+  /// - Returns: a refusal if the question cannot be asked; otherwise `nil`.
   mutating func ask(_ question: Dialogue.Question, id: Int) -> Dialogue.Answer? {
     if hasEnded || dialogue.isCutOff { return .refused(Self.isOver, isSuperseded: true) }
     if isSuperseded { return .refused("another launch of this request is live", isSuperseded: true) }
@@ -220,14 +230,15 @@ extension WorkerLaunch {
     return nil
   }
 
-  /// The handler does not wait for the answer any more. A question that is being asked is answered all the same, before
-  /// the next one is asked; one that waits is never asked.
+  /// The handler no longer waits for the answer to this question. If the question was sent, it stays first until its
+  /// answer comes, and the next question is sent after that. If it was not sent, it is removed.
   mutating func giveUp(_ id: Int) {
     let asked = dialogue.unanswered == nil ? nil : dialogue.questions.first?.id
     if id != asked { dialogue.questions.removeAll { $0.id == id } }
   }
 
-  /// The message of the first question, if it is to be asked now.
+  /// Returns the message of the first question and marks it as sent; `nil` if there is no question, or if one was sent
+  /// and has no answer yet.
   mutating func askNext() -> WorkerMessage? {
     guard dialogue.unanswered == nil, let question = dialogue.questions.first?.question else { return nil }
     dialogue.unanswered = message(of: question)
@@ -250,7 +261,7 @@ extension WorkerLaunch {
     return answered(.done)
   }
 
-  /// The items are durable below `count`. It answers a page only if all of the page is.
+  /// All items below `count` are durable. The question about a page is answered only if this includes the whole page.
   mutating func itemsCommitted(_ count: Int, isFrozen: Bool) -> [WorkerCore.Effect] {
     if isFrozen { assignment.frozenItems = count }
     guard case .items(let page)? = dialogue.unanswered,
@@ -259,7 +270,8 @@ extension WorkerLaunch {
     return answered(.done)
   }
 
-  /// Only items that were asked for: an answer that comes late or twice must not stand for the items of another batch.
+  /// A page of items has arrived. It is accepted only if it answers the question that was sent: an answer that comes
+  /// late or twice must not be taken for the items of another batch.
   mutating func found(_ page: ItemPage) -> [WorkerCore.Effect] {
     guard case .itemsWanted(_, page.start, let count)? = dialogue.unanswered, page.items.count <= count else {
       return []
@@ -267,7 +279,7 @@ extension WorkerLaunch {
     return answered(.items(page.items))
   }
 
-  /// The store refused what is being asked.
+  /// The store has refused the question that was sent.
   mutating func refused(_ text: String) -> [WorkerCore.Effect] { answered(.refused(text, isSuperseded: false)) }
 
   private mutating func answered(_ answer: Dialogue.Answer) -> [WorkerCore.Effect] {
@@ -276,13 +288,14 @@ extension WorkerLaunch {
     return [.answered(key, question: dialogue.questions.removeFirst().id, answer)]
   }
 
-  /// No answer comes to what was asked, and nothing may be asked from here on.
+  /// Refuses all open questions and all later ones.
+  /// - Parameter text: why no answers come.
   mutating func cutOff(_ text: String) -> [WorkerCore.Effect] {
     dialogue.isCutOff = true
     return refuseAll(text)
   }
 
-  /// Answers all that was asked, and what waits to be asked.
+  /// Refuses all open questions, those that were not sent included. Later questions may be asked.
   mutating func refuseAll(_ text: String) -> [WorkerCore.Effect] {
     defer { (dialogue.questions, dialogue.unanswered) = ([], nil) }
     return dialogue.questions.map { .answered(key, question: $0.id, .refused(text, isSuperseded: true)) }
@@ -290,7 +303,7 @@ extension WorkerLaunch {
 }
 
 extension Commit {
-  /// Why no store takes it.
+  /// The refusal of a checkpoint that is too large for any store; `nil` if its size is within the limit.
   fileprivate var refusal: Dialogue.Answer? {
     let (bytes, limit) = (cursor?.count ?? 0, Checkpoint.maximumCursorBytes)
     guard bytes > limit else { return nil }

@@ -5,22 +5,22 @@ import BatonModel
 import BatonTelemetry
 import Synchronization
 
-/// What a handler runs on. It keeps what only the shell can have of a launch: the continuations of open questions, output
-/// that waits for the next tick, and the span of the run. Everything else it reads from the worker's core
-/// (`WorkerLaunch`).
+/// The runtime of a handler or a command on a worker. It keeps the parts of a launch that only the shell can have: the
+/// continuations of open questions, output that waits for the next tick, and the span of the run. It reads everything
+/// else from the worker's core (`WorkerLaunch`).
 final class ActiveLaunch: CommandRuntime {
   private struct State {
-    /// By the number under which the question was asked.
+    /// The handlers that wait for an answer, by the id of the question.
     var continuations: [Int: CheckedContinuation<[String], any Error>] = [:]
     var lastQuestion = 0
-    /// Written and not yet sent.
+    /// The output that has not been sent yet.
     var output: [UInt8] = []
     var span: RunSpan?
   }
 
   let assignment: Assignment
   let definition: Definition
-  /// Raised when the handler is asked to stop, and when it is through.
+  /// Is raised when the handler is asked to stop, and when it has ended.
   let stop = Signal()
   private let worker: Worker
   private let state = Mutex(State())
@@ -30,7 +30,7 @@ final class ActiveLaunch: CommandRuntime {
   }
 
   var key: LaunchKey { assignment.launch }
-  /// What its log lines name it by.
+  /// The names of the launch in log lines.
   var subject: LaunchSubject { assignment.subject }
 
   // MARK: For the handler
@@ -39,12 +39,14 @@ final class ActiveLaunch: CommandRuntime {
   var progress: Progress { read { $0.assignment.progress } ?? assignment.progress }
   var frozenItems: Int? { read { $0.assignment.frozenItems } ?? assignment.frozenItems }
 
-  /// nil once the launch is forgotten: only what a handler left behind still asks then.
+  /// Reads from the core's launch. Returns `nil` after the launch was forgotten; then only tasks that a handler left
+  /// behind still read.
   private func read<Value: Sendable>(_ body: (borrowing WorkerLaunch) -> Value) -> Value? {
     worker.state.withLock { $0.core.launch(key, body) }
   }
 
-  /// Not cut short by cancellation: a batch that could finish within the closing window is committed.
+  /// Saves a checkpoint. Cancellation does not interrupt it, so that a batch that ends within the closing window is
+  /// committed.
   func commit(_ commit: Commit) async throws {
     let id = nextQuestion()
     _ = try await withCheckedThrowingContinuation { ask(.commit(commit), id, $0) }
@@ -67,7 +69,8 @@ final class ActiveLaunch: CommandRuntime {
           launch: key, title: title, subtitle: subtitle, completedUnits: completedUnits, totalUnits: totalUnits)))
   }
 
-  /// Waits here until the next tick, the last 64 KiB of it: a flood of output stands before nothing that matters.
+  /// Keeps output until the next tick, and only the last 64 KiB of it. A flood of output therefore never delays
+  /// messages that matter.
   func output(_ bytes: [UInt8]) {
     state.withLock { state in
       state.output += bytes
@@ -78,7 +81,7 @@ final class ActiveLaunch: CommandRuntime {
 
   // MARK: For the worker
 
-  /// What was written since the last time, nil if nothing was.
+  /// Removes and returns the output since the last call; `nil` if there is none.
   func takeOutput() -> OutputChunk? {
     state.withLock { state in
       guard !state.output.isEmpty else { return nil }
@@ -93,6 +96,7 @@ final class ActiveLaunch: CommandRuntime {
     set { state.withLock { $0.span = newValue } }
   }
 
+  /// Resumes the caller that waits for the answer to question `id`, if there still is one.
   func answered(_ id: Int, _ answer: Dialogue.Answer) {
     let continuation = take(id)
     switch answer {
@@ -105,8 +109,8 @@ final class ActiveLaunch: CommandRuntime {
 
   // MARK: Questions
 
-  /// Ends with `CancellationError` when the launch expires: what is asked for would be of no use any more, and with the
-  /// coordinator away the answer might come after the deadline.
+  /// Asks a question, and throws `CancellationError` when the launch expires: the answer would be useless, and while
+  /// the coordinator is away it might come after the deadline.
   private func askUntilCancelled(_ question: Dialogue.Question) async throws -> [String] {
     let id = nextQuestion()
     return try await withTaskCancellationHandler {

@@ -9,19 +9,22 @@ import ServiceContextModule
 import Synchronization
 import Tracing
 
-/// Running handlers: one task per launch, and around it one that waits for its expiry to cancel it.
+/// Runs handlers. Each launch has a task, and in it a child task for the handler, which is cancelled when the launch
+/// expires.
 extension Worker {
+  /// Sends a message. Without a connection the message is dropped.
   func say(_ message: WorkerMessage) { state.withLock { $0.connection }?.up.send(message) }
 
-  /// Sends what commands have written since the last time; while there is no connection it waits, and is bounded.
+  /// Sends the output of commands since the last call. While there is no connection, each launch keeps its last 64 KiB.
   func sendOutput() {
     let (launches, isConnected) = state.withLock { (Array($0.active.values), $0.connection != nil) }
     guard isConnected else { return }
     for chunk in launches.compactMap({ $0.takeOutput() }) { say(.output(chunk)) }
   }
 
+  /// Runs each launch that the core starts, until the task is cancelled and all handlers have ended.
   func startLoop(_ processes: ProcessRegistry, _ folders: WorkerFolders) async {
-    // Looked up once: it is under a lock.
+    // The tracer is looked up only once, because the lookup takes a lock.
     let tracing = RunTracing(
       InstrumentationSystem.tracer, host: HostName(configuration.name), sampling: configuration.batchSampling,
       clocks: clocks)
@@ -50,11 +53,12 @@ extension Worker {
     }
     let hasExpired = launch.expiry != nil
     conclude(launch, end, failure, span, processes)
-    // The host may be going away: the spans of an expired launch do not wait for the next batch of spans.
+    // The host may be about to shut down, so the spans of an expired launch are sent at once.
     if hasExpired { tracing.baton?.forceFlush() }
   }
 
-  /// The spans end first: once the coordinator has the ending, this process may end.
+  /// Ends the span and the output of the launch, and then the launch. The ending comes last: when the coordinator has
+  /// it, this process may end.
   private func conclude(
     _ launch: ActiveLaunch, _ end: HandlerEnd, _ failure: Failure?, _ span: RunSpan, _ processes: ProcessRegistry
   ) {
@@ -98,27 +102,28 @@ extension Worker {
     try await handler(JobTask(assignment, definition, gpus: gpus(of: assignment), runtime))
   }
 
-  /// What the drivers call the GPUs that the launch holds.
+  /// Returns the GPUs that the launch holds, by the ids that their drivers use.
   private func gpus(of assignment: Assignment) -> [String] {
     guard !assignment.gpus.isEmpty else { return [] }
     let all = state.withLock { $0.core.conditions.gpus.value ?? [] }
     return assignment.gpus.filter(all.indices.contains).map { all[$0].id }
   }
 
-  /// A Swift handler ignored its deadline. A command is killed by its runner.
+  /// Logs that a Swift handler ignored its deadline, and ends its span if the process is about to end. A command is
+  /// killed by its own runner, so nothing is done for it here.
   func overrun(_ launch: ActiveLaunch) {
     guard launch.definition.work == nil else { return }
     logger.warning("a handler ignored its expiry", metadata: .launch(launch.subject))
     guard configuration.endsProcessOnOverrun else { return }
-    // The process ends before the handler returns, so nothing else would end the span of its run.
+    // The process ends before the handler returns, so nothing else would end its span.
     if let expiry = launch.expiry { launch.span?.end(.expired(expiry.reason)) }
     configuration.flushTelemetry()
   }
 
   // MARK: Log
 
-  // Of each launch three lines at the level info. The coordinator's lines have the same keys, so that a search for a trace
-  // id finds both.
+  // A launch has at most three lines at the level info: begin, expiry and end. Their keys are those of the
+  // coordinator's lines, so that a search for a trace id finds the lines of both.
 
   func log(startOf launch: LaunchSubject) { logger.info("a launch began", metadata: .launch(launch)) }
 

@@ -4,7 +4,8 @@ import Testing
 @testable import BatonCore
 @testable import BatonWorker
 
-/// A worker's core with a clock in hand: says what the coordinator, the handlers and the host would say.
+/// A worker's core with a time that the test moves. Its methods pass the facts that the coordinator, the handlers and
+/// the host would bring, and return the effects.
 struct Bench {
   static let term = Duration.seconds(15)
   static let trace = TraceContext(
@@ -19,7 +20,7 @@ struct Bench {
       endsProcessOnOverrun: endsProcessOnOverrun)
   }
 
-  /// Connected and welcomed at once.
+  /// Returns a bench that is connected and has been welcomed at time 0.
   static func welcomed(endsProcessOnOverrun: Bool = false) -> Bench {
     var bench = Bench(endsProcessOnOverrun: endsProcessOnOverrun)
     _ = bench.connects()
@@ -30,13 +31,13 @@ struct Bench {
   mutating func connects() -> [WorkerCore.Effect] { core.connected(at: now) }
   mutating func hears(_ message: CoordinatorMessage) -> [WorkerCore.Effect] { core.received(message, at: now) }
 
-  /// Connects again, and returns what the welcome brings.
+  /// Connects again, and returns the effects of the welcome.
   mutating func reconnects() -> [WorkerCore.Effect] {
     _ = connects()
     return hears(.welcome(leaseTerm: Self.term))
   }
 
-  /// Ticks every tenth of a second, and returns what comes of it besides heartbeats.
+  /// Lets time pass with a tick in each tenth of a second. Returns the effects except heartbeats, which get no answer.
   mutating func pass(_ seconds: Double) -> [WorkerCore.Effect] {
     (0..<Int(seconds * 10)).flatMap { _ in
       now = now + .milliseconds(100)
@@ -46,7 +47,7 @@ struct Bench {
     }
   }
 
-  /// The same, with each heartbeat answered at once.
+  /// Lets time pass like `pass`, and answers each heartbeat at once.
   mutating func passConnected(_ seconds: Double) -> [WorkerCore.Effect] {
     (0..<Int(seconds * 10)).flatMap { _ in
       now = now + .milliseconds(100)
@@ -75,14 +76,14 @@ struct Bench {
       pendingExpiry: expiring)
   }
 
-  /// Gets a launch from the coordinator.
+  /// Receives a definition and a launch of it from the coordinator.
   @discardableResult
   mutating func starts(_ assignment: Assignment = assignment(1), _ job: Definition = job()) -> [WorkerCore.Effect] {
     _ = hears(.definition(DefinitionID(1), job))
     return hears(.launch(assignment))
   }
 
-  /// A handler commits one batch more.
+  /// Lets the handler of a launch commit its next batch.
   mutating func commits(_ request: Int64 = 1, question: Int = 1) -> [WorkerCore.Effect] {
     let batches = core.launches[key(request)]?.assignment.progress.batches ?? 0
     let commit = Commit(cursor: nil, completedUnits: Int64(batches + 1), totalUnits: nil)
@@ -111,7 +112,7 @@ struct Bench {
 func key(_ request: Int64, _ number: Int = 1) -> LaunchKey { LaunchKey(request: RequestID(request), number: number) }
 
 extension WorkerCore.Effect {
-  /// Expired here: the handler is told, and the coordinator.
+  /// The effects when the worker itself expires a launch: the handler is told, and the coordinator.
   static func expiry(_ launch: LaunchKey, _ reason: ExpiryReason, _ deadline: Instant) -> [Self] {
     [.expire(launch, reason, deadline: deadline), .send(.expiring(launch, reason))]
   }

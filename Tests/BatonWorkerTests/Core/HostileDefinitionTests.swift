@@ -8,7 +8,8 @@ import Testing
 @testable import BatonCore
 @testable import BatonWorker
 
-/// A worker is the last to look at a definition: its coordinator may be older, or have an old store.
+/// The worker checks each definition itself before it runs anything, because its coordinator may have an older version
+/// or an old store.
 @Suite struct HostileDefinitionTests {
   @Test(arguments: HostileDefinition.all)
   func `a launch of a hostile definition ends failed with the reason, and its neighbour runs`(
@@ -21,7 +22,7 @@ import Testing
     wire.definition = definition
     #expect(bench.hears(try CoordinatorMessage(wire)) == [])
     try expectFailure(bench.hears(.launch(assignment(7))), hostile.field)
-    // It is said again after each welcome, until the coordinator has it; then nothing is left of it.
+    // The ending is sent again after each welcome until the coordinator has stored it. Then the launch is forgotten.
     try expectFailure(bench.reconnects(), hostile.field)
     #expect(bench.hears(.endingCommitted(assignment(7).launch)) == [.forget(assignment(7).launch)])
     #expect(bench.core.isQuiet)

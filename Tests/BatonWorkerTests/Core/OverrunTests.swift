@@ -5,9 +5,10 @@ import Testing
 @testable import BatonCore
 @testable import BatonWorker
 
-/// A Swift handler that ignores its deadline takes its process with it, whatever runs beside it.
+/// A Swift handler that ignores its deadline ends the process, also while other launches run in it.
 @Suite struct OverrunTests {
-  /// Launches 1 (which will overrun) and 2, and what follows until the handler of launch 1 is at its deadline.
+  /// Returns a bench with the launches 1 and 2 at the deadline of launch 1, whose handler has not ended.
+  /// - Parameter before: is called 0.1 s before the deadline.
   private func overrunning(_ before: (inout Bench) -> Void = { _ in }) -> Bench {
     var bench = Bench.welcomed(endsProcessOnOverrun: true)
     bench.starts(Bench.assignment(2))

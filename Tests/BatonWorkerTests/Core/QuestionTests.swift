@@ -4,7 +4,8 @@ import Testing
 @testable import BatonCore
 @testable import BatonWorker
 
-/// A handler's questions: one at a time, each answered once, and never by the answer to another.
+/// The questions of a handler are asked one at a time. Each is answered once, and never with the answer to another
+/// question.
 @Suite struct QuestionTests {
   static let page = ItemPage(launch: key(1), start: 0, items: ["a", "b"])
   static let freeze = Dialogue.Question.freeze(["a", "b"], start: 0, isLast: false)
@@ -145,7 +146,7 @@ import Testing
       bench.hears(.committed(key(1), batch: 0)) == [
         .done(key(1), question: 1), .send(.itemsWanted(key(1), start: 0, count: 2)),
       ])
-    // Given up while it is being asked: it is answered all the same, and then the next one is asked.
+    // A question that was sent and then given up is still answered before the next question is sent.
     bench.core.giveUp(key(1), question: 2)
     #expect(
       bench.hears(.items(ItemPage(launch: key(1), start: 0, items: ["a"]))) == [

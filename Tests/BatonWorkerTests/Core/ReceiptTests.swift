@@ -4,7 +4,7 @@ import Testing
 @testable import BatonCore
 @testable import BatonWorker
 
-/// What a worker remembers of the store that answered it (promise P12).
+/// The receipts that a worker keeps of the coordinator's store (promise P12).
 @Suite struct ReceiptTests {
   private func receipt(of effects: [WorkerCore.Effect]) -> Receipt? {
     guard case .send(.hello(let hello))? = effects.first else { return nil }
@@ -27,7 +27,8 @@ import Testing
     #expect(receipt(of: bench.connects()) == Receipt(store: "t", tenure: 1, sequence: 2))
   }
 
-  /// A restored store has lost the launches that it gave these numbers, and may not take theirs for failures.
+  /// A restored store has lost its latest launches and gives their numbers to others. The worker must not refuse those
+  /// as launches that it has seen.
   @Test func `launch numbers of a store that went backwards are new ones`() {
     var bench = Bench.welcomed()
     _ = bench.hears(.receipt(Receipt(store: "s", tenure: 1, sequence: 5)))
@@ -57,7 +58,7 @@ import Testing
       })
   }
 
-  /// A store that went backwards gives numbers out again.
+  /// A store that went backwards gives out launch numbers again.
   @Test func `a launch that was withdrawn and comes again is lost, not taken for the one that still runs`() {
     var bench = Bench.welcomed()
     bench.starts()

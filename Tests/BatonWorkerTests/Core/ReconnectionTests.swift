@@ -28,7 +28,7 @@ struct ReconnectionTests {
     for (attempt, ceiling) in [200, 400, 800, 1600, 1600, 1600, 1600].enumerated() {
       let drawn = fleet.map { $0[attempt].nanoseconds / 1_000_000 }
       #expect(drawn.allSatisfy { (0...Int64(ceiling)).contains($0) })
-      // All of the width is used: the tenths at both its ends, too.
+      // The times use the whole range: some lie in its lowest tenth, some in its highest.
       #expect(drawn.contains { $0 < ceiling / 10 } && drawn.contains { $0 > ceiling * 9 / 10 })
     }
   }
@@ -55,7 +55,8 @@ struct ReconnectionTests {
     }
   }
 
-  /// Refuses twice, then takes the worker and hangs up; at the hello after that it looks how many refusals count.
+  /// The coordinator of this test refuses the worker twice, then welcomes it and closes the connection. At each hello
+  /// the test reads how many refusals the worker has counted.
   @Test("a worker that was taken counts its refusals anew", .timeLimit(.minutes(10)))
   func taken() async throws {
     let folder = NSTemporaryDirectory() + "baton-\(UUID().uuidString)"
@@ -100,7 +101,7 @@ struct ReconnectionTests {
   @Test(
     "a thousand workers whose coordinator was away do not come back in one instant", arguments: [0, 50, 1000, 20_000])
   func fleet(awayMilliseconds: Int64) {
-    // When each is back: its first attempt that finds the coordinator there.
+    // For each worker, the time of its first attempt after the coordinator is back, in hundredths of a second.
     let arrivals = (1...1000).map { seed in
       var (core, generator, now) = (Reconnection(), SplitMix64(seed: UInt64(seed)), Duration.zero)
       repeat {
@@ -110,7 +111,7 @@ struct ReconnectionTests {
       return now.nanoseconds / 10_000_000
     }
     let busiest = Dictionary(grouping: arrivals) { $0 }.values.map(\.count).max() ?? 0
-    // Evenly spread over the narrowest ceiling there would be 50 in each hundredth of a second.
+    // An even spread over the lowest ceiling, 200 ms, would have 50 arrivals in each hundredth of a second.
     #expect(busiest < 100)
   }
 }

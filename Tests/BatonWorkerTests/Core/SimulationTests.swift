@@ -5,7 +5,7 @@ import Testing
 @testable import BatonCore
 @testable import BatonWorker
 
-/// What `baton simulate` asks of a worker (contract, row 43).
+/// A worker performs what `baton simulate` asks of it (contract, row 43).
 @Suite struct SimulationTests {
   static let powered = Bench.job { $0.requirements.externalPower = true }
   static let unplugged = ConditionOverrides(power: .battery).applied(to: .assumed)
@@ -63,7 +63,7 @@ import Testing
 }
 
 extension Bench {
-  /// The hello of the next connection.
+  /// Connects again, and returns the hello.
   fileprivate mutating func reconnectsWith() -> Hello {
     guard case .send(.hello(let hello))? = connects().first else { preconditionFailure("no hello") }
     return hello

@@ -10,10 +10,11 @@ import Testing
 @testable import BatonCore
 @testable import BatonWorker
 
-/// Promise P7: a worker's deadlines are its own, on a clock that does not step.
+/// A worker measures its deadlines with a clock that does not step (promise P7).
 @Suite("A worker whose wall clock jumps", .timeLimit(.minutes(10)))
 struct WorkerClockTests {
-  /// Both clocks stand until they are moved; sleeping gives way to others and nothing more.
+  /// A monotonic clock and a wall clock that stand still until the test moves them. A sleep takes no time; it only lets
+  /// other tasks run.
   final class Clocks: Sendable {
     private struct State {
       var instant = Instant(nanoseconds: 1_000_000_000_000)
@@ -38,7 +39,7 @@ struct WorkerClockTests {
     }
     func stepDate(_ duration: Duration) { state.withLock { $0.date = $0.date + duration } }
 
-    /// Returns when the worker's loop has looked at the clock since.
+    /// Returns when the worker's tick loop has read the clock since the call.
     func seen() async {
       let before = state.withLock { $0.sleeps }
       while state.withLock({ $0.sleeps }) < before + 3 { await Task.yield() }
@@ -47,7 +48,7 @@ struct WorkerClockTests {
 
   private static let launch = LaunchKey(request: RequestID(1), number: 1)
 
-  /// The coordinator's side: a lease of an hour, and one launch with a budget of 20 s.
+  /// Plays the coordinator: grants a lease of one hour, and assigns one launch with a budget of 20 s.
   private static func serve(_ connection: Connection, _ heard: Heard<WorkerMessage>) async {
     while let messages = await connection.up.receive() {
       for message in messages {
@@ -81,7 +82,7 @@ struct WorkerClockTests {
     let (started, isStarted) = AsyncStream<Void>.makeStream()
     worker.register("com.example.a") { _ in
       isStarted.yield()
-      // Until it is asked to stop.
+      // The stream has no elements. The loop ends when the task is cancelled.
       for await _ in AsyncStream<Void>.makeStream().stream {}
       throw CancellationError()
     }

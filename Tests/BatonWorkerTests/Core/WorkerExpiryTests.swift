@@ -89,10 +89,11 @@ import Testing
     #expect(bench.core.conditionsChanged(.assumed, at: bench.now) == [.send(.conditions(.assumed))])
   }
 
-  /// What the probe reads goes through what steadies it, and a launch that needs the power is asked to stop.
+  /// The reading of a probe passes through `ConditionsCore`, which may delay it. A launch that requires external power
+  /// is then asked to stop.
   @Test(.contract(18.2)) func `unplugging expires within two seconds of the probe seeing it`() {
     var (bench, host) = (Bench.welcomed(), ConditionsCore(ConditionSettings()))
-    /// The probe looks, and the worker hears what counts then.
+    /// Reads the power, and tells the worker the conditions that count then.
     func look(_ power: PowerSource) -> [WorkerCore.Effect] {
       host.observations.power = PowerReadings(
         power: Reading(power, source: "sysfs"), battery: Reading(80, source: "sysfs"))

@@ -10,9 +10,9 @@ import Testing
 @testable import BatonCore
 @testable import BatonWorker
 
-/// What a running handler asks of its worker, on a connection whose other end is this test.
+/// The questions of a running handler to its worker. The test is the other end of the worker's connection.
 @Suite(.timeLimit(.minutes(10))) struct ActiveLaunchTests {
-  /// A worker that runs nothing by itself, connected and with one launch.
+  /// A connected worker with one launch. Its loops do not run, so nothing happens that the test does not cause.
   struct Station {
     let worker: Worker
     let launch: ActiveLaunch
@@ -38,10 +38,10 @@ import Testing
 
     var openQuestions: Int { worker.state.withLock { $0.core.launches[key(1)]?.dialogue.questions.count ?? 0 } }
 
-    /// What the worker says next.
+    /// Waits for the next messages of the worker and returns them.
     func said() async throws -> [WorkerMessage] { try #require(await connection.up.receive()) }
 
-    /// Everything that was said by now.
+    /// Closes the connection and returns the messages that the test has not read.
     func rest() async -> [WorkerMessage] {
       connection.up.close()
       return await connection.up.receive() ?? []
@@ -95,7 +95,7 @@ import Testing
       try await station.launch.commit(Self.commit)
     }
     while station.openQuestions < 2 { await Task.yield() }
-    // The coordinator comes back: the question that is open is answered, and then the commit is asked.
+    // The answer to the question that was given up arrives. Only then the checkpoint is sent.
     station.answers(.items(ItemPage(launch: key(1), start: 0, items: ["a", "b"])))
     #expect(try await station.said() == [.checkpoint(Self.checkpoint)])
     station.answers(.committed(key(1), batch: 0))
@@ -170,7 +170,7 @@ import Testing
     station.answers(.expire(key(1), .draining))
     let expiry = try #require(station.launch.expiry)
     #expect(expiry.reason == .paused)
-    // The worker's clock stands still, so it is always the whole window from now.
+    // The worker's clock stands still, so the deadline is always the whole closing window of 30 s away.
     #expect(expiry.deadline > .now + .seconds(20) && expiry.deadline <= .now + .seconds(30))
   }
 }
