@@ -1,7 +1,8 @@
 /// An error of the API for handlers. `code` says which error it is; `message` describes it for people.
 ///
-/// A handler does not need to catch it. If the handler lets it pass, the launch ends as it should: `superseded`
-/// launches are over already, and for the other codes the launch has failed with `message`.
+/// A handler does not need to catch it. If the handler lets it pass, the launch ends as it should: a launch that gets
+/// `superseded` has been stopped anyway, and with the other codes the launch fails with `message`, unless it was asked
+/// to stop before.
 public struct HandlerError: Error, Sendable, CustomStringConvertible {
   /// The kinds of error. Later versions may add some.
   public struct Code: Hashable, Sendable {

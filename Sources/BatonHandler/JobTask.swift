@@ -115,9 +115,9 @@ public struct JobTask: Sendable {
 
   /// Shows progress between two checkpoints to the people who watch the request, within a second.
   ///
-  /// Like the texts of `update(title:subtitle:)`, it is not stored. In contrast to them it is progress if `completed`
-  /// has changed: a launch of kind `continued` that reports no progress and commits no batch for too long expires as
-  /// `stalled`. Call it in batches that take long.
+  /// Like the texts of `update(title:subtitle:)`, it is not stored. In contrast to them it is progress, if `completed`
+  /// has changed. Call it in batches that take long: a launch of kind `continued`, or of a definition with
+  /// `stallAfter`, expires as `stalled` if it reports no progress and commits no batch for too long.
   /// - Parameters:
   ///   - completed: the number of units that are done in the whole request.
   ///   - total: the number of units in all; `nil` keeps the number that is shown.
