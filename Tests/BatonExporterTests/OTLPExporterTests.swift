@@ -164,7 +164,7 @@ import Tracing
       var settings = TelemetrySettings(environment: [
         "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": url, "OTEL_EXPORTER_OTLP_COMPRESSION": "none",
         // A busy machine must not end the export before the backend has answered.
-        "OTEL_EXPORTER_OTLP_TIMEOUT": "3600000",
+        "OTEL_EXPORTER_OTLP_TIMEOUT": "3600000", "OTEL_BSP_EXPORT_TIMEOUT": "3600000",
       ])
       settings.batch = BatchLimits(queue: 10, batch: 1)
       let telemetry = Telemetry(settings, resource: ExporterFixture.resource, logger: Self.silent)

@@ -25,8 +25,7 @@ enum Tidy {
   }
 
   @Sendable static func trailingSpace(_ tree: Tree) -> [String] {
-    tree.files.filter { !$0.isGenerated && !$0.isTable && ($0.contains(" \n") || $0.contains("\t\n")) }.flatMap {
-      file in
+    tree.files.filter { !$0.isGenerated && !$0.isTable }.flatMap { file in
       file.lines.enumerated().filter { $1.utf8.last == UInt8(ascii: " ") || $1.utf8.last == UInt8(ascii: "\t") }.map {
         "\(file.path):\($0.offset + 1): error: white space at the end of the line"
       }
