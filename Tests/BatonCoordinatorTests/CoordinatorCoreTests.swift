@@ -88,6 +88,20 @@ private let hostA = HostName("a")
     #expect(bench.effects() == ["send 2 heartbeatAnswered"])
   }
 
+  @Test func `of two hellos of one process only the last is attached, whatever the store answers first`() {
+    var bench = CoreBench()
+    bench.core.hello(Desk.hello(), from: "test", as: one, at: bench.now)
+    #expect(bench.effects() == ["store grantLease"])
+    bench.core.hello(Desk.hello(), from: "test", as: two, at: bench.now)
+    #expect(bench.effects() == ["close 1", "forget 1", "store grantLease"])
+    bench.tell(.leaseGranted(one, hostA))
+    bench.tell(.assignmentsRead(one, []))
+    #expect(bench.effects().isEmpty)
+    bench.tell(.leaseGranted(two, hostA))
+    bench.tell(.assignmentsRead(two, []))
+    #expect(bench.effects() == ["store readAssignments", "receipt 2", "send 2 welcome", "dispatch"])
+  }
+
   @Test func `a connection ends once the store has heard everything that came before`() {
     var bench = CoreBench()
     bench.attach(as: one, running: Desk.assignment(1))

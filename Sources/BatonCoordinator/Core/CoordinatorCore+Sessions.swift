@@ -50,7 +50,11 @@ extension CoordinatorCore {
   ///   - address: where the worker is, for messages.
   ///   - id: of the connection; of each hello another one.
   package mutating func hello(_ hello: Hello, from address: String, as id: SessionID, at now: Now) {
+    // A process has one connection: one that says hello again has given up the connection before. If both were attached,
+    // a launch that is claimed in between would be sent on the old one only.
+    for old in unattached[hello.host] ?? [] where sessions[old]?.process == hello.process { end(old, at: now) }
     sessions[id] = Session(process: hello.process, address: address, phase: .waiting(hello))
+    unattached[hello.host, default: []].append(id)
     welcome(id, at: now)
   }
 
@@ -64,7 +68,6 @@ extension CoordinatorCore {
     case .after(let incarnation):
       // Another process of the same name is there: the one before it is gone, and its launches are lost.
       tell(.cameBack(hello.host))
-      waiting[hello.host, default: []].append(id)
       put(.endLease(hello.host, incarnation, countsAsLoss: hello.host != embeddedHost))
     case .attached(let held):
       sessions[id]?.phase = .attaching(hello, held: held)
@@ -74,7 +77,7 @@ extension CoordinatorCore {
 
   /// A lease has ended: workers of this host that waited for that are welcome.
   mutating func welcomeWaiting(on host: HostName, at now: Now) {
-    for id in waiting.removeValue(forKey: host) ?? [] { welcome(id, at: now) }
+    for id in unattached[host] ?? [] { welcome(id, at: now) }
   }
 
   /// The store's word on what the host runs. Definitions that are not known are asked for first.
@@ -97,6 +100,7 @@ extension CoordinatorCore {
     if let old = connections[hello.host], old != id { add(.close(old)) }
     connections[hello.host] = id
     sessions[id]?.phase = .attached
+    removeFromUnattached(id, hello.host)
     (lastSeen[hello.host], conditionsCame[hello.host]) = (now.date, now.instant)
     add(.sendReceipt(id))
     decide {
@@ -134,7 +138,7 @@ extension CoordinatorCore {
     guard let session = sessions[id] else { return }
     let host = session.process.host
     switch session.phase {
-    case .waiting: waiting[host]?.removeAll { $0 == id }
+    case .waiting: break
     case .attaching, .learning:
       // Not if another connection of this host is there by now.
       if connections[host] == nil { dispatcher.disconnected(host) }
@@ -148,9 +152,14 @@ extension CoordinatorCore {
   }
 
   private mutating func forget(_ id: SessionID) {
-    sessions[id] = nil
+    if let session = sessions.removeValue(forKey: id) { removeFromUnattached(id, session.process.host) }
     add(.close(id))
     add(.forget(id))
+  }
+
+  private mutating func removeFromUnattached(_ id: SessionID, _ host: HostName) {
+    unattached[host]?.removeAll { $0 == id }
+    if unattached[host]?.isEmpty == true { unattached[host] = nil }
   }
 
   // MARK: Messages

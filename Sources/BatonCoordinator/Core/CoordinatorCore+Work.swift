@@ -96,7 +96,8 @@ extension CoordinatorCore {
       tell(.changed(request))
       finishWork()
     case .reportsNoted, .usesNoted: finishWork()
-    case .leaseGranted(let id, let host): add(.store(.readAssignments(id, host), after: .zero))
+    case .leaseGranted(let id, let host):
+      if sessions[id] != nil { add(.store(.readAssignments(id, host), after: .zero)) }
     case .assignmentsRead(let id, let assignments): read(assignments, for: id, at: now)
     case .itemsAppended(let id, let page, let answer, let host): appended(page, answer, for: id, of: host, at: now)
     case .itemsRead(let id, let page, let items, let host): read(items, of: page, for: id, of: host, at: now)

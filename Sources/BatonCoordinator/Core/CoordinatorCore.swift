@@ -57,8 +57,8 @@ package struct CoordinatorCore: Sendable {
   var isPromoting = false
   /// Every connection that has said hello.
   var sessions: [SessionID: Session] = [:]
-  /// Those that wait for the end of an earlier process's lease.
-  var waiting: [HostName: [SessionID]] = [:]
+  /// Those that are not attached yet, the oldest first.
+  var unattached: [HostName: [SessionID]] = [:]
   /// Those that are attached: of each host the last one.
   var connections: [HostName: SessionID] = [:]
   package internal(set) var lastSeen: [HostName: Timestamp] = [:]
