@@ -1,13 +1,14 @@
 import BatonModel
 
-/// Many seeds, on as many threads as there are cores.
+/// Runs the schedules of many seeds, on several threads, and stops after the first failure. `baton-simulate` uses it.
 package struct Campaign: Sendable {
+  /// The first of `count` consecutive seeds.
   package var first: UInt64
   package var count: Int
-  /// Of so many seeds one is run a second time, and its traces are compared.
+  /// One seed in `repeating` is run a second time, to compare the traces of its two runs.
   package var repeating = 64
   package var threads: Int
-  /// A mistake in the simulated shells.
+  /// A bug that is planted in the simulated shells; `nil` for none.
   package var breakage: Breakage?
 
   package init(first: UInt64, count: Int, threads: Int) {
@@ -19,21 +20,24 @@ package struct Campaign: Sendable {
     package var faults = 0
     package var batches = 0
     package var failures: [Failure] = []
-    /// Of the traces of the seeds that were run twice, whatever the order in which they were run.
+    /// A hash of the traces of the seeds that were run twice. It does not depend on the order in which the seeds were
+    /// run.
     package var hash: UInt64 = 0
   }
 
   package struct Failure: Sendable {
     package var seed: UInt64
     package var text: String
-    /// Nil if the violation is that two runs were not the same.
+    /// `nil` if the failure is that two runs of the seed had different traces.
     package var rule: Violation.Rule?
   }
 
-  /// Seeds that are run without a word in between.
+  /// The number of seeds that one thread runs between two reports.
   private static let chunk = 50
 
-  /// - Parameter report: is told after every few seeds.
+  /// Runs the seeds. After a failure, threads finish their current chunk of seeds and start no further chunk.
+  /// - Parameter report: is called with the sums so far after each chunk of at most 50 seeds.
+  /// - Throws: if a store in memory cannot be opened.
   package func run(_ report: @escaping @Sendable (Result) -> Void = { _ in }) async throws -> Result {
     let last = first + UInt64(count)
     return try await withThrowingTaskGroup(of: Result.self) { group in

@@ -1,7 +1,7 @@
 import BatonModel
 
-/// Random choices from a seed: the same seed and stream make the same choices. A stream per thing that chooses keeps the
-/// choices of one from changing when another goes, which shrinking needs.
+/// Random choices from a seed: the same seed and stream give the same choices. Each thing that chooses has a stream of
+/// its own, so that removing one thing does not change the choices of the others. `Shrinking` depends on that.
 struct Draw: RandomNumberGenerator, Sendable {
   private var generator: SplitMix64
 
@@ -15,7 +15,7 @@ struct Draw: RandomNumberGenerator, Sendable {
     Int(truncatingIfNeeded: next() >> 1) % (range.upperBound - range.lowerBound + 1) + range.lowerBound
   }
 
-  /// True in so many of a hundred cases.
+  /// Returns true with a probability of `percent` in 100.
   mutating func chance(_ percent: Int) -> Bool { number(0...99) < percent }
 
   mutating func one<Value>(of values: [Value]) -> Value { values[number(0...values.count - 1)] }

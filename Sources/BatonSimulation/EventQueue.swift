@@ -1,28 +1,29 @@
 import BatonModel
 
-/// Whose event it is. What belongs to a process that died never happens, and what belongs to one that is stopped happens
-/// when it goes on.
+/// The process to which an event belongs. Events of a process that died are dropped, and events of a stopped process
+/// happen when it goes on.
 enum Owner: Hashable {
   case world
   case coordinator(life: Int)
   case worker(Int, life: Int)
 }
 
-/// Something that happens.
+/// An action that is planned for a point in virtual time.
 struct Event {
   var owner: Owner
-  /// Time itself, rather than something that arrives: when a stopped process goes on, either may come first.
+  /// Whether the event is a timer of its process, and not something that arrives from outside. When a stopped process
+  /// goes on, its timers may come before or after what arrived.
   var isTimer: Bool
   var action: () throws -> Void
 }
 
-/// Events by virtual time; of two at the same time the one that was planned first comes first. A binary heap of places,
-/// so that moving one copies no event.
+/// Events in the order of their virtual time. Events of the same time come in the order in which they were added. The
+/// queue is a binary heap of indices, so that moving an entry copies no event.
 struct EventQueue {
   private struct Place {
     var time: Instant
     var number: Int
-    /// In `events`.
+    /// The index of the event in `events`.
     var index: Int
 
     static func < (left: Place, right: Place) -> Bool {

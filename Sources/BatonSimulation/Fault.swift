@@ -1,26 +1,27 @@
 import BatonModel
 
-/// Something that goes wrong, or that an operator does, at a time.
+/// A fault, or an action of an operator, at a fixed time of a schedule.
 package struct Fault: Sendable {
+  /// Since the beginning of the simulation.
   var at: Duration
   var kind: Kind
 
   enum Kind: Sendable {
     case crashCoordinator(CrashPoint, downFor: Duration, reboots: Bool)
-    /// Stopped and continued, as by SIGSTOP.
+    /// The process is stopped and continued, as by SIGSTOP and SIGCONT.
     case pauseCoordinator(Duration)
     case killWorker(Int, word: SupervisorsWord, backAfter: Duration, losesPower: Bool)
     case pauseWorker(Int, Duration)
-    /// A graceful end, and a new start.
+    /// The worker drains and ends, and its supervisor starts it again.
     case restartWorker(Int, backAfter: Duration)
-    /// What is on its way is lost. Either side notices when it does.
+    /// Messages on their way are lost. Each side notices the loss after a delay of its own.
     case loseConnection(Int, workerNotices: Duration, coordinatorNotices: Duration)
     case partition(Int, Direction, Duration)
     case slowNetwork(Int, Duration)
     case slowStore(Duration)
-    /// The store refuses every write, and has changed nothing.
+    /// The store refuses every write and changes nothing.
     case fullDisk(Duration)
-    /// Of the coordinator's wall clock, for good until everything is calm.
+    /// A step of the coordinator's wall clock, which stays until the calm.
     case stepClock(Duration)
     case loseCondition(Int, Condition, Duration)
     case cancel(JobIdentifier)
@@ -30,7 +31,7 @@ package struct Fault: Sendable {
     case simulateLaunch(JobIdentifier)
     case simulateExpiry(JobIdentifier)
     case simulateConditions(Int, Duration)
-    /// The same definition with another title: another one to the store.
+    /// Applies a definition again with another title, which the store takes for a new version.
     case applyAgain(Int)
     case retryFailed
   }
@@ -40,7 +41,7 @@ package struct Fault: Sendable {
   enum Direction: CaseIterable, Sendable { case both, up, down }
   enum Condition: CaseIterable, Sendable { case power, network, idle, temperature, gpu, owner }
 
-  /// Not a fault, but what people do all day.
+  /// Whether this is an ordinary action of an operator and not a fault.
   var isOperators: Bool {
     switch kind {
     case .cancel, .evict, .pauseFleet, .drainHost, .simulateLaunch, .simulateExpiry, .simulateConditions, .applyAgain,
@@ -85,7 +86,7 @@ extension Schedule {
     }
   }
 
-  /// Seconds to years, both ways.
+  /// Draws a step of 1 second to 10 years, forwards or backwards.
   private static func step(_ draw: inout Draw) -> Duration {
     .seconds(draw.one(of: [1, 30, 3_600, 86_400, 30 * 86_400, 3_650 * 86_400]) * draw.one(of: [-1, 1]))
   }

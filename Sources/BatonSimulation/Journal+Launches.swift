@@ -2,9 +2,9 @@ import BatonCore
 import BatonModel
 import BatonStore
 
-/// Launches as the store starts and ends them.
+/// The launches that the store starts and ends, and the checks of each start and end.
 extension Journal {
-  /// The store has committed the start of a launch.
+  /// Records a launch whose start the store has committed, and checks that the launch may start now on this host.
   func started(_ assignment: Assignment, on host: HostName, _ incarnation: Incarnation, at now: Moment) throws {
     let launch = assignment.launch
     var request =
@@ -38,7 +38,7 @@ extension Journal {
     return definition
   }
 
-  /// It goes on exactly where the last commit left the request.
+  /// Checks that the launch continues exactly where the last commit left the request.
   func checkProgress(of assignment: Assignment, _ request: Request) throws {
     let progress = assignment.progress
     try expect(
@@ -71,12 +71,14 @@ extension Journal {
       steady: now.steady + Definition.refreshSpacing, elapsed: self.now + Definition.refreshSpacing)
   }
 
-  /// Pokes that join a request mark it, whoever came last.
+  /// Whether any poke of this identifier is immediate. A poke that joins a waiting request marks that request,
+  /// whichever poke made it.
   private func hadImmediatePoke(_ identifier: JobIdentifier) -> Bool {
     schedule.requests.contains { $0.identifier == identifier && $0.poke == .immediate }
   }
 
-  /// By the steady clock; or in truth, where a reboot has set that back.
+  /// Whether the time has come by the steady clock. After a reboot that set the steady clock back, the elapsed virtual
+  /// time counts instead.
   private func hasCome(_ end: Moments, at now: Moment) -> Bool { now.steady >= end.steady || self.now >= end.elapsed }
 
   private func checkWish(
@@ -93,7 +95,7 @@ extension Journal {
     }
   }
 
-  /// What the wall clock shows at the beginning.
+  /// The date that the wall clock shows at the beginning of a simulation.
   static let epoch = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
 
   private func checkRoom(for launch: LaunchKey, _ definition: Definition) throws {
@@ -103,7 +105,7 @@ extension Journal {
     try expect(
       slots <= plan.capabilities.slots, .capacity,
       "\(slots) of \(plan.capabilities.slots) slots of \(log.host) are used")
-    // Whoever is through and only waits for its ending to be stored uses none any more.
+    // A launch whose handler has ended, and whose ending is not stored yet, uses no GPU any more.
     let used = Set(others.flatMap { launches[$0]?.said == nil ? launches[$0]?.gpus ?? [] : [] })
     try expect(
       used.isDisjoint(with: log.gpus), .capacity, "\(launch) shares a GPU of \(log.host) with one of \(others.sorted())"
@@ -124,13 +126,15 @@ extension Journal {
 
   private func slots(of launch: LaunchKey) -> Int { requests[launch.request]?.definition.requirements.slots ?? 1 }
 
-  /// What `baton simulate launch` started runs whatever `maxRunning` says.
+  /// Whether the launch counts towards `maxRunning` of this definition. Launches that `baton simulate launch` started
+  /// do not count.
   private func isCounted(_ launch: LaunchKey, as pattern: IdentifierPattern) -> Bool {
     guard let log = launches[launch], log.outcome == nil, !log.isSimulated else { return false }
     return requests[launch.request]?.definition.pattern == pattern
   }
 
-  /// A worker that hears everything runs it.
+  /// Checks that a launch on a healthy worker still has a reason to run. It fails if the store learned of an expiry, an
+  /// ending or an operator's word against the launch at `ago` or earlier.
   func checkStillWanted(_ launch: LaunchKey, since ago: Duration) throws {
     guard let log = launches[launch], let request = requests[launch.request] else { return }
     if let asked = log.asked, asked.at <= ago {
@@ -144,18 +148,19 @@ extension Journal {
 
   // MARK: Endings
 
-  /// A handler is through with a launch; what it says later does not count.
+  /// Records how a handler ended. Only the first end of a launch counts.
   func said(_ end: HandlerEnd, of launch: LaunchKey) {
     if launches[launch]?.said == nil { launches[launch]?.said = end }
   }
 
-  /// The store knows that a launch was asked to stop; the first reason stays.
+  /// Records that the store knows of an expiry of the launch. The first reason stays.
   func noted(_ reason: ExpiryReason, of launch: LaunchKey) {
     guard let log = launches[launch], log.outcome == nil, log.asked == nil else { return }
     launches[launch]?.asked = (reason, now)
   }
 
-  /// The store has closed a launch, or says what it did before.
+  /// Checks the store's answer to an ending. The store has closed the launch now, or says that the launch was closed
+  /// before.
   func ended(_ answer: EndingAnswer, as outcome: LaunchOutcome, at now: Moment) throws {
     let launch = answer.launch
     guard var request = requests[launch.request], let log = launches[launch] else { return }
@@ -186,7 +191,7 @@ extension Journal {
     requests[launch.request] = request
   }
 
-  /// The least that the next launch has to wait.
+  /// Sets the earliest time of the next launch: the backoff after a failure.
   private func rest(_ request: inout Request, after outcome: LaunchOutcome, committed: Bool, at now: Moment) {
     request.restsUntil = nil
     guard case .failed = outcome, !request.hasEnded else { return }
@@ -195,7 +200,7 @@ extension Journal {
     request.restsUntil = Moments(steady: now.steady + backoff, elapsed: self.now + backoff)
   }
 
-  /// What a worker is told to be committed has been committed.
+  /// Checks that a message to a worker confirms only what has been committed.
   func checkCommitted(_ message: CoordinatorMessage) throws {
     switch message {
     case .committed(let launch, let batch):
@@ -212,7 +217,7 @@ extension Journal {
     }
   }
 
-  /// The store has committed that somebody cancelled it.
+  /// Records a cancellation that the store has committed.
   func cancelled(_ cancellation: Cancellation) throws {
     switch cancellation {
     case .ended(let request, _, _):
@@ -226,7 +231,7 @@ extension Journal {
     }
   }
 
-  /// The store has deleted what had ended, and every span of it was sent.
+  /// Checks a request that the store has deleted: it had ended, and all its launch spans were sent.
   func pruned(_ record: RequestRecord) throws {
     let id = record.id
     pruned.insert(id)
@@ -242,7 +247,7 @@ extension Journal {
     }
   }
 
-  /// An operator wants it tried again.
+  /// Records that an operator has retried a failed request.
   func retried(_ request: RequestID) {
     requests[request]?.hasEnded = false
     requests[request]?.failures = 0

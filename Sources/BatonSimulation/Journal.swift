@@ -3,29 +3,30 @@ import BatonCore
 import BatonModel
 import BatonStore
 
-/// What clients, handlers and the disk saw, written down outside the store, and the promises checked against it at
-/// every step.
+/// The record, kept outside the store, of what clients, handlers and the disk saw. Each step of a simulation is checked
+/// against it and throws a `Violation` if it breaks a promise.
 final class Journal {
   struct Request {
     var identifier: JobIdentifier
     var definition: Definition
-    /// Batches that are in the store, by the commits that were seen.
+    /// The number of batches whose commits were seen.
     var committed = 0
-    /// Batches whose commit a handler was told of.
+    /// The number of batches whose commit was confirmed to a handler.
     var acknowledged = 0
-    /// Skipped by nobody, begun by somebody: batches below this.
+    /// The number of batches that a handler has begun, over all launches. A launch may not begin a batch beyond this
+    /// number, because that would skip a batch.
     var begun = 0
     var reachedEnd = false
     var launches = 0
     var open: LaunchKey?
-    /// When the last launch ended, and how long nothing of it may start after that.
+    /// The earliest time of the next launch after a failure; `nil` if there is no backoff.
     var restsUntil: Moments?
     var failures = 0
     var losses = 0
     var hasEnded = false
   }
 
-  /// The same time on the steady clock, and since the beginning.
+  /// One point in time: on the steady clock, and in virtual time since the beginning.
   struct Moments {
     var steady: Timestamp
     var elapsed: Duration
@@ -39,21 +40,22 @@ final class Journal {
     var isSimulated: Bool
     var startedSteady: Timestamp
     var firstBatch: Int
-    /// Batches that its handler began, and those whose commit it was told of.
+    /// The number of batches that the handler began in this launch. `acknowledged` is the number of those whose commit
+    /// was confirmed to it.
     var begun = 0
     var acknowledged = 0
-    /// The store's word when it ended; nil while it is open.
+    /// The outcome that the store recorded; `nil` while the launch is open.
     var outcome: LaunchOutcome?
     var endedAt: Duration?
-    /// Why it was asked to stop first, and when.
+    /// The first reason for which the launch was asked to stop, and the virtual time of that.
     var asked: (reason: ExpiryReason, at: Duration)?
-    /// What its handler said first.
+    /// The first end that its handler reported.
     var said: HandlerEnd?
   }
 
-  /// What an operator said and did not take back.
+  /// An operator's word that is in force: a pause, a drain or an eviction.
   struct Wish {
-    /// Nil for all.
+    /// The host that the word concerns; `nil` for the whole fleet. A `nil` pattern means every job.
     var host: HostName?
     var pattern: IdentifierPattern?
     var since: Duration
@@ -68,27 +70,27 @@ final class Journal {
   private(set) var wishes: [Wish] = []
   var requests: [RequestID: Request] = [:]
   var launches: [LaunchKey: Launch] = [:]
-  /// By the id of the submission.
+  /// The request of each acknowledged submission, by the id of the submission.
   var receipts: [String: (request: RequestID, number: Int)] = [:]
   var acceptedAt: [RequestID: (plan: Schedule.RequestPlan, at: Moments)] = [:]
-  /// Open launches of each host.
+  /// The open launches of each host.
   var open: [HostName: Set<LaunchKey>] = [:]
-  /// Requests that were cancelled while they waited, and while they ran.
+  /// Requests that were cancelled while they waited. `stopping` has those that were cancelled while they ran.
   var cancelledWaiting: Set<RequestID> = []
   var stopping: Set<RequestID> = []
-  /// Requests that had ended long enough.
+  /// Requests that the store has deleted, because their retention was over.
   var pruned: Set<RequestID> = []
   var spanIDs: Set<[UInt8]> = []
-  /// When the next first launch of a spaced identifier may be.
+  /// The earliest time of the next first launch of each spaced identifier.
   var lastFirstLaunch: [JobIdentifier: Moments] = [:]
-  /// What a tracing backend has been sent.
+  /// The spans that were sent to the tracing backend.
   var sentSpans: [SpanKey: SpanSource] = [:]
-  /// Begun by handlers.
+  /// The number of batches that handlers have begun, repetitions included.
   private(set) var batchCount = 0
   /// Virtual time since the beginning.
   var now = Duration.zero
 
-  /// Nothing runs.
+  /// Whether no launch is open.
   var isQuiet: Bool { open.allSatisfy { $0.value.isEmpty } }
 
   init(_ schedule: Schedule) { self.schedule = schedule }
@@ -99,7 +101,7 @@ final class Journal {
     guard condition else { throw violation(rule, text()) }
   }
 
-  /// The store has committed what an operator said.
+  /// Records an operator's word that the store has committed.
   func wished(_ word: CoordinatorCore.Word) {
     switch word {
     case .pause(let isPaused): wished(nil, off: nil, isPaused)
@@ -108,7 +110,7 @@ final class Journal {
     }
   }
 
-  /// An operator wants something off a host, or takes that back.
+  /// Adds the wish that a job, or every job, leaves a host, or takes the wish back.
   private func wished(_ pattern: IdentifierPattern?, off host: HostName?, _ isWished: Bool) {
     wishes.removeAll { $0.host == host && $0.pattern == pattern }
     if isWished { wishes.append(Wish(host: host, pattern: pattern, since: now)) }
@@ -116,7 +118,7 @@ final class Journal {
 
   // MARK: Submissions
 
-  /// A client has its answer.
+  /// Checks a receipt that a client got: each id of a submission always has the same request.
   func acknowledged(_ plan: Schedule.RequestPlan, _ receipt: SubmissionReceipt) throws {
     if let known = receipts[plan.id] {
       try expect(
@@ -126,7 +128,7 @@ final class Journal {
     receipts[plan.id] = (receipt.request, receipt.number)
   }
 
-  /// The store has committed it.
+  /// Records a new request, which the store has committed.
   func submitted(_ plan: Schedule.RequestPlan, _ receipt: SubmissionReceipt, at steady: Timestamp) throws {
     try acknowledged(plan, receipt)
     acceptedAt[receipt.request] = (plan, Moments(steady: steady, elapsed: now))
@@ -134,7 +136,7 @@ final class Journal {
 
   // MARK: Batches
 
-  /// A handler begins a batch.
+  /// Checks that a handler begins the next batch of its launch, after the commit of the previous batch was confirmed.
   func began(_ batch: Int, of launch: LaunchKey) throws {
     guard var log = launches[launch], var request = requests[launch.request] else {
       throw violation(.batches, "\(launch) runs, and was never started")
@@ -155,7 +157,7 @@ final class Journal {
     requests[launch.request] = request
   }
 
-  /// A handler was told that its batch is durable.
+  /// Records that a commit was confirmed to a handler, and checks that the store had made it.
   func told(_ batch: Int, of launch: LaunchKey) throws {
     guard var request = requests[launch.request] else { return }
     try expect(
@@ -165,7 +167,7 @@ final class Journal {
     launches[launch]?.acknowledged += 1
   }
 
-  /// The store took, or refused, a checkpoint.
+  /// Checks the store's answer to a checkpoint: only the live launch commits, and commits come in order.
   func checkpointed(_ checkpoint: Checkpoint, _ answer: CheckpointAnswer) throws {
     let launch = checkpoint.launch
     if case .refused(let text) = answer { throw violation(.crash, "\(launch) was refused a checkpoint: \(text)") }
@@ -184,7 +186,8 @@ final class Journal {
 }
 
 extension Checkpoint {
-  /// What a handler saves after so many batches of a request: nobody else's cursor looks the same.
+  /// The cursor that a handler saves after `batches` batches of a request. No other request or batch has the same
+  /// cursor.
   static func cursor(of request: RequestID, after batches: Int) -> [UInt8] {
     [request.rawValue, Int64(batches)].flatMap { value in
       (0..<4).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }

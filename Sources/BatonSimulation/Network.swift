@@ -1,20 +1,21 @@
 import BatonModel
 
-/// One connection between a worker and the coordinator: in order, and complete until it breaks.
+/// One connection between a worker and the coordinator. Messages arrive in order, and all of them arrive until the
+/// connection breaks.
 final class Link {
   let host: Int
   let workerLife: Int
   let coordinatorLife: Int
-  /// What is on its way is lost, and so is all that follows.
+  /// Messages on their way and all later messages are lost.
   var isBroken = false
   var isClosedByWorker = false
   var isClosedByCoordinator = false
   fileprivate var lastUp = Instant(nanoseconds: 0)
   fileprivate var lastDown = Instant(nanoseconds: 0)
-  /// Held up by a partition, in order.
+  /// Messages to the coordinator that a partition holds up, in order. `heldDown` has the messages to the worker.
   fileprivate var heldUp: [() throws -> Void] = []
   fileprivate var heldDown: [() throws -> Void] = []
-  /// The coordinator's end.
+  /// The coordinator's end of the connection.
   weak var session: Session?
 
   init(host: Int, workerLife: Int, coordinatorLife: Int) {
@@ -23,23 +24,24 @@ final class Link {
     self.coordinatorLife = coordinatorLife
   }
 
-  /// What is held up holds on to the link.
+  /// Drops the messages that are held up. Their closures keep the link in memory.
   fileprivate func abandon() { (heldUp, heldDown) = ([], []) }
 
   var owner: Owner { .coordinator(life: coordinatorLife) }
   var workerOwner: Owner { .worker(host, life: workerLife) }
 }
 
-/// What lies between the processes.
+/// The network between the workers and the coordinator: delays, partitions and broken connections, by host.
 final class Network {
   private var draws: [Draw]
   private var isUpCut: [Bool]
   private var isDownCut: [Bool]
+  /// Whether each host's messages take 100 ms to 3 s, and not 0.1 ms to 20 ms.
   var isSlow: [Bool]
-  /// Connections that will be accepted by something that forwards nothing.
+  /// How many of the next connections of each host are accepted by something that forwards nothing.
   private var swallowed: [Int]
   private(set) var links: [Link] = []
-  /// Those that are over, too.
+  /// Every link that was opened, also the links that are closed.
   private var all: [Link] = []
 
   init(_ schedule: Schedule) {
@@ -55,12 +57,14 @@ final class Network {
 
   func swallow(_ host: Int) { swallowed[host] += 1 }
 
+  /// Whether the next connection of the host leads nowhere. The call uses up one such connection.
   func swallowsNext(_ host: Int) -> Bool {
     guard swallowed[host] > 0 else { return false }
     swallowed[host] -= 1
     return true
   }
 
+  /// Draws the time that one message of the host takes.
   func delay(_ host: Int) -> Duration {
     isSlow[host] ? draws[host].milliseconds(100...3_000) : .microseconds(draws[host].number(100...20_000))
   }
@@ -73,7 +77,7 @@ final class Network {
 
   func abandon() { for link in all { link.abandon() } }
 
-  /// Something goes to the coordinator: a message, or the news that the worker's end was closed.
+  /// Sends a message to the coordinator, or the news that the worker closed its end.
   func sendUp(_ link: Link, in world: World, _ arrive: @escaping () throws -> Void) {
     link.lastUp = max(link.lastUp, world.now + delay(link.host))
     world.at(link.lastUp, for: link.owner) { [self] in
@@ -97,7 +101,7 @@ final class Network {
     if direction != .up { isDownCut[host] = true }
   }
 
-  /// What waited arrives, as it does when TCP sends again.
+  /// Ends the partition of a host. The messages that it held up arrive, as when TCP sends them again.
   func heal(_ host: Int, in world: World) {
     (isUpCut[host], isDownCut[host]) = (false, false)
     for link in links where link.host == host {
@@ -106,7 +110,7 @@ final class Network {
     }
   }
 
-  /// What arrives meanwhile waits behind it.
+  /// Delivers the messages that were held up. A message that arrives while it runs is queued behind them.
   private static func release(_ held: inout [() throws -> Void]) throws {
     let waiting = held
     held = []

@@ -1,10 +1,11 @@
 import BatonStore
 
-/// The store of one simulation, on a connection that nobody else has meanwhile.
+/// The store of one simulation, on a connection that only this simulation uses for the time of its run.
 struct OpenStore {
   let verbs: Verbs
 
-  /// A violation that is found within is thrown as it is; the store would take it for an error of its own.
+  /// Runs `body` in one transaction and commits it. A `Violation` that `body` throws is passed on as it is, because the
+  /// store would take it for a store error; the transaction is committed all the same.
   func transaction<Value>(_ body: (Verbs) throws -> Value) throws -> Value {
     var result: Result<Value, any Error>?
     try verbs.transaction { verbs in

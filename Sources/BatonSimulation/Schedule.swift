@@ -1,27 +1,28 @@
 import BatonModel
 
-/// Everything that is going to happen to a fleet from outside: data, so that it can be printed and made smaller.
+/// Everything that happens to a simulated fleet from outside: its hosts, definitions, requests and faults. A schedule
+/// is data, so that it can be printed and shrunk.
 package struct Schedule: Sendable {
   package var seed: UInt64
   var leaseTerm: Duration
-  /// How often processes look at their clocks.
+  /// The interval of the timers of each process.
   var tickInterval: Duration
   var hosts: [HostPlan]
   var definitions: [Definition]
   package var requests: [RequestPlan]
   package var faults: [Fault]
-  /// From here on nothing goes wrong any more, and everything has to come to its end.
+  /// The time of the calm, since the beginning. No fault happens later, and every request has to end.
   var calmAt: Duration
 
   struct HostPlan: Sendable {
     var name: HostName
     var capabilities: Capabilities
     var conditions: Conditions
-    /// Where its monotonic clock began: no two machines agree.
+    /// The time that its monotonic clock shows at the beginning. No two machines have the same.
     var clockOffset: Duration
   }
 
-  /// A client that submits once, and again with the same id until it has an answer.
+  /// The plan of one client: it submits a request, and repeats the submission with the same id until it has an answer.
   package struct RequestPlan: Sendable {
     var at: Duration
     var id: String
@@ -33,29 +34,29 @@ package struct Schedule: Sendable {
 
     enum Earliest: Hashable, Sendable {
       case after(Duration)
-      /// On the wall clock, so long after the beginning.
+      /// A date on the wall clock, this long after the beginning.
       case date(Duration)
     }
   }
 
-  /// How many batches the work of each identifier has.
+  /// The number of batches of each identifier's work.
   var batches: [JobIdentifier: Int]
-  /// Identifiers whose handlers fail at a batch, whoever runs them.
+  /// Identifiers whose handlers fail at this batch, on every host, until the calm.
   var permanentFailures: [JobIdentifier: Int]
 
-  /// Batches that have to run if nothing is cancelled or replaced.
+  /// The number of batches that run if no request is cancelled or replaced.
   package var plannedBatches: Int { requests.reduce(0) { $0 + batches[$1.identifier, default: 1] } }
 
   package var hostCount: Int { hosts.count }
 
-  /// Without what operators do.
+  /// The number of faults, without the actions of operators.
   package var damageCount: Int { faults.count { !$0.isOperators } }
 
   func definition(for identifier: JobIdentifier) -> Definition? { definitions.first { $0.pattern.matches(identifier) } }
 }
 
 extension Schedule {
-  /// At least 3 workers, 20 requests, 200 batches and 10 faults.
+  /// Draws the schedule of a seed. It has at least 3 workers, 20 requests, 200 batches and 10 faults.
   package init(seed: UInt64) {
     var draw = Draw(seed: seed)
     self.seed = seed
@@ -80,7 +81,7 @@ extension Schedule {
       definition.pattern.literal ?? (isKnown ? known.first : nil)
       ?? JobIdentifier(trusted: definition.pattern.rawValue.dropLast(1) + "n\(requests.count)")
     if batches[identifier] == nil { addWork(of: identifier, definition, &draw) }
-    // Some come at the same moment as others.
+    // Some requests come at the same time as the request before.
     let at = draw.chance(30) ? requests.last?.at : nil
     var request = RequestPlan(
       at: at ?? draw.milliseconds(0...Int(calmAt.inSeconds * 700)), id: "submission-\(requests.count)",
@@ -140,7 +141,7 @@ extension Definition {
 }
 
 extension Schedule.HostPlan {
-  /// The first two hosts can run everything, so that everything can end.
+  /// Draws a host. The first two hosts can run every request, so that every request can end.
   fileprivate init(number: Int, _ draw: inout Draw) {
     name = HostName("host-\(number)")
     let handlers = ["train.*", "large.*", "look", "sync.*", "now.*"].map { IdentifierPattern(trusted: $0) }

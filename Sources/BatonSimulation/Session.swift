@@ -1,14 +1,14 @@
 import BatonCoordinator
 import BatonModel
 
-/// The coordinator's end of one connection: hello first, then everything that its worker says, in the order in which it
-/// came. What comes of it is `CoordinatorCore`'s business.
+/// The coordinator's end of one connection. The first message has to be the hello. The session passes every message to
+/// `CoordinatorCore`, in the order in which the messages came.
 final class Session {
   let link: Link
   private let coordinator: SimulatedCoordinator
-  /// Known to the core since its hello.
+  /// The id of the session in the core; `nil` before the hello.
   private var id: SessionID?
-  /// Nothing more comes up.
+  /// Whether the worker's direction is closed, so that no more messages come.
   private var isUpClosed = false
 
   private var world: World { coordinator.world }
@@ -26,7 +26,7 @@ final class Session {
     }
   }
 
-  /// Ends both directions; what came before can still be read, on either side.
+  /// Closes both directions. Messages that were sent before still arrive, on either side.
   func close() throws {
     if !link.isClosedByCoordinator {
       link.isClosedByCoordinator = true
@@ -39,7 +39,7 @@ final class Session {
     guard !isUpClosed else { return }
     isUpClosed = true
     guard let id else { return }
-    // Not within whatever closed it.
+    // The core is told in an event of its own, because this call may come from an effect of the core.
     world.after(.microseconds(10), for: coordinator.owner) { [coordinator] in
       try coordinator.tell { $0.closed(id, at: coordinator.now()) }
     }
@@ -60,7 +60,7 @@ final class Session {
     try coordinator.tell { $0.hello(hello, from: "\(hello.host)", as: id, at: coordinator.now()) }
   }
 
-  /// For the check of leases: when the worker was heard of last.
+  /// Records when the host's worker was last heard of, for the check of leases.
   private func notice(_ message: WorkerMessage) {
     guard case .heartbeat = message else { return }
     let host = world.schedule.hosts[link.host].name

@@ -1,14 +1,17 @@
 import BatonModel
 
-/// Makes a schedule that fails smaller: without faults and requests that the failure does not need.
+/// Makes a failing schedule smaller, by leaving out faults and requests that the failure does not need.
 package struct Shrinking {
   private let simulator: Simulator
   private let breakage: Breakage?
   private let rule: Violation.Rule
-  /// Runs that are left.
+  /// The number of simulations that it may still run.
   private var budget: Int
 
-  /// - Parameter budget: how many runs it may take.
+  /// - Parameters:
+  ///   - rule: the rule that every smaller schedule has to break.
+  ///   - breakage: the planted bug with which the schedule failed; `nil` for none.
+  ///   - budget: the largest number of simulations that it may run.
   package init(_ simulator: Simulator, rule: Violation.Rule, breakage: Breakage? = nil, budget: Int = 300) {
     self.simulator = simulator
     self.rule = rule
@@ -16,7 +19,8 @@ package struct Shrinking {
     self.budget = budget
   }
 
-  /// The smallest that was found, which breaks the same promise.
+  /// Returns the smallest schedule that it found and that breaks the same rule. Returns `schedule` itself if it found
+  /// no smaller schedule.
   package mutating func shrink(_ schedule: Schedule) -> Schedule {
     var smallest = schedule
     var last = -1
@@ -28,7 +32,7 @@ package struct Shrinking {
     return smallest
   }
 
-  /// Leaves out halves, then quarters, and so on down to single ones.
+  /// Leaves out halves of the list, then quarters, and so on, down to single elements.
   private mutating func without<Element>(
     _ part: WritableKeyPath<Schedule, [Element]>, _ schedule: Schedule
   ) -> Schedule {
@@ -59,7 +63,7 @@ extension Schedule {
 }
 
 extension Schedule: CustomStringConvertible {
-  /// For people: what is left to look at.
+  /// The parts of the schedule that a person looks at after shrinking.
   package var description: String {
     let hosts = hosts.map {
       "  \($0.name): \($0.capabilities.slots) slots, \($0.conditions.gpus.value?.count ?? 0) GPUs"

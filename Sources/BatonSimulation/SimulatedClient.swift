@@ -1,7 +1,7 @@
 import BatonModel
 import BatonStore
 
-/// Submits one request, and again with the same id until it has an answer.
+/// A client that submits one request, and repeats the submission with the same id until it has an answer.
 final class SimulatedClient {
   private let world: World
   private let plan: Schedule.RequestPlan
@@ -26,6 +26,7 @@ final class SimulatedClient {
     }
   }
 
+  /// Whether the next message is lost: 10 % of them are, until the calm.
   private var isLost: Bool { !world.isCalm && draw.chance(10) }
 
   private var submission: Submission {
@@ -43,7 +44,7 @@ final class SimulatedClient {
       trace: TraceContext(traceID: span + span, spanID: span, isSampled: plan.isSampled), poke: plan.poke)
   }
 
-  /// The answer may get lost too.
+  /// Takes an answer of the coordinator, which may get lost on its way.
   private func answered(_ answer: SubmissionAnswer) throws {
     guard !isLost else { return }
     world.after(draw.milliseconds(1...200), for: .world) { [self] in

@@ -2,8 +2,8 @@ import BatonCoordinator
 import BatonModel
 import BatonStore
 
-/// What clients and operators ask for, as `Coordinator+Submit`, `Coordinator+Operators` and `Coordinator+Simulate`
-/// answer it.
+/// The calls of clients and operators. They do what `Coordinator+Submit`, `Coordinator+Operators` and
+/// `Coordinator+Simulate` do in the daemon.
 extension SimulatedCoordinator {
   // MARK: Submitting
 
@@ -93,7 +93,7 @@ extension SimulatedCoordinator {
 
   func setPaused(_ isPaused: Bool) { say(.pause(isPaused)) }
 
-  /// One word after the other, as at the daemon's turnstile.
+  /// Carries out operators' words one after the other, as the daemon's `Turnstile` does.
   private func say(_ word: CoordinatorCore.Word) {
     words.append { [self] in
       let now = now().moment

@@ -2,10 +2,11 @@ import BatonCoordinator
 import BatonModel
 import BatonStore
 
-/// Drives `CoordinatorCore` in the simulator, as `Coordinator` does in the daemon: virtual time, a store that is slow,
-/// full or dies, and connections that break.
+/// Drives `CoordinatorCore` in the simulator, as `Coordinator` does in the daemon. Time is virtual, the store can be
+/// slow or full, the process can die, and connections can break. Each instance is one coordinator process.
 final class SimulatedCoordinator {
   let world: World
+  /// The number of this coordinator process, from 1.
   let life: Int
   let writer: Writer
   private(set) var core: CoordinatorCore
@@ -14,11 +15,11 @@ final class SimulatedCoordinator {
   private var steadyClock: SteadyClock
   private var lastTickAt: Instant?
   var draw: Draw
-  /// What operators said and have no answer to yet.
+  /// The operators' words that have no answer yet. The first word is being carried out.
   var words: [() -> Void] = []
   private(set) var isReady = false
 
-  /// Read where it is: copies would be much of what a simulation costs.
+  /// Read in place, because copies would be a large part of the cost of a simulation.
   var dispatcher: Dispatcher { _read { yield core.dispatcher } }
   var owner: Owner { .coordinator(life: life) }
   private var boot: String { "boot-\(world.clocks.boot)" }
@@ -39,7 +40,7 @@ final class SimulatedCoordinator {
     return now
   }
 
-  /// Nothing of it happens any more. What it holds, and what waits for it, holds on to it.
+  /// Drops the connections and the writes that wait, after the process died. Their closures keep this object in memory.
   func abandon() {
     (sessions, words) = ([:], [])
     writer.abandon()
@@ -47,7 +48,7 @@ final class SimulatedCoordinator {
 
   // MARK: Starting
 
-  /// Reads what the store knows, all before anybody connects.
+  /// Reads the state of the fleet from the store, before any worker or client connects.
   func restore() throws {
     let saved = try world.store.transaction { try $0.clock() }
     steadyClock = SteadyClock(resuming: saved, at: world.clocks.now(at: world.now), boot: boot)
@@ -93,7 +94,7 @@ final class SimulatedCoordinator {
     try perform()
   }
 
-  /// A process that was stopped has read nothing meanwhile: each lease has one new term.
+  /// Notices that this process was stopped. It has read no message in the meantime, so each lease gets one new term.
   private func noteGap(until instant: Instant) {
     if let lastTickAt, instant - lastTickAt > dispatcher.pauseNoticed {
       for host in world.heard.keys { world.heard[host] = world.now }
@@ -101,6 +102,7 @@ final class SimulatedCoordinator {
     lastTickAt = instant
   }
 
+  /// The time by which leases end. The breakage `leasesByWallClock` takes it from the wall clock.
   private func leaseTime(_ now: Now) -> Now {
     guard world.breakage == .leasesByWallClock else { return now }
     var wrong = now
@@ -108,7 +110,8 @@ final class SimulatedCoordinator {
     return wrong
   }
 
-  /// Most of what has ended is kept for a moment only, so that deletion falls between everything else.
+  /// Deletes ended requests every 11 s. The retention of 20 s is short, so that deletions fall between all other
+  /// events.
   private func keepHouse() {
     world.after(.seconds(11), for: owner, isTimer: true) { [self] in
       prune()
@@ -141,7 +144,7 @@ final class SimulatedCoordinator {
 
   // MARK: Effects
 
-  /// Tells the core a fact, and performs what it decides.
+  /// Tells the core a fact and performs the effects that the core decides.
   @discardableResult
   func tell<Value>(_ fact: (inout CoordinatorCore) throws -> Value) throws -> Value {
     let value = try fact(&core)
@@ -149,7 +152,7 @@ final class SimulatedCoordinator {
     return value
   }
 
-  /// Tells a fact that concerns the dispatcher alone.
+  /// Tells the core a fact that concerns only the dispatcher.
   func decide(_ body: (inout Dispatcher) throws -> [Dispatcher.Effect]) throws {
     try tell { _ = try $0.decide(body) }
   }
@@ -169,7 +172,7 @@ final class SimulatedCoordinator {
       }
     }
     core.clearEffects()
-    // They go to the store side by side: any of them may be the first.
+    // The orders go to the store side by side, so either order is possible.
     if orders.count > 1, draw.chance(50) { orders.reverse() }
     for (order, delay) in orders {
       if delay == .zero { notice(order) }
@@ -227,7 +230,7 @@ final class SimulatedCoordinator {
     }
   }
 
-  /// What a planted mistake makes of the store's answer.
+  /// The store's answer, as the breakage `forgetsRequeue` falsifies it.
   private func broken(_ news: StoreNews) -> StoreNews {
     guard world.breakage == .forgetsRequeue, case .ended(let id, let endings, let answers, let host) = news else {
       return news
@@ -242,7 +245,7 @@ final class SimulatedCoordinator {
 }
 
 extension StoreOrder {
-  /// As `SQLiteStore` has it.
+  /// The lane in which `SQLiteStore` writes this order.
   fileprivate var lane: WriteLane {
     switch self {
     case .endOverrun, .endLease, .noteExpiry, .note, .grantLease, .appendItems, .checkpoint, .end: .urgent

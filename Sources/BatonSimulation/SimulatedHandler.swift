@@ -1,26 +1,27 @@
 import BatonCore
 import BatonModel
 
-/// One launch's handler: batch after batch, each committed before the next, and its own idea of what an expiry means.
+/// The handler of one launch. It runs batch after batch and waits for each commit before it begins the next batch. It
+/// may ignore an expiry or fail.
 final class SimulatedHandler {
-  /// When it asked what was not answered yet.
+  /// When it asked the question that has no answer yet; `nil` if it waits for no answer.
   private(set) var askedAt: Instant?
 
   private enum Phase: Equatable {
     case idle
     case running
-    /// Waits for the coordinator's answer about items.
+    /// It waits for the coordinator's answer about items.
     case asking
-    /// Waits for a commit.
+    /// It waits for the answer to a commit.
     case committing
     case over
   }
 
   private enum Manner: Equatable {
     case usual
-    /// Takes no notice when it is asked to stop.
+    /// It ignores the request to stop.
     case ignoresExpiry
-    /// Fails after so many batches of this launch.
+    /// It fails after this many batches of this launch.
     case fails(Int)
   }
 
@@ -34,15 +35,16 @@ final class SimulatedHandler {
   private var batches: Int
   private let first: Int
   private var frozen: Int?
-  /// Items of lists that are at hand, or on their way to the store.
+  /// The end of the items that were sent to the store while the list is frozen; later, the end of the items that were
+  /// fetched. An index into the items of the work.
   private var listed = 0
-  /// Those that are asked for.
+  /// The items that the last question asks for.
   private var wanted: [String] = []
   private var isExpiring = false
   private let manner: Manner
   private var draw: Draw
   private let pace: ClosedRange<Int>
-  /// The number of the last question.
+  /// The number of the last question. Answers to earlier questions are ignored.
   private var question = 0
 
   private var world: World { worker.world }
@@ -68,7 +70,7 @@ final class SimulatedHandler {
     }
   }
 
-  /// The next thing to do: freeze items, fetch them, run a batch, or end.
+  /// Does the next step: freezes items, fetches them, runs a batch, or ends.
   func goOn() throws {
     guard phase == .idle, worker.handlers[launch] === self else { return }
     if isExpiring, manner != .ignoresExpiry { return try end(isCommand ? .stopped() : Self.failed("cancelled")) }
@@ -96,7 +98,7 @@ final class SimulatedHandler {
   }
 
   private func afterBatch(_ body: @escaping (SimulatedHandler) throws -> Void) {
-    // Nothing goes wrong any more in the calm: what is left to do there is done sooner.
+    // Batches are eight times as fast in the calm, where no fault happens and the work only has to end.
     world.after(draw.milliseconds(pace) / (world.isCalm ? 8 : 1), for: worker.owner) { [self] in
       if phase == .running { try body(self) }
     }
@@ -116,7 +118,7 @@ final class SimulatedHandler {
 
   // MARK: Items
 
-  /// Three to a page, so that there are several.
+  /// The number of items in a page. It is small, so that a list takes several pages.
   private static let pageSize = 7
 
   private func freeze() throws {
@@ -145,7 +147,8 @@ final class SimulatedHandler {
     try worker.decide { $0.ask(launch, next, id: question) }
   }
 
-  /// The handler is another task than the one that takes the answer.
+  /// Takes the answer to a question. The handler goes on 50 µs later, because in a real worker it is a task of its own,
+  /// apart from the one that takes the answer.
   func answered(_ id: Int, _ answer: Dialogue.Answer) throws {
     guard isAsking, id == question else { return }
     let wasCommitting = phase == .committing
@@ -174,20 +177,20 @@ final class SimulatedHandler {
   func expire(in window: Duration) throws {
     isExpiring = true
     guard manner != .ignoresExpiry else { return }
-    // Commits are waited for, questions about items are not.
+    // The handler waits for a commit that it has asked for, but gives up a question about items.
     if phase == .asking {
       worker.core.giveUp(launch, question: question)
       phase = .idle
       return world.after(.microseconds(50), for: worker.owner) { [self] in try goOn() }
     }
-    // A command that still runs is ended before the deadline.
+    // A command that still runs is stopped by its termination margin before the deadline.
     guard isCommand else { return }
     world.after(window - definition.terminationMargin, for: worker.owner) { [self] in
       if phase == .running { try end(.stopped()) }
     }
   }
 
-  /// A command is killed; what is written in Swift ends with its process.
+  /// The deadline has come: a command is killed here. A handler in Swift ends with its process.
   func reachDeadline() throws {
     if isCommand, phase != .over { try end(.stopped(isGraceful: false)) }
   }

@@ -1,9 +1,9 @@
 import BatonCore
 import BatonModel
 
-/// What a worker has to have noticed by itself, and what it has to have heard of.
+/// Checks of what a worker has to notice by itself, and of what it has to hear from the coordinator.
 extension SimulatedWorker {
-  /// What the core has to have noticed by now.
+  /// Checks after a tick that the core has noticed every reason to stop a launch, and every deadline.
   func checkLaunches() throws {
     let isLeased =
       switch core.lease {
@@ -13,7 +13,7 @@ extension SimulatedWorker {
       }
     for key in core.launches.keys.sorted() {
       guard let index = core.launches.index(forKey: key) else { continue }
-      // Looked at where they are: copies would be most of what this costs.
+      // The launches are read in place, because copies would be most of the cost of this check.
       switch core.launches.values[index].life {
       case .running:
         let launch = core.launches.values[index]
@@ -27,7 +27,7 @@ extension SimulatedWorker {
       case .closing(let window, _):
         try world.journal.expect(window.deadline > now, .expiry, "\(key) goes on after its deadline")
       case .overrun(let window, _):
-        // A command is killed at once, a handler with its process.
+        // A command is killed at its deadline, a Swift handler with its process.
         let end = core.launches.values[index].definition.work == nil ? core.endsProcessAt : window.deadline
         try world.journal.expect(
           end.map { now - $0 < Self.longestOverrun } ?? false, .expiry, "\(key) is not stopped after its deadline")
@@ -38,6 +38,8 @@ extension SimulatedWorker {
 
   private static let longestOverrun = Duration.milliseconds(200)
 
+  /// Whether nothing keeps this worker and the coordinator from hearing each other: both run, and the connection and
+  /// the store are fast.
   var isHealthy: Bool {
     guard let link, isAlive, isWelcomed, !world.isStopped(owner), !link.isBroken, !link.isClosedByCoordinator,
       let coordinator = world.coordinator, coordinator.isReady, !world.isStopped(coordinator.owner)
@@ -46,7 +48,8 @@ extension SimulatedWorker {
       && world.now >= world.settledAt
   }
 
-  /// What a worker that hears everything does within three seconds.
+  /// Checks what a worker achieves after it has been healthy for three seconds: it runs no launch that has to stop, and
+  /// no handler waits for an answer longer than that.
   func watch() throws {
     guard isHealthy else {
       healthySince = nil

@@ -2,24 +2,25 @@ import BatonCoordinator
 import BatonCore
 import BatonModel
 
-/// The shell around a worker's core, as `Worker` is one, with its supervisor: one process after another on one host.
+/// The shell around `WorkerCore`, as `Worker` is in the daemon, together with its supervisor. It runs one process after
+/// the other on one host.
 final class SimulatedWorker {
   let world: World
   let number: Int
-  /// Counts processes.
+  /// The number of the current worker process, from 1; 0 before the first start.
   private(set) var life = 0
   private(set) var isAlive = false
   var core: WorkerCore
   private(set) var link: Link?
   private(set) var handlers: [LaunchKey: SimulatedHandler] = [:]
-  /// What the host's probes say, whatever process runs.
+  /// The conditions that the host's probes report. They outlive the worker's process.
   private(set) var conditions: Conditions
-  /// When the connection or the last attempt to make one began.
+  /// When the current connection, or the last attempt to connect, began.
   private var connectsAt = Instant(nanoseconds: 0)
-  /// Since when nothing keeps it from hearing what the coordinator says; nil while something does.
+  /// Since when this worker has been healthy (`isHealthy`), as `watch()` saw it; `nil` while it is not.
   var healthySince: Instant?
   private(set) var isWelcomed = false
-  /// Launches that this process has started.
+  /// The launches that this process has started.
   private var started: Set<LaunchKey> = []
   private var draw: Draw
 
@@ -56,7 +57,11 @@ final class SimulatedWorker {
     loop()
   }
 
-  /// - Parameter losesPower: nobody closes its connections.
+  /// Ends the process with all its handlers, and starts the next one after a pause.
+  /// - Parameters:
+  ///   - word: what the supervisor reports to the coordinator about the death.
+  ///   - losesPower: whether the whole host lost power, so that its connections break without being closed.
+  ///   - backAfter: the pause before the next process starts.
   func die(word: Fault.SupervisorsWord, losesPower: Bool, backAfter: Duration) {
     guard isAlive else { return }
     world.note("\(plan.name): process \(life) dies")
@@ -71,7 +76,7 @@ final class SimulatedWorker {
     world.after(backAfter, for: .world) { [self] in start() }
   }
 
-  /// Tries until the coordinator has it.
+  /// Reports the death of a process to the coordinator, and repeats the attempt until the coordinator can be reached.
   private func reportDeath(of incarnation: Incarnation, isBlameless: Bool) {
     world.after(draw.milliseconds(1...800), for: .world) { [self] in
       guard let coordinator = world.coordinator, coordinator.isReady, !world.network.isCut(number) else {
@@ -98,7 +103,7 @@ final class SimulatedWorker {
   func change(_ conditions: Conditions) throws {
     self.conditions = conditions
     guard isAlive else { return }
-    // Through the process, which may be stopped.
+    // The change is an event of the process, because the process may be stopped.
     world.after(.zero, for: owner) { [self] in try decide { $0.conditionsChanged(self.conditions, at: now) } }
   }
 
@@ -139,7 +144,7 @@ final class SimulatedWorker {
     world.network.sendUp(link, in: world) { try session?.upClosed() }
   }
 
-  /// The connection is gone, by whoever's doing.
+  /// The connection has ended, because of either side or the network. The worker connects again after a pause.
   func closed(_ link: Link) throws {
     guard self.link === link else { return }
     closeLink(link)
@@ -160,7 +165,8 @@ final class SimulatedWorker {
     }
   }
 
-  /// Now and then a host is cut off for longer than its lease when it has just got it: it has to know when that ends.
+  /// Cuts off 5 % of the hosts that have just got a lease, for longer than the lease. The worker has to know when its
+  /// lease ends.
   private func vanishAtWelcome() {
     guard !world.isCalm, draw.chance(5) else { return }
     world.network.cut(number, .both)

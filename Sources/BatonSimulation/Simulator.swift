@@ -2,28 +2,35 @@ import BatonModel
 import BatonStore
 import Synchronization
 
-/// Runs schedules, one after the other, on one store that is emptied in between.
+/// Runs schedules one after the other on one store in memory, which is emptied before each run. Only one thread may use
+/// a simulator at a time.
 package final class Simulator {
   private let store: SQLiteStore
   private weak var lastWorld: World?
-  /// Nothing of the last fleet is in memory any more.
+  /// Whether the world of the last run is no longer in memory.
   package var isClean: Bool { lastWorld == nil }
 
   package init() throws { store = try SQLiteStore.inMemory(incarnation: "simulated", queuesSpans: true) }
 
   package struct Outcome: Sendable {
     package var violation: Violation?
-    /// Of the whole trace; the same in every process.
+    /// The hash of the whole trace, which is the same in every process; without tracing it is the same for all runs.
     package var hash: UInt64
     package var faults: Int
     package var batches: Int
     package var events: Int
-    /// Virtual.
+    /// The virtual time that the run took.
     package var duration: Duration
   }
 
   package enum Tracing: Sendable { case off, hash, print }
 
+  /// Runs a schedule until every request has ended or a rule is broken.
+  /// - Parameters:
+  ///   - breakage: a bug that is planted in the simulated shells; `nil` for none.
+  ///   - tracing: whether the trace is hashed, printed as well, or left out.
+  /// - Returns: the outcome, with the first violation that was found. An unexpected error is a violation of the rule
+  ///   `crash`.
   package func run(
     _ schedule: Schedule, breakage: Breakage? = nil, tracing: Tracing = .off
   ) -> Outcome {
@@ -55,11 +62,11 @@ package final class Simulator {
 }
 
 extension Simulator {
-  /// Simulators that are free: each is used by one thread at a time.
+  /// The simulators that no thread uses at the moment.
   package static let shared = Pool()
 
   package final class Pool: Sendable {
-    /// Only one thread has a simulator that was taken.
+    /// `@unchecked` because a simulator is either in this list or with the one thread that has taken it.
     private struct Free: @unchecked Sendable { var simulators: [Simulator] = [] }
     private let free = Mutex(Free())
 

@@ -1,11 +1,12 @@
 import BatonModel
 
-/// What happened, line by line: nothing at all, a hash of it, or the text itself.
+/// What happened in a simulation, line by line. It keeps nothing, or a hash of the lines, or it prints the lines as
+/// well.
 struct Trace {
   enum Mode: Hashable, Sendable { case off, hash, print }
 
   let mode: Mode
-  /// FNV-1a, 64 bits (Fowler, Noll, Vo).
+  /// FNV-1a with 64 bits (Fowler, Noll, Vo).
   private(set) var hash: UInt64 = 0xCBF2_9CE4_8422_2325
 
   init(_ mode: Mode) { self.mode = mode }
@@ -16,7 +17,7 @@ struct Trace {
   }
 }
 
-/// Texts without the order of sets and dictionaries, which is another one in each process.
+/// Lines of a trace. They contain no set and no dictionary, because the order of both differs between processes.
 extension WorkerMessage {
   var line: String {
     switch self {

@@ -1,9 +1,9 @@
 import BatonModel
 
-/// A promise that was broken.
+/// The error for a broken rule, with what was seen.
 package struct Violation: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The promise that was broken (Documentation/developers/promises.md), or another rule that the simulator checks.
-  /// Shrinking a schedule keeps the rule the same.
+  /// The broken rule: a promise (Documentation/developers/promises.md), or another rule that the simulator checks.
+  /// Shrinking a schedule keeps the rule.
   package var rule: Rule
   package var text: String
   /// Virtual time since the beginning.

@@ -3,13 +3,14 @@ import BatonCore
 import BatonModel
 import BatonStore
 
-/// What is compared with the store and between explain and the dispatcher.
+/// Checks that compare the journal with the store, and `explain` with the dispatcher.
 extension World {
-  /// The dispatcher is copied before it decides, which costs: not every time.
+  /// Whether this round of dispatching is checked. A check copies the dispatcher, so only 10 % of the rounds are
+  /// checked.
   func isObserving(_ coordinator: SimulatedCoordinator) -> Bool { coordinator.draw.chance(10) }
 
-  /// The first place of a round has no obstacle, by the list that `explain` prints; and whoever has none on some host
-  /// gets a place, unless others before it took what there was.
+  /// Checks that the dispatcher reserves a place only where `explain` lists no obstacle.
+  /// - Parameter before: the dispatcher before it reserved the places.
   func checkExplanation(of reservations: [Dispatcher.Reservation], before: Dispatcher, after: Dispatcher) throws {
     for reservation in reservations where !reservation.places.isEmpty {
       guard let definition = before.definitions[reservation.requirementClass.definition] else { continue }
@@ -21,7 +22,8 @@ extension World {
     }
   }
 
-  /// A request that is ready for long, and has no obstacle anywhere, would have started.
+  /// Checks that a request does not stay ready for 10 s without an obstacle on some host, and that a scheduled request
+  /// says what it waits for.
   func checkReasons(_ unfinished: [RequestRecord]) throws {
     guard let coordinator, coordinator.isReady else { return }
     for record in unfinished {
@@ -47,7 +49,8 @@ extension World {
     }
   }
 
-  /// In calm: a request whose time has come is ready soon after, and one that waits for a live request has one.
+  /// Checks, in the calm, that a request is promoted soon after its time has come, and that a request that waits for a
+  /// live request has one.
   func checkPunctuality(_ unfinished: [RequestRecord]) throws {
     guard let coordinator, coordinator.isReady else { return }
     let live = Set(unfinished.filter { $0.launches > 0 }.map(\.identifier))
@@ -73,14 +76,15 @@ extension World {
     }
   }
 
-  /// Hosts on which places are held though nothing runs: asked when everything has ended.
+  /// Hosts on which slots or GPUs are in use. It is read when everything has ended, so the list has to be empty.
   var held: [String] {
     guard let coordinator else { return [] }
     return coordinator.dispatcher.hosts.values.filter { $0.host.usedSlots != 0 || !$0.host.usedGPUs.isEmpty }
       .map(\.host.name.rawValue).sorted()
   }
 
-  /// A worker that hears everything is attached, or it would never get anything to do.
+  /// Checks that the dispatcher regards a healthy worker as attached. The dispatcher starts launches only on attached
+  /// workers.
   func checkAttachment(of worker: SimulatedWorker) throws {
     let host = worker.plan.name
     guard worker.isHealthy, let coordinator, coordinator.dispatcher.hosts[host]?.link != .attached else {
@@ -94,8 +98,8 @@ extension World {
       "\(host) is connected, and the coordinator takes it for away")
   }
 
-  /// A lease that ends because its time is over: nobody heard of the worker for a whole term, and the worker's own lease
-  /// was over before.
+  /// Checks a lease that ends because its time is over. The coordinator has not heard of the worker for a whole term,
+  /// and the lease has ended by the worker's own clock already.
   func checkEndOfLease(_ host: HostName, _ incarnation: Incarnation, countsAsLoss: Bool) throws {
     guard countsAsLoss else { return try checkGivenBack(host, incarnation) }
     let heard = heard[host] ?? now
@@ -110,8 +114,8 @@ extension World {
       "\(incarnation) lost its lease and believes to hold it for \((until - worker.now).inSeconds) s")
   }
 
-  /// A lease that ends before its time: its worker shuts down, or its process is about to end, and runs nothing, so no
-  /// launch of it is cut short.
+  /// Checks a lease that ends before its time. The worker drains, or its process is about to end, and it runs no
+  /// launch, so no launch is cut short.
   private func checkGivenBack(_ host: HostName, _ incarnation: Incarnation) throws {
     guard let worker = workers.first(where: { $0.plan.name == host }), worker.isAlive,
       worker.core.incarnation == incarnation
@@ -122,14 +126,14 @@ extension World {
       "\(incarnation) lost its lease before its time, and has not shut down")
   }
 
-  /// The store has committed the start of a launch.
+  /// Records the start of a launch that the store has committed, and checks it.
   func started(_ assignment: Assignment, on host: HostName, _ incarnation: Incarnation, at now: Moment) throws {
     try journal.started(assignment, on: host, incarnation, at: now)
     try checkChain(assignment)
     if !isCalm, draw.chance(3) { cancelAtOnce(assignment.identifier) }
   }
 
-  /// Somebody cancels what has just been claimed, perhaps before the dispatcher has heard of it.
+  /// Cancels a job that has just been claimed, perhaps before the dispatcher has heard of the claim.
   private func cancelAtOnce(_ identifier: JobIdentifier) {
     guard let coordinator else { return }
     after(.milliseconds(1), for: coordinator.owner) { coordinator.cancel(.identifier(identifier)) }
@@ -137,6 +141,7 @@ extension World {
 
   // MARK: Submissions
 
+  /// Checks that every acknowledged submission is in the store.
   func checkSubmissions() throws {
     try store.transaction { verbs in
       for (id, receipt) in journal.receipts where !journal.pruned.contains(receipt.request) {
@@ -150,6 +155,7 @@ extension World {
 
   // MARK: The end
 
+  /// Compares the whole store with the journal, after every request has ended.
   func audit() throws {
     try checkSubmissions()
     let (records, launches) = try store.transaction { verbs in
@@ -191,7 +197,8 @@ extension World {
     }
   }
 
-  /// In calm: whoever was asked to stop is over in time, wherever it runs.
+  /// Checks, in the calm, that a launch that was asked to stop is over in time, whether or not its worker can be
+  /// reached.
   func checkExpiries() throws {
     for launches in journal.open.values {
       for launch in launches {
@@ -207,7 +214,7 @@ extension World {
     }
   }
 
-  /// In a chain there is always a next one once the last has started.
+  /// Checks that a repeated job has its next request in the store when the last one starts.
   func checkChain(_ assignment: Assignment) throws {
     guard assignment.launch.number == 1,
       schedule.definition(for: assignment.identifier)?.repeatEvery != nil
@@ -216,7 +223,7 @@ extension World {
     try journal.expect(next != nil, .completion, "\(assignment.launch) of a chain started, and none follows it")
   }
 
-  /// Every request was asked for, once.
+  /// Checks that every request was submitted by a client, except those of repeated jobs.
   private func auditIdentities(_ records: [RequestRecord]) throws {
     let asked = Set(journal.receipts.values.map(\.request))
     for record in records where schedule.definition(for: record.identifier)?.repeatEvery == nil {

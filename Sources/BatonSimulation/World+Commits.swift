@@ -3,7 +3,8 @@ import BatonModel
 import BatonStore
 
 extension World {
-  /// The store has committed what the coordinator wanted: the journal hears of it before the coordinator does.
+  /// Tells the journal what the store has committed for an order of the coordinator. The journal hears of it before the
+  /// coordinator does.
   func committed(_ news: StoreNews, of order: StoreOrder, at now: Moment) throws {
     switch news {
     case .claimed(let reservations, let answers):

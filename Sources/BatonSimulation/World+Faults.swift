@@ -2,7 +2,7 @@ import BatonCoordinator
 import BatonModel
 import BatonStore
 
-/// What goes wrong, and what operators do.
+/// Carries out the faults of a schedule, and the actions of operators.
 extension World {
   func perform(_ fault: Fault) throws {
     note("fault: \(fault.kind)")
@@ -13,7 +13,7 @@ extension World {
       if point == .now { try crashCoordinator() } else { crash = point }
     case .pauseCoordinator(let duration): pause(coordinator?.owner, duration)
     case .killWorker(let host, let word, let backAfter, let losesPower):
-      // The process may be stopped, and dies all the same.
+      // The process dies even while it is stopped.
       workers[host].die(word: word, losesPower: losesPower, backAfter: backAfter)
     case .pauseWorker(let host, let duration): pause(workers[host].isAlive ? workers[host].owner : nil, duration)
     case .restartWorker(let host, _): after(.zero, for: workers[host].owner) { try self.workers[host].drain() }
@@ -80,7 +80,7 @@ extension World {
     return lost
   }
 
-  /// What an operator asks for is lost if nobody is there.
+  /// Carries out an action of an operator, unless no coordinator is ready.
   private func ask(_ kind: Fault.Kind) throws {
     guard let coordinator, coordinator.isReady else { return }
     let kind = aimed(kind, coordinator)
@@ -114,7 +114,7 @@ extension World {
     }
   }
 
-  /// Mostly it is about something that runs, or nothing would come of it.
+  /// Aims an action at a running launch in 60 % of the cases, because most actions have no effect otherwise.
   private func aimed(_ kind: Fault.Kind, _ coordinator: SimulatedCoordinator) -> Fault.Kind {
     let running = coordinator.dispatcher.places.sorted { $0.key < $1.key }
     guard !running.isEmpty, draw.chance(60) else { return kind }
@@ -134,7 +134,7 @@ extension World {
     }
   }
 
-  /// Now and then the coordinator dies when it has stored what an operator said, and has told nobody.
+  /// In 20 % of the cases the coordinator dies after it has stored an operator's word and before it has answered.
   private func crashAtWord() {
     guard !isCalm, crash == nil, draw.chance(20) else { return }
     crashPlan = (draw.milliseconds(10...3_000), false)
@@ -145,7 +145,8 @@ extension World {
     try store.transaction { try $0.request(identifier, number: nil) }
   }
 
-  /// Mostly both requests of the identifier; or one of them, and the other goes on or may start.
+  /// Selects all requests of the identifier in 60 % of the cases. Otherwise it selects one of them, and the other one
+  /// goes on or may start.
   private func selection(_ identifier: JobIdentifier) throws -> RequestSelection {
     guard draw.chance(40) else { return .identifier(identifier) }
     let found = try store.transaction {
@@ -170,7 +171,8 @@ extension World {
 
   // MARK: The coordinator's process
 
-  /// All that it held is gone; its connections end, or hang if its machine lost power.
+  /// Ends the coordinator's process with everything that it held in memory. Its connections are closed, or hang if the
+  /// machine reboots.
   func crashCoordinator() throws {
     crash = nil
     guard let coordinator, let (downFor, reboots) = crashPlan else { return }
@@ -188,7 +190,8 @@ extension World {
     after(downFor, for: .world) { try self.startCoordinator() }
   }
 
-  /// What the store's connection believes goes with the process.
+  /// Makes the store's connection forget its caches, by a transaction that fails. In the daemon they end with the
+  /// process.
   private func forgetCaches() {
     do {
       try store.transaction { _ in throw StoreError(.refused, "the process is gone") }

@@ -2,12 +2,13 @@ import BatonCoordinator
 import BatonModel
 import BatonStore
 
-/// The course of a simulation: a beginning, faults, calm, and the end.
+/// The course of a simulation: the beginning, the faults, the calm, and the end.
 extension World {
-  /// How long everything may take to come to its end once nothing goes wrong any more.
+  /// The longest virtual time from the calm until everything has ended.
   static let patience = Duration.seconds(3_600)
 
-  /// How often processes look at their clocks: less often while nothing runs any more, well below the lease.
+  /// The interval of the timers of each process. It is longer in the calm while no launch is open, but well below the
+  /// lease.
   var pace: Duration {
     guard isCalm, journal.isQuiet else { return schedule.tickInterval }
     return max(schedule.tickInterval, schedule.leaseTerm / 4)
@@ -43,7 +44,7 @@ extension World {
 
   // MARK: Calm
 
-  /// Everything is mended, and operators take back what they said.
+  /// Begins the calm: every fault is undone, every process runs, and operators take back what they said.
   private func calm() throws {
     note("calm: nothing goes wrong from here on")
     isCalm = true
@@ -79,7 +80,8 @@ extension World {
     }
   }
 
-  /// Looks whether everything has ended.
+  /// Ends the simulation if every request has ended. Otherwise it checks what is unfinished, and looks again after at
+  /// least 3 s.
   private func look(from start: Instant) throws {
     let unfinished = try store.transaction {
       try $0.requests(RequestFilter(states: [.scheduled, .ready, .running]), after: nil, limit: 100)

@@ -1,7 +1,7 @@
 import BatonModel
 import BatonStore
 
-/// A tracing backend whose answers get lost now and then.
+/// A simulated tracing backend. It loses 30 % of its answers.
 extension World {
   func sendSpans() {
     after(.seconds(7), for: .world) { [self] in
@@ -24,7 +24,7 @@ extension World {
     return !sources.isEmpty
   }
 
-  /// Every launch of a sampled request has its span in the backend, with the outcome that it had.
+  /// Checks that every launch of a sampled request has its span in the backend, with its outcome.
   func auditSpans(_ launches: [LaunchRecord], _ records: [RequestRecord]) throws {
     while try sendSomeSpans(losingAnswers: false) {}
     let sampled = Set(records.filter(\.trace.isSampled).map(\.id))
@@ -42,7 +42,8 @@ extension World {
 }
 
 extension SpanSource {
-  /// Without what its spans do not say: a wait that is over says nothing of the launch that ended it.
+  /// The source without the values that its spans do not contain. A wait that is over does not contain the end of the
+  /// launch that ended the wait.
   fileprivate var spoken: SpanSource {
     guard !key.parts.contains(.launch), var launch else { return self }
     let record = launch.record

@@ -1,6 +1,7 @@
 import BatonModel
 
-/// What a planted mistake in the shells around the cores does: each has to be caught, or the checks are worth nothing.
+/// A bug that is planted in the shells around the cores. The simulator has to catch each of them, or its checks prove
+/// nothing. The raw value describes the bug.
 package enum Breakage: String, CaseIterable, Sendable {
   case answersBeforeCommit = "checkpoints are answered when they are heard, not when they are committed"
   case forgetsRequeue = "what the end of a launch makes ready is not told to the dispatcher"
@@ -14,13 +15,14 @@ package enum Breakage: String, CaseIterable, Sendable {
 }
 
 /// One simulated fleet: virtual time, the network, the disk, and the processes around the real cores and the real SQL.
+/// `Simulator` makes one for each run.
 final class World {
   let schedule: Schedule
   let breakage: Breakage?
   let store: OpenStore
   let journal: Journal
   var trace: Trace
-  /// Since the beginning.
+  /// The virtual time since the beginning.
   private(set) var now = Instant(nanoseconds: 0)
   private var queue = EventQueue()
   var clocks = WallClock()
@@ -28,27 +30,28 @@ final class World {
   var coordinator: SimulatedCoordinator?
   var coordinatorLives = 0
   var workers: [SimulatedWorker] = []
-  /// Processes that are stopped, and what would have happened to them.
+  /// The processes that are stopped, each with the events that wait until it goes on.
   private var stopped: [Owner: [Event]] = [:]
   var clients: [SimulatedClient] = []
   var draw: Draw
-  /// Nothing goes wrong any more.
+  /// Whether the calm has begun, in which no fault happens.
   var isCalm = false
+  /// Where the coordinator dies next, if it is to die; `crashPlan` has what follows.
   var crash: Fault.CrashPoint?
   var crashPlan: (downFor: Duration, reboots: Bool)?
   var writesAreSlow = false
   var isDiskFull = false
   var isStoreSlow: Bool { writesAreSlow || isDiskFull }
-  /// What was slow is through by then.
+  /// Until this time the effects of a slow store or network may last. No worker is healthy before it.
   private(set) var settledAt = Instant(nanoseconds: 0)
   private(set) var eventCount = 0
-  /// Since when nothing kept a ready request from starting.
+  /// Since when each ready request has had no obstacle on some host.
   var freeSince: [RequestID: Instant] = [:]
-  /// Since when something is late that nothing keeps from happening.
+  /// Since when each scheduled request has been late.
   var lateSince: [RequestID: Instant] = [:]
-  /// Since when the coordinator takes a worker for away that hears everything.
+  /// Since when the coordinator has regarded each host as away although its worker is healthy.
   var awaySince: [HostName: Instant] = [:]
-  /// When each host's worker was last heard of by the present coordinator.
+  /// When the present coordinator last heard of each host's worker.
   var heard: [HostName: Instant] = [:]
 
   init(_ schedule: Schedule, store: OpenStore, breakage: Breakage? = nil, trace: Trace.Mode = .off) {
@@ -63,18 +66,20 @@ final class World {
 
   // MARK: Time
 
+  /// Plans an event of a process, `delay` from now.
   func after(
     _ delay: Duration, for owner: Owner, isTimer: Bool = false, _ action: @escaping () throws -> Void
   ) {
     queue.add(Event(owner: owner, isTimer: isTimer, action: action), at: now + max(delay, .zero))
   }
 
-  /// As `after`, and not before what was planned for `earliest`.
+  /// Plans an event of a process for `time`, or for now if `time` is over.
   func at(_ time: Instant, for owner: Owner, _ action: @escaping () throws -> Void) {
     queue.add(Event(owner: owner, isTimer: false, action: action), at: max(time, now))
   }
 
-  /// Runs until everything has ended.
+  /// Runs the simulation until it is over.
+  /// - Throws: `Violation` if a rule is broken, and any other error of the simulated processes.
   func run() throws {
     defer { dismantle() }
     try begin()
@@ -95,7 +100,8 @@ final class World {
     }
   }
 
-  /// What is left holds on to the world, and to itself: a hundred thousand worlds would fill any memory.
+  /// Drops everything whose closures keep the world in memory. Otherwise a campaign of 100,000 worlds would use up the
+  /// memory.
   private func dismantle() {
     queue = EventQueue()
     (stopped, clients, workers) = ([:], [], [])
@@ -106,7 +112,7 @@ final class World {
 
   var isOver = false
 
-  /// A hundred times as many as a seed takes.
+  /// 100 times the events that a seed usually takes.
   private static let mostEvents = 500_000
 
   private func isAlive(_ owner: Owner) -> Bool {
@@ -117,12 +123,14 @@ final class World {
     }
   }
 
+  /// Adds a line to the trace, after the virtual time in seconds.
   func note(_ line: @autoclosure () -> String) {
     guard trace.mode != .off else { return }
     let milliseconds = now.nanoseconds / 1_000_000
     trace.add("\(milliseconds / 1000).\(String(milliseconds % 1000 + 1000).dropFirst())  \(line())")
   }
 
+  /// Allows 5 s from now for the effects of a slow store or network to pass.
   func settle() { settledAt = now + .seconds(5) }
 
   // MARK: Stopped processes
@@ -131,8 +139,8 @@ final class World {
 
   func stop(_ owner: Owner) { stopped[owner] = stopped[owner] ?? [] }
 
-  /// Everything that waited happens at once: in the order in which it came, or with the clock's events before or after
-  /// all others.
+  /// Continues a stopped process. Its events happen at once, in the order in which they came, or with all timers before
+  /// or after all other events.
   func goOn(_ owner: Owner) {
     guard let waiting = stopped.removeValue(forKey: owner) else { return }
     let timers = waiting.filter(\.isTimer)
@@ -156,12 +164,13 @@ extension Owner {
   }
 }
 
-/// The wall clock and the boots of the coordinator's machine.
+/// The clocks of the coordinator's machine: a wall clock that can be wrong, and a monotonic clock that starts again
+/// with each boot.
 struct WallClock {
-  /// How wrong the wall clock is.
+  /// The difference of the wall clock from the true time.
   var error = Duration.zero
   var boot = 0
-  /// What the monotonic clock of this boot showed at the beginning, if it had run then.
+  /// The time that the monotonic clock of this boot would have shown at the beginning of the simulation.
   var instantOffset = Duration.seconds(1_000)
 
   func now(at time: Instant) -> Now {
@@ -169,7 +178,7 @@ struct WallClock {
       instant: time + instantOffset, date: Journal.epoch + .nanoseconds(time.nanoseconds) + error)
   }
 
-  /// The monotonic clock begins anew.
+  /// Starts the monotonic clock again, at 5 s.
   mutating func reboot(at time: Instant) {
     boot += 1
     instantOffset = .seconds(5) - .nanoseconds(time.nanoseconds)

@@ -1,13 +1,13 @@
 import BatonModel
 import BatonStore
 
-/// The store's writer as the coordinator meets it: what waits is written in one transaction, and each caller is answered
-/// some time after the commit. A crash falls before the commit, or between the commit and the answers.
+/// The simulated writer of the store. Writes that wait go into one transaction, and each caller is answered some time
+/// after the commit. A crash happens before the commit, or between the commit and the answers.
 final class Writer {
   private struct Write {
     var run: (Verbs) throws -> Void
     var fail: (StoreError) -> Void
-    /// For the journal: it is durable now.
+    /// Tells the journal that the write is durable.
     var committed: () throws -> Void
     var answer: () throws -> Void
   }
@@ -24,9 +24,12 @@ final class Writer {
     draw = Draw(seed: world.schedule.seed, stream: 2_000 + UInt64(world.coordinatorLives))
   }
 
+  /// Queues a write.
   /// - Parameters:
-  ///   - body: the verb. A refusal of the store is an answer too.
-  ///   - committed: what the journal makes of it, at the commit.
+  ///   - lane: urgent writes go first in a group; all other lanes are one lane here.
+  ///   - body: calls the store's verb. An error of the store is the answer to this caller only.
+  ///   - committed: tells the journal of the result, at the commit.
+  ///   - then: takes the answer. It is not called if the process dies before.
   func write<Value>(
     _ lane: WriteLane, _ body: @escaping (Verbs) throws -> Value,
     committed: @escaping (Value) throws -> Void = { _ in },
@@ -46,7 +49,7 @@ final class Writer {
     startIfIdle()
   }
 
-  /// Beside the writer, from the last commit.
+  /// Reads the last committed state, beside the writer.
   func read<Value>(
     _ body: @escaping (Verbs) throws -> Value, then: @escaping (Value) throws -> Void
   ) {
@@ -58,12 +61,14 @@ final class Writer {
 
   private var latency: Duration { .microseconds(draw.number(world.isStoreSlow ? 50_000...900_000 : 50...3_000)) }
 
-  /// Callers go on in any order, and now and then long after the commit.
+  /// The time from the commit until a caller goes on. It is random, so that callers go on in any order, and sometimes
+  /// long after the commit.
   private var wakeUp: Duration {
     guard draw.chance(10) else { return .microseconds(draw.number(5...50)) }
     return .microseconds(!world.isCalm && draw.chance(10) ? draw.number(20_000...700_000) : draw.number(100...20_000))
   }
 
+  /// Drops the writes that wait, after the process died.
   func abandon() { (urgent, ordinary) = ([], []) }
 
   private func startIfIdle() {

@@ -4,7 +4,8 @@
   import Foundation
 #endif
 
-/// Seeds that found something once, in `kept-seeds.txt`: one a line, and after a space what they found.
+/// Seeds that once found a bug or that catch a planted bug early, from `kept-seeds.txt`. Each line has a seed, a space,
+/// and what the seed found.
 enum KeptSeeds {
   static func all() throws -> [UInt64] {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

@@ -6,7 +6,8 @@ import Testing
   import Foundation
 #endif
 
-/// The cores have no clock, no chance and no waiting in them, or the same seed would not be the same fleet.
+/// The cores read no clock, draw no random numbers of their own and never wait. Otherwise the same seed would not give
+/// the same fleet each time.
 @Suite struct PurityTests {
   static let folders = [
     "Sources/BatonCoordinator/Dispatcher", "Sources/BatonCoordinator/Core", "Sources/BatonCore/Worker",
@@ -17,7 +18,7 @@ import Testing
     ".randomElement(", ".shuffled()", ".shuffle()", "SystemRandomNumberGenerator", "UUID()", "clock_gettime", "usleep",
     "randomblob", "strftime('now'", "hashValue",
   ]
-  /// Runs campaigns on threads; what is simulated knows nothing of it.
+  /// The campaign runs simulations on threads; the simulated code does not depend on it.
   static let exceptions = ["Campaign.swift"]
 
   @Test("nothing in the cores reads a clock, draws at random or waits", arguments: folders)
@@ -32,8 +33,8 @@ import Testing
     }
   }
 
-  /// The cores' own sets and dictionaries have another order in each process. Whoever goes through one sorts within the
-  /// statement, or stands in the list of those that were looked at.
+  /// The order of sets and dictionaries differs between processes. Code that iterates over one either sorts within the
+  /// statement, or is in the list of reviewed statements, `harmless`.
   @Test("effects come in an order that does not depend on hashing", arguments: folders.prefix(3))
   func order(folder: String) throws {
     let files = try Self.files(in: folder)
@@ -51,7 +52,7 @@ import Testing
     }
   }
 
-  /// A set or a dictionary that is kept, or made.
+  /// The declaration of a set or a dictionary.
   private static var declaration: Regex<(Substring, Substring)> {
     /(?:var|let) (\w+)(?:: (?:\[[\w.]+: |Set<)| = Set\()/
   }
@@ -62,8 +63,8 @@ import Testing
     return try Regex(loop + "|\\b\(name)\\.(?:map|flatMap|compactMap|filter|forEach|first|prefix|reduce)\\b")
   }
 
-  /// What goes through a set or a dictionary and makes no order of it: sums, changes of each, what is sorted later, and
-  /// arrays that have the name of a dictionary.
+  /// Statements that iterate over a set or a dictionary without depending on its order: sums, changes of each element,
+  /// results that are sorted later, and arrays that have the name of a dictionary.
   private static let harmless: Set = [
     "for requirementClass in ready.keys { ready[requirementClass]?.passedOver[host] = nil }",
     "let launches = state.launches.filter { launch in",

@@ -1,7 +1,7 @@
 import BatonSimulation
 import Testing
 
-/// The promises hold in simulated fleets, whatever goes wrong; the same seed is always the same fleet.
+/// The promises hold in simulated fleets under all faults, and the same seed always gives the same fleet.
 @Suite struct SimulationTests {
   @Test("every promise holds in three dozen fleets", arguments: 0..<4)
   func promises(part: UInt64) throws {
