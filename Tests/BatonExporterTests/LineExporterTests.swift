@@ -74,7 +74,7 @@ import Testing
     #expect(try String(contentsOf: file, encoding: .utf8) == text)
   }
 
-  /// Opening a pipe that nobody reads waits, as writing to a full one does.
+  /// Opening a pipe that has no reader blocks, as writing to a full pipe does.
   @Test func `a reader that does not read holds nobody up longer than the timeout, nor after a cancellation`()
     async throws
   {

@@ -13,8 +13,8 @@ enum Tidy {
 
   static let mostColumns = 120
 
-  /// The formatter leaves comments and pages alone, so their lines are measured here. Tables, code blocks and the targets
-  /// of links cannot be wrapped.
+  /// The formatter leaves comments and pages alone, so their lines are measured here. Tables, code blocks and the
+  /// targets of links cannot be wrapped.
   @Sendable static func columns(_ tree: Tree) -> [String] {
     tree.files.filter { ($0.isSwift || $0.isPage) && !$0.isGenerated }.flatMap { file in
       file.prose.filter { _, line in
@@ -125,8 +125,8 @@ enum Tidy {
 
   // MARK: Helpers
 
-  /// The matches of `name` on the lines that contain `part`. Addresses on the web are left out, and so are the files that
-  /// cite on purpose what does not exist.
+  /// The matches of `name` on the lines that contain `part`. Addresses on the web are left out, and so are the files
+  /// that cite on purpose what does not exist.
   private static func cited(
     _ name: Regex<Substring>, onLinesWith part: String, in tree: Tree
   ) -> [(file: Tree.File, place: String, name: String, line: Substring)] {

@@ -104,7 +104,7 @@ extension Explanation {
   fileprivate var isImpossibleHere: Bool { verdict == .impossible || lines.contains(where: \.wantsLabel) }
 
   /// The error for a request that can never run here, such as
-  /// `com.example.report, request 1 can never run on this machine: it needs 8 slots and the host has 4; lower 'slots' …`.
+  /// `com.example.report, request 1 can never run on this machine: it needs 8 slots and the host has 4; …`.
   var impossibility: String {
     let permanent = lines.filter { $0.isPermanent || $0.wantsLabel }
     let reasons = permanent.map { "\($0.text); \($0.remedyInRun)" }.joined(separator: "; ")

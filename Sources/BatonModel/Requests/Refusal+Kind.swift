@@ -1,6 +1,6 @@
 extension Refusal {
-  /// The kinds of refusal. The raw value is Apple's code, which JSON and gRPC use. `Documentation/reference/reasons.md` is
-  /// generated from the texts of this file.
+  /// The kinds of refusal. The raw value is Apple's code, which JSON and gRPC use. `Documentation/reference/reasons.md`
+  /// is generated from the texts of this file.
   package enum Kind: String, Hashable, Sendable, CaseIterable {
     case notPermitted, tooManyPendingTaskRequests, unavailable, immediateRunIneligible
   }

@@ -32,8 +32,8 @@ struct CoordinatorSetup {
   ]
 
   /// Reads the settings.
-  /// - Parameter defaultFolder: the name of the data folder below `UserFolders.state`, unless flags or settings name another
-  ///   folder.
+  /// - Parameter defaultFolder: the name of the data folder below `UserFolders.state`, unless flags or settings name
+  ///   another folder.
   /// - Throws: `SettingsError` with everything that is wrong in the settings; `HostPortError` if an address in the
   ///   flags is wrong.
   init(_ options: CoordinatorOptions, environment: [String: String], defaultFolder: String) async throws {
