@@ -6,7 +6,7 @@ import BatonStore
 /// The real cores and the real SQL in memory, with clocks that move only when the test moves them. This type does what
 /// the daemons do around the cores, without waiting for anything.
 struct CoreFleet {
-  /// What the test is told about.
+  /// An event of the fleet, which `takeEvents` hands to the test.
   enum Event {
     case started(Assignment)
     case ended(EndingAnswer, LaunchOutcome)
@@ -220,7 +220,7 @@ struct CoreFleet {
       switch effect {
       case .send(let message): try hear(message, from: host)
       case .start(let assignment, _): running[assignment.launch] = host
-      // These handlers stop as soon as they are asked.
+      // The handlers of this fleet stop as soon as they are asked to.
       case .expire(let launch, _), .overrun(let launch): try end(launch, .stopped())
       case .answered, .forget, .reconnect, .end, .endProcess: break
       }
