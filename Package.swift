@@ -149,7 +149,9 @@ let package = Package(
       name: "BatonDoctor",
       dependencies: ["BatonBase", "BatonModel", "BatonStore", "BatonWire", "BatonWorker", "CBatonHost"],
       swiftSettings: strict),
-    .target(name: "BatonConformance", dependencies: ["BatonModel", "BatonStore"], swiftSettings: strict),
+    .target(
+      name: "BatonConformance", dependencies: ["BatonModel", "BatonStore"], path: "Tests/Support/BatonConformance",
+      swiftSettings: strict),
     .target(
       name: "BatonCommands",
       dependencies: [
@@ -182,6 +184,7 @@ let package = Package(
       ], path: "Benchmarks", swiftSettings: [.swiftLanguageMode(.v6)]),
     .target(
       name: "BatonSimulation", dependencies: ["BatonModel", "BatonCore", "BatonStore", "BatonCoordinator"],
+      path: "Tests/Support/BatonSimulation",
       swiftSettings: strict),
     .executableTarget(
       name: "baton-simulate", dependencies: ["BatonBase", "BatonModel", "BatonSimulation"], swiftSettings: strict),

@@ -11,7 +11,7 @@ import Testing
 @Suite struct PurityTests {
   static let folders = [
     "Sources/BatonCoordinator/Dispatcher", "Sources/BatonCoordinator/Core", "Sources/BatonCore/Worker",
-    "Sources/BatonStore/Verbs", "Sources/BatonModel", "Sources/BatonSimulation",
+    "Sources/BatonStore/Verbs", "Sources/BatonModel", "Tests/Support/BatonSimulation",
   ]
   static let forbidden = [
     "Date()", "Date.now", "ContinuousClock", "SuspendingClock", "Task.sleep", "Task {", "async ", "await ", ".random(",
