@@ -2,16 +2,18 @@ import BatonModel
 import BatonStore
 
 extension CoordinatorCore {
-  /// How far the starting of launches is. One claim is open at a time, so that each decides with the answer of the last.
+  /// The state of the dispatching of launches. One claim is open at a time, so that each claim is decided with the
+  /// answer to the previous claim known.
   enum Dispatching: Sendable {
     case idle
-    /// The driver was asked to call `dispatch`.
+    /// The driver has been asked to call `dispatch`.
     case wanted
-    /// The store is being asked. `again`: something has changed meanwhile.
+    /// An order to claim launches, or to read definitions for them, is open. `again` says that something has changed
+    /// meanwhile, so that dispatching starts again after the answer.
     case claiming(again: Bool)
   }
 
-  /// Something may be able to start.
+  /// Notes that a launch may be able to start, and asks the driver for a call of `dispatch` if none is pending.
   package mutating func wantDispatch() {
     switch dispatching {
     case .idle:
@@ -22,11 +24,11 @@ extension CoordinatorCore {
     }
   }
 
-  /// Asks the store for what can be started now.
-  /// - Parameter drawSpanID: a new span id for each launch that may come of it.
+  /// Reserves places for the ready requests and orders the store to claim launches for them.
+  /// - Parameter drawSpanID: returns a new span id for each launch that the claim may start.
   package mutating func dispatch(_ drawSpanID: () -> [UInt8]) {
     let unlearned = dispatcher.unlearned
-    // Requests that were submitted before this coordinator started name definitions that it has not seen yet.
+    // Requests that were submitted before this coordinator started refer to definitions that it has not read yet.
     guard unlearned.isEmpty else {
       dispatching = .claiming(again: true)
       return add(.store(.learn(unlearned, for: nil), after: .zero))
@@ -49,7 +51,7 @@ extension CoordinatorCore {
     }
   }
 
-  /// - Parameter session: whose launches name the definitions; nil if ready requests do.
+  /// - Parameter session: the session whose launches refer to the definitions; nil if ready requests refer to them.
   mutating func learned(
     _ ids: [DefinitionID], _ definitions: [DefinitionID: Definition], for session: SessionID?, at now: Now
   ) {
@@ -70,7 +72,7 @@ extension CoordinatorCore {
           reservation, with: answer.assignments, hasMore: answer.hasMore, hasFitting: answer.hasFitting))
     }
     started(answers.flatMap(\.assignments))
-    // A class that had nothing for a host held places there that another one may use.
+    // A class that had no fitting request for a host held places there, which another class may now use.
     let isProgress = zip(reservations, answers).contains { reservation, answer in
       !answer.assignments.isEmpty || (!reservation.places.isEmpty && !answer.hasFitting)
     }

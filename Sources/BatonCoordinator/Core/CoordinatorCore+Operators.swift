@@ -1,16 +1,18 @@
 package import BatonModel
 package import BatonStore
 
-/// What follows when the store has taken what an operator said. The caller is answered after that.
+/// What follows after the store has committed an operator's order. The operator is answered afterwards.
 extension CoordinatorCore {
-  /// What operators say of the fleet and its hosts. The driver stores one word, tells it with `said`, and only then stores
-  /// the next: two that are stored at once would reach the store and the dispatcher in different orders.
+  /// An operator's order about the fleet or its hosts. The driver stores one word, tells it with `said`, and only then
+  /// stores the next word. Two words that are stored concurrently could reach the store and the dispatcher in
+  /// different orders.
   package enum Word: Hashable, Sendable {
     case pause(Bool)
     case drain(HostName, Bool)
     case evict(IdentifierPattern, from: HostName, Bool)
   }
 
+  /// Applies a word that the store has committed.
   package mutating func said(_ word: Word) {
     switch word {
     case .pause(let isPaused): perform(dispatcher.setPaused(isPaused))
@@ -24,6 +26,7 @@ extension CoordinatorCore {
   // MARK: Definitions
 
   /// - Parameter stored: every definition that is applied now.
+  /// Takes over definitions that the store has applied, and the requests that it submitted for them.
   package mutating func applied(_ applied: [AppliedDefinition], _ stored: [StoredDefinition]) {
     definitionsChanged(stored)
     for one in stored { dispatcher.learn(one.id, one.definition) }
@@ -41,7 +44,8 @@ extension CoordinatorCore {
 
   // MARK: Requests
 
-  /// What ran is asked to stop; what waited behind a request that has ended may start.
+  /// Asks the running launches of cancelled requests to stop, and has the store read which requests are ready, because
+  /// a request that waited behind an ended request may start now.
   package mutating func cancelled(_ cancellations: [Cancellation], by principal: String) {
     for cancellation in cancellations {
       switch cancellation {
@@ -58,7 +62,7 @@ extension CoordinatorCore {
     wantDispatch()
   }
 
-  /// A person has retried a request, or given it another definition.
+  /// A person has retried a request or given it another definition, and the request is ready.
   package mutating func becameReady(_ record: RequestRecord) {
     dispatcher.noteReady(RequirementClass(definition: record.definition, priority: record.priority))
     perform(dispatcher.used(record.pattern))
@@ -68,7 +72,9 @@ extension CoordinatorCore {
 
   // MARK: Simulated launches
 
-  /// A place for a simulated launch, and what the store is asked for it. Tell the answer with `launched`.
+  /// Reserves a place for a simulated launch and prepares the offer for the store. Tell the store's answer with
+  /// `launched`.
+  /// - Returns: the place, or what prevents it; and the offer, which is nil if no place was reserved.
   package mutating func planSimulated(
     _ record: RequestRecord, on host: HostName?, _ drawSpanID: () -> [UInt8]
   ) -> (place: Dispatcher.SimulatedPlace, offer: SubmissionOffer.Offer?) {
@@ -78,12 +84,14 @@ extension CoordinatorCore {
     return (place, SubmissionOffer.Offer(reservation, spanID: drawSpanID()))
   }
 
-  /// - Parameter launch: nil if the store refused it, and the place is free again.
+  /// Takes over the store's answer to a simulated launch.
+  /// - Parameter launch: the launch that the store has started; nil if the store refused it, in which case the place
+  ///   becomes free again.
   package mutating func launched(
     _ launch: Assignment?, for reservation: Dispatcher.Reservation, _ request: RequestID, at now: Now
   ) {
     let launches = launch.map { [$0] } ?? []
-    // The next request of a repeating definition may be there now.
+    // The store may have scheduled the next request of a repeating definition.
     if launch != nil { nextDue.join(NextDue(steady: now.steady)) }
     perform(dispatcher.settle(reservation, with: launches, hasMore: true))
     started(launches)

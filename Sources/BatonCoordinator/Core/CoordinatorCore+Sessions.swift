@@ -14,9 +14,10 @@ struct Session: Sendable {
   enum Phase: Sendable {
     /// Waits until the lease of an earlier process of its host has ended.
     case waiting(Hello)
-    /// The store is being told of its lease and asked what it runs; `held` is what the dispatcher believed to run there.
+    /// The store has been ordered to grant the lease and is asked which launches run on the host. `held` has the
+    /// launches that the dispatcher believed to run there.
     case attaching(Hello, held: [LaunchKey])
-    /// The same, and the store is being asked for definitions of its launches.
+    /// The launches are known, and the store is asked for their definitions, which the core has not read yet.
     case learning(Hello, held: [LaunchKey], [Assignment])
     case attached
   }
@@ -24,31 +25,31 @@ struct Session: Sendable {
   let process: WorkerProcess
   let address: String
   var phase: Phase
-  /// What the store has to hear of, and has not been told.
+  /// Messages that the store has to process and that are not part of an order yet.
   var pending: [WorkerMessage] = []
-  /// Orders made of such messages that were not begun, in groups: each group goes to the store side by side, once the
-  /// store has answered the one before.
+  /// Groups of orders, made of such messages, that have not been started. The orders of one group go to the store
+  /// concurrently, after the store has answered the previous group.
   var groups: [[StoreOrder]] = []
   /// Orders that the store is carrying out now.
   var open = 0
-  /// Nothing more comes from the worker.
+  /// The worker sends nothing more on this connection.
   var isClosed = false
 
   var isAttached: Bool { if case .attached = phase { true } else { false } }
-  /// The store has heard everything that the worker said.
+  /// The store has processed everything that the worker said.
   var isSettled: Bool { isAttached && pending.isEmpty && groups.isEmpty && open == 0 }
 }
 
 extension CoordinatorCore {
-  /// Messages that may wait for the store; a worker that lets more gather is cut off.
+  /// The most messages that may wait for the store. A connection on which more gather is closed.
   private static let pendingLimit = 65_536
 
   // MARK: Hello
 
   /// A worker said hello on a new connection.
   /// - Parameters:
-  ///   - address: where the worker is, for messages.
-  ///   - id: of the connection; of each hello another one.
+  ///   - address: the address of the worker, for messages.
+  ///   - id: the id of the connection. Each hello needs a new id.
   package mutating func hello(_ hello: Hello, from address: String, as id: SessionID, at now: Now) {
     // A process has one connection: one that says hello again has given up the connection before. If both were attached,
     // a launch that is claimed in between would be sent on the old one only.
@@ -66,7 +67,7 @@ extension CoordinatorCore {
       tell(.refused(hello.host, address: session.address, text))
       forget(id)
     case .after(let incarnation):
-      // Another process of the same name is there: the one before it is gone, and its launches are lost.
+      // Another process connects with the same name, so the earlier process is gone and its launches are lost.
       tell(.cameBack(hello.host))
       put(.endLease(hello.host, incarnation, countsAsLoss: hello.host != embeddedHost))
     case .attached(let held):
@@ -75,12 +76,13 @@ extension CoordinatorCore {
     }
   }
 
-  /// A lease has ended: workers of this host that waited for that are welcome.
+  /// Takes the hello of each worker of this host that waited for the end of a lease.
   mutating func welcomeWaiting(on host: HostName, at now: Now) {
     for id in unattached[host] ?? [] { welcome(id, at: now) }
   }
 
-  /// The store's word on what the host runs. Definitions that are not known are asked for first.
+  /// Takes over the launches that the store believes to run on the host. It first orders the store to read the
+  /// definitions that the core does not know.
   mutating func read(_ assignments: [Assignment], for id: SessionID, at now: Now) {
     guard case .attaching(let hello, let held)? = sessions[id]?.phase else { return }
     let unknown = Set(assignments.map(\.definition)).filter { dispatcher.definitions[$0] == nil }
@@ -116,7 +118,8 @@ extension CoordinatorCore {
 
   // MARK: The end
 
-  /// The worker says nothing more on this connection. The connection ends once the store has heard what came before.
+  /// The worker sends nothing more on this connection. The session ends after the store has processed what the worker
+  /// said before.
   package mutating func closed(_ id: SessionID, at now: Now) {
     guard let session = sessions[id], !session.isClosed else { return }
     sessions[id]?.isClosed = true
@@ -124,7 +127,8 @@ extension CoordinatorCore {
     endIfSettled(id, at: now)
   }
 
-  /// Nothing of this connection is worth anything any more: whoever carried out its orders is gone.
+  /// Ends the session at once. The task that carried out its orders has ended, so the outcomes of open orders will
+  /// never be told.
   package mutating func abandoned(_ id: SessionID, at now: Now) {
     if sessions[id] != nil { end(id, at: now) }
   }
@@ -140,7 +144,7 @@ extension CoordinatorCore {
     switch session.phase {
     case .waiting: break
     case .attaching, .learning:
-      // Not if another connection of this host is there by now.
+      // Another connection of this host may be attached by now; then the host stays connected.
       if connections[host] == nil { dispatcher.disconnected(host) }
     case .attached where connections[host] == id:
       connections[host] = nil
@@ -164,15 +168,17 @@ extension CoordinatorCore {
 
   // MARK: Messages
 
-  /// What is quick is done at once, above all heartbeats; the rest goes to the store, in the order in which it came.
-  /// - Parameter messages: held to their limits.
+  /// Takes messages of a worker. Messages that need no store, above all heartbeats, take effect at once; the other
+  /// messages go to the store in the order in which they came.
+  /// - Parameter messages: messages whose limits have been checked.
   package mutating func received(_ messages: [WorkerMessage], from id: SessionID, at now: Now) {
     guard let index = sessions.index(forKey: id), !sessions.values[index].isClosed else { return }
     if sessions.values[index].isAttached { return take(messages, from: id, at: now) }
     keep(messages, from: id, at: now)
   }
 
-  /// False if these are too many, and the session has ended.
+  /// Keeps messages until the store can process them.
+  /// - Returns: false if more than `pendingLimit` messages wait, and the session has been ended.
   @discardableResult
   private mutating func keep(_ messages: [WorkerMessage], from id: SessionID, at now: Now) -> Bool {
     guard let index = sessions.index(forKey: id) else { return false }
@@ -185,9 +191,9 @@ extension CoordinatorCore {
   private mutating func take(_ messages: [WorkerMessage], from id: SessionID, at now: Now) {
     guard let index = sessions.index(forKey: id) else { return }
     let process = sessions.values[index].process
-    // Another process of the host holds the lease, or none: this one says hello again before it may say more.
+    // The process does not hold the host's lease (any more). It has to say hello again before its messages count.
     guard dispatcher.listens(to: process) else { return add(.close(id)) }
-    // Progress counts when it is said, not when the disk has it.
+    // Progress counts when the worker reports it, not when it is on the disk.
     for message in messages {
       if let (launch, step) = message.step { dispatcher.progressed(launch, step, on: process.host) }
     }
@@ -195,7 +201,8 @@ extension CoordinatorCore {
     if !forStore.isEmpty, keep(forStore, from: id, at: now) { beginGroup(id) }
   }
 
-  /// What needs no store; false for everything else.
+  /// Performs a message that needs no store.
+  /// - Returns: false if the message is for the store.
   private mutating func takeAtOnce(_ message: WorkerMessage, from host: HostName, at now: Now) -> Bool {
     switch message {
     case .heartbeat(let number):
@@ -233,8 +240,9 @@ extension CoordinatorCore {
     for order in group { add(.store(order, after: .zero)) }
   }
 
-  /// A launch has one question open at a time, so what is of one kind goes to the store together, and checkpoints and
-  /// endings side by side. Output goes before the ending of its launch, which would have it dropped.
+  /// Groups the messages into orders. A launch has one question open at a time, so messages of one kind can go to the
+  /// store together, and checkpoints and endings concurrently. Output goes before the ending of its launch, because
+  /// the store drops output of a launch that has ended.
   private func orders(for messages: [WorkerMessage], of process: WorkerProcess, _ id: SessionID) -> [[StoreOrder]] {
     var groups: [[StoreOrder]] = []
     var (checkpoints, endings, chunks): ([Checkpoint], [Ending], [OutputChunk]) = ([], [], [])
@@ -267,7 +275,7 @@ extension CoordinatorCore {
 
   // MARK: Answers
 
-  /// The worker is answered here, after the commit, and nowhere else.
+  /// Sends the store's answer to the worker. This happens only here, after the commit.
   mutating func appended(_ page: ItemPage, _ answer: ItemsAnswer, for id: SessionID, of host: HostName, at now: Now) {
     switch answer {
     case .committed(let count, let isFrozen):
@@ -280,7 +288,8 @@ extension CoordinatorCore {
     finishGroup(id, at: now)
   }
 
-  /// - Parameter items: nil if the launch does not run on that process.
+  /// Sends the items that were read to the worker.
+  /// - Parameter items: nil if the launch does not run on the process that asked.
   mutating func read(_ items: [String]?, of page: ItemPage, for id: SessionID, of host: HostName, at now: Now) {
     let answer = items.map { ItemPage(launch: page.launch, start: page.start, items: $0) }
     add(.send(id, answer.map { .items($0) } ?? .superseded(page.launch)))
@@ -302,7 +311,7 @@ extension CoordinatorCore {
     }
     add(.sendReceipt(id))
     let own = checkpoints.map(\.launch).filter { dispatcher.places[$0] == host }
-    // A checkpoint says better than an update how far a launch is.
+    // The checkpoint's progress is newer than that of earlier updates.
     for launch in own {
       updates[launch]?.completedUnits = nil
       updates[launch]?.totalUnits = nil
@@ -323,19 +332,21 @@ extension CoordinatorCore {
     finishGroup(id, at: now)
   }
 
-  /// The store did not take what a worker said: the connection ends, and the worker says everything unanswered again,
+  /// The store failed to store what a worker said. The connection ends, and the worker repeats all unanswered messages
   /// to this coordinator or to the next one.
   mutating func failedForWorker(_ id: SessionID, at now: Now) {
     add(.close(id))
     finishGroup(id, at: now)
   }
 
-  /// The store did not take the lease: the worker says hello again.
+  /// The store failed to grant the lease or to read the launches. The session ends, and the worker has to say hello
+  /// again.
   mutating func failedToAttach(_ id: SessionID, at now: Now) { end(id, at: now) }
 
   // MARK: What launches say
 
-  /// Keeps what the update says until the next checkpoint or the end of the launch; only its own host may say it.
+  /// Keeps the content of the update until the next checkpoint or the end of the launch. An update from a host where
+  /// the launch does not run is ignored.
   private mutating func note(_ update: LaunchUpdate, from host: HostName) {
     tell(.changed(update.launch.request))
     guard dispatcher.places[update.launch] == host else { return }
@@ -347,7 +358,8 @@ extension CoordinatorCore {
     updates[update.launch] = merged
   }
 
-  /// A host's conditions have changed: the store keeps them, so that `explain` can judge a host that is gone.
+  /// Takes over a host's changed conditions. The store keeps them too, so that `explain` can judge a host that is
+  /// gone.
   private mutating func conditionsChanged(_ conditions: Conditions, on host: HostName) {
     dispatcher.conditionsChanged(conditions, on: host)
     if work.reports.isEmpty { put(.noteReports([:])) }
@@ -355,14 +367,15 @@ extension CoordinatorCore {
     wantDispatch()
   }
 
-  /// The store has answered what launches waited for. A slow disk is no stall: the time does not count against them.
+  /// Notes that the store has answered launches that waited for it. The time that a slow disk takes does not count
+  /// towards a stall.
   private mutating func answered(_ launches: [LaunchKey], on host: HostName) {
     for launch in launches { dispatcher.progressed(launch, .answered, on: host) }
   }
 }
 
 extension CoordinatorMessage {
-  /// The launch is not live, or it is another host's.
+  /// The answer for a launch that is not live, or that runs on another host.
   fileprivate static func superseded(_ launch: LaunchKey) -> CoordinatorMessage {
     .withdraw(launch, "another launch of this request is live, or it has ended")
   }

@@ -1,10 +1,10 @@
 package import BatonModel
 package import BatonStore
 
-/// What the dispatcher makes of a submission before the store has it.
+/// What the dispatcher decides about a submission before the store gets it.
 package enum SubmissionPlan: Sendable {
   case refused(Refusal)
-  /// - Parameter mustStart: it is refused rather than kept waiting.
+  /// - Parameter mustStart: the submission is refused if it cannot start at once.
   case offered(SubmissionOffer, Dispatcher.Reservation?, mustStart: Bool)
 
   package var mustStart: Bool { if case .offered(_, _, let mustStart) = self { mustStart } else { false } }
@@ -15,16 +15,17 @@ package enum SubmissionPlan: Sendable {
 }
 
 extension CoordinatorCore {
-  /// So many submissions of one call are started in the transaction that stores them. Of more, those that a host is free
-  /// for are claimed together right after: to look for a place for each would take long in a large fleet.
+  /// If one call has at most this many submissions, those for which a host is free start in the transaction that
+  /// stores them. If a call has more, its launches are claimed together right afterwards, because looking for a place
+  /// for each one would take long in a large fleet.
   private static let startedAtOnce = 8
 
-  /// What the store is asked for each submission. Tell the answers with `submitted`, or `notSubmitted`: places are held
-  /// until then.
+  /// Decides for each submission whether it is refused, or which offer the store gets. Reserved places stay held until
+  /// the caller tells the outcome with `submitted` or `notSubmitted`.
   /// - Parameters:
-  ///   - permitted: what may be defined here; empty means everything. A definition that was applied before the
-  ///     configuration forbade it is of no use.
-  ///   - drawSpanID: a new span id for each launch that may come of it.
+  ///   - permitted: the identifiers that may be defined here; empty means all of them. A definition that was applied
+  ///     before the configuration forbade it cannot be used.
+  ///   - drawSpanID: returns a new span id for each launch that may start.
   package mutating func plan(
     _ submissions: [Submission], permitted: [IdentifierPattern] = [], at now: Moment, _ drawSpanID: () -> [UInt8]
   ) -> [SubmissionPlan] {
@@ -48,10 +49,11 @@ extension CoordinatorCore {
     _ submission: Submission, _ stored: StoredDefinition, isFew: Bool, at now: Moment, _ drawSpanID: () -> [UInt8]
   ) -> SubmissionPlan {
     dispatcher.learn(stored.id, stored.definition)
-    // One that would rather fail than wait overtakes those that wait already.
+    // A submission that fails rather than waits may overtake the requests that wait already.
     let mustStart = stored.definition.strategy == .fail
     var offer = SubmissionOffer(submission: submission, definition: stored.id)
-    // Not at once: an id that is known gets the answer it got then.
+    // The refusal is only part of the offer, because the store answers a submission id that it knows with its earlier
+    // answer.
     if dispatcher.isPaused {
       offer.refusal = .unavailable("the fleet is paused: 'baton resume' ends that")
       return .offered(offer, nil, mustStart: mustStart)
@@ -72,12 +74,13 @@ extension CoordinatorCore {
     return .offered(offer, reservation, mustStart: mustStart)
   }
 
-  /// Every obstacle of the fleet and its hosts, with times on the wall clock.
+  /// Every obstacle of the fleet and of its hosts, with times on the wall clock.
   private func obstacles(
     for definition: Definition, _ identifier: JobIdentifier, _ priority: Priority, at now: Moment
   ) -> [HostObstacle] {
     let (fleet, hosts) = dispatcher.obstacles(for: definition, identifier, priority)
-    // The hosts that are nearest to taking it come first; those of one kind stay in the order of their names.
+    // The hosts that are nearest to taking the request come first; hosts of equal nearness stay in the order of their
+    // names.
     let sorted = Nearness.allCases.flatMap { nearness in hosts.filter { Nearness($0.1) == nearness } }
     let all =
       fleet.map { HostObstacle(host: nil, obstacle: $0) }
@@ -85,7 +88,7 @@ extension CoordinatorCore {
     return all.map { HostObstacle(host: $0.host, obstacle: $0.obstacle.shifted(by: now.date - now.steady)) }
   }
 
-  /// The store has answered the offers of these plans, in their order.
+  /// Takes over the store's answers to the offers of these plans. The answers are in the order of the offers.
   package mutating func submitted(_ plans: [SubmissionPlan], _ answers: [SubmissionAnswer]) {
     for (plan, answer) in zip(plans.filter { $0.offer != nil }, answers) {
       var launches: [Assignment] = []
@@ -93,7 +96,7 @@ extension CoordinatorCore {
         launches = launch.map { [$0] } ?? []
         if receipt.state == .ready { dispatcher.noteReady(requirementClass) }
         nextDue.join(receipt.due)
-        // A person submitted it; a poke is a program's word.
+        // Only a person's submission counts as use of the definition; a poke comes from a program.
         if plan.offer?.submission.poke == nil { noteUse(of: requirementClass) }
         if launches.isEmpty { tell(.changed(receipt.request)) }
       }
@@ -105,7 +108,7 @@ extension CoordinatorCore {
     wantDispatch()
   }
 
-  /// The store has answered nothing: what was held for the offers is free.
+  /// The store did not answer the offers. The places that were reserved for them become free.
   package mutating func notSubmitted(_ plans: [SubmissionPlan]) {
     for reservation in plans.compactMap(\.reservation) {
       perform(dispatcher.settle(reservation, with: [], hasMore: true))

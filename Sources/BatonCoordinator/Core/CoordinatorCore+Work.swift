@@ -1,33 +1,37 @@
 package import BatonModel
 package import BatonStore
 
-/// Changes that the store has to be told of, in the order in which they were decided. There are at most as many as there
-/// are launches and leases: each launch is asked to stop once and each lease ends once.
+/// Orders for the store about changes, in the order in which the changes were decided. The queue is bounded by the
+/// number of launches and leases, because each launch is asked to stop once and each lease ends once.
 struct WorkQueue: Sendable {
-  /// Not begun yet. `noteReports` and `noteUses` stand there without content, which is below.
+  /// Orders that have not been started. `noteReports` and `noteUses` are queued without content; their content is in
+  /// the properties below.
   var waiting: [StoreOrder] = []
   /// Orders that the store is carrying out now.
   var open = 0
-  /// The last word of hosts that the store does not have yet: one for each host, however often it changes.
+  /// The newest report of each host that the store does not have yet. A host has one entry, however often its report
+  /// changes.
   var reports: [HostName: HostWord] = [:]
-  /// When persons used definitions, as far as the store does not have it yet.
+  /// When people last used definitions, as far as the store does not have it yet.
   var uses: [IdentifierPattern: Timestamp] = [:]
 }
 
 extension CoordinatorCore {
+  /// Appends an order to the queue, and starts it if nothing is open.
   mutating func put(_ order: StoreOrder) {
     work.waiting.append(order)
     beginWork()
   }
 
-  /// Begins what comes next, once everything before it is stored.
+  /// Starts the next order or group, unless an order is still open.
   private mutating func beginWork() {
     guard work.open == 0, let first = work.waiting.first else { return }
     switch first {
     case .noteExpiry: beginExpiries()
     case .endLease(let host, let incarnation, _):
       let endings = dispatcher.overrunEndings(on: host)
-      // The process is gone: what overran there has expired, and is not merely lost with its lease.
+      // The process is gone. Its launches that overran their deadlines end as expired; without this order they would
+      // end as lost, with the lease.
       if endings.isEmpty { return begin(1) }
       work.open = 1
       add(.store(.endOverrun(endings, WorkerProcess(host: host, incarnation: incarnation)), after: .zero))
@@ -37,7 +41,8 @@ extension CoordinatorCore {
     }
   }
 
-  /// A whole fleet may be asked to stop at once: what is noted together is committed together.
+  /// Starts all expiries at the head of the queue together, so that they are committed together. A whole fleet may be
+  /// asked to stop at once.
   private mutating func beginExpiries() {
     begin(work.waiting.prefix { if case .noteExpiry = $0 { true } else { false } }.count)
   }
@@ -49,6 +54,7 @@ extension CoordinatorCore {
     for order in orders { add(.store(filled(order), after: .zero)) }
   }
 
+  /// The order with its content, which is then removed from the queue.
   private mutating func filled(_ order: StoreOrder) -> StoreOrder {
     switch order {
     case .noteReports:
@@ -70,7 +76,7 @@ extension CoordinatorCore {
 
   // MARK: Answers
 
-  /// The store has carried an order out.
+  /// The store has carried out an order.
   package mutating func stored(_ news: StoreNews, at now: Now) {
     switch news {
     case .learned(let ids, let definitions, let session): learned(ids, definitions, for: session, at: now)
@@ -108,11 +114,11 @@ extension CoordinatorCore {
     }
   }
 
-  /// The store did not carry an order out, and has changed nothing. After a passing error (a full disk) the same is tried
-  /// again, in its place in the order; what a worker said is the worker's to say again. After another error of an order
-  /// without a session nothing more comes of this coordinator, which has to end.
+  /// The store did not carry out an order, and has changed nothing. After a passing error (a full disk) the core tries
+  /// the order again, in its place in the sequence. The messages of a worker are not tried again: the worker repeats
+  /// them. After any other error of an order without a session, this coordinator cannot go on and has to end.
   package mutating func failed(_ order: StoreOrder, _ error: StoreError, at now: Now) {
-    // Output can be done without: under overload it is dropped, and the launch goes on.
+    // Output is expendable: under overload it is dropped, and the launch goes on.
     if case .appendOutput(let id, _, _) = order, error.code == .overloaded { return outputAppended(for: id, at: now) }
     tell(.failed(order, error))
     switch order {
@@ -130,7 +136,7 @@ extension CoordinatorCore {
   private mutating func tryAgain(_ order: StoreOrder, at now: Now) {
     switch order {
     case .claim(_, let reservations):
-      // Tried again at the next tick, with what is free by then.
+      // The next tick tries again, with the places that are free by then.
       for reservation in reservations { dispatcher.giveUp(reservation) }
       dispatching = .idle
     case .promote:
@@ -154,8 +160,9 @@ extension CoordinatorCore {
     welcomeWaiting(on: host, at: now)
   }
 
-  /// The store has ended launches, or had before.
-  /// - Parameter host: of the worker that said so; a launch of another host goes on, whatever this one says of it.
+  /// The store has ended launches, or had ended them before.
+  /// - Parameter host: the host of the worker that reported the endings. The report does not affect a launch that runs
+  ///   on another host.
   package mutating func ended(_ answers: [EndingAnswer], saidBy host: HostName? = nil) {
     guard !answers.isEmpty else { return }
     tell(.ended(answers))
@@ -167,20 +174,20 @@ extension CoordinatorCore {
     wantDispatch()
   }
 
-  /// What the end of a launch changes besides the launch itself.
+  /// Updates what the end of a launch changes besides the launch itself.
   private mutating func note(_ answer: EndingAnswer) {
     dispatcher.ended(answer.launch)
     updates[answer.launch] = nil
     if answer.state == .ready { dispatcher.noteReady(answer.requirementClass) }
-    // Ready at once or later: promotion finds out which, the class is only a hint.
+    // The released request is ready now or later. Promotion finds out which; the class is only a hint.
     if let released = answer.released { dispatcher.noteReady(released) }
     nextDue.join(answer.nextDue)
   }
 }
 
 extension StoreError {
-  /// This coordinator has to end at once: nobody knows what is stored until the store is opened again, or another one has
-  /// it.
+  /// This coordinator has to end at once: after `unknown` it is not known what is stored until the store is opened
+  /// again, and after `superseded` another coordinator has the store.
   package var endsCoordinator: Bool { code == .unknown || code == .superseded }
 
   /// Nothing was changed, and the same call may succeed later.

@@ -1,81 +1,87 @@
 package import BatonModel
 package import BatonStore
 
-/// Decides what a coordinator does: what it asks of its store, what follows from each answer, and what workers are told.
-/// A value around `Dispatcher`, without a clock, a store, a connection or chance in it. Whoever drives it (the daemon's
-/// `Coordinator`, or the simulator) tells it facts, and then performs `effects`, in that order.
+/// Decides what a coordinator does: which orders it gives its store, what follows from each answer, and which messages
+/// workers get. It is a value around `Dispatcher` and contains no clock, store, connection or random numbers. Its
+/// driver (the daemon's `Coordinator`, or the simulator) tells it facts and then performs `effects` in their order.
 ///
-/// The store is asked by orders. The core keeps them in order: at most one claim, one promotion and one group of its work
-/// queue are open at a time. The driver carries out each order that it gets, at once and side by side with the others, and
-/// tells the outcome with `stored` or `failed`; an order whose outcome is never told holds up those behind it.
+/// The core gives the store orders. At any time at most one claim, one promotion and one group of its work queue are
+/// open. The driver carries out each order as soon as it gets the order, concurrently with the other open orders, and
+/// tells the outcome with `stored` or `failed`. The orders behind an order wait until its outcome is told.
 package struct CoordinatorCore: Sendable {
   package enum Effect: Sendable {
-    // Those that are large and rare are indirect, so that effects stay small.
+    // Cases that are large and rare are indirect, to keep effects small.
 
-    /// Messages of one session arrive in the order of these effects.
+    /// Sends the message to the worker. Messages of one session are sent in the order of these effects.
     case send(SessionID, CoordinatorMessage)
-    /// Says how far the store is by now.
+    /// Sends the store's current receipt to the worker.
     case sendReceipt(SessionID)
-    /// The worker gets no more messages on this connection, which ends: tell it with `closed`.
+    /// Closes the connection. The worker gets no more messages on it. When the connection has ended, the driver calls
+    /// `closed`.
     case close(SessionID)
-    /// The core knows nothing of this session any more, and asks nothing more for it.
+    /// The core has dropped this session and gives no more orders for it.
     case forget(SessionID)
-    /// Calls `dispatch` soon. Asked for once until then, however often there is a reason.
+    /// Asks the driver to call `dispatch` soon. The effect is emitted once until `dispatch` is called, however many
+    /// reasons there are.
     case dispatch
-    /// Carries out the order after this time, zero for at once.
+    /// Carries out the order after the given delay; `.zero` means at once.
     case store(StoreOrder, after: Duration)
-    /// For logs, metrics and those who watch a request; may be said after the other effects.
+    /// A fact for logs, metrics and watchers of a request. The driver may tell it after it has performed the other
+    /// effects.
     case tell(Fact)
   }
 
-  /// What people and metrics are told. The store has committed everything that these say of launches.
+  /// What people and metrics are told. The store has already committed everything that a fact says about launches.
   package enum Fact: Sendable {
     case attached(HostName, running: Int)
     case refused(HostName, address: String, String)
-    /// As another process than the one that holds the lease.
+    /// The worker came back as another process than the one that holds the lease.
     case cameBack(HostName)
     case checkpointed([Checkpoint], [CheckpointAnswer])
     case changed(RequestID)
     case started([Assignment])
     indirect case askedToStop(LaunchSubject, ExpiryReason)
     case ended([EndingAnswer])
-    /// The launch did not stop by its deadline, and was killed.
+    /// The launch did not stop by its deadline and was killed.
     indirect case overran(EndingAnswer)
-    /// The store is being told of it.
+    /// A lease has ended. The store has been given the order to end it, but may not have carried it out yet.
     case leaseEnded(HostName, Incarnation, countsAsLoss: Bool)
-    /// The store did not carry an order out.
+    /// The store did not carry out an order.
     case failed(StoreOrder, StoreError)
   }
 
   package internal(set) var dispatcher: Dispatcher
   /// The definitions that are applied now.
   package internal(set) var index = DefinitionIndex()
-  /// Texts and progress between checkpoints, of running launches.
+  /// Titles and progress that running launches have reported since their last checkpoint.
   package internal(set) var updates: [LaunchKey: LaunchUpdate] = [:]
   /// When the next scheduled request may become ready.
   var nextDue = NextDue()
   var isPromoting = false
-  /// Every connection that has said hello.
+  /// Every connection on which a worker has said hello.
   var sessions: [SessionID: Session] = [:]
   /// Those that are not attached yet, the oldest first.
   var unattached: [HostName: [SessionID]] = [:]
-  /// Those that are attached: of each host the last one.
+  /// The attached session of each host; the newest session if a host has several.
   var connections: [HostName: SessionID] = [:]
+  /// When each host was last heard of.
   package internal(set) var lastSeen: [HostName: Timestamp] = [:]
-  /// When each host's conditions came.
+  /// When the coordinator last received each host's conditions.
   package internal(set) var conditionsCame: [HostName: Instant] = [:]
-  /// The host of the worker in this process, whose launches are blameless when the process ends.
+  /// The host of the worker that runs inside this process. When the process ends, the launches of that host do not
+  /// count as losses.
   let embeddedHost: HostName?
   var dispatching = Dispatching.idle
   var work = WorkQueue()
-  /// What has to happen because of the facts since `clearEffects`, in order.
+  /// The effects that were decided since the last `clearEffects`, in order.
   package private(set) var effects: [Effect] = []
 
-  /// How long an order waits that a passing error of the store held up: a full disk is not asked all the time.
+  /// How long an order waits before it is tried again after a passing error of the store. The delay keeps the
+  /// coordinator from asking a full disk all the time.
   static let retryInterval = Duration.milliseconds(500)
-  /// Launches claimed in one transaction, at most.
+  /// The most launches that are claimed in one transaction.
   static let claimLimit = 512
-  /// Requests made ready in one transaction, at most.
+  /// The most requests that are made ready in one transaction.
   package static let promotionLimit = 10_000
 
   package init(leaseTerm: Duration, embeddedHost: HostName? = nil) {
@@ -83,7 +89,7 @@ package struct CoordinatorCore: Sendable {
     self.embeddedHost = embeddedHost
   }
 
-  /// Takes over the store's state at a start, before anything else.
+  /// Takes over the store's state at the start of the coordinator. Call it before anything else.
   package mutating func restore(_ fleet: FleetRecord, _ definitions: [StoredDefinition], at now: Now) {
     index = DefinitionIndex(definitions)
     nextDue = fleet.nextDue
@@ -92,10 +98,11 @@ package struct CoordinatorCore: Sendable {
     wantDispatch()
   }
 
-  /// The driver has performed them all.
+  /// Removes all effects. The driver calls it when it has performed them.
   package mutating func clearEffects() { effects.removeAll(keepingCapacity: effects.count < Self.usualEffects) }
 
-  /// Room for so many is kept: most facts have a few, and some, such as the end of a large host, have thousands.
+  /// The array of effects keeps its capacity below this count. Most facts cause a few effects; some, such as the end
+  /// of a large host, cause thousands.
   private static let usualEffects = 64
 
   mutating func add(_ effect: Effect) { effects.append(effect) }
@@ -104,14 +111,15 @@ package struct CoordinatorCore: Sendable {
 
   // MARK: Time
 
-  /// Call it every `tickInterval`, as `Dispatcher.tick` explains.
+  /// Lets the core act on the passage of time. Call it every `tickInterval`, as `Dispatcher.tick` explains.
   package mutating func tick(at now: Now) {
     perform(dispatcher.tick(at: now))
     promoteIfDue(at: now.moment)
     wantDispatch()
   }
 
-  /// The store's answer says when the next time is, so this one is forgotten.
+  /// Starts a promotion if its time has come. It resets `nextDue`, because the store's answer to the promotion says
+  /// when the next one is due.
   private mutating func promoteIfDue(at now: Moment) {
     guard !isPromoting, nextDue.hasCome(at: now) else { return }
     nextDue = NextDue()
@@ -121,7 +129,8 @@ package struct CoordinatorCore: Sendable {
 
   // MARK: The dispatcher
 
-  /// Changes the dispatcher and takes over what it decides; false if it decided nothing.
+  /// Changes the dispatcher and performs what it decides.
+  /// - Returns: false if the dispatcher decided nothing.
   @discardableResult
   package mutating func decide(_ body: (inout Dispatcher) throws -> [Dispatcher.Effect]) rethrows -> Bool {
     let decided = try body(&dispatcher)

@@ -1,38 +1,39 @@
 package import BatonModel
 package import BatonStore
 
-/// What the core wants the store to do. `moment` is read when it is carried out.
+/// An order of the core to the store. The driver reads the clock when it carries the order out.
 package enum StoreOrder: Sendable {
-  /// Reads definitions that this coordinator has not seen: of ready requests, or of the launches of a session.
+  /// Reads definitions that this coordinator has not read yet: those of ready requests, or, with a session, those of
+  /// the launches of its host.
   case learn([DefinitionID], for: SessionID?)
   case claim([Claim], for: [Dispatcher.Reservation])
   case promote
-  /// Reads what is ready.
+  /// Reads which classes have ready requests, and when the next scheduled request is due.
   case findReady
   /// Ends launches that overran their deadlines, before the lease of their process ends.
   case endOverrun([Ending], WorkerProcess)
   case endLease(HostName, Incarnation, countsAsLoss: Bool)
-  /// Remembers that a launch was asked to stop, by its worker or (nil) by the coordinator.
+  /// Records that a launch was asked to stop, by its worker's process or (nil) by the coordinator.
   case noteExpiry(LaunchKey, ExpiryReason, from: WorkerProcess?)
   case note(RequestID, event: RequestEvent, detail: String)
   case noteReports([HostName: HostWord])
   case noteUses([IdentifierPattern: Timestamp])
 
-  // For a worker's connection: the daemon carries these out in the task of the connection.
+  // Orders for a worker's connection. The daemon carries them out in the task of the connection.
 
-  /// Indirect, so that orders stay small: there are many, and few of this kind.
+  /// Indirect, to keep orders small: there are many orders, and few of this kind.
   indirect case grantLease(SessionID, Hello)
-  /// Reads what the store believes to run on the host.
+  /// Reads the launches that the store believes to run on the host.
   case readAssignments(SessionID, HostName)
   case appendItems(SessionID, ItemPage, WorkerProcess)
-  /// Reads items from the start of the page, whose own items are empty.
+  /// Reads up to `count` items, beginning at the start of the page. The page's own items are empty.
   case readItems(SessionID, ItemPage, count: Int, WorkerProcess)
   case appendOutput(SessionID, [OutputChunk], WorkerProcess)
   case checkpoint(SessionID, [Checkpoint], WorkerProcess)
   case end(SessionID, [Ending], WorkerProcess)
 }
 
-/// An order that was carried out, with what the store answered.
+/// An order that was carried out, with the store's answer.
 package enum StoreNews: Sendable {
   case learned([DefinitionID], [DefinitionID: Definition], for: SessionID?)
   case claimed([Dispatcher.Reservation], [ClaimAnswer])
@@ -40,7 +41,7 @@ package enum StoreNews: Sendable {
   case foundReady(ReadyRecord)
   case overrunEnded([EndingAnswer])
   case leaseEnded(HostName, Incarnation, [EndingAnswer])
-  /// The subject is nil if the launch had ended, or does not run on the process that said so.
+  /// The subject is nil if the launch had ended, or does not run on the process that reported the expiry.
   case expiryNoted(LaunchKey, ExpiryReason, LaunchSubject?)
   case noted(RequestID)
   case reportsNoted
@@ -56,7 +57,8 @@ package enum StoreNews: Sendable {
 }
 
 extension StoreOrder {
-  /// Carries the order out in a transaction that is open: for the simulator. The daemon's is in `Coordinator+Orders`.
+  /// Carries out the order in an open transaction, for the simulator. The daemon's version is in
+  /// `Coordinator+Orders.swift`.
   package func run(on verbs: Verbs, at now: Moment) throws -> StoreNews {
     switch self {
     case .learn(let ids, let session):
@@ -103,7 +105,7 @@ extension StoreOrder {
     }
   }
 
-  /// For a message: what the coordinator was doing.
+  /// What the coordinator was doing, for a log message.
   package var purpose: String {
     switch self {
     case .learn: "reading definitions"
@@ -119,7 +121,7 @@ extension StoreOrder {
     }
   }
 
-  /// Reads only: the writer is not asked.
+  /// True if the order only reads, so that the store's writer is not involved.
   package var isReading: Bool {
     switch self {
     case .learn, .findReady, .readAssignments, .readItems: true
@@ -129,7 +131,7 @@ extension StoreOrder {
     }
   }
 
-  /// Whose connection it is for.
+  /// The session that the order is for; nil if it is not for a worker's connection.
   package var session: SessionID? {
     switch self {
     case .learn(_, let id): id
