@@ -2,11 +2,13 @@ package import BatonModel
 package import BatonStore
 package import BatonTelemetry
 
-/// Where time comes from; tests bring their own.
+/// The source of time for a coordinator. Tests pass their own clocks.
 package struct Clocks: Sendable {
+  /// Reads all clocks.
   package var now: @Sendable () -> Now
+  /// Waits for the given duration, or throws if the task is cancelled.
   package var sleep: @Sendable (Duration) async throws -> Void
-  /// Names the boot of the machine that the instants of `now` belong to; empty if nobody knows.
+  /// An id of the machine's current boot, to which the instants of `now` belong; empty if it is not known.
   package var boot: @Sendable () -> String
 
   package init(
@@ -23,24 +25,25 @@ package struct Clocks: Sendable {
 package struct CoordinatorSettings: Sendable {
   /// How long a worker may be silent before its launches are lost.
   package var leaseTerm: Duration
-  /// The host of the worker in this process (`run`, `up`), whose lease ends with the process; nil if there is none.
+  /// The host of the worker in this process (`run`, `up`), whose lease ends with the process; nil if the process has
+  /// no worker.
   package var embeddedHost: HostName?
-  /// Ends at the first write that the disk has no room for, rather than waiting for somebody to make room: for `run`,
-  /// where a person sits before it.
+  /// Ends the coordinator at the first write for which the disk has no room. If it is false, the coordinator waits
+  /// until a person makes room. `run` sets it, because a person waits for its result.
   package var endsOnFullDisk = false
-  /// Identifiers that may be defined at all; empty means every one.
+  /// The identifiers that may be defined; empty means all of them.
   package var permittedIdentifiers: [IdentifierPattern]
   package var retention: RetentionLimits
-  /// Workers that may be connected at once.
+  /// The most workers that may be connected at once.
   package var workers = 10_000
-  /// The key of the store's folder, by which workers' receipts are known to be of this store; nil draws one.
+  /// The key in the store's folder that signs the receipts of this store; nil draws a random key.
   package var receiptKey: [UInt8]?
-  /// The key was not there, and was just made.
+  /// The key did not exist and has just been made.
   package var isReceiptKeyNew = false
   package var version: String
   /// Which requests are traced.
   package var sampler: Sampler
-  /// Where their spans go; nil if they go nowhere.
+  /// Where the spans of traced requests are sent; nil if they are not sent.
   package var spans: SpanDelivery?
 
   package init(

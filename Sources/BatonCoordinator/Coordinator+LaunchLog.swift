@@ -4,8 +4,9 @@ import BatonTelemetry
 import Logging
 import Synchronization
 
-/// The log lines about launches, at the level info: one at the start, one when the launch is asked to stop, one at its end.
-/// Each is written after the store has committed what it says, so that a line and `baton show` never disagree.
+/// The log lines about launches, at the level info: one at the start, one when the launch is asked to stop, and one at
+/// its end. Each line is written after the store has committed the change, so that the log and `baton show` never
+/// disagree.
 extension Coordinator {
   func log(starts assignments: [Assignment]) {
     for assignment in assignments {
@@ -23,7 +24,8 @@ extension Coordinator {
       "a launch is asked to stop", metadata: .launch(launch, [Names.LogKey.expiryReason: "\(reason.code)"]))
   }
 
-  /// A worker that was stopped in order, or ended itself, is no reason to warn.
+  /// Logs the end of a lease: as a warning if it counts as a loss, and as information if the worker was stopped
+  /// properly or ended itself.
   func log(endOfLease incarnation: Incarnation, _ host: HostName, countsAsLoss: Bool) {
     logger.log(
       level: countsAsLoss ? .warning : .info, "the lease of a host ended",
@@ -43,7 +45,7 @@ extension Coordinator {
     }
   }
 
-  /// A launch that has ended, or that runs on another host, tried to commit a batch on `host`.
+  /// Logs that a launch tried to commit a batch on `host` although it has ended or runs on another host.
   private func log(superseded checkpoint: Checkpoint, from host: HostName) async {
     let metadata: Logger.Metadata = [Names.LogKey.batch: "\(checkpoint.batch)", Names.LogKey.host: "\(host)"]
     let subject = try? await subject(of: checkpoint.launch)
@@ -53,7 +55,7 @@ extension Coordinator {
         ?? metadata.merging([Names.LogKey.launchKey: "\(checkpoint.launch)"]) { $1 })
   }
 
-  /// nil if the store does not know the launch.
+  /// What the log says about a launch; nil if the store does not know the launch.
   private func subject(of launch: LaunchKey) async throws -> LaunchSubject? {
     guard let request = try await store.request(launch.request),
       let record = try await store.launches(of: launch.request).first(where: { $0.launch == launch })
@@ -64,7 +66,7 @@ extension Coordinator {
       identifier: request.identifier, request: request.number, launch: launch.number, trace: trace)
   }
 
-  /// An ending that was known before is not said again.
+  /// Logs the endings that are new. An ending that the store knew before has no `launched` and is not logged again.
   func log(endsOf answers: [EndingAnswer]) {
     for answer in answers {
       guard let subject = answer.subject, let launched = answer.launched else { continue }

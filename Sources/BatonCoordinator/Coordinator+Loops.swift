@@ -6,8 +6,9 @@ import BatonWire
 import Logging
 import Synchronization
 
-/// What goes on by itself: looking at the clock, dispatching, keeping house.
+/// The coordinator's periodic work: it advances time, dispatches launches and does the housekeeping of the store.
 extension Coordinator {
+  /// Calls the core's `dispatch` each time the core asks for it.
   func dispatchLoop() async throws {
     while !Task.isCancelled {
       await dispatchSignal.wait()
@@ -15,7 +16,7 @@ extension Coordinator {
     }
   }
 
-  /// Tries again while the store says that nothing was changed and that it may work later (a full disk).
+  /// Runs `body`, and repeats it every 500 ms while the store fails with a passing error (a full disk).
   func persistently<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
     while true {
       do {
@@ -27,7 +28,7 @@ extension Coordinator {
     }
   }
 
-  /// How often the coordinator looks at the clock.
+  /// How often the coordinator calls the core's `tick`.
   private static let tickInterval = Duration.milliseconds(100)
 
   func timeLoop() async throws {
@@ -38,9 +39,10 @@ extension Coordinator {
     }
   }
 
-  /// How often a coordinator that has nothing to write looks whether the store is still its own.
+  /// How often a coordinator that has nothing to write checks that it still owns the store.
   private static let tenureInterval = Duration.seconds(1)
 
+  /// Checks periodically that this coordinator still owns the store. It throws when another coordinator owns it.
   func tenureLoop() async throws {
     while true {
       try await clocks.sleep(Self.tenureInterval)
@@ -52,15 +54,17 @@ extension Coordinator {
     }
   }
 
-  /// How often the house is kept: this much of the steady clock may be lost if the machine dies.
+  /// How often housekeeping runs. If the machine dies, the steady clock loses at most this much time.
   private static let housekeepingInterval = Duration.seconds(60)
 
+  /// Verifies the store once, and periodically saves the steady clock and the usual times of batches, drops old spans
+  /// and prunes old requests.
   func housekeepingLoop() async throws {
     var keptPace: [IdentifierPattern: Duration] = [:]
     var isVerified = false
     while true {
       try await clocks.sleep(Self.housekeepingInterval)
-      // Once, and not while workers come back to a coordinator that has just started.
+      // The store is verified once, and not at the start, when workers reconnect to the coordinator.
       if !isVerified { try await store.verify() }
       isVerified = true
       do {
@@ -76,6 +80,7 @@ extension Coordinator {
     }
   }
 
+  /// Stores the usual batch durations that have changed since `kept`.
   private func keepPace(_ kept: inout [IdentifierPattern: Duration]) async throws {
     let usual = state.withLock { $0.core.dispatcher.usualBatches }
     let news = usual.filter { kept[$0.key] != $0.value }

@@ -3,9 +3,9 @@ import BatonStore
 package import BatonTelemetry
 import Synchronization
 
-/// What the coordinator counts, and the state that it shows at a scrape.
+/// What the coordinator counts, and the state that it reports at a scrape.
 extension Coordinator {
-  /// Gauges and counters of this coordinator, for a registry to collect.
+  /// The gauges and counters of this coordinator, for a registry to collect.
   package func metricFamilies() async -> [MetricFamily] {
     let (dispatcher, now) = (state.withLock { $0.core.dispatcher }, now().date)
     let counts = (try? await store.counts()) ?? []
@@ -24,7 +24,7 @@ extension Coordinator {
       metrics.launchEnded(
         definition: pattern, outcome: launched.outcome.kind, reason: launched.outcome.reason?.kind,
         duration: launched.duration)
-      // It was at a batch that nobody will commit, and that the next launch begins with.
+      // The launch ended in the middle of a batch that will not be committed. The next launch repeats this batch.
       if !answer.state.isEnded, !launched.isGraceful || launched.outcome.isBroken { metrics.batchRepeated() }
     }
   }

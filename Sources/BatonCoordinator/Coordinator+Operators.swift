@@ -7,11 +7,13 @@ import BatonWire
 import Logging
 import Synchronization
 
-/// What operators ask for; the gRPC service and the embedded commands call these.
+/// The operators' calls. The gRPC service and the embedded commands use them.
 extension Coordinator {
   // MARK: Definitions
 
-  /// - Throws: `OperatorError.invalid` if a definition breaks a rule of `Definition.validate()`; then none is stored.
+  /// Stores definitions, and the requests that applying them submits.
+  /// - Throws: `OperatorError.invalid` if a definition breaks a rule of `Definition.validate()`, and `.notPermitted`
+  ///   if the configuration does not permit its pattern. In both cases no definition is stored.
   package func apply(_ definitions: [Definition]) async throws -> [AppliedDefinition] {
     for definition in definitions {
       do throws(DefinitionProblem) {
@@ -54,7 +56,7 @@ extension Coordinator {
     return withUpdates(record)
   }
 
-  /// The request that is meant where no number is given.
+  /// The request with this number. Without a number, the request that `choice` selects.
   func request(
     _ identifier: JobIdentifier, number: Int?, choosing choice: RequestChoice
   ) async throws -> RequestRecord {
@@ -88,7 +90,8 @@ extension Coordinator {
     try await store.requests(filter, after: after, limit: limit).map(withUpdates)
   }
 
-  /// The record with every time on the wall clock, and what its running launch said since its last checkpoint.
+  /// The record with every time on the wall clock, and with what its running launch has reported since its last
+  /// checkpoint.
   func withUpdates(_ record: RequestRecord) -> RequestRecord {
     var record = record.onWallClock(at: now().moment)
     guard record.state == .running else { return record }
@@ -101,7 +104,8 @@ extension Coordinator {
     return record
   }
 
-  /// The request now, and again after every change, until it has ended or the coordinator shuts down.
+  /// Calls `body` with the request now and after every change, until the request has ended or the coordinator shuts
+  /// down.
   package func watch(
     _ identifier: JobIdentifier, number: Int?, _ body: (RequestRecord) async throws -> Void
   ) async throws {
@@ -171,7 +175,7 @@ extension Coordinator {
       return summary
     } catch {
       logger.notice("a backup of the store ended without a file", metadata: ["path": "\(path)", "why": "\(error)"])
-      // Of the backup's disk: the store itself takes everything as before.
+      // The error concerns the disk of the backup; the store itself still works.
       if case OperatorError.refused(.unavailable(let why)) = error { throw OperatorError.conflict(why) }
       guard error is CancellationError, !Task.isCancelled else { throw error }
       throw OperatorError.refused(.unavailable("the coordinator shuts down, and no backup was written; try again"))
@@ -185,7 +189,7 @@ extension Coordinator {
     try await say(.drain(host, isDraining))
   }
 
-  /// - Throws: `.notFound`, with the names of the hosts that are known.
+  /// - Throws: `.notFound`, with the names of the known hosts, if the host is not known.
   func requireKnown(_ host: HostName) throws {
     let known = state.withLock {
       $0.core.dispatcher.hosts[host] == nil ? $0.core.dispatcher.hosts.keys.map(\.rawValue) : nil
@@ -203,8 +207,8 @@ extension Coordinator {
     return "; known: " + known.prefix(namedHosts).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
   }
 
-  /// - Throws: `.notFound`, with the pattern that is spelt most like this one, if it neither covers a definition nor is
-  ///   covered by one.
+  /// - Throws: `.notFound` if the pattern neither covers a definition nor is covered by one. The message names the
+  ///   pattern with the most similar spelling.
   private func requireKnown(_ pattern: IdentifierPattern) throws {
     let (isKnown, nearest) = state.withLock { ($0.core.index.knows(pattern), $0.core.index.nearest(to: pattern)) }
     guard !isKnown else { return }
@@ -212,12 +216,15 @@ extension Coordinator {
       "there is no job '\(pattern)'" + (nearest.map { ", did you mean '\($0)'?" } ?? ": look at 'baton list'"))
   }
 
-  /// Moves launches away from hosts and keeps them away, or takes that back. Without a host: from where it runs now, or
-  /// back everywhere. Answers the hosts. Nothing is changed if a host or, where it is evicted, the job is not known.
+  /// Evicts the pattern from hosts, or ends the eviction. If no host is named, an eviction concerns the hosts where
+  /// the pattern runs now, and the end of an eviction all hosts that it is evicted from.
+  /// - Returns: the hosts concerned.
+  /// - Throws: `.notFound` if a host is not known or, for an eviction, if the job is not known; `.conflict` if there
+  ///   is no host to change, or a named host has no such eviction. Nothing is changed then.
   package func setEvicted(
     _ pattern: IdentifierPattern, from named: [HostName], _ isEvicted: Bool
   ) async throws -> [HostName] {
-    // What was removed since it was evicted can still be allowed.
+    // The end of an eviction needs no definition: the definition may have been removed since the eviction.
     if isEvicted { try requireKnown(pattern) }
     for host in named { try requireKnown(host) }
     let hosts =
@@ -234,7 +241,7 @@ extension Coordinator {
     return hosts
   }
 
-  /// Taking back what was never said would report a success that changes nothing.
+  /// Throws if there is no such eviction: ending it would report a success that changes nothing.
   private func requireEviction(of pattern: IdentifierPattern, from host: HostName) throws {
     let evictions = state.withLock { $0.core.dispatcher.hosts[host]?.host.evictions ?? [] }
     guard !evictions.contains(pattern) else { return }
@@ -247,6 +254,8 @@ extension Coordinator {
     try await say(.pause(isPaused))
   }
 
+  /// Stores one word and then tells the core. `words` lets one word in at a time, so that the store and the dispatcher
+  /// get all words in the same order.
   private func say(_ word: CoordinatorCore.Word) async throws {
     try await words.inTurn {
       try await self.translating {
@@ -262,13 +271,14 @@ extension Coordinator {
     }
   }
 
-  /// The ages of conditions are as of now; those of a host that was last heard of before a restart are not known.
+  /// Every known host with the time at which it was last heard of. The ages of conditions are as of now; they are
+  /// unknown for a host that was last heard of before a restart.
   package func hosts() -> [(state: HostState, lastSeenAt: Timestamp?)] {
     let fleet = snapshot()
     return fleet.hostNames.compactMap { name in fleet.host(name).map { ($0, fleet.lastSeen[name]) } }
   }
 
-  /// Why nothing could run this definition as the fleet is now, nil if some host could or might soon.
+  /// For each identifier, why no host could run its definition at present; nil if some host could run it now or soon.
   package func warnings(for identifiers: [JobIdentifier]) -> [String?] {
     guard !identifiers.isEmpty else { return [] }
     return state.withLock { state in
@@ -283,7 +293,7 @@ extension Coordinator {
     }
   }
 
-  /// A submission of a job that ignores its earliest begin date is accepted, and says so; nil for all others.
+  /// The warning that the submission's earliest begin date is ignored; nil if it is not ignored.
   func ignoredDate(of submission: Submission) -> String? {
     guard submission.earliestBeginDate != nil else { return nil }
     let kind = state.withLock { $0.core.index.definition(for: submission.identifier)?.definition.kind }
@@ -292,13 +302,13 @@ extension Coordinator {
       + "to start it later, submit it later or declare another kind"
   }
 
-  /// Both in one text; nil if there is neither.
+  /// Both warnings in one text; nil if there is no warning.
   func warning(_ first: String?, _ second: String?) -> String? {
     let all = [first, second].compactMap { $0 }
     return all.isEmpty ? nil : all.joined(separator: "; ")
   }
 
-  /// The store's errors in an operator's words.
+  /// Runs `body` and translates the store's errors to `OperatorError`.
   func translating<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
     do {
       return try await body()
@@ -318,18 +328,20 @@ extension Coordinator {
 }
 
 extension Coordinator {
-  /// The same for every request of a definition, so it is asked for once, however many are submitted.
+  /// The warning for a definition. It is the same for every request of the definition, so the caller asks for it once,
+  /// however many requests are submitted.
   private static func warning(for definition: Definition, _ dispatcher: Dispatcher) -> String? {
     if dispatcher.hosts.isEmpty { return "no worker has connected yet, so it waits: start one with 'baton-worker'" }
     let isHopeless = { (obstacles: [Obstacle]) in obstacles.contains { $0.isPermanent || $0 == .hostGone } }
-    // Mostly the first host that is asked could run it, and then the others are not.
+    // Usually the first host could run the definition, and then the search ends.
     guard dispatcher.hosts.values.allSatisfy({ isHopeless($0.obstacles(for: definition)) }) else { return nil }
     let (fleet, hosts) = dispatcher.obstacles(for: definition)
     return "no known host could run it now" + (reason(fleet, hosts).map { " (\($0))" } ?? "")
   }
 
-  /// What the person can do something about: what the whole fleet lacks; else what one host that is there can never do,
-  /// the host with the fewest such obstacles; else that the hosts are gone.
+  /// The reason that a person can do something about: the GPUs that the whole fleet lacks; otherwise a permanent
+  /// obstacle of a present host, namely the host with the fewest permanent obstacles; otherwise that the hosts are
+  /// gone.
   private static func reason(_ fleet: [Obstacle], _ hosts: [(HostName, [Obstacle])]) -> String? {
     if let lack = fleet.first(where: { $0.code == Obstacle.Kind.noHostHasGPU.rawValue }) { return lack.text }
     let present = hosts.filter { !$0.1.contains(.hostGone) }.map { ($0.0, $0.1.filter(\.isPermanent)) }

@@ -4,9 +4,10 @@ import BatonStore
 import BatonWire
 import Synchronization
 
-/// Carrying out what the core wants of the store. The core keeps its orders in order: each is begun at once.
+/// Carrying out the core's orders to the store. The core sequences its orders, so each order is started as soon as it
+/// arrives.
 extension Coordinator {
-  /// Carries out what the core wants of the store, each order in a task of its own: the core keeps them in order.
+  /// Carries out the core's orders to the store, except those for connections, each in its own task.
   func orderLoop() async throws {
     try await withThrowingDiscardingTaskGroup { group in
       while let orders = await orders.receive() {
@@ -32,20 +33,21 @@ extension Coordinator {
     }
   }
 
-  /// Carries out what the core wants of the store for one connection, until the core has forgotten its session.
+  /// Carries out the core's orders for one connection until the core has dropped its session.
   func carryOutAll(_ link: Link) async {
     while let orders = await link.orders.receive() {
       do {
         try await carryOut(orders)
       } catch {
-        // The core is told of the store's errors. What else there is leaves its orders without an outcome.
+        // `carryOut` has told the core about errors of the store. After any other error these orders stay without an
+        // outcome, so the connection has to end.
         if !(error is CancellationError) { note(error, while: "serving a worker") }
         return link.connection.close()
       }
     }
   }
 
-  /// Side by side, so that they may be committed together. Most often there is one.
+  /// Carries out the orders concurrently, so that they can be committed together. Usually there is only one order.
   private func carryOut(_ orders: [TimedOrder]) async throws {
     if orders.count == 1 { return try await carryOut(orders[0]) }
     try await withThrowingDiscardingTaskGroup { group in
@@ -55,7 +57,7 @@ extension Coordinator {
 }
 
 extension StoreOrder {
-  /// Carries the order out on the daemon's store.
+  /// Carries out the order on the daemon's store.
   func run(on store: any Store, at now: Moment) async throws -> StoreNews {
     switch self {
     case .learn(let ids, let session):

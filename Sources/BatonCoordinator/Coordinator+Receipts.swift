@@ -6,13 +6,14 @@ import BatonWire
 import Logging
 import Synchronization
 
-/// A worker that comes back brings the last receipt that it heard. A store that does not reach this receipt went
-/// backwards: batches that were committed would run again, and launch numbers would be used twice (promise P12).
+/// A worker that reconnects sends the last receipt that it got. If the store has not reached this receipt, the store
+/// went backwards: batches that were committed would run again, and launch numbers would be used twice (promise P12).
 extension Coordinator {
-  /// How far the store is, as workers are told.
+  /// The store's current receipt, sealed for workers.
   var receipt: Receipt { seal.sealed(store.receipt) }
 
-  /// A key that is not there any more, in a store that has workers, is worth a word: their receipts prove nothing now.
+  /// Warns if the receipt key was missing although the store has workers: the receipts of these workers prove nothing
+  /// now.
   func noteReceiptKey(hosts: Int) {
     guard settings.isReceiptKeyNew, hosts > 0 else { return }
     logger.warning(
@@ -23,15 +24,16 @@ extension Coordinator {
       """)
   }
 
-  /// Looks at a worker's receipt before its hello is taken. Launches of another history are withdrawn before the worker
-  /// may repeat anything that they said, and what the store believes to run there ends as lost.
+  /// Checks a worker's receipt before the core gets the worker's hello. If the receipt is from another history of the
+  /// store, the worker's launches are withdrawn before the worker can repeat anything that they said, and the launches
+  /// that the store believes to run there end as lost.
   func reconcile(_ hello: Hello, _ connection: Connection) async throws {
     guard let receipt = hello.receipt else { return }
     switch try await store.standing(of: receipt) {
     case .covered: return
     case .ahead where !seal.isGenuine(receipt):
-      // Of a worker or a coordinator of an older version, of a time with another key, or made up: one must not pause the
-      // fleet by saying so.
+      // The receipt is from an older version or from the time of another key, or it is forged. A receipt without proof
+      // must not pause the fleet.
       logger.warning(
         "a receipt that this store's key did not sign does not count",
         metadata: [Names.LogKey.host: "\(hello.host)", "sequence": "\(receipt.sequence)"])
@@ -45,7 +47,8 @@ extension Coordinator {
     }
   }
 
-  /// The first worker that brings proof pauses the fleet: nothing runs again before a person has looked.
+  /// Gives the store a new incarnation. The first worker that brings proof also pauses the fleet, so that nothing runs
+  /// again before a person has looked.
   private func renew(_ incarnation: String, because why: String) async throws {
     let before = store.receipt.store
     let name = [UInt8].random(count: 16).hexadecimal
@@ -61,6 +64,8 @@ extension Coordinator {
       """)
   }
 
+  /// Withdraws everything that the worker runs, records the reason in the history of each request concerned, and ends
+  /// the lease.
   private func disown(
     _ hello: Hello, _ connection: Connection, because why: String, launches: [LaunchKey]
   ) async throws {
@@ -77,8 +82,8 @@ extension Coordinator {
     try await endLease(of: holder, on: hello.host)
   }
 
-  /// Ends the lease of a worker whose store is another one, and its launches, which are blameless. What overran its
-  /// deadline has expired, and is not merely lost.
+  /// Ends the lease of a worker that belongs to another history of the store, and its launches, without counting them
+  /// as losses. Launches that overran their deadlines end as expired, not as lost.
   private func endLease(of incarnation: Incarnation, on host: HostName) async throws {
     let overrun = state.withLock { $0.core.dispatcher.overrunEndings(on: host) }
     if !overrun.isEmpty {
@@ -98,7 +103,8 @@ extension Coordinator {
     watchers.changed(request)
   }
 
-  /// Whose lease the hello puts an end to; nil if nobody holds it, or another process that is alive.
+  /// The incarnation whose lease this hello ends; nil if no process holds the lease, or another process that is still
+  /// connected.
   private func holder(of hello: Hello) -> Incarnation? {
     state.withLock { state in
       guard let host = state.core.dispatcher.hosts[hello.host], let holder = host.incarnation,

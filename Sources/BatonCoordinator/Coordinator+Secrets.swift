@@ -6,12 +6,12 @@ import Crypto
 import Logging
 import Synchronization
 
-/// Names of hosts belong to who used them first: the store keeps the SHA-256 of the secret that a worker said with its
-/// first hello, and takes no other one for that name until an operator forgets it.
+/// The name of a host belongs to the first worker that used it. The store keeps the SHA-256 hash of the secret in this
+/// worker's first hello, and accepts no other secret for the name until an operator forgets the host.
 extension Coordinator {
   static func digest(_ secret: [UInt8]?) -> [UInt8]? { secret.map { Array(SHA256.hash(data: $0)) } }
 
-  /// Why this worker may not have the name; nil if it may.
+  /// Why this worker may not have the name; nil if it may have it.
   func objection(to hello: Hello) async throws -> String? {
     switch try await store.standing(of: hello.host, secret: Self.digest(hello.secret)) {
     case .matches: return nil
@@ -34,8 +34,8 @@ extension Coordinator {
     }
   }
 
-  /// Whether another process of that name holds a lease. The name is nobody's by a secret, so only time can tell whether
-  /// that process is gone.
+  /// Whether another process with that name holds a lease. The name has no secret yet, so only the end of the lease
+  /// shows whether that process is gone.
   private func hasLeaseOfAnother(_ hello: Hello) -> Bool {
     let now = clocks.now().instant
     return state.withLock { state in
@@ -46,7 +46,7 @@ extension Coordinator {
     }
   }
 
-  /// The next worker of that name is taken with whatever secret it has.
+  /// Forgets the secret of a name. The next worker with that name is accepted with any secret.
   package func forget(_ host: HostName) async throws {
     try requireKnown(host)
     try await translating { try await self.store.forgetSecret(of: host) }
@@ -55,7 +55,8 @@ extension Coordinator {
       metadata: [Names.LogKey.host: "\(host)"])
   }
 
-  /// A supervisor's word: the lease ends at once, not when it runs out. Nothing happens on the word of another process.
+  /// Takes a supervisor's report that its worker's process died: the lease ends at once and not only when it runs out.
+  /// A report with the wrong secret has no effect.
   package func processDied(
     _ process: WorkerProcess, secret: [UInt8]?, isBlameless: Bool
   ) async throws {

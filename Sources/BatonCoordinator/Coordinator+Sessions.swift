@@ -6,11 +6,12 @@ package import BatonWire
 import Logging
 import Synchronization
 
-/// Serving workers: who is let in, and the two loops of each connection. One tells the core what the worker says, the other
-/// carries out what the core wants of the store for it, so that heartbeats never wait for the disk.
+/// Serving workers: the admission of a connection, and its two loops. One loop tells the core what the worker says;
+/// the other carries out the core's orders for the connection. They are separate so that heartbeats never wait for the
+/// disk.
 extension Coordinator {
   /// Serves one worker until either side closes the connection.
-  /// - Parameter address: where the worker is, for messages.
+  /// - Parameter address: the address of the worker, for messages.
   package func serve(_ connection: Connection, from address: String) async throws {
     defer { connection.close() }
     let limit = settings.workers
@@ -47,13 +48,14 @@ extension Coordinator {
     }
   }
 
-  /// It may come back: another one may be gone by then.
+  /// Refuses the worker because too many workers are connected. The worker may try again, because another worker may
+  /// have left by then.
   private func refuse(_ connection: Connection, from address: String) {
     let text = "\(settings.workers) workers are connected, and no more are taken; those that leave make room"
     refuse(connection, from: address, .tooMany, because: text)
   }
 
-  /// The worker is told why, and the connection ends. The log says so once, and again each minute.
+  /// Tells the worker the reason and ends the connection. The log reports the refusal once, and again each minute.
   private func refuse(
     _ connection: Connection, from address: String, _ kind: RefusalLog.Kind, of host: HostName? = nil,
     because text: String, isFinal: Bool = false
@@ -91,7 +93,7 @@ extension Coordinator {
     decide { $0.core.closed(id, at: now()) }
   }
 
-  /// Not inlined: what it needs for a moment would be kept in the task of each connection while that waits, 18 KB of it.
+  /// Not inlined: its temporary values, 18 KB, would otherwise stay allocated in the task of each waiting connection.
   @inline(never)
   private func take(_ messages: [WorkerMessage], from id: SessionID) throws {
     let messages = try messages.map { try $0.heldToLimits() }

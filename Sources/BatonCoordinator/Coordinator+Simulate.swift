@@ -2,10 +2,12 @@ package import BatonModel
 import BatonStore
 import Synchronization
 
-/// What `baton simulate` does: real launches, expiries and conditions, marked as simulated everywhere.
+/// What `baton simulate` does: it causes real launches, expiries and conditions, which are marked as simulated
+/// everywhere.
 extension Coordinator {
-  /// Starts a pending request now, whatever its times and the conditions of its host; its owner's word still holds.
-  /// - Parameter host: nil takes the first that can.
+  /// Starts a pending request now, regardless of its times and of the conditions of the host. What the host's owner
+  /// has set still applies.
+  /// - Parameter host: the host to start on; nil takes the first host that can run it.
   package func simulateLaunch(
     _ identifier: JobIdentifier, number: Int?, on host: HostName?
   ) async throws -> SimulatedLaunch {
@@ -47,7 +49,8 @@ extension Coordinator {
     return .conflict("no host can launch '\(identifier)', not even simulated: " + reasons.joined(separator: "; "))
   }
 
-  /// Asks the running launch to stop, as if for `reason`; it counts towards nothing, and the request goes on elsewhere.
+  /// Asks the running launch to stop, as if for `reason`. The expiry counts towards no limit, and the request goes on
+  /// with another launch.
   package func simulateExpiry(
     _ identifier: JobIdentifier, number: Int?, as reason: ExpiryReason.Kind?
   ) async throws -> SimulatedLaunch {
@@ -64,7 +67,7 @@ extension Coordinator {
     return SimulatedLaunch(identifier: identifier, number: record.number, launch: launch.number, host: host)
   }
 
-  /// Puts these conditions in the place of the host's real ones, for a while; none at all takes them back.
+  /// Replaces the host's real conditions with these for the given time. Empty overrides end the simulation.
   package func simulateConditions(
     _ overrides: ConditionOverrides, on host: HostName, lasting: Duration
   ) async throws {

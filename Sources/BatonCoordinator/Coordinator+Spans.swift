@@ -5,8 +5,9 @@ import BatonTelemetry
 import Logging
 import Synchronization
 
-/// Sending the spans of rows. The rows are the queue: what is not confirmed is sent again, by this coordinator or the
-/// next one, so that no launch, expiry or completion lacks its span, whatever was killed. Nothing waits for it.
+/// Sends the spans of the store's rows to the tracing backend. The rows are the queue: spans that the backend has not
+/// confirmed are sent again by this coordinator or the next one, so that no launch, expiry or completion lacks its
+/// span, whichever process was killed. No other work waits for the sending of spans.
 extension Coordinator {
   func deliverSpans(_ delivery: SpanDelivery) async throws {
     var state = DeliveryState(delivery)
@@ -15,7 +16,7 @@ extension Coordinator {
       self.state.withLock { $0.endedSpans = 0 }
       var begin = clocks.now().instant
       while try await deliverOnce(delivery, &state) {
-        // The backend's time is not ours.
+        // The time that the backend took to answer does not count as our own work.
         let took = clocks.now().instant - begin - state.waited
         if takeNews(), state.failures == 0, !state.isLate {
           try await clocks.sleep(min(took * delivery.pause, .seconds(1)))
@@ -26,7 +27,8 @@ extension Coordinator {
     }
   }
 
-  /// Whether more spans have ended since the last request: then there is work, which goes first.
+  /// Whether more spans have ended since the last request. If so, the coordinator is busy, and its other work goes
+  /// first.
   private func takeNews() -> Bool {
     state.withLock { state in
       defer { state.endedSpans = 0 }
@@ -34,7 +36,8 @@ extension Coordinator {
     }
   }
 
-  /// Something was stored that may have ended spans: a full request does not wait for its time.
+  /// Counts rows that may have ended spans. When they fill a request, the request is sent without waiting for its
+  /// time.
   func noteSpans(_ count: Int) {
     guard let delivery = settings.spans else { return }
     let isEnough = state.withLock { state in
@@ -44,7 +47,8 @@ extension Coordinator {
     if isEnough { spanSignal.raise() }
   }
 
-  /// Sends what is there, for at most three seconds, at the end of the process; the next one sends what is left.
+  /// Sends the remaining spans at the end of the process, for at most three seconds. The next coordinator sends what
+  /// is left.
   package func deliverRest() async {
     guard let delivery = settings.spans else { return }
     await withTaskGroup(of: Void.self) { group in
@@ -58,7 +62,8 @@ extension Coordinator {
     }
   }
 
-  /// One request; false if nothing more waits, or the backend has to be left alone for now.
+  /// Sends one request.
+  /// - Returns: false if nothing more waits, or if the backend has to be left alone for now.
   private func deliverOnce(_ delivery: SpanDelivery, _ state: inout DeliveryState) async throws -> Bool {
     let sources: [SpanSource]
     do {
@@ -95,11 +100,11 @@ extension Coordinator {
       state.size.sufficed()
       try await store.confirmSpans(keys)
     case .partial(let rejected, let message) where rejected == 0:
-      // The exporter, which knows the address, warns of it, once a minute at most.
+      // The exporter, which knows the address, logs the warning, at most once a minute.
       logger.debug("the tracing backend says of spans: \(message)")
       try await store.confirmSpans(keys)
     case .partial(let rejected, let message):
-      // It does not say which.
+      // The backend does not say which spans it rejected, so all of them are marked as rejected.
       let text = "\(rejected) of these \(keys.count) were rejected: \(message)"
       logger.error("the tracing backend took only a part: \(text)")
       try await store.rejectSpans(keys, because: text, at: now().moment)
@@ -120,7 +125,7 @@ extension Coordinator {
     }
   }
 
-  /// So that a backend that is gone for good does not fill the disk.
+  /// Drops spans that are too old or too many, so that a backend that is gone for good does not fill the disk.
   func dropOldSpans() async throws {
     let (limits, date) = (settings.retention, now().date + (.zero - settings.retention.spansFor))
     var dropped = 0
@@ -138,17 +143,17 @@ extension Coordinator {
 }
 
 private struct DeliveryState {
-  /// Attempts in a row that came to nothing.
+  /// Failed attempts in a row.
   var failures = 0
-  /// How long the backend took for the last answer.
+  /// How long the backend took for its last answer.
   var waited = Duration.zero
-  /// Spans of the last request had waited for too long.
+  /// The spans of the last request had waited for too long.
   var isLate = false
   /// How many spans go in one request.
   var size: RequestSize
-  /// The last request was too large, and smaller ones follow.
+  /// The last request was too large, and smaller requests follow.
   var isDivided = false
-  /// The process ends: it tries again soon, or never.
+  /// The process is ending: a failed request is tried again soon or not at all.
   let isLast: Bool
 
   init(_ delivery: SpanDelivery, isLast: Bool = false) {
@@ -158,7 +163,7 @@ private struct DeliveryState {
 }
 
 extension SpanDelivery {
-  /// As many occasions as fit into one request, and their spans.
+  /// As many sources as fit into one request, and their spans.
   fileprivate func request(
     of sources: [SpanSource], atMost count: Int, at now: Timestamp
   ) -> ([SpanKey], TraceRequest) {

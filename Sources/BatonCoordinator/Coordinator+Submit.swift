@@ -6,8 +6,9 @@ import BatonWire
 import Synchronization
 
 extension Coordinator {
-  /// Accepts requests, and starts those at once that a host is free for: then submission and claim are one transaction.
-  /// Answers in the same order; one refusal disturbs no other.
+  /// Accepts submissions. A submission for which a host is free starts at once: it is stored and claimed in one
+  /// transaction.
+  /// - Returns: the answers, in the order of the submissions. A refused submission does not affect the others.
   package func submit(_ submissions: [Submission]) async throws -> [SubmissionAnswer] {
     guard state.withLock({ $0.isAccepting }) else {
       return submissions.map { _ in .refused(.unavailable("it is shutting down; submit again in a moment")) }
@@ -31,9 +32,9 @@ extension Coordinator {
   /// How long a submission that must start at once waits for the store (contract, row 35).
   static let immediateAnswer = Duration.seconds(1)
 
-  /// The same for submissions of strategy `fail`, which are answered within `immediateAnswer`: what the store has not
-  /// begun to take by then is withdrawn, refused, and leaves nothing behind. A commit that has begun is waited for,
-  /// because it decides.
+  /// Stores the submissions with the strategy `fail`, which are answered within `immediateAnswer`. Submissions that
+  /// the store has not started to take by then are withdrawn and refused, and leave nothing behind. A commit that has
+  /// started is awaited, because it decides.
   private func takeAtOnce(_ plans: [SubmissionPlan]) async throws -> [SubmissionAnswer] {
     if plans.isEmpty { return [] }
     return try await withThrowingTaskGroup(of: [SubmissionAnswer]?.self) { group in
@@ -52,7 +53,8 @@ extension Coordinator {
     }
   }
 
-  /// Of the plans that are offered, in their order.
+  /// Stores the offers of the plans and tells the core the answers.
+  /// - Returns: the answers to the offers, in their order.
   private func take(_ plans: [SubmissionPlan]) async throws -> [SubmissionAnswer] {
     let offers = plans.compactMap(\.offer)
     do {
@@ -68,7 +70,7 @@ extension Coordinator {
 }
 
 extension SubmissionOffer {
-  /// The answer if the store did not come to it in time: what is known to keep it from starting, and the store.
+  /// The answer if the store did not take the offer in time: the obstacles that are known, and that the store is busy.
   fileprivate var tooLate: SubmissionAnswer {
     let busy = HostObstacle(host: nil, obstacle: .storeBusy)
     guard let refusal else { return .refused(.immediateRunIneligible([busy])) }

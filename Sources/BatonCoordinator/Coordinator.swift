@@ -6,8 +6,11 @@ import BatonWire
 package import Logging
 import Synchronization
 
-/// Drives `CoordinatorCore` in the daemon: tells it facts (the clock, the store's answers, workers' messages) and performs
-/// its effects. It holds no truth of its own; a new one on the same store goes on where this one stopped.
+/// Drives `CoordinatorCore` in the daemon: it tells the core facts (the clock, the store's answers, workers' messages)
+/// and performs the core's effects. All durable state is in the store: a new coordinator on the same store continues
+/// where this one stopped.
+///
+/// Call `restore` once and then `run`, which serves until the task is cancelled or the store fails for good.
 package final class Coordinator: Sendable {
   package let store: any Store
   package let clocks: Clocks
@@ -15,21 +18,21 @@ package final class Coordinator: Sendable {
   let logger: Logger
   let metrics: CoordinatorMetrics
   let state: Mutex<State>
-  /// What the core wants of the store, for `orderLoop`.
+  /// The core's orders to the store, for `orderLoop`.
   let orders = Mailbox<TimedOrder>(capacity: 1 << 20)
-  /// Says that something may be ready to start.
+  /// Raised when something may be ready to start.
   let dispatchSignal = Signal()
-  /// Says that enough spans have ended to be sent together.
+  /// Raised when enough spans have ended for a full request.
   let spanSignal = Signal()
   let watchers = Watchers()
-  /// Beside the state, because it is read while that is held.
+  /// Outside `state`, because it is read while the lock of `state` is held.
   private let steadyClock: Mutex<SteadyClock>
-  /// For what operators say about the fleet and its hosts.
+  /// Lets operators' words about the fleet and its hosts in one at a time.
   let words = Turnstile()
-  /// Signs what workers are told of the store.
+  /// Signs the receipts that workers get.
   let seal: ReceiptSeal
   private let attachment = Signal()
-  /// Why this coordinator has to end.
+  /// The error that ends this coordinator.
   private let fatalErrors = Mailbox<StoreError>(capacity: 1)
 
   struct State {
@@ -39,24 +42,26 @@ package final class Coordinator: Sendable {
     var streams = StreamCount()
     var refusals = RefusalLog()
     var isAccepting = true
-    /// Occasions that may have ended spans, since the last ones were sent.
+    /// How many rows that may have ended spans were stored since the last request with spans.
     var endedSpans = 0
-    /// The store's last complaint; nil since it took something.
+    /// The last error of the store, as text; nil after a later write has succeeded.
     var complaint: String?
   }
 
-  /// The way to one worker, and the orders that the core has for its session.
+  /// The connection to one worker, and the core's orders for its session.
   struct Link: Sendable {
     let connection: Connection
     let orders: Mailbox<TimedOrder>
   }
 
+  /// An order that is carried out after a delay.
   struct TimedOrder: Sendable {
     let order: StoreOrder
     let delay: Duration
   }
 
-  /// - Parameter metrics: what it counts with; without one it counts with what the process bootstrapped.
+  /// - Parameter metrics: the metrics to count with; the default uses the metrics system that the process
+  ///   bootstrapped.
   package init(
     store: any Store, settings: CoordinatorSettings, clocks: Clocks = .system,
     metrics: CoordinatorMetrics = CoordinatorMetrics(), logger: Logger
@@ -71,14 +76,14 @@ package final class Coordinator: Sendable {
     steadyClock = Mutex(SteadyClock(resuming: nil, at: clocks.now(), boot: clocks.boot()))
   }
 
-  /// Every clock, read now.
+  /// Reads every clock.
   func now() -> Now {
     var now = clocks.now()
     now.steady = steadyClock.withLock { $0.steady(at: now.instant) }
     return now
   }
 
-  /// Reads what the store knows. Call it once, before anything else.
+  /// Reads the state of the store into the core. Call it once, before anything else.
   package func restore() async throws {
     let saved = try await store.fleet().clock
     steadyClock.withLock { $0 = SteadyClock(resuming: saved, at: clocks.now(), boot: clocks.boot()) }
@@ -96,13 +101,14 @@ package final class Coordinator: Sendable {
     decide { $0.core.restore(fleet, definitions, at: now()) }
   }
 
-  /// So that the next coordinator can go on with the steady clock.
+  /// Saves the steady clock, so that the next coordinator can continue it.
   func saveClock() async throws {
     let now = now()
     try await store.saveClock(ClockReading(moment: now.moment, boot: clocks.boot(), instant: now.instant))
   }
 
-  /// An embedded worker's lease ends with its process: whatever held it before is gone, and its launches are blameless.
+  /// Ends the lease of the embedded worker's earlier process. That process is gone, and its launches do not count as
+  /// losses.
   private func endEmbeddedLease() async throws {
     for host in try await store.fleet().hosts where host.name == settings.embeddedHost {
       guard let incarnation = host.incarnation else { continue }
@@ -110,7 +116,8 @@ package final class Coordinator: Sendable {
     }
   }
 
-  /// An older coordinator stored definitions without looking: their requests fail before anything is computed with them.
+  /// Fails the requests of stored definitions that cannot be run, before anything is computed with these definitions.
+  /// An older coordinator stored definitions without validating them.
   private func setUnusableAside() async throws {
     while true {
       let found = try await store.failUnusable(limit: Self.failedAtOnce, at: now().moment)
@@ -125,7 +132,7 @@ package final class Coordinator: Sendable {
 
   private static let failedAtOnce = 1000
 
-  /// Runs until the task is cancelled, or the store fails in a way that only a new start can mend.
+  /// Runs until the task is cancelled, or until the store fails in a way that only a new start can repair.
   package func run() async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await RPCLoop.run { try await self.dispatchLoop() } }
@@ -143,16 +150,16 @@ package final class Coordinator: Sendable {
     }
   }
 
-  /// Ends this coordinator when the disk failed under a write, whoever made it and whatever he made of the answer: one
-  /// that takes no write any more must not wait until somebody complains.
+  /// Ends this coordinator when the disk has failed during a write, regardless of which call made the write and how it
+  /// treated the error. A coordinator that can no longer write must not keep running unnoticed.
   private func watchDisk() async throws {
     for await error in store.failures { throw error }
     await Signal().wait()
   }
 
-  /// The store did not take something. Said once, until it takes something again. After a failure of the disk itself
-  /// nobody knows what is stored until the store is opened again, so this coordinator ends; so it does if another one has
-  /// the store.
+  /// Logs an error of the store, once until a write succeeds or another error comes. After a failure of the disk
+  /// itself it is unknown what is stored until the store is opened again, so this coordinator ends. It also ends if
+  /// another coordinator has the store.
   func note(_ error: any Error, while doing: String) {
     let isNews = state.withLock { state in
       defer { state.complaint = "\(error)" }
@@ -163,7 +170,7 @@ package final class Coordinator: Sendable {
     if error.endsCoordinator || (error.code == .cannotWrite && settings.endsOnFullDisk) { fatalErrors.send(error) }
   }
 
-  /// Returns once a worker is attached that was not before; for one caller.
+  /// Returns once a worker that was not attached before is attached. Only one caller may wait.
   package func waitForAttachment() async { await attachment.wait() }
 
   private func noteAttachment(of host: HostName, running: Int) {
@@ -172,7 +179,8 @@ package final class Coordinator: Sendable {
     logger.info("a worker is attached", metadata: [Names.LogKey.host: "\(host)", "running": "\(running)"])
   }
 
-  /// Takes nothing new from operators, and lets workers go: they come back to the next coordinator within their lease.
+  /// Takes nothing new from operators, and closes the connections of workers, which reconnect to the next coordinator
+  /// within their lease.
   package func stopAccepting() {
     let links = state.withLock { state in
       state.isAccepting = false
@@ -182,9 +190,9 @@ package final class Coordinator: Sendable {
     watchers.close()
   }
 
-  /// Tells the core facts and performs what it decides. What has an order (messages to workers, orders for the store) goes
-  /// into mailboxes while the lock is held: sending never waits, and the order of the messages is the order of the
-  /// decisions. Everything else is done after the lock.
+  /// Tells the core facts and performs what it decides. Effects with a fixed order (messages to workers, orders to the
+  /// store) are put into mailboxes while the lock is held: sending never waits, so the order of the messages is the
+  /// order of the decisions. Everything else is done after the lock is released.
   @discardableResult
   func decide<Value: Sendable>(_ body: (inout State) throws -> Value) rethrows -> Value {
     let (value, facts) = try state.withLock { state in
@@ -195,7 +203,8 @@ package final class Coordinator: Sendable {
     return value
   }
 
-  /// What is left to be told.
+  /// Sends the core's effects.
+  /// - Returns: the facts, which are to be told after the lock is released.
   private func send(from state: inout State) -> [CoordinatorCore.Fact] {
     var facts: [CoordinatorCore.Fact] = []
     for effect in state.core.effects {

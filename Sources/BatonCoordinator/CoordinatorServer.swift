@@ -8,32 +8,33 @@ import GRPCNIOTransportHTTP2Posix
 package import Logging
 import ServiceLifecycle
 
-/// A coordinator that listens: gRPC for workers and operators, HTTP for health and pokes.
+/// A coordinator that listens on the network: gRPC for workers and operators, HTTP for health checks, pokes and
+/// metrics.
 package struct CoordinatorServer: Service {
   package let coordinator: Coordinator
   let grpc: HostPort
-  /// Nil switches HTTP off.
+  /// The address for HTTP; nil switches HTTP off.
   let http: HostPort?
   let token: String
   let logger: Logger
-  /// Where clients of the same user find the token and the sockets.
+  /// The folders where clients of the same user find the token and the sockets.
   let folders: RuntimeFolders
   private let door: Door
   let httpDoor: Door
-  /// What `/metrics` shows; nil, and there is no such page.
+  /// What `/metrics` shows; if it is nil, the page does not exist.
   let metrics: MetricsReader?
   private let readiness = Signal()
-  /// Where HTTP is listened on, once that is known.
+  /// The address on which HTTP listens, sent once it is known.
   let httpAddress = Mailbox<HostPort>(capacity: 1)
   private let socketReadiness = Signal()
   let httpSocketReadiness = Signal()
-  /// Called once it listens, with the addresses.
+  /// Called once the server listens, with its addresses.
   let onReady: @Sendable (_ grpc: HostPort, _ http: HostPort?) -> Void
-  /// Called when the disk failed or another coordinator has the store, before anything is taken down; may end the
-  /// process. What has been said is in the store or was never answered, so nothing is gained by saying goodbye.
+  /// Called when the disk has failed or another coordinator has the store, before anything is shut down. It may end
+  /// the process: everything that was answered is in the store, so an orderly shutdown would save nothing.
   package var onDiskFailure: (@Sendable (StoreError) -> Void)?
 
-  /// - Throws: `ListenError` if an address is not on loopback: without TLS nothing else is listened on.
+  /// - Throws: `ListenError` if an address is not a loopback address: without TLS the server listens only on loopback.
   package init(
     coordinator: Coordinator, grpc: HostPort, http: HostPort?, token: String, metrics: MetricsReader? = nil,
     folders: RuntimeFolders = RuntimeFolders(), descriptors: DescriptorBudget = .current, logger: Logger,
@@ -54,18 +55,19 @@ package struct CoordinatorServer: Service {
     self.onReady = onReady
   }
 
-  /// Returns once it listens; for one caller.
+  /// Returns once the server listens. Only one caller may wait.
   package func ready() async throws {
     await readiness.wait()
     try Task.checkCancellation()
   }
 
-  /// Serves until the graceful shutdown, or until the store fails for good. The coordinator must have been restored.
+  /// Serves until the graceful shutdown, or until the store fails for good. The coordinator's `restore` must have been
+  /// called before.
   package func run() async throws {
     let server = server(
       .http2NIOPosix(
         address: Self.address(grpc), transportSecurity: .plaintext, config: config, eventLoopGroup: RPCLoop.group))
-    // Each task says whether the service is over when it is.
+    // Each task returns whether its end is the end of the service.
     try await withThrowingTaskGroup(of: Bool.self) { group in
       group.addTask { try await serve(server) }
       group.addTask {
@@ -107,12 +109,12 @@ package struct CoordinatorServer: Service {
     try await ListenError.naming(grpc) {
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await RPCLoop.run { try await server.serve() } }
-        // If it cannot listen, `serve` says why.
+        // If the server cannot listen, `serve` throws the reason.
         guard let address = try? await server.listeningAddress, let port = address.ipv4?.port ?? address.ipv6?.port
         else { return try await group.waitForAll() }
         let folder = publish(port)
         defer { if let folder { TokenFile.withdraw(token, port: port, from: folder) } }
-        // Nothing is said of a coordinator whose HTTP port is another program's.
+        // A coordinator whose HTTP port belongs to another program is not announced.
         let http = self.http == nil ? nil : try await listeningHTTP()
         try await withSockets(folder, port, http) {
           onReady(HostPort(host: grpc.host, port: port), http)
@@ -130,8 +132,9 @@ package struct CoordinatorServer: Service {
     return address
   }
 
-  /// On a graceful shutdown workers are let go (they come back to the next coordinator within their lease), operators'
-  /// calls are ended, and nothing new is taken. A call that does not end is cut off.
+  /// Waits for the graceful shutdown and carries it out. The connections of workers are closed (they reconnect to the
+  /// next coordinator within their lease), operators' calls are ended, and nothing new is accepted. A call that has
+  /// not ended after three seconds is cut off.
   private func shutDown(_ server: GRPCServer<HTTP2ServerTransport.Posix>) async throws -> Bool {
     try await gracefulShutdown()
     coordinator.stopAccepting()
@@ -142,8 +145,9 @@ package struct CoordinatorServer: Service {
 
   // MARK: For clients of the same user
 
-  /// Leaves the token where clients of the same user find it, and returns the folder. Where that cannot be, clients have
-  /// to be told where the token is; nothing else is wrong.
+  /// Writes the token into the folder where clients of the same user find it.
+  /// - Returns: the folder; nil if the token cannot be written there. Clients then need BATON_TOKEN_FILE, but
+  ///   everything else works.
   private func publish(_ port: Int) -> String? {
     do {
       let folder = try folders.own()
@@ -155,7 +159,7 @@ package struct CoordinatorServer: Service {
     }
   }
 
-  /// Runs `body` while the coordinator listens on its sockets in `folder` too.
+  /// Runs `body` while the coordinator also listens on its sockets in `folder`.
   private func withSockets(
     _ folder: String?, _ port: Int, _ http: HostPort?, _ body: () async throws -> Void
   ) async throws {
@@ -168,12 +172,13 @@ package struct CoordinatorServer: Service {
       if let http, http.hasSocket { await httpSocketReadiness.wait() }
       try Task.checkCancellation()
       try await body()
-      // Streams over the sockets end as those over TCP do.
+      // Streams over the sockets end in the same way as streams over TCP.
       try await group.waitForAll()
     }
   }
 
-  /// The same services on a Unix socket: what lies in this folder is its user's, so no other program can be in its place.
+  /// Offers the same services on a Unix socket. Only the user can write to this folder, so no other program can put
+  /// its own socket there.
   private func serveSocket(_ folder: String, _ port: Int) async throws {
     defer { socketReadiness.raise() }
     guard let socket = OwnSocket(folder: folder, port: port, logger) else { return }
@@ -183,7 +188,7 @@ package struct CoordinatorServer: Service {
         address: .unixDomainSocket(path: socket.path), transportSecurity: .plaintext, config: config,
         eventLoopGroup: RPCLoop.group))
     do {
-      // Each task says whether the server has ended when it has.
+      // Each task returns whether its end is the end of the server.
       try await withThrowingTaskGroup(of: Bool.self) { group in
         group.addTask {
           try await RPCLoop.run { try await server.serve() }
@@ -225,7 +230,7 @@ package struct CoordinatorServer: Service {
       config.admit(through: door)
       config.rpc.maxRequestPayloadSize = CoordinatorClient.maximumMessageBytes
       config.http2.targetWindowSize = 8 << 20
-      // Frames carry many messages; what is written then waits for nothing.
+      // Frames carry many messages, so a written frame is flushed at once.
       config.connection.flushCoalescing = nil
     }
   }

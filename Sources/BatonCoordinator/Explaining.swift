@@ -1,22 +1,23 @@
 package import BatonModel
 package import BatonStore
 
-/// What `explain` makes of the obstacles: the same ones that the dispatcher decides with, and what to do about them.
-/// Hosts are added one by one and each is looked at once, so that a large fleet costs in proportion to its size.
+/// Builds the answer of `explain`: the obstacles, which are those that the dispatcher decides with, and what to do
+/// about them. The caller adds the hosts one by one. Each host is examined once, so the cost is proportional to the
+/// size of the fleet.
 package struct Explaining {
   package var record: RequestRecord
   package var position: Int?
   package var order: Explanation.Order?
-  /// Of the request and the fleet, with times on the wall clock.
+  /// The obstacles of the request and of the fleet, with times on the wall clock.
   private let own: [Obstacle]
   private var hosts: [ExplainedHost] = []
-  /// The host with the fewest obstacles for this request, among those that are nearest to taking it.
+  /// The host with the fewest obstacles for this request, among the hosts that are nearest to taking it.
   private var best: ExplainedHost?
   private var hasFitHost = false
-  /// How many obstacles were looked at.
+  /// How many obstacles were examined.
   package private(set) var steps: Int
 
-  /// - Parameter own: what keeps the request from starting anywhere.
+  /// - Parameter own: the obstacles that keep the request from starting on any host.
   package init(
     record: RequestRecord, own: [Obstacle], position: Int? = nil, order: Explanation.Order? = nil
   ) {
@@ -24,9 +25,10 @@ package struct Explaining {
     steps = own.count
   }
 
+  /// Adds a host.
   /// - Parameters:
-  ///   - lastSeenAt: when it was heard of last.
-  ///   - obstacles: everything that keeps the request off it, with times on the wall clock.
+  ///   - lastSeenAt: when the host was last heard of.
+  ///   - obstacles: everything that keeps the request off the host, with times on the wall clock.
   package mutating func add(_ host: Host, lastSeenAt: Timestamp?, _ obstacles: [Obstacle]) {
     let lines = obstacles.map { line($0, host, lastSeenAt) }
     let explained = ExplainedHost(
@@ -38,7 +40,8 @@ package struct Explaining {
     if best.map({ explained.isBetter(than: $0) }) ?? true { best = explained }
   }
 
-  /// The hosts that are nearest to taking it come first, those of one kind by name.
+  /// The explanation. The hosts that are nearest to taking the request come first; hosts of equal nearness are sorted
+  /// by name.
   package var explanation: Explanation {
     let sorted = hosts.sorted { ($0.nearness, $0.host.name) < ($1.nearness, $1.host.name) }
     return Explanation(
@@ -54,7 +57,8 @@ package struct Explaining {
       age: evidence?.age, reportedAt: lastSeenAt, clearsAt: obstacle.clearsAt)
   }
 
-  /// With the names of the host and of the job in it. What is simulated ends with the simulation.
+  /// The remedy for the obstacle, with the names of the host and of the job. The remedy for a simulated condition is
+  /// to end the simulation.
   private func remedy(of obstacle: Obstacle, on host: Host?) -> String {
     let source = host.flatMap { Policy.evidence(of: obstacle, in: $0.conditions) }?.source
     let isSimulated = source == ConditionOverrides.source
@@ -70,10 +74,10 @@ package struct Explaining {
 
   // MARK: Advice
 
-  /// The one change that would start it, or as few as there are.
+  /// The change that would start the request, or the smallest known set of changes.
   private var advice: String {
     guard record.state.isPending else { return "" }
-    // Without a host there is nothing to change on one; `noHosts` says so.
+    // Without hosts no change on a host can help; the obstacle `noHosts` says that.
     let onHost = best?.obstacles ?? []
     let changes =
       own.filter { !isCovered($0, by: onHost) }.map { change($0, on: nil) }
@@ -85,7 +89,8 @@ package struct Explaining {
     }
   }
 
-  /// The fleet's lack of GPUs is the host's lack of them.
+  /// True if an obstacle of the host already covers a fleet obstacle: the host's lack of GPUs covers the fleet's lack
+  /// of GPUs.
   private func isCovered(_ obstacle: Obstacle, by others: [Obstacle]) -> Bool {
     obstacle.kind == .noHostHasGPU && others.contains { $0.kind == .hostHasNoGPU }
   }
@@ -96,13 +101,13 @@ package struct Explaining {
   }
 }
 
-/// A host, and what it has against a request.
+/// A host with its obstacles for a request.
 private struct ExplainedHost {
   var host: Host
   var nearness: Nearness
   var obstacles: [Obstacle]
   var lines: [Explanation.Line]
-  /// How many of the obstacles never change by themselves.
+  /// How many of the obstacles never clear by themselves.
   var permanent: Int
 
   func isBetter(than other: ExplainedHost) -> Bool {
@@ -112,7 +117,7 @@ private struct ExplainedHost {
 }
 
 extension String {
-  /// The text with a word in capitals replaced, where it stands as a word.
+  /// The text with the placeholder `word` replaced wherever it is a whole word.
   fileprivate func filling(_ word: String, with value: String) -> String {
     split(separator: " ", omittingEmptySubsequences: false).map { part in
       part == word ? value : part.hasPrefix(word + ",") ? value + part.dropFirst(word.count) : String(part)

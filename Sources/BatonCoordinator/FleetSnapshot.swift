@@ -2,7 +2,8 @@ import BatonModel
 import BatonStore
 import Synchronization
 
-/// What the coordinator knows of its fleet at one moment, as values: what is made of it disturbs nothing.
+/// A copy of what the coordinator knows about its fleet at one moment. Calls that take long, such as `explain`, work
+/// on the copy without the coordinator's lock.
 struct FleetSnapshot: Sendable {
   var dispatcher: Dispatcher
   var lastSeen: [HostName: Timestamp]
@@ -11,7 +12,8 @@ struct FleetSnapshot: Sendable {
 
   var hostNames: [HostName] { dispatcher.hosts.keys.sorted() }
 
-  /// The ages of its conditions are as of now; those of a host that was last heard of before a restart are not known.
+  /// The state of a host, with the ages of its conditions as of now. The ages are unknown if the host was last heard
+  /// of before a restart.
   func host(_ name: HostName) -> HostState? {
     guard var state = dispatcher.hosts[name] else { return nil }
     state.host.conditions = state.host.conditions.aged(by: conditionsCame[name].map { now.instant - $0 })
@@ -20,7 +22,7 @@ struct FleetSnapshot: Sendable {
 
   func onWallClock(_ obstacle: Obstacle) -> Obstacle { obstacle.shifted(by: now.date - now.steady) }
 
-  /// Of a request that is pending.
+  /// The position among definitions of a pending request.
   func order(of record: RequestRecord) -> Explanation.Order {
     let own = dispatcher.turn(of: RequirementClass(definition: record.definition, priority: record.priority))
     let lastUse = dispatcher.lastUses[record.pattern]

@@ -6,15 +6,15 @@ import BatonWire
 package enum OperatorError: Error, Hashable, Sendable, CustomStringConvertible {
   case refused(Refusal)
   case notFound(String)
-  /// Understood, and not possible as things are: says why and what to do.
+  /// The call was understood but is not possible at present. The text says why and what to do.
   case conflict(String)
   case invalid(String)
   /// The coordinator's configuration does not permit it.
   case notPermitted(String)
-  /// Too much waits already: nothing was changed, and the same may be asked again in `retryAfter`.
+  /// Too much work waits already. Nothing was changed; the operator may repeat the call after `retryAfter`.
   case overloaded(String, retryAfter: Duration)
-  /// Whether it was done is not known: the disk failed in the middle. The same order again, with the same id where it has
-  /// one, is not done twice.
+  /// It is not known whether the change was made, because the disk failed during the write. Repeating the same call,
+  /// with the same id if it has one, does not make the change twice.
   case unknown(String)
 
   package var description: String {
@@ -28,7 +28,8 @@ package enum OperatorError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension OperatorError {
-  /// When the writer, which takes thousands of writes a second, has emptied a full queue.
+  /// The error for a full queue. The writer takes thousands of writes per second, so it has emptied the queue after a
+  /// second.
   static func overloaded(_ text: String) -> OperatorError { .overloaded(text, retryAfter: .seconds(1)) }
 }
 
@@ -54,7 +55,7 @@ extension Refusal {
 }
 
 extension Refusal {
-  /// So many obstacles are named: an answer has to fit into a message, however large the fleet is.
+  /// At most this many obstacles are named, because an answer has to fit into one message however large the fleet is.
   private static let namedObstacles = 1000
 
   private static func text(of obstacles: [HostObstacle]) -> String {

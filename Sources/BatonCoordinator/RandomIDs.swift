@@ -3,9 +3,10 @@ package import BatonModel
 package import BatonTelemetry
 
 extension [UInt8] {
-  /// Eight random bytes, not all zero, as W3C Trace Context asks for.
+  /// Eight random bytes, not all zero, as W3C Trace Context requires.
   package static func randomSpanID() -> [UInt8] { random(count: 8) }
 
+  /// Random bytes that are not all zero.
   /// - Parameter count: a multiple of eight.
   static func random(count: Int) -> [UInt8] {
     while true {
@@ -18,7 +19,8 @@ extension [UInt8] {
 }
 
 extension TraceContext {
-  /// A new trace, or a new span in the submitter's. Whether it is sampled is drawn here, once for the whole request.
+  /// A new trace, or a new span in the submitter's trace. The sampling decision is made here, once for the whole
+  /// request.
   package static func new(under parent: TraceContext? = nil, _ sampler: Sampler = Sampler()) -> TraceContext {
     var trace = TraceContext(
       traceID: parent?.traceID ?? .random(count: 16), spanID: .randomSpanID(), isSampled: true)

@@ -1,12 +1,13 @@
 import BatonModel
 import Crypto
 
-/// Signs receipts with the key of the store's folder (HMAC-SHA256), so that a worker can bring back only what a
-/// coordinator of this store said. One receipt from the future would pause the fleet.
+/// Signs receipts with the key in the store's folder (HMAC-SHA256), so that a worker can only bring back a receipt
+/// that a coordinator of this store has made. A single forged receipt from the future would pause the fleet.
 struct ReceiptSeal: Sendable {
   private let key: SymmetricKey
 
-  /// - Parameter key: nil draws a key for this coordinator only: receipts of another one then do not count.
+  /// - Parameter key: the key of the store; nil draws a random key, with which receipts of other coordinators are not
+  ///   valid.
   init(_ key: [UInt8]?) { self.key = key.map { SymmetricKey(data: $0) } ?? SymmetricKey(size: .bits256) }
 
   func sealed(_ receipt: Receipt) -> Receipt {
@@ -15,12 +16,12 @@ struct ReceiptSeal: Sendable {
     return receipt
   }
 
-  /// Compared in the same time wherever it differs.
+  /// True if this key signed the receipt. The comparison takes the same time wherever the seals differ.
   func isGenuine(_ receipt: Receipt) -> Bool {
     HMAC<SHA256>.isValidAuthenticationCode(receipt.seal, authenticating: Self.text(receipt), using: key)
   }
 
-  /// The name comes last: it is the one part whose length is not fixed.
+  /// The bytes that are signed. The name is at the end, because it is the only part with a variable length.
   private static func text(_ receipt: Receipt) -> [UInt8] {
     var text = Array("baton receipt 1\0".utf8)
     for number in [receipt.tenure, receipt.sequence] {

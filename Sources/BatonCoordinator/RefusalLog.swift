@@ -1,7 +1,7 @@
 import BatonModel
 
-/// Says which refusals of workers are worth a line in the log: the first of a kind, and then one a minute. A worker that
-/// is refused tries again for as long as it runs.
+/// Decides which refusals of workers are logged: the first refusal of a kind for a host, and then at most one per
+/// minute. A worker that is refused tries again for as long as it runs.
 struct RefusalLog: Sendable {
   enum Kind: Hashable, Sendable { case tooMany, nonsense, name, lease }
 
@@ -12,10 +12,11 @@ struct RefusalLog: Sendable {
 
   private var last: [Key: Instant] = [:]
   static let interval = Duration.seconds(60)
-  /// More are not told apart: a caller that draws names at random fills no memory.
+  /// The most pairs of kind and host that are remembered. The limit keeps a client that invents host names from
+  /// filling the memory.
   static let most = 1024
 
-  /// True if this refusal should be logged; it counts as logged then.
+  /// True if this refusal should be logged. The refusal then counts as logged.
   mutating func isNews(_ kind: Kind, of host: HostName?, at now: Instant) -> Bool {
     let key = Key(kind: kind, host: host)
     if let before = last[key], now - before < Self.interval { return false }
@@ -27,6 +28,6 @@ struct RefusalLog: Sendable {
     return true
   }
 
-  /// The host was taken: if it is refused again, that is news.
+  /// Forgets the refusals of a host that has been accepted, so that its next refusal is logged.
   mutating func forget(_ host: HostName) { last = last.filter { $0.key.host != host } }
 }

@@ -1,16 +1,18 @@
 package import BatonModel
 package import BatonStore
 
-/// A clock that goes on over restarts and never steps (promise P7): the monotonic clock of the machine, which continues
-/// from the reading that an earlier coordinator saved.
+/// A clock that continues across restarts and never steps (promise P7). It is the monotonic clock of the machine, and
+/// continues from the reading that an earlier coordinator saved.
 package struct SteadyClock: Hashable, Sendable {
   private let steady: Timestamp
   private let instant: Instant
 
   /// - Parameters:
-  ///   - saved: nil for a new store, where both clocks agree.
-  ///   - boot: of the machine now. Within one boot the monotonic clock says how much time has passed, whatever the wall
-  ///     clock did; over a reboot only the wall clock can say, and time that it did not see does not count.
+  ///   - saved: the reading of an earlier coordinator; nil for a new store, where the clock starts with the wall
+  ///     clock.
+  ///   - boot: the id of the machine's current boot. Within one boot the monotonic clock tells how much time has
+  ///     passed, regardless of the wall clock. Across a reboot only the wall clock can tell, and a negative difference
+  ///     counts as zero.
   package init(resuming saved: ClockReading?, at now: Now, boot: String) {
     instant = now.instant
     guard let saved else {

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Lets one caller in at a time, in the order in which they came. What operators say about the fleet is stored and
-/// decided inside: of two words at once the store would take one last, and the dispatcher the other.
+/// Lets one caller in at a time, in the order of arrival. Operators' words about the fleet are stored and told to the
+/// core inside it. Without it, two concurrent words could reach the store and the dispatcher in different orders.
 ///
-/// A caller that is cancelled waits for its turn all the same: what it began in the store may be there.
+/// A caller whose task is cancelled still waits for its turn, because the store may already have what it started.
 final class Turnstile: Sendable {
   private struct State {
     var isBusy = false

@@ -3,7 +3,8 @@ import BatonModel
 import BatonTelemetry
 import Synchronization
 
-/// Who wants to know when a request changes. Nobody waits for a watcher: several changes may be one call.
+/// Notifies the watchers of a request when it changes. Nothing waits for a watcher: several changes may cause one
+/// notification.
 final class Watchers: Sendable {
   private struct State {
     var signals: [RequestID: [Int: Signal]] = [:]
@@ -20,7 +21,7 @@ final class Watchers: Sendable {
     for signal in signals ?? [] { signal.raise() }
   }
 
-  /// Runs `body` with a signal that is raised at each change of the request, and when everything is shut down.
+  /// Runs `body` with a signal that is raised at each change of the request, and when the coordinator shuts down.
   func watching<Result>(_ request: RequestID, _ body: (Signal) async throws -> Result) async rethrows -> Result {
     let signal = Signal()
     let number = state.withLock { state in

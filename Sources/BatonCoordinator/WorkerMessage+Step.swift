@@ -1,7 +1,7 @@
 package import BatonModel
 
 extension WorkerMessage {
-  /// What counts as progress of a launch.
+  /// The launch and the step of progress that this message reports; nil if the message reports no progress.
   package var step: (LaunchKey, Dispatcher.Step)? {
     switch self {
     case .checkpoint(let checkpoint):
