@@ -2,10 +2,11 @@ package import BatonModel
 import BatonSpec
 package import BatonStore
 
-/// Which stored definition an identifier belongs to: a literal beats a wildcard (contract, row 2).
+/// Finds the stored definition for an identifier. A literal pattern takes precedence over a wildcard (contract, row
+/// 2).
 package struct DefinitionIndex: Sendable {
   private var byPattern: [IdentifierPattern: StoredDefinition] = [:]
-  /// By what stands before the `*`, the dot included.
+  /// The wildcards by the text before the `*`, including the dot.
   private var wildcards: [Substring: StoredDefinition] = [:]
 
   package init(_ definitions: [StoredDefinition] = []) {
@@ -29,7 +30,7 @@ package struct DefinitionIndex: Sendable {
     return nil
   }
 
-  /// True if some definition covers `pattern`, or lies below it.
+  /// True if some definition covers `pattern`, or is covered by it.
   package func knows(_ pattern: IdentifierPattern) -> Bool {
     if let literal = pattern.literal { return definition(for: literal) != nil }
     return byPattern.keys.contains { $0.covers(pattern) || pattern.covers($0) }
@@ -39,7 +40,7 @@ package struct DefinitionIndex: Sendable {
     Values.nearest(to: pattern.rawValue, among: byPattern.keys.sorted().map(\.rawValue))
   }
 
-  /// The declared pattern that is spelt most like `identifier`, if one is near enough to be meant.
+  /// The declared pattern with the spelling most similar to `identifier`, if it is similar enough to be meant.
   package func nearest(to identifier: JobIdentifier) -> String? {
     Values.nearest(to: identifier.rawValue, among: byPattern.keys.sorted().map(\.rawValue))
   }

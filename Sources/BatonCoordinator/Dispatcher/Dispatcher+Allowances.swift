@@ -1,8 +1,9 @@
 import BatonModel
 
-/// Launch time per day, of definitions and of hosts (contract, row 17).
+/// Daily launch time of definitions and of hosts (contract, row 17).
 extension Dispatcher {
-  /// Nil while the definition's own daily allowance lasts, or if it has none.
+  /// The obstacle of a definition that has used up its daily allowance; nil while the allowance lasts, or if the
+  /// definition has none.
   func spentAllowance(of definition: Definition) -> Obstacle? {
     guard let allowance = definition.dailyAllowance else { return nil }
     var used = use[definition.pattern] ?? DailyUse()
@@ -27,17 +28,18 @@ extension Dispatcher {
     definitions[launch.requirementClass.definition]?.pattern
   }
 
-  /// Counts a launch that has ended.
+  /// Adds the time of a launch that has ended to the use of its definition and its host.
   mutating func charge(_ launch: RunningState, on host: HostName) {
     if let pattern = pattern(of: launch) { charge(launch, to: &use[pattern, default: DailyUse()]) }
     let now = now.steady
     change(host) { $0.use.charge(now - launch.startedSteady, at: now) }
   }
 
-  /// What has used its allowance up expires, and starts again when it refills.
+  /// Expires the launches of hosts and definitions that have used up their allowances. They can start again when the
+  /// allowance refills.
   mutating func enforceAllowances() -> [Effect] {
     var effects: [Effect] = []
-    // Most hosts have none.
+    // Most hosts have no allowance.
     for name in hostNames(where: { $0.hasAllowance }) {
       guard let state = hosts[name] else { continue }
       let isSpent = hasSpentAllowance(state)
@@ -52,7 +54,7 @@ extension Dispatcher {
     var isSpent: [DefinitionID: Bool] = [:]
     var spent: [LaunchKey] = []
     for host in hosts.values {
-      // A simulated launch starts whatever is used, and goes on; its host's own word still holds.
+      // A simulated launch ignores the allowance of its definition; what its host's owner has set still applies.
       for (key, launch) in host.launches where launch.expiring == nil && !launch.isSimulated {
         let id = launch.requirementClass.definition
         guard let definition = definitions[id], definition.dailyAllowance != nil else { continue }
@@ -66,7 +68,7 @@ extension Dispatcher {
 }
 
 extension HostState {
-  /// Its owner bounds the launch time of a day, or did.
+  /// The host's owner limits its daily launch time, or did so at the last check.
   fileprivate var hasAllowance: Bool {
     host.capabilities.dailyAllowance != nil || host.allowanceRefillsAt != nil
   }

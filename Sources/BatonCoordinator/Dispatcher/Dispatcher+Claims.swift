@@ -1,26 +1,29 @@
 package import BatonModel
 
-/// Which ready requests start where.
+/// Decides which ready requests start where.
 extension Dispatcher {
-  /// Places on one host for launches of one class, held from now on until `settle` says what the store claimed for them.
+  /// Places on one host for launches of one class. They are held until `settle` tells which launches the store has
+  /// claimed for them, or until `giveUp`.
   package struct Reservation: Hashable, Sendable {
     package var requirementClass: RequirementClass
     package var host: HostName
     package var incarnation: Incarnation
-    /// The GPUs of each place; empty lists where none are needed.
+    /// The GPUs of each place; an empty list if the class needs no GPU.
     package var places: [[Int]]
-    /// The class's news at that time.
+    /// The number of the class's latest news when the reservation was made.
     var news: Int
-    /// The host's lease at that time.
+    /// The number of the host's lease when the reservation was made.
     var grant: Int
+    /// The number of the reservation in `openClaims`.
     var number: Int
   }
 
-  /// Every obstacle for the next launch of `definition`, by host: the one list that the dispatcher decides with and
-  /// that `explain` prints. The request may start now if nothing concerns the fleet and some host has no obstacle.
+  /// Every obstacle for the next launch of `definition`, by host. The dispatcher decides with this list, and `explain`
+  /// prints it. The request may start now if the fleet has no obstacle and some host has no obstacle.
   /// - Parameters:
-  ///   - identifier: of the request, if it is known: an instance of a wildcard may be evicted by itself.
-  ///   - priority: of the request; nil stands for its definition's.
+  ///   - identifier: the identifier of the request, if it is known, because an instance of a wildcard can be evicted
+  ///     singly.
+  ///   - priority: the priority of the request; nil stands for the priority of its definition.
   package func obstacles(
     for definition: Definition, _ identifier: JobIdentifier? = nil, _ priority: Priority? = nil
   ) -> (fleet: [Obstacle], hosts: [(HostName, [Obstacle])]) {
@@ -30,6 +33,7 @@ extension Dispatcher {
     return (fleetObstacles(for: definition), byHost)
   }
 
+  /// The obstacles that concern the whole fleet.
   func fleetObstacles(for definition: Definition) -> [Obstacle] {
     var found: [Obstacle] = []
     if isPaused { found.append(.fleetPaused) }
@@ -45,8 +49,8 @@ extension Dispatcher {
     return found
   }
 
-  /// Places for as many ready requests as the fleet can start now, at most `limit`, class by class in the order of their
-  /// turns.
+  /// Reserves places for as many ready requests as the fleet can start now, at most `limit`, class by class in the
+  /// order of their turns.
   package mutating func reserveReady(limit: Int) -> [Reservation] {
     var reservations: [Reservation] = []
     var left = limit
@@ -62,8 +66,8 @@ extension Dispatcher {
     return reservations + reservationsForRelief()
   }
 
-  /// Places for at most `count` launches of a class, on the hosts with most free slots first.
-  /// - Parameter identifier: of the only request that they are for, if that is known.
+  /// Reserves places for at most `count` launches of a class, on the hosts with the most free slots first.
+  /// - Parameter identifier: the identifier of the only request that the places are for, if it is known.
   package mutating func reserve(
     _ requirementClass: RequirementClass, _ identifier: JobIdentifier? = nil, count: Int
   ) -> [Reservation] {
@@ -88,10 +92,11 @@ extension Dispatcher {
     return reservations
   }
 
-  /// The store claimed these launches for the places of a reservation; the other places are free again.
+  /// Takes over the store's answer to a claim: the launches start on the reserved places, and the other places become
+  /// free.
   /// - Parameters:
-  ///   - hasMore: false if the class had no ready request left then.
-  ///   - hasFitting: one that was left may run on the host; nil says the same as `hasMore`.
+  ///   - hasMore: false if the class had no ready request left.
+  ///   - hasFitting: true if a request that was left may run on the host; nil stands for the value of `hasMore`.
   package mutating func settle(
     _ reservation: Reservation, with assignments: [Assignment], hasMore: Bool, hasFitting: Bool? = nil
   ) -> [Effect] {
@@ -108,14 +113,15 @@ extension Dispatcher {
       ready[reservation.requirementClass] = nil
     }
     defer { openClaims.close(reservation.number) }
-    // If the lease ended meanwhile, the store has ended these launches with it.
+    // If the lease has ended meanwhile, the store has ended these launches with it.
     let isCurrent = change(reservation.host) { $0.lease != .none && $0.grant == reservation.grant } ?? false
     guard isCurrent else { return [] }
     if reservation.places.isEmpty { return hasFitting ?? hasMore ? relieve(reservation.requirementClass) : [] }
     return assignments.flatMap { begin($0, on: reservation.host) }
   }
 
-  /// The store answered nothing: what was held is free, and nobody knows who waits.
+  /// Frees the places of a reservation that the store did not answer. The class stays in `ready`, because it is
+  /// unknown whether requests wait.
   package mutating func giveUp(_ reservation: Reservation) {
     if let definition = definitions[reservation.requirementClass.definition] {
       for gpus in reservation.places { free(gpus, on: reservation.host, definition) }
@@ -123,10 +129,11 @@ extension Dispatcher {
     openClaims.close(reservation.number)
   }
 
-  /// A launch that the store has just claimed. Whatever was decided meanwhile holds for it too.
+  /// Starts a launch that the store has just claimed. Decisions that were made meanwhile (an expiry, a pause, a drain,
+  /// an eviction) apply to it too.
   private mutating func begin(_ assignment: Assignment, on host: HostName) -> [Effect] {
     let launch = assignment.launch
-    // The store told `attached` of it first, which has delivered it.
+    // `attached` got the launch from the store first and has delivered it.
     guard places[launch] == nil else { return [] }
     hold(launch, RunningState(assignment, at: now), on: host)
     let (isAttached, isDrained, hasEvictions) =
@@ -145,8 +152,9 @@ extension Dispatcher {
     return hasEvictions ? effects + enforceEvictions(on: host) : effects
   }
 
-  /// The store had nothing of this class that may run on this host: instances of it are evicted there. The host is not
-  /// asked again for a second, or until there is news: it would hold places that others may use.
+  /// Passes the host over for this class, because the store had no ready request of the class that may run there: its
+  /// instances are evicted from the host. The host is not tried again for a second, or until the class has news,
+  /// because it would hold places that other classes may use.
   private mutating func passOver(_ reservation: Reservation) {
     guard ready[reservation.requirementClass]?.news == reservation.news else { return }
     ready[reservation.requirementClass]?.passedOver[reservation.host] = now.instant + .seconds(1)
@@ -166,7 +174,7 @@ extension Dispatcher {
       free[state.host.name] = state.host.freeSlots
       return true
     }
-    // Sorted by name already, and sorting keeps that order.
+    // The names are sorted already, and a stable sort keeps that order.
     return names.sorted { free[$0, default: 0] > free[$1, default: 0] }
   }
 
@@ -182,7 +190,7 @@ extension Dispatcher {
     return places
   }
 
-  /// Holds what one launch needs, and answers the GPUs it gets.
+  /// Holds the slots and GPUs that one launch needs, and returns the GPUs.
   mutating func takePlace(on name: HostName, _ definition: Definition) -> [Int] {
     let gpus = definition.requirements.gpu.flatMap { gpu in
       hosts[name].map { state in
@@ -211,12 +219,12 @@ extension Dispatcher {
   }
 }
 
-/// Reservations that were not settled yet. Their launches may be in the store already, where an operator can stop them
-/// before the dispatcher has heard of them: that must not get lost.
+/// The reservations that have not been settled yet. Their launches may already be in the store, where an operator can
+/// stop them before the dispatcher knows them. The expiry must not get lost.
 struct OpenClaims: Sendable {
   private var last = 0
   private var unsettled: Set<Int> = []
-  /// Until the claims that were open then are settled.
+  /// Expiries of launches that are not known yet, each kept until the claims that were open at that time are settled.
   private var expiries: [LaunchKey: (reason: ExpiryReason, last: Int)] = [:]
 
   mutating func open() -> Int {
@@ -232,7 +240,7 @@ struct OpenClaims: Sendable {
     expiries = expiries.filter { $0.value.last >= oldest }
   }
 
-  /// Remembers why a launch that nobody knows yet has to stop; the first reason stays.
+  /// Records why a launch that is not known yet has to stop; the first reason stays.
   mutating func note(_ reason: ExpiryReason, of launch: LaunchKey) {
     #if PLANTED_BUGS
       if isPlanted(.forgetsEarlyExpiry) { return }

@@ -2,7 +2,7 @@ package import BatonModel
 
 /// Starting, stopping and forgetting launches.
 extension Dispatcher {
-  /// The launch has ended, by the store's word; what it held is free.
+  /// Notes that the store has ended the launch, and frees what it held.
   package mutating func ended(_ launch: LaunchKey) {
     if let host = places[launch], let state = change(host, { $0.launches[launch] }) ?? nil { charge(state, on: host) }
     release(launch)
@@ -22,7 +22,7 @@ extension Dispatcher {
     return [.noteExpiry(launch, reason), .send(host, .expire(launch, reason))]
   }
 
-  /// The worker asked the launch to stop on its own.
+  /// The worker has asked the launch to stop by its own decision.
   package mutating func workerExpires(_ launch: LaunchKey, _ reason: ExpiryReason, on host: HostName) -> [Effect] {
     guard let incarnation = hosts[host]?.incarnation, places[launch] == host,
       hosts[host]?.launches[launch]?.expiring == nil
@@ -31,8 +31,8 @@ extension Dispatcher {
     return [.noteExpiry(launch, reason, from: WorkerProcess(host: host, incarnation: incarnation))]
   }
 
-  /// A Swift handler ignored its deadline, and its worker's process is about to end: it gets no launches any more. What the
-  /// launch holds stays taken until the process is gone, so that nothing runs beside it.
+  /// A Swift handler has ignored its deadline, and its worker's process is about to end. The host gets no more
+  /// launches. What the launch holds stays taken until the process is gone, so that nothing runs beside it.
   package mutating func workerOverran(
     _ launch: LaunchKey, _ reason: ExpiryReason, on host: HostName
   ) -> [Effect] {
@@ -43,7 +43,8 @@ extension Dispatcher {
     return effects
   }
 
-  /// How the launches that overran there have ended, once the worker's process is gone.
+  /// The endings of the launches that overran their deadlines on this host. They are stored once the worker's process
+  /// is gone.
   package func overrunEndings(on host: HostName) -> [Ending] {
     let overrun = (hosts[host]?.launches ?? [:]).filter(\.value.hasOverrun)
     return overrun.sorted { $0.key < $1.key }.compactMap { launch, state in
@@ -55,13 +56,13 @@ extension Dispatcher {
     hosts[host]?.host.conditions = conditions
   }
 
-  /// The worker takes nothing new: its launches are expiring.
+  /// The worker is shutting down: it takes no new launches, and its launches are expiring.
   package mutating func workerDrains(_ host: HostName) {
     hosts[host]?.isShuttingDown = true
     hosts[host]?.host.isDraining = true
   }
 
-  /// An operator's word, kept over restarts.
+  /// Sets whether an operator drains the host. The store keeps the setting across restarts.
   package mutating func setDraining(_ host: HostName, _ isDraining: Bool) -> [Effect] {
     if hosts[host] == nil { hosts[host] = .unknown(host) }
     hosts[host]?.isDrainedByOperator = isDraining
@@ -74,6 +75,7 @@ extension Dispatcher {
     (hosts[host]?.launches.keys.sorted() ?? []).flatMap { expire($0, reason) }
   }
 
+  /// Sends a launch to its host, after its definition if the definition was not sent on this connection before.
   mutating func deliver(_ assignment: Assignment, to host: HostName) -> [Effect] {
     let isNews = change(host) { $0.knownDefinitions.insert(assignment.definition).inserted } ?? false
     guard isNews else { return [.send(host, .launch(assignment))] }
@@ -83,6 +85,7 @@ extension Dispatcher {
     return [.send(host, .definition(assignment.definition, definition)), .send(host, .launch(assignment))]
   }
 
+  /// Records that the launch runs on the host and holds its slots and GPUs.
   mutating func hold(_ launch: LaunchKey, _ state: RunningState, on host: HostName) {
     release(launch)
     if hosts[host] == nil { hosts[host] = .unknown(host) }
@@ -96,6 +99,7 @@ extension Dispatcher {
     if let definition { runningByPattern[definition.pattern, default: 0] += 1 }
   }
 
+  /// Forgets where the launch runs, and frees its slots and GPUs.
   mutating func release(_ launch: LaunchKey) {
     guard let host = places.removeValue(forKey: launch),
       let state = change(host, { $0.launches.removeValue(forKey: launch) }) ?? nil
@@ -115,7 +119,8 @@ extension HostState {
 }
 
 extension Host {
-  /// Each once: a launch that a hello told of may hold the same ones as its own unsettled reservation.
+  /// Frees each GPU once: `usedGPUs` can contain a GPU twice, because a launch that a hello reported may hold the same
+  /// GPUs as its own unsettled reservation.
   mutating func giveBack(_ gpus: [Int]) {
     for gpu in gpus {
       if let place = usedGPUs.firstIndex(of: gpu) { usedGPUs.remove(at: place) }

@@ -1,25 +1,26 @@
 package import BatonModel
 
-/// Hello, heartbeats and the end of leases.
+/// Hellos, heartbeats and the end of leases.
 extension Dispatcher {
-  /// What becomes of a hello.
+  /// The answer to a hello.
   package enum Welcome: Hashable, Sendable {
-    /// The worker holds the lease. The store's assignments decide what it runs: read them now and call `attached` with
-    /// them and with `held`, the launches that this dispatcher believed to be there before.
+    /// The worker holds the lease. The store's assignments decide what it runs: the caller reads them now and calls
+    /// `attached` with them and with `held`, the launches that this dispatcher believed to run there before.
     case attached(held: [LaunchKey])
-    /// The same name held a lease with another incarnation, whose process is gone: that lease ends first, then the
-    /// hello is said again.
+    /// A process with the same name and another incarnation held the lease, and that process is gone. The caller ends
+    /// its lease first, and then repeats the hello.
     case after(ending: Incarnation)
     case refused(String, isFinal: Bool)
   }
 
   /// A worker said hello. Another incarnation under the same name means that the earlier process is gone. If the
-  /// earlier process is still connected, there are two workers of one name, and the second is refused.
+  /// earlier process is still connected, two workers have the same name, and the second worker is refused.
   package mutating func hello(_ hello: Hello, from address: String, at now: Instant) -> Welcome {
     var state = hosts[hello.host] ?? .unknown(hello.host)
     switch state.lease {
     case .ending(let incarnation) where incarnation != hello.incarnation:
-      // Ending it twice does no harm, and whoever began may not have come to the end.
+      // The end of this lease is ordered again, because the first order may not have been carried out. A second end
+      // has no effect.
       return .after(ending: incarnation)
     case .ending:
       return .refused("the lease of host '\(hello.host)' is just ending; try again", isFinal: false)
@@ -56,15 +57,16 @@ extension Dispatcher {
     state.host.hasLease = true
   }
 
-  /// The same each time, so that a worker that tries again says it once.
+  /// The text is always the same, so that a worker that tries again logs it only once.
   private static func twoOfOneName(_ host: HostName) -> String {
     "another worker named '\(host)' is connected and alive, so this one is not taken: give one of them another --name"
   }
 
-  /// The store's word on what this host runs, after its hello: what the worker runs too goes on, what only the store
-  /// knows is sent (again), what only the worker knows is withdrawn.
-  /// - Parameter incarnation: of the hello. If it lost the lease while the store was asked, it has to say hello again;
-  ///   nil stands for whoever holds the lease.
+  /// Takes over the launches that the store believes to run on this host, after the host's hello. Launches that the
+  /// worker runs too go on; launches that only the store knows are sent (again); launches that only the worker knows
+  /// are withdrawn.
+  /// - Parameter incarnation: the incarnation in the hello. If it lost the lease while the store was asked, the worker
+  ///   has to say hello again. nil stands for the present holder of the lease.
   package mutating func attached(
     _ host: HostName, _ incarnation: Incarnation? = nil, held: [LaunchKey], running: [RunningLaunch],
     assignments: [Assignment]
@@ -76,7 +78,8 @@ extension Dispatcher {
     hosts[host]?.knownDefinitions = []
     let reported = Dictionary(running.map { ($0.launch, $0.gpus) }, uniquingKeysWith: { first, _ in first })
     let assigned = Set(assignments.map(\.launch))
-    // Only what was held before the store was asked: a claim may have been settled since.
+    // Only launches that were held before the store was asked are released, because a claim may have been settled
+    // since.
     for launch in held where !assigned.contains(launch) { release(launch) }
     var effects: [Effect] = [.send(host, .welcome(leaseTerm: leaseTerm))]
     for assignment in (assignments + claimedSince(on: host, assigned)).sorted(by: { $0.launch < $1.launch }) {
@@ -91,7 +94,7 @@ extension Dispatcher {
     return effects + enforceEvictions(on: host)
   }
 
-  /// Launches that were claimed after the store was asked, and have not ended.
+  /// The launches that were claimed after the store was asked and have not ended.
   private mutating func claimedSince(on host: HostName, _ assigned: Set<LaunchKey>) -> [Assignment] {
     defer { hosts[host]?.undelivered = [] }
     return (hosts[host]?.undelivered ?? []).filter { !assigned.contains($0.launch) && places[$0.launch] == host }
@@ -101,7 +104,7 @@ extension Dispatcher {
     var assignment = assignment
     let launch = assignment.launch
     assignment.gpus = reportedGPUs ?? assignment.gpus
-    // What was decided here may not have come to the store yet.
+    // An expiry that the dispatcher decided may not have reached the store yet.
     assignment.pendingExpiry = hosts[host]?.launches[launch]?.expiring ?? assignment.pendingExpiry
     var state = RunningState(assignment, at: now)
     if let known = hosts[host]?.launches[launch] { state.goOn(from: known, awaySince: hosts[host]?.awaySince) }
@@ -113,29 +116,30 @@ extension Dispatcher {
     return assignment.pendingExpiry.map { [.send(host, .expire(launch, $0))] } ?? []
   }
 
-  /// Whether `process` holds the lease of its host, or held it last: the word of any other process counts for nothing.
+  /// True if `process` holds the lease of its host, or its lease is just ending. Messages of any other process do not
+  /// count.
   package func listens(to process: WorkerProcess) -> Bool {
     hosts[process.host]?.incarnation == process.incarnation
   }
 
-  /// Renews the lease, unless it ran out: then the worker has to say hello again.
+  /// Renews the lease. If the lease has run out, the worker is disconnected and has to say hello again.
   package mutating func heartbeat(_ number: Int, from host: HostName, at now: Instant) -> [Effect] {
     guard case .held(let incarnation, _)? = hosts[host]?.lease else { return [.disconnect(host)] }
     hosts[host]?.lease = .held(incarnation, until: now + leaseTerm)
     return [.send(host, .heartbeatAnswered(number: number))]
   }
 
-  /// The stream closed. That alone decides nothing: the worker may come back within its lease.
+  /// The stream has closed. The launches go on, because the worker may reconnect within its lease.
   package mutating func disconnected(_ host: HostName) {
     if hosts[host]?.awaySince == nil { hosts[host]?.awaySince = now.instant }
     hosts[host]?.link = .away
-    // One that shut down gives its lease back with the next tick.
+    // The lease of a worker that has shut down ends at the next tick.
     if hosts[host]?.hasShutDown == true { noLeaseEndsBefore = nil }
   }
 
-  /// Ends every lease whose time is over. Call it well more often than every `pauseNoticed`: after a longer gap this
-  /// process was stopped, and heartbeats may wait unread. Then each live lease gets one full new term, as after a
-  /// restart (promise P7); otherwise the launches of the whole fleet would be lost at once.
+  /// Ends every lease that has run out. Call it much more often than every `pauseNoticed`. A longer gap means that
+  /// this process was stopped, and that heartbeats may wait unread. Then each live lease gets one full new term, as
+  /// after a restart (promise P7); otherwise the launches of the whole fleet would be lost at once.
   package mutating func tick(at now: Now) -> [Effect] {
     self.now = now
     defer { lastTickAt = now.instant }
@@ -159,8 +163,9 @@ extension Dispatcher {
     }
   }
 
-  /// Workers send heartbeats every third of the term, so a shorter pause outlives no lease. Below 300 ms a gap is only
-  /// a busy machine.
+  /// The gap between two ticks from which on the dispatcher assumes that its process was stopped. Workers send
+  /// heartbeats every third of the term, so a shorter gap does not end a lease. A gap below 300 ms only means that the
+  /// machine is busy.
   package var pauseNoticed: Duration { max(leaseTerm / 2, .milliseconds(300)) }
 
   private mutating func renewAll(at now: Instant) {
@@ -174,8 +179,9 @@ extension Dispatcher {
     }
   }
 
-  /// A supervisor says that its worker's process died.
-  /// - Parameter isBlameless: its launches had no part in that.
+  /// A supervisor has reported that its worker's process died.
+  /// - Parameter isBlameless: true if the process did not die because of its launches; they do not count as losses
+  ///   then.
   package mutating func processDied(
     _ host: HostName, _ incarnation: Incarnation, isBlameless: Bool
   ) -> [Effect] {
@@ -200,7 +206,7 @@ extension Dispatcher {
     hosts[host]?.undelivered = []
   }
 
-  /// When `tick` has to come next at the latest, nil if no lease is held.
+  /// The latest instant for the next `tick`; nil if no lease is held.
   package var nextDeadline: Instant? {
     let ends = hosts.values.compactMap { state in
       if case .held(_, let until) = state.lease { until } else { nil }
@@ -210,6 +216,7 @@ extension Dispatcher {
 }
 
 extension HostState {
-  /// Its worker said that it shuts down, every launch there has ended, and its connection is gone: it does not come back.
+  /// The worker has said that it is shutting down, all its launches have ended, and its connection is gone: it does
+  /// not come back.
   var hasShutDown: Bool { isShuttingDown && link == .away && launches.isEmpty }
 }

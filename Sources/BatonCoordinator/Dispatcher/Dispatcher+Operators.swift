@@ -1,9 +1,9 @@
 package import BatonModel
 
-/// What operators ask of single hosts and requests.
+/// Operators' orders about single hosts and requests.
 extension Dispatcher {
-  /// An operator's word, kept over restarts: launches of these identifiers leave the host, and start there no more until
-  /// it is taken back.
+  /// Sets whether an operator evicts the pattern from the host. While it is evicted, the launches of these identifiers
+  /// leave the host and do not start there. The store keeps the setting across restarts.
   package mutating func setEvicted(
     _ pattern: IdentifierPattern, from host: HostName, _ isEvicted: Bool
   ) -> [Effect] {
@@ -17,7 +17,7 @@ extension Dispatcher {
     return enforceEvictions(on: host)
   }
 
-  /// Whatever runs there against an operator's word stops.
+  /// Expires the launches on this host that are evicted from it.
   mutating func enforceEvictions(on host: HostName) -> [Effect] {
     guard let state = hosts[host], !state.host.evictions.isEmpty else { return [] }
     #if PLANTED_BUGS
@@ -29,7 +29,7 @@ extension Dispatcher {
     return launches.keys.sorted().flatMap { expire($0, .evicted) }
   }
 
-  /// Where something of `pattern` runs, or, if `isEvicted`, what hosts it is evicted from.
+  /// The hosts where launches of `pattern` run; with `isEvicted`, the hosts that `pattern` is evicted from.
   package func hosts(with pattern: IdentifierPattern, isEvicted: Bool) -> [HostName] {
     hosts.values.filter { state in
       isEvicted
@@ -38,7 +38,8 @@ extension Dispatcher {
     }.map(\.host.name).sorted()
   }
 
-  /// Puts these conditions in the place of the host's real ones, for a while; false if its worker is not connected.
+  /// Replaces the host's real conditions with these for the given time.
+  /// - Returns: `isConnected` is false, and nothing happens, if the host's worker is not connected.
   package func simulate(
     _ overrides: ConditionOverrides, on host: HostName, lasting: Duration
   ) -> (isConnected: Bool, effects: [Effect]) {
@@ -46,13 +47,14 @@ extension Dispatcher {
     return (true, [.send(host, .simulate(overrides, lasting: lasting))])
   }
 
-  /// A place for a simulated launch, whatever the conditions of its host, or why there is none.
+  /// A place for a simulated launch, or the obstacles that prevent it. The conditions of the host do not matter.
   package enum SimulatedPlace: Hashable, Sendable {
     case reserved(Reservation)
     case none([HostObstacle])
   }
 
-  /// - Parameter host: nil takes the first that can.
+  /// Reserves a place for a simulated launch.
+  /// - Parameter host: the host to start on; nil takes the first host that can run it.
   package mutating func reserveSimulated(
     _ requirementClass: RequirementClass, _ identifier: JobIdentifier, on host: HostName?
   ) -> SimulatedPlace {

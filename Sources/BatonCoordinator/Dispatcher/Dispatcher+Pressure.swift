@@ -1,9 +1,10 @@
 import BatonModel
 
-/// Room for requests that a person waits for: discretionary launches of a lower priority give way (contract, row 32).
+/// Makes room for requests that a person waits for: discretionary launches of a lower priority give way (contract, row
+/// 32).
 extension Dispatcher {
-  /// Reservations without a place, for classes that a person waits for and that only held places keep from starting.
-  /// The store's answer says whether a request of the class is there at all; `settle` makes room for it then.
+  /// Reservations without places, for classes that a person waits for and that could start if other launches gave way.
+  /// The store's answer tells whether the class still has a ready request; if so, `settle` makes room for it.
   mutating func reservationsForRelief() -> [Reservation] {
     let blocked = ready.keys.filter { definitions[$0.definition]?.kind == .continued }.map(turn(of:)).sorted()
       .map(\.requirementClass)
@@ -18,9 +19,10 @@ extension Dispatcher {
     }
   }
 
-  /// Classes looked at in one round, because each looks at every host.
+  /// The most classes that are examined in one round, because each class examines every host.
   private static let reliefLimit = 4
 
+  /// Asks the launches that have to make room for this class to stop.
   mutating func relieve(_ requirementClass: RequirementClass) -> [Effect] {
     guard let relief = relief(for: requirementClass) else { return [] }
     return relief.victims.flatMap { victim in
@@ -30,7 +32,7 @@ extension Dispatcher {
     }
   }
 
-  /// Who has to give way, and where; nil if nobody has to, or can.
+  /// The host and its launches that have to give way; nil if none has to, or none can.
   private func relief(for requirementClass: RequirementClass) -> (host: HostName, victims: [LaunchKey])? {
     guard let definition = definitions[requirementClass.definition], definition.kind == .continued,
       fleetObstacles(for: definition).isEmpty
@@ -38,7 +40,7 @@ extension Dispatcher {
     let candidates = hosts.values.filter { state in
       state.link == .attached && !isPassedOver(state.host.name, for: requirementClass)
     }.sorted { $0.host.name < $1.host.name }
-    // One that is free, or is about to be, needs no victim.
+    // A host that is free, or will be free after its expiries, needs no victim.
     if candidates.contains(where: { hasRoom(for: definition, on: $0.withoutExpiring(definitions)) }) { return nil }
     for host in candidates {
       if let victims = victims(for: definition, requirementClass.priority, on: host) {
@@ -52,7 +54,7 @@ extension Dispatcher {
     Policy.obstacles(for: definition, on: host.host).isEmpty
   }
 
-  /// The least that has to go until there is room; nil if all that may go would not do.
+  /// The launches that have to stop until there is room; nil if even stopping all candidates would not make room.
   private func victims(for definition: Definition, _ priority: Priority, on host: HostState) -> [LaunchKey]? {
     let before = host.withoutExpiring(definitions)
     var host = before
@@ -62,7 +64,7 @@ extension Dispatcher {
       host.remove(victim, definitions)
       victims.append(victim)
     }
-    // Who turned out not to be needed stays: the one that would lose most first.
+    // Victims that turned out not to be needed are spared, beginning with the victim that would lose most.
     for spared in victims.reversed() {
       var without = before
       for victim in victims where victim != spared { without.remove(victim, definitions) }
@@ -83,7 +85,7 @@ extension Dispatcher {
 }
 
 extension RunningState {
-  /// 0 to 1.
+  /// The share of the work that is done, from 0 to 1.
   fileprivate var progress: Double {
     guard let completedUnits, let totalUnits, totalUnits > 0 else { return 0 }
     return min(1, max(0, Double(completedUnits) / Double(totalUnits)))
@@ -91,7 +93,7 @@ extension RunningState {
 }
 
 extension HostState {
-  /// The host as it will be once everything that was asked to stop has.
+  /// The host as it will be after all launches that were asked to stop have ended.
   fileprivate func withoutExpiring(_ definitions: [DefinitionID: Definition]) -> HostState {
     var state = self
     for (key, launch) in launches where launch.expiring != nil { state.remove(key, definitions) }

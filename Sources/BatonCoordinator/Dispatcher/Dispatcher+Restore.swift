@@ -2,8 +2,8 @@ package import BatonModel
 package import BatonStore
 
 extension Dispatcher {
-  /// Takes over the store's state at a start. Each live lease gets one full new term (promise P7), and until a host
-  /// says hello its last report counts.
+  /// Takes over the store's state at the start of a coordinator. Each live lease gets one full new term (promise P7).
+  /// Until a host says hello, its last stored report is used.
   package mutating func restore(_ fleet: FleetRecord, at now: Now) {
     self.now = now
     lastTickAt = now.instant

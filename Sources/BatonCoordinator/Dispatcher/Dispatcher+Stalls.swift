@@ -1,20 +1,21 @@
 package import BatonModel
 
-/// Launches that do not get further (contract, row 32).
+/// Detects launches that make no progress (contract, row 32).
 extension Dispatcher {
-  /// What a launch did that counts as progress. Heartbeats, texts and output do not.
+  /// A step of a launch that counts as progress. Heartbeats, texts and output do not count.
   package enum Step: Hashable, Sendable {
-    /// It committed the batch of this index; nil counts as the next one.
+    /// The launch has committed the batch with this index; nil stands for the next index.
     case batch(Int? = nil, completed: Int64, of: Int64?)
-    /// It said, between two checkpoints, that more units are done.
+    /// The launch has reported, between two checkpoints, how many units are done.
     case units(completed: Int64, of: Int64?)
-    /// It found items.
+    /// The launch has found items.
     case items
-    /// It was answered what it waited for: the wait was not its own.
+    /// The coordinator has answered a question of the launch. The launch was not responsible for the wait.
     case answered
   }
 
-  /// A launch got further. Heard when it is said, whether or not the store has it already: a slow disk is no stall.
+  /// Notes the progress of a launch, when the worker reports it and not when the store has it: a slow disk is no
+  /// stall.
   package mutating func progressed(_ launch: LaunchKey, _ step: Step, on host: HostName) {
     guard places[launch] == host, var state = hosts[host]?.launches[launch] else { return }
     switch step {
@@ -36,12 +37,12 @@ extension Dispatcher {
     hosts[host]?.launches[launch] = state
   }
 
-  /// What is known of the batches of definitions, to be kept over a restart.
+  /// The usual batch durations of definitions, which the store keeps across a restart.
   package var usualBatches: [IdentifierPattern: Duration] { paces.compactMapValues(\.usualBatch) }
 
-  /// Suspects launches that have not got further for too long, and expires them at twice that time.
+  /// Suspects launches that have made no progress for too long, and expires them at twice that time.
   mutating func findStalls() -> [Effect] {
-    // Of a worker whose connection is away nobody can say whether it gets further.
+    // While a worker's connection is away, the progress of its launches is unknown.
     var late: [(launch: LaunchKey, running: RunningState, host: HostName)] = []
     for name in hostNames(where: { $0.link == .attached && !$0.launches.isEmpty }) {
       guard let launches = hosts[name]?.launches else { continue }
@@ -56,7 +57,7 @@ extension Dispatcher {
     return patience(with: running).map { now.instant - running.progressAt >= $0 } ?? false
   }
 
-  /// How long it may run without progress; nil if nobody watches it.
+  /// How long the launch may run without progress; nil if launches of its definition are not watched for stalls.
   private func patience(with running: RunningState) -> Duration? {
     guard let definition = definitions[running.requirementClass.definition] else { return nil }
     return Stall.suspicion(
@@ -71,7 +72,8 @@ extension Dispatcher {
     return [.note(launch.request, event: .suspect, detail: "no progress for \(Int(limit.inSeconds)) s on \(host)")]
   }
 
-  /// This process was stopped: what happened meanwhile is unknown.
+  /// Restarts the measurement for all launches on the host, because this process was stopped and their progress
+  /// meanwhile is unknown.
   mutating func forgiveStalls(on host: HostName) {
     for launch in hosts[host]?.launches.keys.sorted() ?? [] {
       hosts[host]?.launches[launch]?.progressAt = now.instant

@@ -1,9 +1,9 @@
 package import BatonModel
 
-/// Whose turn it is among the classes that have ready requests (contract, row 25).
+/// The order among the classes that have ready requests (contract, row 25).
 extension Dispatcher {
-  /// A person submitted a job of this definition, or looked at one. It goes first from now on; the store is told only
-  /// once in a while.
+  /// A person has submitted a job of this definition or looked at it. From now on the definition goes before those
+  /// without recent use. The store is told only from time to time.
   package mutating func used(_ pattern: IdentifierPattern) -> [Effect] {
     lastUses[pattern] = now.steady
     if let kept = keptUses[pattern], now.steady - kept < Turn.useIsKeptEvery { return [] }
@@ -11,7 +11,7 @@ extension Dispatcher {
     return [.noteUse(pattern, at: now.steady)]
   }
 
-  /// The turn of a class, as if it had a ready request.
+  /// The turn of a class, computed as if the class had a ready request.
   package func turn(of requirementClass: RequirementClass) -> Turn {
     let state = ready[requirementClass]
     return Turn(
@@ -25,14 +25,14 @@ extension Dispatcher {
     return Policy.hasRecentUse(lastUses[pattern], at: now.steady)
   }
 
-  /// Every class that has, or may have, ready requests: the first one starts first.
+  /// The turns of all classes that have, or may have, ready requests. The first class starts first.
   package var turns: [Turn] { ready.keys.map(turn(of:)).sorted() }
 
-  /// False if others wait that a new request of this class may not overtake.
+  /// False if classes wait that a new request of this class may not overtake.
   package func mayStartAtOnce(_ requirementClass: RequirementClass) -> Bool {
     guard ready[requirementClass] == nil else { return false }
     let own = turn(of: requirementClass)
-    // Asked for each submission: the others' turns are looked at only where they could matter.
+    // This is called for each submission, so the turns of other classes are computed only where they matter.
     return !ready.keys.contains { other in
       other.priority > own.requirementClass.priority
         || other.priority == own.requirementClass.priority && !own.goesFirst && turn(of: other).goesFirst

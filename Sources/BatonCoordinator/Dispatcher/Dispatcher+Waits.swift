@@ -1,31 +1,32 @@
 package import BatonModel
 
-/// What keeps ready requests waiting, and since when: kept per class, so that it costs the same however many wait.
+/// Which obstacles keep ready requests waiting, and since when. The histories are kept per class, so the cost does not
+/// depend on how many requests wait.
 struct WaitWatch: Sendable {
-  /// Nothing is known of the time before; nil until the first tick.
+  /// The beginning of the histories; nothing is known about the time before. nil until the first tick.
   fileprivate var since: Timestamp?
   fileprivate var histories: [RequirementClass: WaitHistory] = [:]
-  /// Hosts that may still be looked at.
+  /// How many hosts may still be examined.
   fileprivate var budget = 0
   fileprivate var turn = 0
 
-  /// Hosts looked at in one tick, over all classes: about a millisecond. In a large fleet each class has its turn less
-  /// often, and the times in its history are less exact.
+  /// How many hosts are examined in one tick, over all classes; this takes about a millisecond. In a large fleet each
+  /// class has its turn less often, and the times in its history are less exact.
   fileprivate static let hostsPerTick = 2_048
-  /// Classes whose history is kept after nothing of them waits any more.
+  /// The most classes whose histories are kept after no request of them waits any more.
   fileprivate static let limit = 1_024
 }
 
 extension Dispatcher {
-  /// By class, for the waits that end.
+  /// The histories by class, for the waits that end.
   package var waits: [RequirementClass: WaitHistory] { waitWatch.histories }
 
-  /// Of one class. Where nothing was written down, nothing kept it from starting since this coordinator looks.
+  /// The history of one class. If the class has no history, no obstacle has been seen since this coordinator started.
   package func history(of requirementClass: RequirementClass) -> WaitHistory {
     waitWatch.histories[requirementClass] ?? WaitHistory(since: waitWatch.since ?? now.date)
   }
 
-  /// Looks at the classes that are ready in turn.
+  /// Updates the histories of the ready classes, in turn, within the budget.
   mutating func watchWaits() {
     waitWatch.since = waitWatch.since ?? now.date
     settleWaits()
@@ -46,8 +47,8 @@ extension Dispatcher {
       .note(waitReasons(for: definition, requirementClass.priority), at: now.date)
   }
 
-  /// What keeps requests of this definition from starting: what concerns the fleet, and what keeps them off the hosts that
-  /// are nearest to taking them. Empty if some host could take one now.
+  /// The obstacles that keep requests of this definition from starting: those of the fleet, and those of the hosts
+  /// that are nearest to taking the request. Empty if some host could take a request now.
   func waitReasons(for definition: Definition, _ priority: Priority) -> [WaitReason] {
     let fleet = fleetObstacles(for: definition).map { WaitReason($0.code) }
     var found = WaitReasons()
@@ -56,12 +57,12 @@ extension Dispatcher {
       if obstacles.isEmpty, fleet.isEmpty { return [] }
       found.add(state.host.name, obstacles)
     }
-    // The fleet's lack of GPUs is the hosts' lack of them.
+    // The fleet's lack of GPUs already covers the hosts' lack of GPUs.
     let lacksGPUs = fleet.contains { $0.code == Obstacle.Kind.noHostHasGPU.rawValue }
     return fleet + found.reasons.filter { !lacksGPUs || $0.code != Obstacle.Kind.hostHasNoGPU.rawValue }
   }
 
-  /// Nothing keeps a class waiting of which nothing waits.
+  /// Notes that no obstacle keeps the classes waiting that have no ready request.
   private mutating func settleWaits() {
     for requirementClass in waitWatch.histories.keys where ready[requirementClass] == nil {
       waitWatch.histories[requirementClass]?.note([], at: now.date)

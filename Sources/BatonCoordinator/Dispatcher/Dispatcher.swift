@@ -1,21 +1,22 @@
 package import BatonModel
 
-/// Decides which launches start where, which end, and what every worker is told: a value without a clock, a store or a
-/// connection. Whoever drives it (the daemon or the simulator) gives it facts and performs the effects, in their order.
+/// Decides which launches start where, which launches are asked to stop, and what every worker is told. It is a value
+/// without a clock, a store or a connection. `CoordinatorCore` gives it facts and performs the returned effects in
+/// their order.
 package struct Dispatcher: Sendable {
   /// What has to happen because of a fact.
   package enum Effect: Hashable, Sendable {
     case send(HostName, CoordinatorMessage)
-    /// The host gets no more messages on its present connection, which ends.
+    /// The host's current connection ends, and the host gets no more messages on it.
     case disconnect(HostName)
-    /// The store ends this lease, and its launches as lost; the answer is `leaseEnded`.
+    /// The store ends this lease, and its launches as lost. Afterwards `leaseEnded` is called.
     case endLease(HostName, Incarnation, countsAsLoss: Bool)
-    /// The store remembers that the launch was asked to stop.
-    /// `from` is the worker that decided it; nil if it was decided here.
+    /// The store records that the launch was asked to stop. `from` is the worker's process that decided it; nil if the
+    /// dispatcher decided it.
     case noteExpiry(LaunchKey, ExpiryReason, from: WorkerProcess? = nil)
-    /// The store adds to the history of the request.
+    /// The store adds an event to the history of the request.
     case note(RequestID, event: RequestEvent, detail: String)
-    /// The store remembers that a person used the definition then, on the steady clock.
+    /// The store records that a person used the definition at this time of the steady clock.
     case noteUse(IdentifierPattern, at: Timestamp)
   }
 
@@ -23,55 +24,60 @@ package struct Dispatcher: Sendable {
   package internal(set) var hosts: [HostName: HostState] = [:]
   package internal(set) var definitions: [DefinitionID: Definition] = [:]
   package internal(set) var isPaused = false
-  /// Classes that may have ready requests.
+  /// The classes that may have ready requests.
   package internal(set) var ready: [RequirementClass: ReadyClass] = [:]
-  /// Launches that run, by the pattern of their definition: what `maxRunning` counts.
+  /// How many launches run or have a reserved place, by the pattern of their definition. `maxRunning` limits this
+  /// number.
   var runningByPattern: [IdentifierPattern: Int] = [:]
-  /// Where each launch runs.
+  /// The host on which each launch runs.
   package internal(set) var places: [LaunchKey: HostName] = [:]
-  /// Claims that the store has not answered yet, and what was decided about their launches before that.
+  /// Claims that the store has not answered yet, and what has been decided about their launches meanwhile.
   var openClaims = OpenClaims()
   var turn = 0
-  /// Counted over all classes, so that a class that was forgotten and came back has news that nobody saw before.
+  /// Counts the news of all classes together. A class that was removed and came back therefore has a news number that
+  /// no earlier reservation has.
   var newsCount = 0
   var grantCount = 0
   var lastTickAt: Instant?
-  /// No lease ends before then: those that are held were looked at, and a new or renewed one runs for a whole term.
+  /// No lease ends before this instant: it is the earliest end of the leases at the last check, and a newer or renewed
+  /// lease lasts a whole term. nil if the leases have to be checked at the next tick.
   var noLeaseEndsBefore: Instant?
-  /// Moves with ticks: what is measured here is as exact as they come.
+  /// The time of the last tick. Times that the dispatcher measures are as exact as the ticks.
   package internal(set) var now = Now(instant: Instant(nanoseconds: 0), date: Timestamp(nanoseconds: 0))
-  /// What is used of the daily allowances of definitions, without the launches that run.
+  /// What has been used of the daily allowances of definitions, without the running launches.
   var use: [IdentifierPattern: DailyUse] = [:]
-  /// What is known of how long batches take.
+  /// What is known about how long batches take.
   var paces: [IdentifierPattern: Pace] = [:]
   var waitWatch = WaitWatch()
-  /// When a person used each definition last, on the steady clock.
+  /// When a person last used each definition, on the steady clock.
   package internal(set) var lastUses: [IdentifierPattern: Timestamp] = [:]
-  /// The same, as the store was told it last.
+  /// When a person last used each definition, as far as the store was told.
   var keptUses: [IdentifierPattern: Timestamp] = [:]
 
   package struct ReadyClass: Hashable, Sendable {
-    /// The turn in which it was served last: the one that waited longest is next.
+    /// The turn in which the class was last served. The class that was served longest ago is next.
     var servedAt: Int
-    /// When it was served last, or came to have ready requests.
+    /// When the class was last served, or came to have ready requests.
     var waitingSince: Instant
-    /// Hosts that nothing of it may run on now, as the store said, until when that is believed; its next news end that.
+    /// Hosts where, as the store answered, no ready request of the class may run, each with the instant until which
+    /// this answer is used. The next news of the class clears them.
     var passedOver: [HostName: Instant] = [:]
-    /// The number of its last news, so that "none left" from before the last news is not believed.
+    /// The number of the class's latest news. An answer "no request left" from before the latest news is ignored.
     var news: Int
   }
 
   package init(leaseTerm: Duration) { self.leaseTerm = leaseTerm }
 }
 
-/// What the dispatcher knows of one host.
+/// What the dispatcher knows about one host.
 package struct HostState: Sendable {
   package enum Lease: Hashable, Sendable {
-    /// Never said hello to this coordinator, or its lease ended.
+    /// The host has not said hello to this coordinator, or its lease has ended.
     case none
-    /// Runs until then.
+    /// The process holds the lease until `until`.
     case held(Incarnation, until: Instant)
-    /// Ran out: the store is ending its launches, and nothing may be assigned or accepted until it has.
+    /// The lease has run out or was ended. The store is ending its launches; until then no launch may be assigned, and
+    /// no message of the worker is accepted.
     case ending(Incarnation)
   }
 
@@ -80,25 +86,27 @@ package struct HostState: Sendable {
   package var lease: Lease
   package var link: Link
   package var launches: [LaunchKey: RunningState]
-  /// Launches that were asked to make room, and the priority of whom it is for. They count as long as they run.
+  /// Launches that were asked to make room, with the priority of the class that needs the room. They count as long as
+  /// they run.
   private var makingRoom: [(launch: LaunchKey, priority: Priority)] = []
-  /// The number of the present lease: a process that lost one and came back holds another.
+  /// The number of the current lease. A process that lost its lease and came back has a lease with another number.
   var grant = 0
-  /// Claimed between a hello and its welcome: they are delivered after the welcome.
+  /// Launches that were claimed between a hello and its welcome. They are delivered after the welcome.
   var undelivered: [Assignment] = []
-  /// Definitions that the present connection has been sent.
+  /// The definitions that were sent on the current connection.
   var knownDefinitions: Set<DefinitionID> = []
-  /// What is used of the host's own daily allowance, without the launches that run.
+  /// What has been used of the host's own daily allowance, without the running launches.
   var use = DailyUse()
-  /// Since when its connection is away.
+  /// Since when the connection has been away; nil while it is attached.
   var awaySince: Instant?
   var isDrainedByOperator = false
-  /// By the worker's own word.
+  /// The worker has said that it is shutting down.
   var isShuttingDown = false
 
   package enum Link: Hashable, Sendable {
     case away
-    /// Said hello; the store is being told of its lease and asked what it runs. Nothing is claimed for it before that.
+    /// The worker has said hello, and the store is being told of its lease and asked which launches it runs. Nothing
+    /// is claimed for the host before it is attached.
     case attaching
     case attached
   }
@@ -118,24 +126,24 @@ package struct RunningState: Hashable, Sendable {
   package var identifier: JobIdentifier
   package var requirementClass: RequirementClass
   package var gpus: [Int]
-  /// Why it was asked to stop; the first reason stays.
+  /// Why the launch was asked to stop; the first reason stays.
   package var expiring: ExpiryReason?
-  /// It ignored its deadline: it has expired once its worker's process is gone.
+  /// The launch ignored its deadline. It ends as expired when its worker's process is gone.
   var hasOverrun = false
-  /// On the steady clock.
+  /// When the launch started, on the steady clock.
   var startedSteady: Timestamp
-  /// When it got further last, as far as this coordinator saw it.
+  /// When the launch last made progress, as far as this coordinator saw it.
   var progressAt: Instant
-  /// When it committed its last batch, or began.
+  /// When the launch committed its last batch, or when it started.
   var checkpointAt: Instant
   var completedUnits: Int64?
   var totalUnits: Int64?
-  /// Index of the last batch that was heard of: one that is said again is no progress.
+  /// The index of the last reported batch. A batch that is reported again is no progress.
   var lastBatch: Int?
-  /// The request has committed a batch, in this launch or before. False after a restart of the coordinator until the
-  /// worker is back.
+  /// The request has committed a batch, in this launch or before. It is false after a restart of the coordinator until
+  /// the worker is back.
   var keepsCursor = false
-  /// It has not got further for suspiciously long.
+  /// The launch has made no progress for suspiciously long.
   package internal(set) var isSuspect = false
   package var isSimulated: Bool
 
@@ -162,7 +170,8 @@ package struct RunningState: Hashable, Sendable {
     totalUnits = assignment.progress.totalUnits
   }
 
-  /// A launch that was known before its worker came back: the time that it was away is nobody's fault, and no progress.
+  /// Takes over what was known about the launch before its worker reconnected. The time during which the worker was
+  /// away counts neither as progress nor towards a stall.
   mutating func goOn(from known: RunningState, awaySince: Instant?) {
     startedSteady = known.startedSteady
     isSuspect = known.isSuspect
@@ -176,15 +185,16 @@ package struct RunningState: Hashable, Sendable {
 }
 
 extension Dispatcher {
-  /// Changes or looks at what is known of a host where it is, without a copy of it; nil if it is not known.
+  /// Changes or reads the state of a host in place, without a copy.
+  /// - Returns: the result of `body`; nil if the host is not known.
   @discardableResult
   mutating func change<Result>(_ host: HostName, _ body: (inout HostState) -> Result) -> Result? {
     guard let index = hosts.index(forKey: host) else { return nil }
     return body(&hosts.values[index])
   }
 
-  /// The hosts that are as `condition` says, sorted by name. They are looked at where they are: in a large fleet copies
-  /// and sorting would be most of what a tick costs.
+  /// The names of the hosts that satisfy `condition`, sorted. The states are examined in place, because copies and
+  /// sorting would be most of the cost of a tick in a large fleet.
   mutating func hostNames(where condition: (inout HostState) -> Bool) -> [HostName] {
     var names: [HostName] = []
     var index = hosts.values.startIndex
@@ -197,14 +207,15 @@ extension Dispatcher {
 
   package mutating func learn(_ id: DefinitionID, _ definition: Definition) { definitions[id] = definition }
 
-  /// Definitions that ready classes name and nobody has told yet: nothing of them starts before `learn`.
+  /// The definitions of ready classes that the dispatcher has not learned yet. Requests of these classes do not start
+  /// before `learn`.
   package var unlearned: [DefinitionID] {
-    // Asked before each round, and mostly there are none.
+    // This is called before each round, and usually all definitions are known.
     guard ready.keys.contains(where: { definitions[$0.definition] == nil }) else { return [] }
     return Set(ready.keys.map(\.definition)).filter { definitions[$0] == nil }.sorted()
   }
 
-  /// A request of this class is, or may be, ready.
+  /// Notes that a request of this class is ready, or may be ready.
   package mutating func noteReady(_ requirementClass: RequirementClass) {
     newsCount += 1
     let known = ready[requirementClass]
@@ -220,8 +231,9 @@ extension Dispatcher {
 }
 
 extension HostState {
-  /// What keeps a launch off this host now; a worker whose connection is away for the moment takes nothing.
-  /// - Parameter priority: of the request; nil stands for its definition's.
+  /// The obstacles that keep a launch off this host now. A worker whose connection is away at the moment gets no
+  /// launches.
+  /// - Parameter priority: the priority of the request; nil stands for the priority of its definition.
   package func obstacles(
     for definition: Definition, _ identifier: JobIdentifier? = nil, _ priority: Priority? = nil
   ) -> [Obstacle] {
@@ -230,12 +242,14 @@ extension HostState {
     return host.hasLease && link != .attached ? [.hostAway] + found : found
   }
 
-  /// Launches there were asked to make room for somebody of a higher priority than this, who gets their places.
+  /// True if launches on this host were asked to make room for a class of a higher priority than this one. Their
+  /// places are meant for that class.
   private func isGivingWay(over priority: Priority) -> Bool {
     makingRoom.contains { $0.priority > priority && launches[$0.launch]?.expiring == .preempted }
   }
 
-  /// Its lease ran out or was given back. A worker that shut down is gone then; it does not drain any more.
+  /// Notes that the lease ran out or was given back. A worker that shut down is gone then, so it no longer counts as
+  /// draining.
   mutating func loseLease() {
     host.hasLease = false
     isShuttingDown = false
@@ -247,7 +261,7 @@ extension HostState {
     makingRoom.append((launch, priority))
   }
 
-  /// A host that is known by name only.
+  /// The state of a host of which only the name is known.
   static func unknown(_ name: HostName) -> HostState {
     HostState(
       host: Host(name: name, capabilities: Capabilities(slots: 0), conditions: .assumed, hasLease: false),
