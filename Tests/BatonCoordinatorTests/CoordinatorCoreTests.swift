@@ -7,7 +7,8 @@ import Testing
 private let (one, two) = (SessionID(1), SessionID(2))
 private let hostA = HostName("a")
 
-/// What the coordinator asks of its store and when, and what follows from the answers: the simulator runs the same code.
+/// What the coordinator orders from its store, when it does so, and what follows from the answers. The simulator runs
+/// the same code.
 @Suite struct CoordinatorCoreTests {
   // MARK: Sessions
 

@@ -3,7 +3,7 @@ import BatonModel
 import ContractRows
 import Testing
 
-/// Nobody holds a place, or takes one from another, for nothing.
+/// No class holds a place, or takes a place from another class, without using it.
 @Suite struct FairnessTests {
   static let (a, b) = (HostName("a"), HostName("b"))
   static let evicted = IdentifierPattern("com.example.x.a")!

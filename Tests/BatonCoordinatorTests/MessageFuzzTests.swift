@@ -11,8 +11,9 @@ import Testing
 
 @testable import BatonCoordinator
 
-/// Messages that are drawn, and real ones with bytes changed, through the same decoding and the same coordinator as those
-/// of honest peers: nothing traps, and nothing of them touches a launch of another host. The same seed draws the same.
+/// Random messages, and real messages with changed bytes, go through the same decoding and the same coordinator as the
+/// messages of honest peers. No message traps, and no message affects a launch of another host. The same seed makes
+/// the same messages.
 @Suite(.timeLimit(.minutes(10))) struct MessageFuzzTests {
   private static let identifier = "com.example.a"
 

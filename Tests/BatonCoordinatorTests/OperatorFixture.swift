@@ -6,7 +6,7 @@ import Synchronization
 @testable import BatonCoordinator
 @testable import BatonStore
 
-/// A coordinator without loops: time stands still, and what somebody sleeps for is written down and over at once.
+/// A coordinator without loops. Time stands still; each sleep is recorded and ends at once.
 struct OperatorFixture {
   static let noon = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
 

@@ -147,7 +147,7 @@ import Testing
     #expect(desk.dispatcher.reserve(ready(1), count: 1).count == 1)
   }
 
-  /// The store claims a launch; before the dispatcher hears of that, somebody stops it.
+  /// The store claims a launch, and an operator stops it before the dispatcher knows it.
   @Test(arguments: ["cancel", "pause", "drain"])
   func `what is stopped while it is being claimed stops once it is known`(how: String) {
     var desk = Desk()

@@ -44,7 +44,7 @@ extension RequestChoice {
     }
   }
 
-  /// What an older or newer client cannot have meant otherwise.
+  /// A choice that this version does not know counts as `current`.
   init(_ proto: Baton_V1_RequestChoice) {
     switch proto {
     case .current, .UNRECOGNIZED: self = .current

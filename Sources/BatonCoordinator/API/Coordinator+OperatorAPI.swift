@@ -29,12 +29,13 @@ extension Coordinator: OperatorAPI {
     }
   }
 
-  /// Who did it is the caller's word: nothing proves it. It is stored and shown, so it is a name of bounded length.
+  /// Checks the length of the principal. It is the caller's claim, and nothing proves it. It is stored and shown, so
+  /// its length is limited.
   private static func check(_ principal: String) throws {
     do { try WireLimits.principal.check(name: principal) } catch { throw OperatorError.invalid(error.message) }
   }
 
-  /// A poke that disturbs people is recorded here, and with its request.
+  /// Logs a poke of priority 10, which may disturb people. The poke is also stored with its request.
   private func audit(_ submissions: [Submission]) {
     for submission in submissions where submission.poke == .immediate {
       logger.notice(
@@ -58,7 +59,7 @@ extension Coordinator: OperatorAPI {
     return details
   }
 
-  /// The request, which a person looks at: that is a use of its definition.
+  /// The request that a person looks at. Looking at it counts as use of its definition.
   private func lookedAt(
     _ identifier: JobIdentifier, _ number: Int?, choosing choice: RequestChoice = .current
   ) async throws -> RequestRecord {
@@ -131,8 +132,8 @@ extension Coordinator: OperatorAPI {
     }
   }
 
-  /// Made from a copy of what the coordinator knows, with a pause now and then: in a large fleet it takes a while, and
-  /// nothing else has to wait for it.
+  /// Explains from a copy of the coordinator's state, and yields from time to time: in a large fleet the explanation
+  /// takes a while, and no other work has to wait for it.
   package func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation {
     let record = try await request(identifier, number: number)
     let fleet = snapshot()
@@ -146,7 +147,8 @@ extension Coordinator: OperatorAPI {
       explaining.add(state.host, lastSeenAt: fleet.lastSeen[name], obstacles.map(fleet.onWallClock))
       if index % Self.hostsAtOnce == Self.hostsAtOnce - 1 { await Task.yield() }
     }
-    // After the answer, which says when a person used it before.
+    // This comes after the explanation is built, because the explanation says when a person used the definition
+    // before.
     noteUse(of: record)
     return explaining.explanation
   }
@@ -173,7 +175,7 @@ extension Coordinator {
 }
 
 extension SpanSource {
-  /// With what keeps the request waiting at the moment, which no row has yet.
+  /// The source with the obstacles that keep the request waiting at the moment, which are not stored yet.
   fileprivate func goingOn(_ history: WaitHistory, at now: Timestamp) -> SpanSource {
     guard key.parts == .vainWait, let readyAt = wait?.readyAt else { return self }
     var source = self
@@ -182,11 +184,13 @@ extension SpanSource {
   }
 }
 
-/// How much of each launch's output was passed on. The store keeps the last 64 KiB, so the beginning may go while
-/// somebody follows.
+/// The output of each launch that was passed on. The store keeps the last 64 KiB of a launch's output, so the
+/// beginning may disappear while a client follows the output.
 private struct SentOutput {
   private var last: [Int: [UInt8]] = [:]
 
+  /// The part of the launch's output that was not passed on yet; nil if there is nothing new. If the last kilobyte
+  /// that was passed on is not found in the output, all of the output is returned.
   mutating func news(of launch: Int, _ output: [UInt8]) -> [UInt8]? {
     defer { last[launch] = output }
     guard let before = last[launch] else { return output.isEmpty ? nil : output }
@@ -215,7 +219,7 @@ extension HostState {
 }
 
 extension SubmissionAnswer {
-  /// What is ready and was not started at once.
+  /// The identifier of a request that is ready and was not started at once; otherwise nil.
   fileprivate var waiting: JobIdentifier? {
     if case .accepted(let receipt, _, nil, _) = self, receipt.state == .ready { receipt.identifier } else { nil }
   }

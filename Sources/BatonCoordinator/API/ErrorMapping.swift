@@ -3,13 +3,14 @@ import BatonStore
 package import BatonWire
 import GRPCCore
 
-/// Baton's own code of an error, beside gRPC's, so that "unavailable" (it takes nothing now) is not mistaken for
-/// "unavailable" (nobody is there).
+/// The metadata key of Baton's own error code, which is sent beside gRPC's code. It tells "unavailable" (the
+/// coordinator takes nothing now) from "unavailable" (no coordinator is there).
 private let codeKey = "baton-code"
-/// In milliseconds, as gRPC's retries have it (https://github.com/grpc/proposal/blob/master/A6-client-retries.md).
+/// The metadata key of the delay before a retry, in milliseconds, as gRPC defines it
+/// (https://github.com/grpc/proposal/blob/master/A6-client-retries.md).
 private let retryKey = "grpc-retry-pushback-ms"
 
-/// Runs `body` and turns what it throws into a status that the client turns back.
+/// Runs `body` and translates its errors to gRPC statuses. `RPCError.meaning(at:)` translates them back on the client.
 func answering<Result>(_ body: () async throws -> Result) async throws -> Result {
   do {
     return try await body()
@@ -50,7 +51,7 @@ extension RPCError {
 }
 
 extension RPCError {
-  /// What the server meant, in this program's words.
+  /// The error that the server translated to this status, for the client at `endpoint`.
   func meaning(at endpoint: HostPort) -> any Error {
     switch metadata[stringValues: codeKey].first(where: { _ in true }) {
     case "notFound": return OperatorError.notFound(message)

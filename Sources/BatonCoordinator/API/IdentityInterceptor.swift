@@ -4,10 +4,10 @@ package import BatonWire
 package import GRPCCore
 import SwiftProtobuf
 
-/// Says in every answer which version the coordinator is of, and what its wall clock shows: `baton doctor` compares both.
+/// Adds the coordinator's version and wall-clock time to every answer. `baton doctor` compares both with its own.
 struct IdentityInterceptor: ServerInterceptor {
   static let versionKey = "baton-version"
-  /// Nanoseconds since 1970 UTC.
+  /// The key of the time, which is in nanoseconds since 1970 UTC.
   static let dateKey = "baton-date"
 
   let date: @Sendable () -> Timestamp
@@ -17,7 +17,7 @@ struct IdentityInterceptor: ServerInterceptor {
     next: @Sendable (StreamingServerRequest<Input>, ServerContext) async throws -> StreamingServerResponse<Output>
   ) async throws -> StreamingServerResponse<Output> {
     var response = try await next(request, context)
-    // Strangers are not told the version.
+    // A client that has not shown the token does not get the version.
     guard context.descriptor != IdentityService.method else { return response }
     response.metadata.addString(BatonVersion.current, forKey: Self.versionKey)
     response.metadata.addString("\(date().nanoseconds)", forKey: Self.dateKey)
@@ -25,14 +25,15 @@ struct IdentityInterceptor: ServerInterceptor {
   }
 }
 
-/// Who a coordinator says that it is.
+/// What a coordinator says about itself.
 package struct CoordinatorIdentity: Hashable, Sendable {
-  /// Nil for one that does not say: it is older than this.
+  /// The coordinator's version; nil if it is too old to send it.
   package var version: String?
-  /// What its wall clock showed when it answered.
+  /// What the coordinator's wall clock showed when it answered.
   package var date: Timestamp?
 
-  /// - Throws: `CoordinatorUnreachable` if nobody answers within five seconds, or the token is not taken.
+  /// Asks the coordinator.
+  /// - Throws: `CoordinatorUnreachable` if no coordinator answers within five seconds, or the token is not accepted.
   package init(
     asking client: GRPCClient<some ClientTransport>, _ metadata: Metadata, at endpoint: HostPort
   ) async throws {

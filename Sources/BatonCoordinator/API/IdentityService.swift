@@ -3,7 +3,8 @@ import BatonWire
 import GRPCCore
 import SwiftProtobuf
 
-/// Proves to clients that this is the coordinator, before they say anything. The only method that needs no token.
+/// Proves to a client that this is the coordinator, before the client sends anything else. It is the only method that
+/// needs no token.
 struct IdentityService: Baton_V1_Identity.SimpleServiceProtocol {
   static let method = Baton_V1_Identity.Method.Prove.descriptor
 

@@ -2,82 +2,92 @@ package import BatonModel
 package import BatonStore
 package import BatonTelemetry
 
-/// What operators can ask of a coordinator: the one in this process, or one reached over gRPC. Errors are
-/// `OperatorError`, or `CoordinatorUnreachable`.
+/// The calls of operators to a coordinator, either in this process or over gRPC. Errors are `OperatorError`, or
+/// `CoordinatorUnreachable`.
 package protocol OperatorAPI: Sendable {
+  /// Stores definitions, and submits the requests that applying them causes.
   func apply(_ definitions: [Definition]) async throws -> [AppliedDefinition]
+  /// Removes the definition with this pattern.
   func remove(_ pattern: IdentifierPattern) async throws
-  /// Answers in the same order; one refusal disturbs no other.
+  /// Submits requests.
+  /// - Returns: the results in the order of `orders`. A refused submission does not affect the others.
   func submit(_ orders: [SubmissionOrder], by principal: String) async throws -> [SubmissionResult]
+  /// Everything that `baton show` prints about a request. The call counts as use of the definition.
   /// - Parameters:
-  ///   - number: exactly this request.
-  ///   - choice: which one is meant if there is no number.
+  ///   - number: the number of the request; nil selects a request with `choice`.
+  ///   - choice: which request to select if `number` is nil.
   func details(_ identifier: JobIdentifier, number: Int?, choosing choice: RequestChoice) async throws -> RequestDetails
   func requests(_ filter: RequestFilter, after: RequestID?, limit: Int) async throws -> [RequestRecord]
-  /// Calls `body` with the request now, and again after every change, until it has ended.
+  /// Calls `body` with the request now and after every change, until the request has ended.
   func watch(
     _ identifier: JobIdentifier, number: Int?, _ body: @escaping @Sendable (RequestDetails) async throws -> Void
   ) async throws
-  /// Calls `body` with what the launches wrote: of one launch, or of all in order.
-  /// - Parameter follows: goes on with new output until the request has ended.
+  /// Calls `body` with the output of one launch, or of all launches in order.
+  /// - Parameter follows: if true, the call goes on with new output until the request has ended.
   func logs(
     _ identifier: JobIdentifier, number: Int?, launch: Int?, follows: Bool,
     _ body: @escaping @Sendable (_ launch: Int, _ bytes: [UInt8]) async throws -> Void
   ) async throws
   func cancel(_ selection: CancelSelection, by principal: String) async throws -> [Cancellation]
-  /// Lets a failed request go on at its checkpoint: without a number the last that was launched.
-  /// - Parameter withNewDefinition: under the definition that is applied for its identifier now; refused (`.conflict`) if
-  ///   that has other items or another batch size, or is the one that the request has already.
+  /// Lets a failed request continue from its checkpoint. Without a number, it is the request that was launched last.
+  /// - Parameter withNewDefinition: if true, the request continues with the definition that is now applied for its
+  ///   identifier. The call is refused (`.conflict`) if that definition has other items or another batch size, or if
+  ///   the request has it already.
   func retry(
     _ identifier: JobIdentifier, number: Int?, skippingBatch: Bool, withNewDefinition: Bool
   ) async throws -> RequestRecord
-  /// Gives a pending request the definition that is applied for its identifier now; refused as in `retry`, and while it
-  /// runs.
+  /// Gives a pending request the definition that is now applied for its identifier. The call is refused for the
+  /// reasons given in `retry`, and while the request runs.
   func redefine(_ identifier: JobIdentifier, number: Int?) async throws -> RequestRecord
   func setDraining(_ host: HostName, _ isDraining: Bool) async throws
-  /// Releases the name of a host: the next worker that says it is taken, whatever its secret. For a host that was
-  /// installed again.
+  /// Releases the name of a host: the next worker with this name is accepted with any secret. Use it for a host that
+  /// was installed again.
   func forget(_ host: HostName) async throws
   func setPaused(_ isPaused: Bool) async throws
   func hostReports() async throws -> [HostReport]
   func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation
-  /// The trace of a request, from the store alone, whether or not it is sampled or exported.
+  /// The trace of a request, read from the store alone, whether or not the request is sampled or its spans are
+  /// exported.
   func trace(_ identifier: JobIdentifier, number: Int?) async throws -> RequestTrace
-  /// Moves launches of a definition, or of one instance of a wildcard, away from a host and keeps them away, or takes
-  /// that back. Answers the hosts.
-  /// - Parameter hosts: none means where something of it runs now; or, to take it back, every host.
+  /// Evicts the launches of a definition, or of one instance of a wildcard, from hosts, or ends the eviction.
+  /// - Parameter hosts: the hosts to change. If it is empty, an eviction concerns the hosts where the pattern runs
+  ///   now, and the end of an eviction all hosts.
+  /// - Returns: the hosts concerned.
   func setEvicted(_ pattern: IdentifierPattern, from hosts: [HostName], _ isEvicted: Bool) async throws -> [HostName]
-  /// Starts a pending request now, whatever its times and the conditions of its host.
+  /// Starts a pending request now, regardless of its times and of the conditions of the host.
+  /// - Parameter host: the host to start on; nil takes the first host that can run it.
   func simulateLaunch(_ identifier: JobIdentifier, number: Int?, on host: HostName?) async throws -> SimulatedLaunch
-  /// Expires the running launch as if for `reason`, or for no reason.
+  /// Expires the running launch as if for `reason`; nil simulates an expiry without a specific reason.
   func simulateExpiry(
     _ identifier: JobIdentifier, number: Int?, as reason: ExpiryReason.Kind?
   ) async throws -> SimulatedLaunch
-  /// Puts conditions in the place of a host's real ones for a while; none at all takes them back.
+  /// Replaces a host's real conditions for the given time. Empty overrides end the simulation.
   func simulateConditions(_ overrides: ConditionOverrides, on host: HostName, lasting: Duration) async throws
-  /// Writes a copy of the store to a new file on the coordinator's machine, while it is in use.
+  /// Writes a copy of the store to a new file on the coordinator's machine, while the store is in use.
   /// - Parameters:
-  ///   - path: absolute, on the coordinator's machine.
-  ///   - report: called now and then with how far it is; it must not wait.
+  ///   - path: an absolute path on the coordinator's machine.
+  ///   - report: called from time to time with the progress of the copy. It must not block.
   func backUpStore(
     to path: String, _ report: @escaping @Sendable (BackupProgress) -> Void
   ) async throws -> BackupSummary
 }
 
 extension OperatorAPI {
-  /// - Parameter number: nil means the live request, else the waiting one, else the last to end.
+  /// The details of a request.
+  /// - Parameter number: the number of the request; nil means the live request, otherwise the waiting request,
+  ///   otherwise the last request to end.
   package func details(_ identifier: JobIdentifier, number: Int?) async throws -> RequestDetails {
     try await details(identifier, number: number, choosing: .current)
   }
 }
 
-/// Which request of an identifier is meant where no number is given.
+/// Which request of an identifier a call without a number concerns.
 package enum RequestChoice: Hashable, Sendable, CaseIterable {
-  /// The live one, else the one that waits for its first launch, else the last to end.
+  /// The live request, otherwise the request that waits for its first launch, otherwise the last request to end.
   case current
-  /// The live one, else the last that was launched, else the one that waits.
+  /// The live request, otherwise the request that was launched last, otherwise the waiting request.
   case ran
-  /// As `ran` where the definition repeats and the next request is not due yet, else as `current`.
+  /// Like `ran` if the definition repeats and the next request is not due yet; otherwise like `current`.
   case ranIfRepeating
 }
 
@@ -98,15 +108,15 @@ package struct SimulatedLaunch: Hashable, Sendable {
 
 /// One submission, as a client asks for it.
 package struct SubmissionOrder: Hashable, Sendable {
-  /// Drawn by the client, and the same in every retry of this submission.
+  /// The submission id, which the client draws and repeats in every retry of this submission.
   package var id: String
   package var identifier: JobIdentifier
   package var payload: [UInt8]?
   package var earliestBeginDate: EarliestBeginDate?
   package var priority: Priority?
-  /// Set if this is a poke.
+  /// The priority of the poke; nil if the submission is not a poke.
   package var poke: PokePriority?
-  /// The submitter's span: the request's trace becomes a part of its trace.
+  /// The submitter's span. The request's spans become part of that trace.
   package var parent: TraceContext?
 
   package init(
@@ -124,9 +134,10 @@ package struct SubmissionOrder: Hashable, Sendable {
 }
 
 package enum SubmissionResult: Hashable, Sendable {
-  /// `warning` says why no known host could run it now, if that is so.
+  /// The submission was accepted. `warning` says why no known host could run the request now, or that its date is
+  /// ignored; nil if there is nothing to warn of.
   case accepted(SubmissionReceipt, traceID: String, warning: String?)
-  /// One of Apple's four codes, and what to do about it.
+  /// The submission was refused, with one of Apple's four codes and with what to do about it.
   case refused(code: String, message: String)
 }
 
@@ -138,10 +149,10 @@ package struct RequestDetails: Hashable, Sendable {
   package var pokes: [PokeRecord]
   /// How many requests of its class go before it, if it is pending.
   package var position: Int?
-  /// The request of the same identifier that waits for its first launch, if it is another one, and no number was asked
-  /// for.
+  /// The request of the same identifier that waits for its first launch, if it is another request and the call had no
+  /// number.
   package var waiting: RequestRecord?
-  /// The number of the last request of the identifier before this one that wrote output; only for `RequestChoice.ran`.
+  /// The number of the latest earlier request of the identifier that wrote output; only for `RequestChoice.ran`.
   package var earlierOutput: Int?
 
   package init(
@@ -159,22 +170,23 @@ package struct RequestDetails: Hashable, Sendable {
 }
 
 package enum CancelSelection: Hashable, Sendable {
-  /// The live and the waiting request of the identifier, or the one with this number.
+  /// The live and the waiting request of the identifier, or the request with this number.
   case identifier(JobIdentifier, number: Int?)
   case all
 }
 
 package struct HostReport: Hashable, Sendable {
   package enum State: String, Hashable, Sendable, CaseIterable {
-    /// Holds a lease and takes launches.
+    /// The host holds a lease and takes launches.
     case ready
-    /// Holds a lease; its connection is away for the moment.
+    /// The host holds a lease, but its connection is away at the moment.
     case away
     case draining
-    /// Its owner paused it.
+    /// The host's owner has paused it.
     case paused
-    /// Its owner lends it at other hours.
+    /// The host's owner lends it only at other hours.
     case outsideHours
+    /// The host holds no lease.
     case gone
   }
 
@@ -184,7 +196,7 @@ package struct HostReport: Hashable, Sendable {
   package var capabilities: Capabilities
   package var conditions: Conditions
   package var usedSlots: Int
-  /// Identifiers of the launches that run there.
+  /// The identifiers of the launches that run on the host.
   package var running: [JobIdentifier]
   package var lastSeenAt: Timestamp?
 
@@ -203,31 +215,33 @@ package struct HostReport: Hashable, Sendable {
   }
 }
 
+/// The answer of `baton explain`: why a request does or does not run, and what would start it.
 package struct Explanation: Hashable, Sendable {
   package enum Verdict: String, Hashable, Sendable, CaseIterable {
     case running
     case ended
     case waiting
-    /// No known host can ever take it as the fleet is configured.
+    /// No known host can ever run the request as the fleet is configured.
     case impossible
   }
 
+  /// One obstacle.
   package struct Line: Hashable, Sendable {
-    /// Nil for obstacles of the request itself or of the whole fleet.
+    /// The host of the obstacle; nil for an obstacle of the request itself or of the whole fleet.
     package var host: HostName?
     package var code: String
     package var text: String
     package var remedy: String
     package var isPermanent: Bool
-    /// Who says so, for an obstacle that comes from the conditions of the host: `sysfs`, `assumed`, `simulated` …
+    /// The source of an obstacle that comes from the conditions of the host: `sysfs`, `assumed`, `simulated` …
     package var source: String?
-    /// What that source said, word for word.
+    /// The reading of that source, word for word.
     package var raw: String?
-    /// For how long it has been so, if somebody knows.
+    /// How old the reading is; nil if that is not known.
     package var age: Duration?
-    /// When the host was heard of last.
+    /// When the host was last heard of.
     package var reportedAt: Timestamp?
-    /// When it clears by itself, if that can be known.
+    /// When the obstacle clears by itself; nil if that is not known.
     package var clearsAt: Timestamp?
 
     package init(
@@ -247,13 +261,15 @@ package struct Explanation: Hashable, Sendable {
     }
   }
 
-  /// Whose turn it is among definitions: by priority, and within one priority by recent use (contract, row 25).
+  /// The place of the request's class among the ready classes: by priority, and within one priority by recent use
+  /// (contract, row 25).
   package struct Order: Hashable, Sendable {
-    /// When a person used its definition last, on the wall clock; nil if no person did.
+    /// When a person last used the definition, on the wall clock; nil if no person has used it.
     package var lastUsedAt: Timestamp?
-    /// That is recent enough to go before definitions of its priority without recent use.
+    /// True if this use is recent enough for the definition to go before definitions of its priority without recent
+    /// use.
     package var hasRecentUse: Bool
-    /// Classes of requests that are ready and go before its own, because of their priority or their recent use.
+    /// How many classes with ready requests go before its own class, because of their priority or their recent use.
     package var classesAhead: Int
 
     package init(lastUsedAt: Timestamp? = nil, hasRecentUse: Bool, classesAhead: Int = 0) {
@@ -263,13 +279,14 @@ package struct Explanation: Hashable, Sendable {
 
   package var record: RequestRecord
   package var verdict: Verdict
-  /// The request's and the fleet's own first, then host by host: those that are nearest to taking it first.
+  /// The obstacles of the request and the fleet, and then those of the hosts. The hosts that are nearest to taking the
+  /// request come first.
   package var lines: [Line]
   /// How many requests of its class go before it, if it is pending.
   package var position: Int?
-  /// What would start it; empty if it is not pending.
+  /// What would start the request; empty if it is not pending.
   package var advice: String
-  /// Nil if it is not pending.
+  /// The order among definitions; nil if the request is not pending.
   package var order: Order?
 
   package init(
@@ -285,10 +302,10 @@ package struct Explanation: Hashable, Sendable {
   }
 }
 
-/// Nobody answers there; told within five seconds.
+/// No coordinator answers at the address, or it does not accept the token. Clients learn this within five seconds.
 package struct CoordinatorUnreachable: Error, Sendable, CustomStringConvertible {
   package var message: String
-  /// The token was not taken, rather than nobody being there.
+  /// True if a coordinator answers but does not accept the token.
   package var isNotPermitted: Bool
 
   package init(_ message: String, isNotPermitted: Bool = false) {

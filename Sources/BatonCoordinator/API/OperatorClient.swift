@@ -12,7 +12,7 @@ import SwiftProtobuf
   import Foundation
 #endif
 
-/// The coordinator in another process, as operators see it.
+/// A coordinator in another process, reached over gRPC.
 package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
   let operators: Baton_V1_Operators.Client<Transport>
   let metadata: Metadata
@@ -24,15 +24,15 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
     self.endpoint = endpoint
   }
 
-  /// An answer takes five seconds at most; a watch as long as it takes.
+  /// The options of a call whose answer may take five seconds at most. A watch takes as long as it has to.
   private var options: CallOptions {
     var options = CoordinatorClient.callOptions
     options.timeout = .seconds(5)
     return options
   }
 
-  /// Of an answer in pages: the larger the fleet, the longer it takes. A coordinator that is older than the pages says
-  /// that it does not know them, and is asked for one message.
+  /// The options of a call whose answer comes in pages: the larger the fleet, the longer it takes. A coordinator that
+  /// is older than the pages answers that it does not know the method, and the client then asks for a single message.
   private var pageOptions: CallOptions {
     var options = CoordinatorClient.callOptions
     options.timeout = .seconds(60)
@@ -63,7 +63,7 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
     let request = Baton_V1_SubmitRequest.with {
       $0.items = orders.map(\.proto)
       $0.principal = principal
-      // One submitter, one span.
+      // All submissions of one call have one submitter, and therefore one parent span.
       if let parent = orders.first?.parent { $0.traceparent = parent.traceparent }
     }
     return try await call { try await operators.submit(request, metadata: metadata, options: options) }
@@ -158,7 +158,7 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
     to path: String, _ report: @escaping @Sendable (BackupProgress) -> Void
   ) async throws -> BackupSummary {
     let request = Baton_V1_BackupRequest.with { $0.path = path }
-    // It takes as long as it takes.
+    // A backup has no timeout.
     let summary = try await call {
       try await operators.backup(request, metadata: metadata, options: CoordinatorClient.callOptions) { response in
         var summary: BackupSummary?
@@ -241,7 +241,7 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
   ) async throws -> [HostName] {
     let request = Baton_V1_EvictRequest.with {
       $0.pattern = pattern.rawValue
-      // An older coordinator reads only the first.
+      // An older coordinator reads only the field with the first host.
       if let first = hosts.first { $0.host = first.rawValue }
       $0.hosts = hosts.dropFirst().map(\.rawValue)
       $0.isEvicted = isEvicted

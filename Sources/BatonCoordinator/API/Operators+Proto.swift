@@ -191,7 +191,7 @@ extension Explanation.Line {
 }
 
 extension Explanation {
-  /// Everything but the obstacles.
+  /// The reply without the obstacles.
   private var head: Baton_V1_ExplainReply {
     .with {
       $0.request = record.proto
@@ -205,7 +205,8 @@ extension Explanation {
     }
   }
 
-  /// At least one; the first has everything but most of the obstacles.
+  /// The pages of the reply, at least one page. The first page has everything except the obstacles that do not fit
+  /// into it.
   var pages: [Baton_V1_ExplainReply] {
     get throws {
       let obstacles = try Pages.of(lines.lazy.map(\.proto))
@@ -215,7 +216,8 @@ extension Explanation {
     }
   }
 
-  /// For clients that do not know pages: as many obstacles as fit, and a last one that says how many do not.
+  /// The reply for clients that do not know pages: as many obstacles as fit into one message, and a last obstacle that
+  /// says how many are missing.
   var fittingIntoOneMessage: Baton_V1_ExplainReply {
     get throws {
       var (reply, bytes) = (head, 0)
@@ -238,7 +240,7 @@ extension Explanation {
     }
   }
 
-  /// - Parameter pages: in their order.
+  /// - Parameter pages: the pages of the reply, in their order.
   init(pages: [Baton_V1_ExplainReply]) throws {
     guard var whole = pages.first else { throw WireError("an explanation without a page") }
     whole.obstacles = pages.flatMap(\.obstacles)

@@ -12,7 +12,7 @@ import SwiftProtobuf
   import Foundation
 #endif
 
-/// The gRPC service that the command line uses: translates, and calls the coordinator.
+/// The gRPC service that the command line uses. It translates messages and calls the coordinator.
 struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
   let api: any OperatorAPI
 
@@ -24,7 +24,8 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
     }
   }
 
-  /// Read with every rule before anything is stored; a client of another program says what it likes.
+  /// Decodes one definition and checks every rule before anything is stored, because a client that is not Baton's may
+  /// send anything.
   private static func definition(at index: Int, in json: Data) throws(OperatorError) -> Definition {
     do throws(DefinitionProblem) {
       return try Definition(json: json)
@@ -43,7 +44,8 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
   func submit(request: Baton_V1_SubmitRequest, context: ServerContext) async throws -> Baton_V1_SubmitReply {
     try await answering {
       try WireLimits.submissions.check(request.items.count)
-      // One that cannot be read counts as none (https://www.w3.org/TR/trace-context/#traceparent-header).
+      // A `traceparent` that cannot be parsed counts as absent
+      // (https://www.w3.org/TR/trace-context/#traceparent-header).
       let parent =
         request.hasTraceparent ? TraceContext(traceparent: request.traceparent) : SubmitterInterceptor.span
       let orders = try request.items.map { item in
@@ -258,7 +260,7 @@ extension OperatorsService {
 }
 
 extension OperatorsService {
-  /// Progress as far as the caller keeps up with it, then the summary.
+  /// Sends progress as fast as the caller reads it, and then the summary.
   func backup(
     request: Baton_V1_BackupRequest, response: RPCWriter<Baton_V1_BackupReply>, context: ServerContext
   ) async throws {
@@ -276,7 +278,8 @@ extension OperatorsService {
 }
 
 extension HostName {
-  /// A host that an operator names: one of an earlier version may have a name that no new worker is taken under.
+  /// The host that an operator names. Only its length is checked, because a host of an earlier version may have a name
+  /// that is not allowed for a new worker.
   fileprivate static func named(_ text: String) throws(WireError) -> HostName {
     try WireLimits.hostFilter.check(name: text)
     return HostName(text)

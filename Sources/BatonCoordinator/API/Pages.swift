@@ -2,20 +2,23 @@ import BatonProtobuf
 import BatonWire
 import SwiftProtobuf
 
-/// Elements of an answer that may be larger than one message, cut into pages in their order.
+/// One page of an answer that may be larger than one message. The elements keep their order.
 struct Pages<Element: SwiftProtobuf.Message> {
   var elements: [Element] = []
-  /// As they are sent, without the few bytes before each.
+  /// The encoded size of the elements, without the few bytes that precede each element.
   var bytes = 0
 }
 
 extension Pages {
-  /// A page is closed once it has so many bytes: large enough to cost nothing, and far from the largest message.
+  /// The size at which a page is closed: large enough that the number of pages costs little, and far below the largest
+  /// message.
   static var targetBytes: Int { 1 << 20 }
-  /// Less than a message may have, because the elements are not alone in it.
+  /// The most bytes of elements in one message. It is less than the limit of a message, because the message contains
+  /// other fields too.
   static var largestMessage: Int { CoordinatorClient.maximumMessageBytes / 8 * 7 }
 
-  /// Each element is measured once. One that is larger than a page has a page of its own.
+  /// Cuts the elements into pages. Each element is encoded once to measure it. An element that is larger than a page
+  /// gets a page of its own.
   static func of(_ elements: some Sequence<Element>) throws -> [Pages] {
     var pages: [Pages] = []
     var last = Pages()

@@ -81,7 +81,7 @@ extension RequestRecord {
   }
 }
 
-/// The obstacles of a request itself; those of hosts travel as text.
+/// Obstacles of a request itself have a message of their own; obstacles of hosts are sent as text.
 extension Obstacle {
   var proto: Baton_V1_RequestObstacle {
     .with {
@@ -91,7 +91,7 @@ extension Obstacle {
     }
   }
 
-  /// Nil for an obstacle that this version does not know.
+  /// nil for an obstacle that this version does not know.
   init?(_ proto: Baton_V1_RequestObstacle) {
     guard let kind = Kind(rawValue: proto.code) else { return nil }
     self.init(scheduling: kind, until: Timestamp(nanoseconds: proto.until), number: Int(proto.number))
@@ -139,7 +139,7 @@ extension PokeRecord {
     }
   }
 
-  /// Nil for a priority that this version does not know.
+  /// nil for a priority that this version does not know.
   init?(_ proto: Baton_V1_Poke) {
     guard let priority = PokePriority(rawValue: Int(proto.priority)) else { return nil }
     self.init(id: proto.id, at: Timestamp(nanoseconds: proto.at), priority: priority, principal: proto.principal)

@@ -1,10 +1,10 @@
 import BatonModel
 import GRPCCore
 
-/// Finds the caller's span in the call's metadata, where instrumented gRPC clients put it
+/// Reads the caller's span from the call's metadata, where instrumented gRPC clients put it
 /// (https://www.w3.org/TR/trace-context/#traceparent-header).
 struct SubmitterInterceptor: ServerInterceptor {
-  /// Of the call that is being answered.
+  /// The caller's span of the current call; nil if the call has none.
   @TaskLocal static var span: TraceContext?
 
   func intercept<Input: Sendable, Output: Sendable>(

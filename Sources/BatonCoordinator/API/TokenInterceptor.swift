@@ -2,8 +2,9 @@ import BatonProtobuf
 import BatonWire
 import GRPCCore
 
-/// Lets in only clients that show the coordinator's token (promise P14). A client sends the token itself
-/// (`Bearer TOKEN`), or the code that its connection was asked for (`Baton-HMAC CODE`, see `IdentityService`).
+/// Lets in only clients that prove that they know the coordinator's token (promise P14). A client sends either the
+/// token itself (`Bearer TOKEN`), or the code that belongs to the challenge of its connection (`Baton-HMAC CODE`, see
+/// `IdentityService`).
 struct TokenInterceptor: ServerInterceptor {
   let token: String
   let door: Door

@@ -4,7 +4,7 @@ import BatonProtobuf
 import BatonWire
 import GRPCCore
 
-/// The gRPC service that workers connect to: carries messages between a stream and the coordinator's connection.
+/// The gRPC service that workers connect to. It carries messages between a stream and the coordinator's connection.
 struct WorkersService: Baton_V1_Workers.SimpleServiceProtocol {
   let coordinator: Coordinator
 
@@ -19,7 +19,7 @@ struct WorkersService: Baton_V1_Workers.SimpleServiceProtocol {
         defer { connection.close() }
         try await coordinator.serve(connection, from: context.remotePeer)
       }
-      // What was sent before the end still goes out; then the response ends and with it the stream.
+      // Messages that were sent before the end are still written. Then the response ends, and with it the stream.
       while let messages = await connection.down.receive() {
         for frame in try Framing.frames(messages) { try await response.write(frame) }
       }
@@ -35,7 +35,7 @@ struct WorkersService: Baton_V1_Workers.SimpleServiceProtocol {
       do {
         guard connection.up.send(contentsOf: try Self.messages(frame)) else { return }
       } catch let error as WireError {
-        // Not an error of the stream: this way the worker gets to know why.
+        // The error is not thrown, so that the stream stays open and the worker gets the reason.
         connection.down.send(.refused(error.message, isFinal: false))
         return
       }

@@ -97,7 +97,7 @@ package struct HostState: Sendable {
   var knownDefinitions: Set<DefinitionID> = []
   /// What has been used of the host's own daily allowance, without the running launches.
   var use = DailyUse()
-  /// Since when the connection has been away; nil while it is attached.
+  /// Since when the connection has been away, as far as this coordinator saw it; nil after the host has been attached.
   var awaySince: Instant?
   var isDrainedByOperator = false
   /// The worker has said that it is shutting down.

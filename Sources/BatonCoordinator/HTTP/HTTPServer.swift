@@ -9,9 +9,9 @@ import ServiceLifecycle
 import Synchronization
 
 extension CoordinatorServer {
-  /// `/healthz` answers while the process runs; `/readyz` while the store can be read and it is not shutting down; pokes
-  /// can be posted; and `/metrics` shows `metrics`, if there are any.
-  /// - Parameter socket: of the coordinator's user, in place of `endpoint`.
+  /// The HTTP service: `/healthz` answers while the process runs; `/readyz` answers while the store can be read and
+  /// the coordinator is not shutting down; pokes can be posted; `/metrics` shows `metrics` if it is not nil.
+  /// - Parameter socket: the path of a Unix socket of the coordinator's user, which is used instead of `endpoint`.
   func http(
     _ endpoint: HostPort, socket: String? = nil, metrics: HTTPService.Metrics? = nil
   ) throws -> some Service {
@@ -27,7 +27,8 @@ extension CoordinatorServer {
 }
 
 extension Coordinator {
-  /// It is not shutting down, and its store answers. A paused fleet is ready too: it has to be reached to be resumed.
+  /// True if the coordinator is not shutting down and its store answers. A paused fleet is ready too, because
+  /// operators have to reach the coordinator to resume it.
   func isReady() async -> Bool {
     guard state.withLock({ $0.isAccepting }) else { return false }
     return (try? await store.counts()) != nil

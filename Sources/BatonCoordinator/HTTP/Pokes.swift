@@ -11,9 +11,9 @@ import Hummingbird
   import Foundation
 #endif
 
-/// `POST /v1/pokes/IDENTIFIER`: the body is the payload, `?priority=10` goes at once, `Idempotency-Key` is the id that a
-/// retry repeats. It needs the token (`Authorization: Bearer …`) and a loopback `Host`, so that no page in a browser
-/// can poke.
+/// `POST /v1/pokes/IDENTIFIER` pokes a job. The body is the payload; `?priority=10` makes the launch ignore the
+/// spacing of pokes; `Idempotency-Key` is the submission id, which a retry repeats. The call needs the token
+/// (`Authorization: Bearer …`) and a loopback `Host`, so that no page in a browser can poke.
 struct PokeRoute: Sendable {
   let api: any OperatorAPI
   let token: String
@@ -52,7 +52,7 @@ struct PokeRoute: Sendable {
     return nil
   }
 
-  /// The caller's own word, which nothing proves: the token says only that the caller may poke.
+  /// The principal that the caller claims to be, which nothing proves: the token shows only that the caller may poke.
   private static func principal(_ request: Request) -> String {
     HTTPField.Name("Baton-Principal").flatMap { request.headers[$0] } ?? "http"
   }
@@ -87,7 +87,7 @@ struct PokeRoute: Sendable {
     .contentTooLarge, "invalid", "a payload has at most \(Submission.maximumPayloadBytes) bytes: put it in a file")
 }
 
-/// What the poke came to, as JSON. The codes are those of gRPC and of the command line.
+/// The answer to a poke, as JSON. The codes are those of gRPC and of the command line.
 private struct PokeAnswer: Error {
   var status: HTTPResponse.Status
   var body: Body

@@ -2,17 +2,18 @@ import BatonModel
 package import BatonStore
 import BatonTelemetry
 
-/// The state of a coordinator at one time, as its gauges show it. The coordinator fills one in at each scrape.
+/// The state of a coordinator at one moment, as its gauges show it. The coordinator creates one at each scrape.
 package struct CoordinatorGauges: Hashable, Sendable {
-  /// Requests by definition and state, as the store counts them.
+  /// The number of requests by definition and state, as the store counts them.
   package var requests: [DefinitionCount]
-  /// For how long the request that has been ready longest has waited; nil if none is ready.
+  /// How long the oldest ready request has waited; nil if no request is ready.
   package var readyOldest: Duration?
-  /// Ready requests by the code of each obstacle that keeps them from starting.
+  /// The number of ready requests by the code of each obstacle that keeps them from starting.
   package var obstacles: [String: Int]
-  /// Hosts by condition: the words of `baton hosts`. `ready` holds a lease and takes launches; `away` holds one and its
-  /// connection is away for the moment; `draining` goes; `paused` by its owner; `outsideHours` of its owner; `gone` has
-  /// no lease. Whether a ready host has room, power or a network is not in it: that is what the obstacles say.
+  /// The number of hosts by condition, with the words of `baton hosts`: `ready` holds a lease and takes launches;
+  /// `away` holds a lease, but its connection is away at the moment; `draining` is being drained; `paused` was paused
+  /// by its owner; `outsideHours` is lent by its owner only at other hours; `gone` has no lease. Whether a ready host
+  /// has room, power or a network is not included here; the obstacles say that.
   package var hosts: [HostReport.State: Int]
 
   package init(
@@ -22,8 +23,8 @@ package struct CoordinatorGauges: Hashable, Sendable {
     (self.requests, self.readyOldest, self.obstacles, self.hosts) = (requests, readyOldest, obstacles, hosts)
   }
 
-  /// The gauges of one dispatcher, which was copied so that nobody waits for the answer.
-  /// - Parameter requests: as the store counted them at about the same time.
+  /// The gauges of one dispatcher, which is a copy, so that no other work waits while they are computed.
+  /// - Parameter requests: the store's counts of about the same time.
   package init(_ dispatcher: Dispatcher, requests: [DefinitionCount], readyOldest: Duration?) {
     let hosts = dispatcher.hosts.values.map { ($0.reportState, 1) }
     self.init(
@@ -31,14 +32,14 @@ package struct CoordinatorGauges: Hashable, Sendable {
       hosts: Dictionary(hosts, uniquingKeysWith: +))
   }
 
-  /// - Parameter label: what a definition is called.
+  /// - Parameter label: returns the label of a definition.
   func families(_ label: (IdentifierPattern) -> String) -> [MetricFamily] {
     [
       MetricFamily(Names.Metric.requests, requestReadings(label)),
       MetricFamily(Names.Metric.readyOldest, readyOldest?.inSeconds ?? 0),
       MetricFamily(
         Names.Metric.obstacles, obstacles.map { ([MetricLabel(Names.Label.reason, $0.key)], Double($0.value)) }),
-      // All of them: a rule that compares with 0 needs the 0.
+      // All states are reported, because an alerting rule that compares with 0 needs the value 0.
       MetricFamily(
         Names.Metric.hosts,
         HostReport.State.allCases.map {
@@ -47,7 +48,7 @@ package struct CoordinatorGauges: Hashable, Sendable {
     ]
   }
 
-  /// Every state of each definition that has any request, so that a state that emptied shows 0.
+  /// Reports every state of each definition that has any request, so that a state without requests shows 0.
   private func requestReadings(_ label: (IdentifierPattern) -> String) -> [(labels: [MetricLabel], value: Double)] {
     var counts: [String: [RequestState: Int]] = [:]
     for count in requests { counts[label(count.pattern), default: [:]][count.state, default: 0] += count.count }
@@ -61,9 +62,10 @@ package struct CoordinatorGauges: Hashable, Sendable {
 }
 
 extension Dispatcher {
-  /// How many ready requests each obstacle keeps from starting now, by its code. The newest definition of a pattern that
-  /// has anything ready speaks for all of them, and instances of a wildcard that were evicted singly are not seen. What
-  /// some host takes is kept by nothing; otherwise the hosts that are nearest to taking it count, as in a wait.
+  /// How many ready requests each obstacle keeps from starting now, by the code of the obstacle. The newest definition
+  /// of a pattern with ready requests stands for all its definitions, and evictions of single instances of a wildcard
+  /// are not considered. A request that some host could take has no obstacle; otherwise the hosts that are nearest to
+  /// taking it count, as in a wait.
   func obstacles(ofReady requests: [DefinitionCount]) -> [String: Int] {
     let ready = requests.filter { $0.state == .ready && $0.count > 0 }
     let newest = Dictionary(

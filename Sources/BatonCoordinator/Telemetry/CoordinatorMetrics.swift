@@ -3,10 +3,10 @@ package import BatonTelemetry
 package import Metrics
 internal import Synchronization
 
-/// What a coordinator counts: one method for each fact, to be called once where it happens, after the store has
-/// committed it. No call waits for anything.
+/// The metrics of a coordinator. It has one method for each fact, which is called once when the fact occurs, after the
+/// store has committed it. No call blocks.
 ///
-/// A definition is named by its pattern in the YAML, never by an identifier. Definitions beyond 500
+/// The label of a definition is its pattern in the YAML, never an identifier. Definitions beyond 500
 /// (Documentation/reference/limits.md) are counted together, as `other`.
 package final class CoordinatorMetrics: Sendable {
   private let factory: any MetricsFactory
@@ -18,7 +18,7 @@ package final class CoordinatorMetrics: Sendable {
   private let batches: Counter
   private let batchesRepeated: Counter
   private let checkpointBytes: Recorder
-  /// Of launches, as far as they were asked for: finding one in the registry costs more than counting.
+  /// The counters of launches that were used so far. Looking a counter up in the registry costs more than counting.
   private let launches = Mutex<[LaunchSeries: Counter]>([:])
 
   private struct LaunchSeries: Hashable {
@@ -28,8 +28,8 @@ package final class CoordinatorMetrics: Sendable {
   }
 
   /// - Parameters:
-  ///   - factory: the process's registry.
-  ///   - definitions: how many have series of their own.
+  ///   - factory: the registry of the process.
+  ///   - definitions: how many definitions have series of their own.
   package init(
     factory: any MetricsFactory = MetricsSystem.factory, definitions: Int = MetricSettings().definitions
   ) {
@@ -42,13 +42,14 @@ package final class CoordinatorMetrics: Sendable {
     batches = Counter(label: Names.Metric.batches, factory: factory)
     batchesRepeated = Counter(label: Names.Metric.batchesRepeated, factory: factory)
     checkpointBytes = Recorder(label: Names.Metric.checkpointBytes, factory: factory)
-    // There from the beginning: of a counter that appears with its first drop, no reader sees the drop.
+    // The counter exists from the start. If it appeared with the first drop, a reader could not see the increase.
     spansDropped(0, .rejected)
   }
 
+  /// A launch has ended.
   /// - Parameters:
-  ///   - reason: why it was asked to stop; nil for a launch that did not expire.
-  ///   - duration: from assignment to outcome.
+  ///   - reason: why the launch was asked to stop; nil if it did not expire.
+  ///   - duration: the time from the assignment to the outcome.
   package func launchEnded(
     definition: IdentifierPattern, outcome: LaunchOutcome.Kind, reason: ExpiryReason.Kind?, duration: Duration
   ) {
@@ -58,38 +59,39 @@ package final class CoordinatorMetrics: Sendable {
   }
 
   /// A request whose launch expired runs again.
-  /// - Parameter wait: from the end of that launch to the start of the next one.
+  /// - Parameter wait: the time from the end of that launch to the start of the next launch.
   package func resumed(after wait: Duration) { resumeDuration.recordNanoseconds(wait.nanoseconds) }
 
-  /// Checkpoints were committed, each the end of one batch. One that was sent again and had been committed before is
-  /// none.
-  /// - Parameter bytes: the size of each.
+  /// Checkpoints were committed, each at the end of one batch. Do not count a checkpoint that was committed before and
+  /// was sent again.
+  /// - Parameter bytes: the size of each cursor.
   package func checkpoints(bytes: [Int]) {
     batches.increment(by: bytes.count)
     for size in bytes { checkpointBytes.record(size) }
   }
 
-  /// A batch that had been begun by an earlier launch, which did not come to commit it, was committed.
+  /// A launch ended in the middle of a batch, which the next launch of the request repeats.
   package func batchRepeated() { batchesRepeated.increment() }
 
-  /// The store wrote one group.
-  /// - Parameter duration: from taking the group to its being on disk.
+  /// The store has committed one write group.
+  /// - Parameter duration: the time from taking the group until it is on the disk.
   package func groupCommit(_ duration: Duration, operations: Int) {
     commitDuration.recordNanoseconds(duration.nanoseconds)
     commitOperations.record(operations)
   }
 
-  /// Spans will never be sent: their rows were marked rejected, or kept for too long.
+  /// Spans will never be sent, because the backend rejected them or they were kept for too long.
   package func spansDropped(_ count: Int, _ cause: BatchQueue.Drop) {
     Counter(
       label: Names.Metric.spansDropped, dimensions: [(Names.Label.reason, cause.rawValue)], factory: factory
     ).increment(by: count)
   }
 
-  /// What the gauges show of `gauges`; what a collector of the registry gives.
+  /// The metric families of `gauges`, for a collector of the registry.
   package func families(of gauges: CoordinatorGauges) -> [MetricFamily] { gauges.families { label(for: $0) } }
 
-  /// A definition that is new has its counters from now on, so that its first failure is a rise, not a beginning.
+  /// The label of a definition. The counters of a new definition are created here, so that its first failure is an
+  /// increase from 0.
   private func label(for definition: IdentifierPattern) -> String {
     let (label, isNew) = definitions.withLock { $0.value(definition.rawValue) }
     guard isNew else { return label }

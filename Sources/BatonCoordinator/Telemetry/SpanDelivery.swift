@@ -1,22 +1,23 @@
 import BatonModel
 package import BatonTelemetry
 
-/// Where the coordinator's spans go, and how often.
+/// Where the coordinator's spans are sent, and how often.
 package struct SpanDelivery: Sendable {
-  /// Of the process that sends them.
+  /// The resource that describes the sending process.
   package var resource: Resource
-  /// How long ended spans gather before they are sent together, and how many at most go in one request.
+  /// How long ended spans gather before they are sent together, and how many spans one request has at most.
   package var batch: BatchLimits
   package var backoff: Backoff
-  /// While work goes on, the wait after each request, in times what that took: sending takes a part of one core only,
-  /// and what is not sent waits in the store until there is less to do.
+  /// The wait after each request while the coordinator is busy, as a multiple of the time that the coordinator spent
+  /// on the request. It limits sending to a share of one core; spans that are not sent wait in the store until there
+  /// is less to do.
   package var pause: Int
-  /// Spans that ended longer ago than this are sent without such waits (Documentation/reference/limits.md): work
-  /// without end makes spans late, and does not leave them behind.
+  /// Spans that ended longer ago than this are sent without these waits (Documentation/reference/limits.md): spans are
+  /// delayed under continuous work, but not forever.
   package var latest: Duration
-  /// Tries once.
+  /// Sends a request once, without retries.
   package var send: @Sendable (TraceRequest) async -> ExportVerdict
-  /// Drawn for the backoff, from 0 up to 1.
+  /// Draws a random number for the backoff, from 0 up to but not including 1.
   package var draw: @Sendable () -> Double
 
   package init(
@@ -33,8 +34,8 @@ package struct SpanDelivery: Sendable {
 }
 
 extension CoordinatorSettings {
-  /// What the environment's variables want.
-  /// - Parameter sender: nil if spans go nowhere.
+  /// Applies the telemetry settings of the environment.
+  /// - Parameter sender: the sender of spans; nil if spans are not sent.
   package mutating func trace(to sender: (any OTLPSending)?, as resource: Resource, _ settings: TelemetrySettings) {
     sampler = settings.isDisabled ? Sampler(root: .never) : settings.sampler
     spans = sender.map { sender in

@@ -2,11 +2,11 @@ package import BatonModel
 package import BatonStore
 package import BatonTelemetry
 
-/// The coordinator's spans, as values made of what the store has: equal rows make equal spans, so that one that is sent
-/// again after a crash is the same to the backend, byte for byte.
+/// Builds the coordinator's spans from what the store has. Equal rows make equal spans, so a span that is sent again
+/// after a crash is identical for the backend, byte for byte.
 extension SpanSource {
-  /// The spans of this occasion, a parent before its children.
-  /// - Parameter now: where spans that go on end for the time being.
+  /// The spans of this source, with each parent before its children.
+  /// - Parameter now: the provisional end of spans that have not ended.
   package func spans(asOf now: Timestamp) -> [SpanRecord] {
     var spans: [SpanRecord] = []
     if key.parts.contains(.submit) { spans.append(submitSpan) }
@@ -22,7 +22,7 @@ extension SpanSource {
     return spans
   }
 
-  /// Those of `spans(asOf:)` that go on.
+  /// The ids of the spans in `spans(asOf:)` that have not ended.
   package var openSpans: [SpanID] {
     if key.parts.contains(.launch), let launch, launch.record.endedAt == nil {
       let id = SpanID(launch.spanID)
@@ -54,7 +54,8 @@ extension SpanSource {
     ]
   }
 
-  /// Says only what a later submission that takes the request's place does not change.
+  /// The span of the submission. It contains only values that stay the same when a later submission takes the
+  /// request's place.
   private var submitSpan: SpanRecord {
     span(
       .submit, id: requestSpan, parent: parentSpanID.flatMap(SpanID.init(bytes:)), from: submittedAt, to: submittedAt)
@@ -88,7 +89,8 @@ extension SpanSource {
 // MARK: What joined
 
 extension SpanSource {
-  /// Every poke by its id, and a link to each submitter's span: a trace that leads to this request can be followed.
+  /// Adds the id of every poke, and a link to each submitter's span, so that a person can follow a trace that leads to
+  /// this request.
   private func tellJoined(_ span: inout SpanRecord) {
     if !joined.pokes.isEmpty { span.attributes.append(Attribute(Names.Attribute.pokes, .strings(joined.pokes))) }
     if joined.dropped > 0 {
@@ -141,7 +143,7 @@ extension SpanSource {
     return attributes
   }
 
-  /// From being asked to stop until the host was free.
+  /// The span from the expiry of the launch until its host was free.
   private func expireSpan(
     _ record: LaunchRecord, _ reason: ExpiryReason, since: Timestamp, asOf now: Timestamp
   ) -> SpanRecord {
@@ -153,7 +155,7 @@ extension SpanSource {
       Attribute(Names.Attribute.expiryDeadline, .double(reason.closingWindow(of: definition).inSeconds)),
     ]
     if let detail = reason.detail { attributes.append(Attribute(Names.Attribute.expiryDetail, .string(detail))) }
-    // Of a launch that was lost nobody knows how it ended.
+    // It is not known how a lost launch ended.
     if let outcome = record.outcome, outcome != .lost {
       attributes.append(Attribute(Names.Attribute.expiryGraceful, .bool(record.isGraceful)))
     }
@@ -168,14 +170,15 @@ extension SpanSource.Launch {
 extension SpanID {
   fileprivate init(_ bytes: [UInt8]) { self.init(bytes.reduce(0 as UInt64) { $0 << 8 | UInt64($1) }) }
 
-  /// The id of a span that has no row of its own: mixed from one that has, and from what tells it apart. It is never 0.
+  /// The id of a span that has no row of its own. It is mixed from the id of a span with a row and a salt that
+  /// distinguishes the derived spans. It is never 0.
   fileprivate func derived(_ salt: some BinaryInteger) -> SpanID {
     SpanID(SplitMix64.first(seed: number ^ UInt64(truncatingIfNeeded: salt)) | 1)
   }
 }
 
 extension SpanRecord {
-  /// The semantic conventions' way to say what went wrong.
+  /// Records an error in the way of OpenTelemetry's semantic conventions.
   fileprivate mutating func fail(_ type: String?, _ message: String?) {
     status = .error(message ?? "")
     attributes.append(Attribute(Names.Attribute.errorType, .string(type ?? "_OTHER")))
@@ -205,7 +208,7 @@ extension SpanEvent {
 }
 
 extension [SpanEvent] {
-  /// Those of one time stay in their order.
+  /// The events sorted by time; events with equal times stay in their order.
   fileprivate var sortedByTime: [SpanEvent] {
     enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }.map(\.element)
   }
