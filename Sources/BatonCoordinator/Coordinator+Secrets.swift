@@ -56,7 +56,7 @@ extension Coordinator {
   }
 
   /// Takes a supervisor's report that its worker's process died: the lease ends at once and not only when it runs out.
-  /// A report with the wrong secret has no effect.
+  /// A report has no effect if its secret is missing or wrong, or if the process does not hold the lease.
   package func processDied(
     _ process: WorkerProcess, secret: [UInt8]?, isBlameless: Bool
   ) async throws {

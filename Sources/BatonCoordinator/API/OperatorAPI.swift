@@ -237,7 +237,7 @@ package struct Explanation: Hashable, Sendable {
     package var source: String?
     /// The reading of that source, word for word.
     package var raw: String?
-    /// How old the reading is; nil if that is not known.
+    /// How long the condition has had this value; nil if that is not known.
     package var age: Duration?
     /// When the host was last heard of.
     package var reportedAt: Timestamp?
