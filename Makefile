@@ -30,7 +30,7 @@ PLANTED ?= .build/plants
 SOURCES = find Package.swift Sources Tests Benchmarks Examples -name '*.swift' -not -path '*/Generated/*' -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test interop check lint imports tree checks contract deploy pages format build release faults bench bench-small simulate plants fault-plants proto
+.PHONY: help demo test interop check lint imports checks contract deploy pages format build release faults bench bench-small simulate plants fault-plants proto
 
 ## help: lists the targets
 help:
@@ -57,21 +57,18 @@ interop: release
 	Scripts/interop
 	Scripts/interop-telemetry
 
-## check: what CI runs (with STRICT=1): format, imports, the tree, the checks, the contract, tests, pages, some benchmarks
-check: lint imports tree checks contract deploy test pages bench-small
+## check: what CI runs (with STRICT=1): format, imports, the checks, the contract, tests, pages, some benchmarks
+check: lint imports checks contract deploy test pages bench-small
 
-## lint: fails if a file is not as `make format` would leave it
+## lint: fails if a file is not as `make format` would leave it, or if a script is not valid; TidyTests has the rules for text
 lint:
 	Scripts/setup
 	$(SOURCES) | xargs -0 $(SWIFT) format lint --strict --parallel --configuration .swift-format
+	for file in $$(grep -lE '^#!/bin/bash' Scripts/* .ci/*); do bash -n $$file || exit 1; done
 
 ## imports: fails if a module imports a module that stands below it in ARCHITECTURE.md
 imports:
 	Scripts/check-imports
-
-## tree: fails if the tree has an unfinished place, a path of a home folder, or a citation of a page that is missing
-tree:
-	Scripts/check-tree
 
 ## deploy: fails if Prometheus would refuse the rules, the dashboard or the metrics of Deploy/
 deploy:
