@@ -51,9 +51,8 @@ extension CoordinatorCore {
   ///   - address: the address of the worker, for messages.
   ///   - id: the id of the connection. Each hello needs a new id.
   package mutating func hello(_ hello: Hello, from address: String, as id: SessionID, at now: Now) {
-    ///  process has one connection: one that says hello again has given up the connection before. If both were
-    /// attached,
-    // a launch that is claimed in between would be sent on the old one only.
+    // A process has one connection: a process that says hello again has given up the connection before. If both
+    // connections were attached, a launch that is claimed in between would be sent on the old one only.
     for old in unattached[hello.host] ?? [] where sessions[old]?.process == hello.process { end(old, at: now) }
     sessions[id] = Session(process: hello.process, address: address, phase: .waiting(hello))
     unattached[hello.host, default: []].append(id)
