@@ -36,7 +36,7 @@ extension Coordinator {
   func count(_ checkpoints: [Checkpoint], _ answers: [CheckpointAnswer]) {
     metrics.checkpoints(
       bytes: zip(checkpoints, answers).compactMap { checkpoint, answer in
-        if case .committed = answer { checkpoint.cursor?.count ?? 0 } else { nil }
+        if case .committed = answer, !checkpoint.isEndOnly { checkpoint.cursor?.count ?? 0 } else { nil }
       })
   }
 }

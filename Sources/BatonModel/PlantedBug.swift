@@ -12,7 +12,7 @@
     case endsWhateverRuns = "an ending of an old launch ends the one that runs"
     case endsOnlyTheFirst = "with a lease only the first of its launches ends"
     case releasesNobody = "a request that waits for the live one of its identifier is not told that it ended"
-    case forgetsNextTime = "nobody comes back for what waits for a time"
+    case forgetsNextTime = "requests that wait for a time are never looked at again"
     case delaysByWallClock = "a delay is over when the wall clock says so"
     case spacesNothing = "first launches of an identifier are not spaced"
     case breaksChains = "a repeating definition stops after its second request"
@@ -38,7 +38,7 @@
     case forgetsBudget = "nothing ends when its budget is spent"
     case forgetsDeadline = "a handler that ignores its deadline is left alone"
     case runsOnBattery = "conditions that are lost stop nothing"
-    case waitsForEverForWelcome = "a hello that nobody answers is waited for"
+    case waitsForEverForWelcome = "a worker waits for ever for the answer to its hello"
 
     /// The planted mistake; `nil` if there is none. It is set once, before anything else runs, and is only read after
     /// that.

@@ -10,9 +10,9 @@ enum ReasonsPage {
   private static let introduction = """
     # Reasons
 
-    Every obstacle, expiry reason, outcome, refusal and event by its code, as `baton explain`, `baton show`, JSON, spans
-    and the Swift API have it: what it means and what to do. This page is made of the types themselves by
-    `BATON_RECORD=1 swift test --filter BatonTests`; a test fails while it says something else.
+    This page lists every obstacle, expiry reason, outcome, refusal and event by its code, as `baton explain`,
+    `baton show`, JSON, spans and the Swift API print it: what it means, and what to do. The page is generated from the
+    types by `BATON_RECORD=1 swift test --filter BatonTests`; a test fails if the page and the types differ.
 
     """
 
@@ -22,14 +22,15 @@ enum ReasonsPage {
     """
     ## Obstacles: why a request does not start
 
-    `baton explain IDENTIFIER` prints all of them that hold now. One that is *permanent* ends only when somebody changes the
-    host or the definition. A running launch expires for the same cause with the reason on the right.
+    `baton explain IDENTIFIER` prints every obstacle that holds now. A *permanent* obstacle ends only when the host or the
+    definition is changed. If the same cause arises under a running launch, the launch expires with the reason in the last
+    column.
 
-    What waits for a place only starts in turn: by priority, within one priority definitions with *recent use* first, and
-    of those the one that was served longest ago. A person uses a definition with `submit`, `show`, `watch`, `logs`,
-    `trace`, `explain` or `retry`; pokes and repetitions are no use. A use counts for 24 hours, and a definition without
-    one gets its turn after 10 minutes all the same. `explain` says whether there is recent use, and how many definitions
-    go before.
+    Requests that wait only for a free slot start in this order: by priority; within one priority, definitions with
+    *recent use* first; among those, the definition that was served longest ago. A person uses a definition with `submit`,
+    `show`, `watch`, `logs`, `trace`, `explain` or `retry`; pokes and repetitions do not count as use. A use counts for 24
+    hours. A definition without recent use gets its turn after 10 minutes. `explain` says whether there is recent use, and
+    how many definitions go before.
 
 
     """ + Obstacle.Subject.allCases.map(obstacles).joined(separator: "\n")

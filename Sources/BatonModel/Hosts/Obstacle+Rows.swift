@@ -38,15 +38,14 @@ extension Obstacle.Kind {
         meaning: "First launches of one identifier are spaced: those of a `refresh` by 15 minutes unless it may be "
           + "frequent, and by more if the last ones found no new data; those that pokes asked for by `pokeSpacing`. It is "
           + "no error.",
-        text:
-          "launches of this identifier are spaced, the more so while they find nothing, and the last was not long ago",
+        text: "first launches of this identifier are spaced, and the last one was too recent",
         remedy: "wait, or declare 'allowFrequent: true'; for pokes, a shorter 'pokeSpacing'")
     case .backingOff:
       Row(
         subject: .request,
         meaning:
-          "Its last launch failed, and it waits for `retry.backoff`; or several in a row were lost, and it waits "
-          + "for 1 s, 2 s, 4 s … Both double each time.",
+          "Its last launch failed, and it waits for `retry.backoff`; or several launches in a row were lost. The "
+          + "wait doubles each time: 1 s, 2 s, 4 s and so on.",
         text: "it waits before it is tried again", remedy: "wait")
     case .waitsForLiveRequest:
       Row(
@@ -63,8 +62,8 @@ extension Obstacle.Kind {
       Row(
         subject: .request, expiry: .allowanceSpent,
         meaning:
-          "The launch time of the day is used up: the definition's `dailyAllowance`, or, said of a host, the one "
-          + "in the host's worker.yaml. A new day begins at midnight UTC.",
+          "The launch time of the day is used up: the definition's `dailyAllowance`, or, if the obstacle is a "
+          + "host's, the `dailyAllowance` in its worker.yaml. A new day begins at midnight UTC.",
         text: "the launch time of the day is used up", remedy: "wait until it refills, or raise 'dailyAllowance'")
 
     // Obstacles of the fleet.
@@ -90,7 +89,7 @@ extension Obstacle.Kind {
         subject: .fleet,
         meaning:
           "The request has to start at once or not at all (`strategy: fail`), and the store had not begun to take "
-          + "it after a second. Nothing was left behind.",
+          + "it after a second. Nothing was stored.",
         text: "the store did not take it within a second",
         remedy: "submit it again in a moment; look at the disk of the coordinator if that goes on")
 
@@ -99,17 +98,17 @@ extension Obstacle.Kind {
       Row(
         subject: .host, expiry: .leaseLost,
         meaning:
-          "The host's worker holds no lease: it was stopped, it crashed, or nothing was heard of it for a lease's "
-          + "term. What else `explain` says of the host is by its last report.",
+          "The host's worker holds no lease: it was stopped, it crashed, or the coordinator heard nothing from it "
+          + "for the time of a lease. Everything else that `explain` says about the host comes from its last report.",
         text: "the host is gone: its worker holds no lease", remedy: "start its worker again")
     case .hostAway:
       Row(
         subject: .host,
         meaning:
-          "The worker's connection is away for the moment. What runs there goes on within its lease; nothing new "
+          "The worker's connection is interrupted. What runs there goes on within its lease; nothing new "
           + "starts.",
-        text: "the connection of its worker is away for the moment",
-        remedy: "wait until it is back, or look after the network between")
+        text: "the connection of its worker is interrupted",
+        remedy: "wait until it is back, or check the network between coordinator and host")
     case .hostDraining:
       Row(
         subject: .host, expiry: .draining,
@@ -123,7 +122,7 @@ extension Obstacle.Kind {
     case .outsideHours:
       Row(
         subject: .host, expiry: .outsideHours, isOnHostClock: true,
-        meaning: "The host's owner lends it at certain `hours` of the day only, and this is none of them.",
+        meaning: "The host's owner lends it only at certain `hours` of the day, and not now.",
         text: "the host's owner lends it at other hours",
         remedy: "wait, or ask its owner for more 'hours' in the host's worker.yaml")
     case .notPermittedOnHost:

@@ -93,14 +93,12 @@ public struct ExpiryReason: Hashable, Sendable {
   /// - Parameter detail: the detail of the reason. It is ignored for kinds that carry no detail.
   package init(_ kind: Kind, detail: String? = nil) {
     self.kind = kind
-    switch kind {
-    case .cancelled: self.detail = detail ?? "unknown"
-    case .simulated: self.detail = detail.flatMap(Kind.init)?.rawValue
-    case .budgetSpent, .stalled, .leaseLost, .superseded, .draining, .evicted, .paused, .pausedByOwner, .outsideHours,
-      .powerLost, .batteryLow, .lowPowerMode, .thermal, .networkLost, .hostBusy, .labelLost, .gpuLost, .allowanceSpent,
-      .preempted:
-      self.detail = nil
-    }
+    self.detail =
+      switch kind.row.carries {
+      case .nothing: nil
+      case .principal: detail ?? "unknown"
+      case .reason: detail.flatMap(Kind.init)?.rawValue
+      }
   }
 
   /// Makes a reason from its code. The result is `nil` if this version does not know the code.
@@ -113,7 +111,7 @@ public struct ExpiryReason: Hashable, Sendable {
   public var code: String { kind.rawValue }
 
   /// One reason of each kind that carries no detail.
-  package static let plain = Kind.allCases.filter { $0 != .cancelled && $0 != .simulated }.map { Self($0) }
+  package static let plain = Kind.allCases.filter { $0.row.carries == .nothing }.map { Self($0) }
 
   /// The closing window of a launch of `definition` that is asked to stop for this reason (contract, row 16).
   package func closingWindow(of definition: Definition) -> Duration {
@@ -126,6 +124,9 @@ public struct ExpiryReason: Hashable, Sendable {
 }
 
 extension ExpiryReason.Kind {
+  /// What the `detail` of a reason contains.
+  package enum Detail: Hashable, Sendable { case nothing, principal, reason }
+
   /// What Baton does and says about a kind of reason. `Documentation/reference/reasons.md` is generated from these
   /// rows.
   package struct Row: Sendable {
@@ -137,6 +138,8 @@ extension ExpiryReason.Kind {
     package var longestWindow = Duration.seconds(Int64.max)
     /// What helps such a launch to commit a batch; `nil` if the reason is no strike.
     package var strikeAdvice: String?
+    /// What the `detail` of such a reason contains.
+    package var carries = Detail.nothing
   }
 
   package var row: Row {
@@ -144,7 +147,7 @@ extension ExpiryReason.Kind {
     case .cancelled:
       Row(
         meaning: "A person cancelled the request, and `detail` says who. The request ends with this launch.",
-        remedy: "submit it again if it was a mistake: baton submit IDENTIFIER")
+        remedy: "submit it again if it was a mistake: baton submit IDENTIFIER", carries: .principal)
     case .budgetSpent:
       Row(
         meaning: "The launch used up its `budget`.",
@@ -162,7 +165,7 @@ extension ExpiryReason.Kind {
         meaning:
           "The worker could not renew its lease in time. Another host may have the request by now, so this launch "
           + "can save nothing more. The coordinator records `lost`.",
-        remedy: "look after the network to the host; a longer 'leaseTerm' bridges longer gaps",
+        remedy: "check the network to the host; a longer 'leaseTerm' bridges longer gaps",
         longestWindow: .seconds(2))
     case .superseded:
       Row(
@@ -183,7 +186,7 @@ extension ExpiryReason.Kind {
         meaning: "An operator paused the fleet, or the coordinator did, because its store went backwards.",
         remedy: "baton resume")
     case .pausedByOwner:
-      Row(meaning: "The host's owner paused it.", remedy: "nothing; its owner goes on with: baton-worker resume")
+      Row(meaning: "The host's owner paused it.", remedy: "nothing; its owner ends the pause with: baton-worker resume")
     case .outsideHours:
       Row(
         meaning: "The hours of the day at which the host's owner lends it are over.",
@@ -226,14 +229,14 @@ extension ExpiryReason.Kind {
     case .preempted:
       Row(
         meaning:
-          "A request of a higher priority, which a person waits for, needed the place. This launch had the least "
+          "A request of a higher priority, which a person waits for, needed its slots. This launch had the least "
           + "uncommitted work.",
         remedy: "nothing; more hosts or slots if it happens often")
     case .simulated:
       Row(
-        meaning: "`baton simulate` asked for it, or conditions that it simulates; `detail` has the reason that was "
+        meaning: "`baton simulate` asked for it, or simulated conditions caused it; `detail` has the reason that was "
           + "simulated. It counts towards nothing.",
-        remedy: "nothing")
+        remedy: "nothing", carries: .reason)
     }
   }
 }

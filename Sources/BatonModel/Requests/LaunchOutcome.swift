@@ -33,7 +33,7 @@ extension LaunchOutcome.Kind {
   /// What the outcome means, in a sentence or two of Markdown.
   package var meaning: String {
     switch self {
-    case .finished: "All work is done, by the store's cursor, whatever a stop signal made of the exit status."
+    case .finished: "All work is done, according to the stored checkpoint, whatever the exit status."
     case .failed: "The handler threw, or the command ended with a status other than 0. `reason` has the message."
     case .expired: "It was asked to stop, and did. `reason` says why. An expiry is no failure."
     case .lost: "Its worker's lease ran out, or its worker's process died."
@@ -48,8 +48,8 @@ extension LaunchOutcome.Kind {
     case .expired: "The request goes on after its last checkpoint, on any host. No retry is used up."
     case .lost:
       "The request goes on after its last checkpoint: at once the first time, then after 1 s, 2 s, 4 s …, until a batch "
-        + "is committed. No retry is used up. After three such launches in a row without a batch it has failed: "
-        + "quarantined. Launches that ended `stalled` or `budgetSpent` count with them."
+        + "is committed. No retry is used up. After three such launches in a row without a committed batch the request fails: "
+        + "it is quarantined. Launches that ended `stalled` or `budgetSpent` count with them."
     }
   }
 }

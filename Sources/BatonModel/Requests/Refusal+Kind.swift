@@ -21,13 +21,13 @@ extension Refusal.Kind {
     switch self {
     case .notPermitted:
       "The identifier is not defined, or the coordinator's `permittedIdentifiers` leave it out. The message names the "
-        + "nearest identifier that is. Or what is defined cannot be run: an older version stored a definition that breaks "
+        + "most similar identifier that is defined. Or what is defined cannot be run: an older version stored a definition that breaks "
         + "a rule, or what the `*` matched begins with `-` and would become an option of the command."
     case .tooManyPendingTaskRequests:
       "As many requests are pending as `pendingLimit` of the definition or `limits.pending` of the coordinator allows; "
         + "the message says which, and how many."
     case .unavailable:
-      "The coordinator takes nothing now: it is shutting down, the fleet is paused, or its store cannot be written or is "
+      "The coordinator accepts nothing now: it is shutting down, the fleet is paused, or its store cannot be written or is "
         + "overloaded."
     case .immediateRunIneligible:
       "The definition has `strategy: fail`, and nothing can start it at once. The message has every obstacle; nothing "

@@ -8,9 +8,9 @@ package enum RequestEvent: String, Hashable, Sendable, CaseIterable {
   package var meaning: String {
     switch self {
     case .replaced: "A newer submission took the place of this one, which had not been launched; number and trace stay."
-    case .poked: "A poke joined the request while it waited. Its payload is the request's now."
+    case .poked: "A poke joined the request while it waited. The request has the poke's payload now."
     case .pokedAtOnce: "A poke of priority 10 asked for the request, whatever the spacing. It is recorded for audits."
-    case .retried: "An operator let the failed request go on at its checkpoint: `baton retry`."
+    case .retried: "An operator let the failed request continue at its checkpoint: `baton retry`."
     case .redefined:
       "The request took over the definition that is applied now, and keeps its checkpoint: "
         + "`baton retry --with-new-definition`, or `baton run` after a repair."
@@ -18,7 +18,7 @@ package enum RequestEvent: String, Hashable, Sendable, CaseIterable {
     case .suspect: "A launch has made no progress for its `stallAfter`. At twice that it expires, `stalled`."
     case .ignoredExpiry: "A launch did not end by its deadline after it was asked to stop, and was ended."
     case .storeWentBackwards:
-      "A worker came back that had been told more than the store has: an older backup was put in its place. The launch "
+      "A worker had been told of commits that the store does not have: an older backup was put in its place. The launch "
         + "was stopped, and batches that it had committed since will run again. The fleet was paused."
     case .simulatedLaunch: "`baton simulate launch` started a launch, whatever the times and conditions."
     }

@@ -87,10 +87,8 @@ struct LaunchEnd {
   var isGraceful: Bool
 
   /// Whether the launch failed or was lost, so that its last batch may have been done in part.
-  /// Whether the launch failed or was lost, so that its last batch may have been done in part.
   var isBroken: Bool { outcome == .failed || outcome == .lost }
-  /// Whether the launch was interrupted by its host: the host drained, or the launch was lost.
-  /// Whether the launch was interrupted by its host: the host drained, or the launch was lost.
+  /// Whether the launch expired or was lost, so that another launch continues the request.
   var wasInterrupted: Bool { outcome == .expired || outcome == .lost }
 }
 
