@@ -6,8 +6,8 @@
 /// A handler reads its reason in `JobTask.expiry`. Compare a reason with a static member (`reason == .powerLost`), or
 /// switch over its ``kind``.
 ///
-/// To add a reason, add a case of ``Kind``, its row in ``Kind/row`` and, unless the reason carries a detail, a static
-/// member. All three are in this file.
+/// To add a reason, add a case of ``Kind``, its row in ``Kind/row`` and a static member; a reason with a detail has a
+/// function instead of the member. All three are in this file.
 public struct ExpiryReason: Hashable, Sendable {
   /// The kind of the reason.
   public let kind: Kind
