@@ -23,7 +23,7 @@ export STRICT
 # The promises of the contract that were proven by a test that ran. The tests write this file, and
 # Scripts/check-contract reads it.
 CONTRACT_LOG := $(CURDIR)/results/contract.log
-# The build folder of the planted bugs, which other builds do not share.
+# The build folder of the planted bugs, which other builds do not share, and the copy of the tree that has them.
 PLANTED ?= .build/plants
 
 # All hand-written Swift files, for swift-format. Generated code is left as the generators write it.
@@ -60,9 +60,10 @@ interop: release
 ## check: what CI runs (with STRICT=1): format, imports, the checks, the contract, tests, pages, some benchmarks
 check: lint imports checks contract deploy test pages bench-small
 
-## lint: fails if a file is not as `make format` would leave it, or if a script is not valid; TidyTests has the rules for text
+## lint: fails if a file is not formatted, if a script is not valid, or if a planted bug does not fit the code any more
 lint:
 	Scripts/setup
+	tree=$$(mktemp -d) && Scripts/plant $$tree && rm -rf $$tree
 	$(SOURCES) | xargs -0 $(SWIFT) format lint --strict --parallel --configuration .swift-format
 	for file in $$(grep -lE '^#!/bin/bash' Scripts/* .ci/*); do bash -n $$file || exit 1; done
 
@@ -122,9 +123,10 @@ simulate: release
 	Tests/BatonSimulationTests/same-in-two-processes $(RELEASE)/baton-simulate 160
 	$(RELEASE)/baton-simulate $(SEEDS) $(SEED)
 
-## plants: builds with planted bugs, and runs each until the simulation finds it, with up to SEEDS=n seeds
+## plants: builds a copy with planted bugs, and runs each until the simulation finds it, with up to SEEDS=n seeds
 plants:
-	BATON_PLANTED_BUGS=1 $(SWIFT) build $(RELEASE_FLAGS) --scratch-path $(PLANTED) --product baton-simulate
+	Scripts/plant $(PLANTED)/tree
+	$(SWIFT) build $(RELEASE_FLAGS) --package-path $(PLANTED)/tree --scratch-path $(PLANTED) --product baton-simulate
 	Scripts/plants $(PLANTED)/release/baton-simulate $(SEEDS)
 
 ## fault-plants: plants a bug for each row of the fault table, and fails if a row does not catch it

@@ -1,19 +1,15 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// A build for `make plants` contains the planted bugs of `PlantedBug`. Any other build contains nothing of them.
-let planted: [SwiftSetting] = Context.environment["BATON_PLANTED_BUGS"] == nil ? [] : [.define("PLANTED_BUGS")]
-
 /// The settings of every target with hand-written code. `UpcomingFeaturesTests` proves that each feature is really on,
 /// because the compiler ignores a misspelt name without a warning.
-let strict: [SwiftSetting] =
-  [
-    .swiftLanguageMode(.v6),
-    .treatAllWarnings(as: .error),
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-  ] + planted
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
 
 /// The settings of generated code, which is not held to the rules for hand-written code.
 let generated: [SwiftSetting] = [.swiftLanguageMode(.v6)]

@@ -4,27 +4,24 @@ import BatonSimulation
 /// The two commands of `baton-simulate`. Each returns an exit status.
 enum Command {
   /// Runs one seed and prints everything that happens.
-  static func replay(_ seed: UInt64) throws -> Int32 {
+  static func replay(_ seed: UInt64, _ breakage: Breakage?) throws -> Int32 {
     let schedule = Schedule(seed: seed)
     print(schedule)
-    let outcome = try Simulator().run(schedule, breakage: Plants.breakage, tracing: .print)
+    let outcome = try Simulator().run(schedule, breakage: breakage, tracing: .print)
     print(
       "\(outcome.batches) batches, \(outcome.events) events, \(outcome.duration), trace \(hexadecimal(outcome.hash))")
     print(outcome.violation.map { "seed \(seed): \($0)" } ?? "0 violations")
     return outcome.violation == nil ? 0 : 1
   }
 
-  /// Runs `count` seeds from `first` and prints every violation. The exit status is 1 if there was one.
-  static func run(_ count: Int, first: UInt64, threads: Int?, repeating: Int?, shrinks: Bool) async throws -> Int32 {
+  /// Runs a campaign and prints every violation. The exit status is 1 if there was one.
+  static func run(_ campaign: Campaign, shrinks: Bool) async throws -> Int32 {
     let clock = ContinuousClock()
     let start = clock.now
-    var campaign = Campaign(first: first, count: count, threads: threads ?? sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-    campaign.breakage = Plants.breakage
-    if let repeating { campaign.repeating = max(1, repeating) }
     let result = try await campaign.run { progress in
       if progress.seeds % 1_000 == 0 { print("\(progress.seeds) seeds, \(progress.faults) faults") }
     }
-    for failure in result.failures { try explain(failure, shrinks: shrinks) }
+    for failure in result.failures { try explain(failure, campaign.breakage, shrinks: shrinks) }
     let rate = Double(result.seeds) / seconds(clock.now - start)
     print(
       "\(Int(rate)) seeds a second on \(campaign.threads) threads, \(result.batches) batches, "
@@ -34,10 +31,12 @@ enum Command {
   }
 
   /// Prints a violation and, if `shrinks` is true, the smallest schedule that still causes it.
-  private static func explain(_ failure: Campaign.Failure, shrinks: Bool) throws {
+  private static func explain(
+    _ failure: Campaign.Failure, _ breakage: Breakage?, shrinks: Bool
+  ) throws {
     print("seed \(failure.seed): \(failure.text)")
     guard shrinks, let rule = failure.rule else { return }
-    var shrinking = Shrinking(try Simulator(), rule: rule, breakage: Plants.breakage)
+    var shrinking = Shrinking(try Simulator(), rule: rule, breakage: breakage)
     print("the smallest schedule that causes it:\n\(shrinking.shrink(Schedule(seed: failure.seed)))")
     print("to see it happen: baton-simulate --seed \(failure.seed)")
   }

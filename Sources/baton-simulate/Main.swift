@@ -1,30 +1,44 @@
+import BatonBase
 import BatonSimulation
 
 /// The simulator's program. `baton-simulate SEEDS [FIRST]` runs SEEDS seeds, and runs one in 64 of them (`--repeating`)
 /// twice to compare the results. `baton-simulate --seed SEED` runs one seed and prints everything that happens. With
-/// `BATON_PLANTED_BUG` the simulated fleets have the bug of that name; `baton-simulate --plants` lists the bugs.
+/// `--breakage NAME` the simulated shells have the bug of that name; `baton-simulate --breakages` lists these bugs.
 @main
 struct Main {
+  private static let usage = """
+    usage: baton-simulate SEEDS [FIRST] [--threads N] [--repeating N] [--no-shrinking] [--breakage NAME], \
+    baton-simulate --seed SEED [--breakage NAME], or baton-simulate --breakages
+    """
+
   static func main() async throws {
     let arguments = Array(CommandLine.arguments.dropFirst())
-    if arguments == ["--plants"] { return end(Plants.list()) }
-    guard Plants.choose() else { return end(64) }
-    if arguments.first == "--seed", let seed = arguments.dropFirst().first.flatMap({ UInt64($0) }) {
-      return end(try Command.replay(seed))
+    func text(after option: String) -> String? {
+      arguments.firstIndex(of: option).flatMap { arguments[($0 + 1)...].first }
     }
-    func number(after option: String) -> Int? {
-      arguments.firstIndex(of: option).flatMap { Int(arguments[($0 + 1)...].first ?? "") }
+    func number(after option: String) -> Int? { text(after: option).flatMap { Int($0) } }
+
+    if arguments == ["--breakages"] {
+      for breakage in Breakage.allCases { print("\(breakage)\t\(breakage.rawValue)") }
+      return end(0)
+    }
+    let breakage = text(after: "--breakage").flatMap(Breakage.named)
+    guard breakage != nil || !arguments.contains("--breakage") else {
+      print("--breakage: no such bug; baton-simulate --breakages lists the bugs")
+      return end(64)
+    }
+    if arguments.first == "--seed", let seed = arguments.dropFirst().first.flatMap({ UInt64($0) }) {
+      return end(try Command.replay(seed, breakage))
     }
     guard let count = arguments.first.flatMap({ Int($0) }), count > 0 else {
-      print(
-        "usage: baton-simulate SEEDS [FIRST] [--threads N] [--repeating N] [--no-shrinking], or "
-          + "baton-simulate --seed SEED")
+      print(usage)
       return end(64)
     }
     let first = arguments.dropFirst().first.flatMap { UInt64($0) } ?? 1
-    end(
-      try await Command.run(
-        count, first: first, threads: number(after: "--threads"), repeating: number(after: "--repeating"),
-        shrinks: !arguments.contains("--no-shrinking")))
+    var campaign = Campaign(
+      first: first, count: count, threads: number(after: "--threads") ?? sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    campaign.breakage = breakage
+    if let repeating = number(after: "--repeating") { campaign.repeating = max(1, repeating) }
+    end(try await Command.run(campaign, shrinks: !arguments.contains("--no-shrinking")))
   }
 }

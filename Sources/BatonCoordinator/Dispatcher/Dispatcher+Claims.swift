@@ -75,9 +75,6 @@ extension Dispatcher {
       return []
     }
     var left = min(count, definition.maxRunning.map { $0 - runningByPattern[definition.pattern, default: 0] } ?? count)
-    #if PLANTED_BUGS
-      if isPlanted(.startsOneTooMany) { left += 1 }
-    #endif
     var reservations: [Reservation] = []
     for name in hostsByFreeSlots() where left > 0 {
       if identifier == nil, isPassedOver(name, for: requirementClass) { continue }
@@ -103,11 +100,6 @@ extension Dispatcher {
     if hasMore, !(hasFitting ?? hasMore), assignments.count < max(1, reservation.places.count) { passOver(reservation) }
     if let definition = definitions[reservation.requirementClass.definition] {
       for gpus in reservation.places { free(gpus, on: reservation.host, definition) }
-      #if PLANTED_BUGS
-        if isPlanted(.freesPlacesTwice) {
-          for gpus in reservation.places { free(gpus, on: reservation.host, definition) }
-        }
-      #endif
     }
     if !hasMore, ready[reservation.requirementClass]?.news == reservation.news {
       ready[reservation.requirementClass] = nil
@@ -167,9 +159,6 @@ extension Dispatcher {
   private mutating func hostsByFreeSlots() -> [HostName] {
     var free: [HostName: Int] = [:]
     let names = hostNames { state in
-      #if PLANTED_BUGS
-        if isPlanted(.sparesLastSlot), state.host.freeSlots == 1 { return false }
-      #endif
       guard state.link == .attached, state.host.freeSlots > 0 else { return false }
       free[state.host.name] = state.host.freeSlots
       return true
@@ -197,13 +186,6 @@ extension Dispatcher {
         Array(state.host.suitableGPUs(for: gpu).filter { !state.host.usedGPUs.contains($0) }.prefix(gpu.count))
       }
     }
-    #if PLANTED_BUGS
-      if isPlanted(.givesGPUTwice), let gpu = definition.requirements.gpu, let host = hosts[name]?.host {
-        change(name) { $0.host.usedSlots += definition.requirements.slots }
-        runningByPattern[definition.pattern, default: 0] += 1
-        return Array(host.suitableGPUs(for: gpu).prefix(gpu.count))
-      }
-    #endif
     change(name) { state in
       state.host.usedSlots += definition.requirements.slots
       if let gpus { state.host.usedGPUs += gpus }
@@ -242,9 +224,6 @@ struct OpenClaims: Sendable {
 
   /// Records why a launch that is not known yet has to stop; the first reason stays.
   mutating func note(_ reason: ExpiryReason, of launch: LaunchKey) {
-    #if PLANTED_BUGS
-      if isPlanted(.forgetsEarlyExpiry) { return }
-    #endif
     guard !unsettled.isEmpty, expiries[launch] == nil else { return }
     expiries[launch] = (reason, last)
   }

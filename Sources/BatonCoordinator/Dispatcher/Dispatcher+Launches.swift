@@ -14,9 +14,6 @@ extension Dispatcher {
       openClaims.note(reason, of: launch)
       return []
     }
-    #if PLANTED_BUGS
-      if isPlanted(.lastReasonWins), state.expiring != nil { return [.noteExpiry(launch, reason)] }
-    #endif
     guard state.expiring == nil else { return [] }
     hosts[host]?.launches[launch]?.expiring = reason
     return [.noteExpiry(launch, reason), .send(host, .expire(launch, reason))]

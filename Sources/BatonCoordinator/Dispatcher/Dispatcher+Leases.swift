@@ -25,9 +25,6 @@ extension Dispatcher {
     case .ending:
       return .refused("the lease of host '\(hello.host)' is just ending; try again", isFinal: false)
     case .held(let incarnation, _) where incarnation != hello.incarnation:
-      #if PLANTED_BUGS
-        if isPlanted(.grantsTwice) { break }
-      #endif
       if state.isConnected { return .refused(Self.twoOfOneName(hello.host), isFinal: false) }
       state.lease = .ending(incarnation)
       state.loseLease()
@@ -110,9 +107,6 @@ extension Dispatcher {
     if let known = hosts[host]?.launches[launch] { state.goOn(from: known, awaySince: hosts[host]?.awaySince) }
     hold(launch, state, on: host)
     if reportedGPUs == nil { return deliver(assignment, to: host) }
-    #if PLANTED_BUGS
-      if isPlanted(.forgetsExpiryOfReturned) { return [] }
-    #endif
     return assignment.pendingExpiry.map { [.send(host, .expire(launch, $0))] } ?? []
   }
 
@@ -169,9 +163,6 @@ extension Dispatcher {
   package var pauseNoticed: Duration { max(leaseTerm / 2, .milliseconds(300)) }
 
   private mutating func renewAll(at now: Instant) {
-    #if PLANTED_BUGS
-      if isPlanted(.countsOwnPause) { return }
-    #endif
     for name in hosts.keys {
       guard case .held(let incarnation, _)? = hosts[name]?.lease else { continue }
       hosts[name]?.lease = .held(incarnation, until: now + leaseTerm)

@@ -20,9 +20,6 @@ extension Dispatcher {
   /// Expires the launches on this host that are evicted from it.
   mutating func enforceEvictions(on host: HostName) -> [Effect] {
     guard let state = hosts[host], !state.host.evictions.isEmpty else { return [] }
-    #if PLANTED_BUGS
-      if isPlanted(.leavesEvictedRunning) { return [] }
-    #endif
     let launches = state.launches.filter { launch in
       launch.value.expiring == nil && state.host.evictions.contains { $0.matches(launch.value.identifier) }
     }

@@ -9,9 +9,6 @@ extension Dispatcher {
     lastTickAt = now.instant
     definitions = fleet.definitions
     isPaused = fleet.isPaused
-    #if PLANTED_BUGS
-      if isPlanted(.forgetsPause) { isPaused = false }
-    #endif
     use = fleet.use
     (lastUses, keptUses) = (fleet.lastUses, fleet.lastUses)
     paces = fleet.usualBatches.mapValues { Pace(inherited: $0) }
@@ -28,15 +25,7 @@ extension Dispatcher {
   private mutating func restored(_ record: HostRecord) -> HostState {
     var state = HostState.unknown(record.name)
     if let incarnation = record.incarnation { grant(incarnation, to: &state, at: now.instant) }
-    #if PLANTED_BUGS
-      if isPlanted(.keepsOldLeases), let incarnation = record.incarnation {
-        state.lease = .held(incarnation, until: now.instant)
-      }
-    #endif
     state.isDrainedByOperator = record.isDraining
-    #if PLANTED_BUGS
-      if isPlanted(.forgetsDraining) { return state }
-    #endif
     state.host.isDraining = record.isDraining
     state.host.evictions = record.evictions
     state.use = record.use

@@ -56,19 +56,11 @@ extension WorkerCore {
     guard let sentAt = openHello else { return [] }
     (openHello, refusals) = (nil, 0)
     lease = .held(until: sentAt + term, term: term, heartbeats: Heartbeats(lastSentAt: sentAt))
-    #if PLANTED_BUGS
-      if isPlanted(.countsLeaseFromWelcome) {
-        lease = .held(until: now + term, term: term, heartbeats: Heartbeats(lastSentAt: sentAt))
-      }
-    #endif
     return (isDraining ? [.send(.draining)] : []) + repeated()
   }
 
   /// Returns all messages that have not been answered yet, to be sent again after a welcome.
   private func repeated() -> [Effect] {
-    #if PLANTED_BUGS
-      if isPlanted(.saysNothingAgain) { return [] }
-    #endif
     return launches.values.sorted { $0.key < $1.key }.flatMap { launch in
       [launch.dialogue.unanswered, launch.news(processEnds: endsProcessAt != nil)].compactMap { $0.map { .send($0) } }
     }

@@ -93,9 +93,6 @@ extension WorkerCore {
     let conditions = simulation?.overrides.applied(to: measured) ?? measured
     guard conditions != self.conditions else { return [] }
     self.conditions = conditions
-    #if PLANTED_BUGS
-      if isPlanted(.runsOnBattery) { return [.send(.conditions(conditions))] }
-    #endif
     return [.send(.conditions(conditions))]
       + running.flatMap { launch in
         Policy.expiry(of: launch.definition, under: conditions, isSimulated: launch.assignment.isSimulated).map {
@@ -134,9 +131,6 @@ extension WorkerCore {
   package static let helloPatience = Duration.seconds(10)
 
   private mutating func loseHello(at now: Instant) -> [Effect] {
-    #if PLANTED_BUGS
-      if isPlanted(.waitsForEverForWelcome) { return [] }
-    #endif
     guard let sentAt = openHello, now - sentAt >= Self.helloPatience else { return [] }
     openHello = now
     return [.reconnect("the coordinator did not answer the hello within \(Self.helloPatience)")]
@@ -156,9 +150,6 @@ extension WorkerCore {
 
   /// Ends the lease when its time is over. All launches expire, because the coordinator gives them to other hosts.
   private mutating func lapse(at now: Instant) -> [Effect] {
-    #if PLANTED_BUGS
-      if isPlanted(.outlivesLease) { return [] }
-    #endif
     guard case .held(let until, _, _) = lease, until <= now else { return [] }
     lease = .none
     return running.flatMap { expireHere($0.key, .leaseLost, at: now) } + forgetEndings()
@@ -169,17 +160,11 @@ extension WorkerCore {
   private mutating func endLaunches(at now: Instant) -> [Effect] {
     launchKeys { $0.dueAt.map { $0 <= now } ?? false }.flatMap { launch in
       if launches[launch]?.isRunning == true { return spendBudget(launch, at: now) }
-      #if PLANTED_BUGS
-        if isPlanted(.forgetsDeadline) { return [] }
-      #endif
       return (launches[launch]?.reachDeadline(at: now) ?? []) + condemn(launch, at: now)
     }
   }
 
   private mutating func spendBudget(_ launch: LaunchKey, at now: Instant) -> [Effect] {
-    #if PLANTED_BUGS
-      if isPlanted(.forgetsBudget) { return [] }
-    #endif
     return expireHere(launch, .budgetSpent, at: now)
   }
 

@@ -18,14 +18,6 @@ extension Fate {
       self.init(ended: .failed, message.bounded(toBytes: LaunchOutcome.maximumErrorBytes), at: now)
     case .cancelled(let by): self.init(ended: .cancelled, by, at: now)
     case .resumes(let delay):
-      #if PLANTED_BUGS
-        if isPlanted(.strandsLostRequests), outcome == .lost {
-          let never = Readiness(state: .scheduled, eligibleAt: .distantFuture, cause: .backingOff)
-          self.init(state: .scheduled, readiness: never, outcome: outcome.code, reason: outcome.storedReason)
-          return
-        }
-        let delay = isPlanted(.triesAgainAtOnce) ? .zero : delay
-      #endif
       let readiness = Readiness.resumption(after: delay, at: now)
       self.init(
         state: readiness.state, readiness: readiness, outcome: outcome.code, reason: outcome.storedReason)

@@ -58,9 +58,6 @@ extension LaunchedRequest {
     if isSimulated, case .expired(let reason) = outcome, reason.isStrike {
       judged = .expired(.simulated(as: reason.kind))
     }
-    #if PLANTED_BUGS
-      let reachesEnd = self.reachesEnd && !isPlanted(.forgetsThatAllIsDone)
-    #endif
     return ledger.end(
       judged, committedBatches: committedBatches, reachedEnd: reachesEnd, retry: retry, losses: losses,
       countsAsLoss: countsAsLoss && !isSimulated)

@@ -22,9 +22,6 @@ struct Earliest: Hashable {
   }
 
   func hasCome(at now: Moment) -> Bool {
-    #if PLANTED_BUGS
-      if isPlanted(.delaysByWallClock) { return at <= now.date }
-    #endif
     return at <= (isDated ? now.date : now.steady)
   }
 

@@ -13,9 +13,6 @@ struct LaunchHistory: Hashable {
 
   /// When the next first launch may start, on the steady clock; `nil` if it is not spaced.
   func spacedUntil(_ definition: Definition, poke: PokePriority?) -> Timestamp? {
-    #if PLANTED_BUGS
-      if isPlanted(.spacesNothing) { return nil }
-    #endif
     guard let lastFirstLaunch else { return nil }
     return Spacing.ofFirstLaunches(definition, poke: poke, self).map { lastFirstLaunch + $0 }
   }

@@ -18,11 +18,6 @@ extension Verbs {
         mustReset: row.bool(3), host: row.optionalInt64(4)
       )
     }
-    #if PLANTED_BUGS
-      if isPlanted(.hasNoFence), let standing, standing.launch > checkpoint.launch.number {
-        return try save(checkpoint)
-      }
-    #endif
     guard let standing, standing.isRunning, standing.launch == checkpoint.launch.number, let host,
       standing.host == host
     else { return .superseded }
@@ -34,11 +29,7 @@ extension Verbs {
 
   /// Writes the progress of the request.
   private func save(_ checkpoint: Checkpoint) throws -> CheckpointAnswer {
-    #if PLANTED_BUGS
-      let batches = checkpoint.batch + (checkpoint.isEndOnly ? 0 : isPlanted(.countsBatchesTwice) ? 2 : 1)
-    #else
-      let batches = checkpoint.batch + (checkpoint.isEndOnly ? 0 : 1)
-    #endif
+    let batches = checkpoint.batch + (checkpoint.isEndOnly ? 0 : 1)
     try prepare(.setProgress).run(
       checkpoint.launch.request.rawValue, batches, checkpoint.completedUnits, checkpoint.totalUnits,
       checkpoint.reachesEnd, checkpoint.subtitle, checkpoint.cursor)

@@ -5,9 +5,6 @@ extension Verbs {
     _ endings: [Ending], from process: WorkerProcess, at now: Moment
   ) throws -> [EndingAnswer] {
     let host = try holder(process)
-    #if PLANTED_BUGS
-      if isPlanted(.endsWhateverRuns) { return try endings.map { try endWhateverRuns($0, at: now) } }
-    #endif
     return try endings.map { try end($0, on: host, at: now) }
   }
 
@@ -64,9 +61,6 @@ extension Verbs {
     answer.launched = EndingAnswer.Launched(
       outcome: ending.outcomeKept(reachedEnd: request.reachesEnd), duration: now.steady - request.startedSteady,
       isGraceful: ending.isGraceful)
-    #if PLANTED_BUGS
-      if isPlanted(.releasesNobody) { return answer }
-    #endif
     if fate.state.isEnded, request.hasWaitingRequest, let released = try release(request.identifierID, at: now) {
       answer.released = released.requirementClass
       answer.nextDue.join(released.due)
@@ -106,16 +100,6 @@ extension EndingAnswer {
   }
 }
 
-#if PLANTED_BUGS
-  extension Verbs {
-    private func endWhateverRuns(_ ending: Ending, at now: Moment) throws -> EndingAnswer {
-      var ending = ending
-      let request = try launched(ending.launch.request)
-      if let request, request.state == .running { ending.launch.number = request.launches }
-      return try end(ending, on: request?.host, at: now)
-    }
-  }
-#endif
 
 extension Query {
   static let closeLaunch = Query(

@@ -11,9 +11,6 @@ extension Verbs {
       )
     }
     guard let subject else { return nil }
-    #if PLANTED_BUGS
-      if isPlanted(.lastReasonWins) { try prepare(.forgetExpiry).run(launch.request.rawValue, launch.number) }
-    #endif
     try prepare(.noteExpiry).run(reason.code, reason.detail, now.date, launch.request.rawValue, launch.number)
     return subject
   }
@@ -26,9 +23,6 @@ extension Query {
     FROM launch l JOIN request r ON r.id = l.request JOIN identifier i ON i.id = r.identifier
     WHERE l.request = ? AND l.number = ? AND (l.ended_at IS NULL OR l.expiring_reason = ?)
     """)
-  #if PLANTED_BUGS
-    static let forgetExpiry = Query("UPDATE launch SET expiring_reason = NULL WHERE request = ? AND number = ?")
-  #endif
   /// The first reason stays, so that each launch has one cause.
   static let noteExpiry = Query(
     """

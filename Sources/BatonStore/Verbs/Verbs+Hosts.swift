@@ -56,12 +56,7 @@ extension Verbs {
   ) throws -> [EndingAnswer] {
     guard let id = try holder(host, incarnation) else { return [] }
     let open = try prepare(.openOnHost).all(id) { LaunchKey(request: RequestID($0.int64(0)), number: $0.int(1)) }
-    #if PLANTED_BUGS
-      let closing = isPlanted(.endsOnlyTheFirst) ? Array(open.prefix(1)) : open
-    #else
-      let closing = open
-    #endif
-    let answers = try closing.map { launch in
+    let answers = try open.map { launch in
       try end(
         Ending(launch: launch, outcome: .lost, isGraceful: false), on: id, countsAsLoss: countsAsLoss, at: now)
     }

@@ -43,9 +43,6 @@ extension Verbs {
 
   /// The next times at which a scheduled request may become ready.
   func nextDue() throws -> NextDue {
-    #if PLANTED_BUGS
-      if isPlanted(.forgetsNextTime) { return NextDue() }
-    #endif
     let steady = try prepare(.nextEligible).first { $0.time(0) }
     let date = try prepare(.nextDate).first { $0.time(0) }
     return NextDue(steady: steady == .distantFuture ? nil : steady, date: date == .distantFuture ? nil : date)

@@ -5,9 +5,6 @@ extension Verbs {
   /// is sent even if the process is killed afterwards.
   func queueSpans(_ parts: SpanParts, of request: Int64, launch: Int, isSampled: Bool) throws {
     guard queuesSpans, isSampled else { return }
-    #if PLANTED_BUGS
-      if isPlanted(.forgetsLastSpans), parts.contains(.complete), launch > 1 { return }
-    #endif
     try prepare(.queueSpans).run(request, launch, parts.rawValue)
   }
 

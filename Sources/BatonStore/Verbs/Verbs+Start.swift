@@ -21,13 +21,8 @@ extension Verbs {
     let definition = try knownDefinition(candidate.definition)
     try prepare(.startRequest).run(number, host, now.date, request)
     let wait = candidate.wait(until: now.date, waits)
-    #if PLANTED_BUGS
-      let spanID = isPlanted(.spansAreTheRequests) ? candidate.trace.spanID : place.spanID
-    #else
-      let spanID = place.spanID
-    #endif
     try prepare(.insertLaunch).run(
-      request, number, host, incarnation.rawValue, GPUList.text(place.gpus), spanID, now.date, now.steady,
+      request, number, host, incarnation.rawValue, GPUList.text(place.gpus), place.spanID, now.date, now.steady,
       candidate.progress.batches, isSimulated, wait?.readyAt, wait?.heldBy, wait?.obstacles)
     if wait != nil { try queueSpans(.wait, of: request, launch: number, isSampled: candidate.trace.isSampled) }
     try count(pattern: definition.pattern, from: .ready, to: .running)

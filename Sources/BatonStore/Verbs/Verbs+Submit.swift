@@ -72,9 +72,6 @@ extension Verbs {
     _ submission: Submission, _ receipt: SubmissionReceipt, of identifier: Int64,
     _ requirementClass: RequirementClass, at now: Moment
   ) throws {
-    #if PLANTED_BUGS
-      if isPlanted(.forgetsSubmissionIDs) { return }
-    #endif
     try prepare(.insertSubmission).run(
       submission.id, now.steady, receipt.request.rawValue, identifier, receipt.number,
       requirementClass.definition.rawValue, requirementClass.priority.rawValue, receipt.state.code, receipt.eligibleAt,
