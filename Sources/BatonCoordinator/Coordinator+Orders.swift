@@ -95,7 +95,7 @@ extension StoreOrder {
       return .itemsRead(id, page, items, of: process.host)
     case .appendOutput(let id, let chunks, let process):
       try await store.appendOutput(chunks, from: process)
-      return .outputAppended(id)
+      return .outputAppended(id, of: Set(chunks.map(\.launch.request)))
     case .checkpoint(let id, let checkpoints, let process):
       let answers = try await store.checkpoint(checkpoints, from: process, at: now)
       return .checkpointed(id, checkpoints, answers, of: process.host)

@@ -297,7 +297,11 @@ extension CoordinatorCore {
     finishGroup(id, at: now)
   }
 
-  mutating func outputAppended(for id: SessionID, at now: Now) { finishGroup(id, at: now) }
+  /// The output of these requests is stored, or was dropped because the store is overloaded: then there are none.
+  mutating func outputAppended(of requests: Set<RequestID>, for id: SessionID, at now: Now) {
+    for request in requests { tell(.changed(request)) }
+    finishGroup(id, at: now)
+  }
 
   mutating func checkpointed(
     _ checkpoints: [Checkpoint], _ answers: [CheckpointAnswer], for id: SessionID, of host: HostName, at now: Now
@@ -362,8 +366,10 @@ extension CoordinatorCore {
   /// gone.
   private mutating func conditionsChanged(_ conditions: Conditions, on host: HostName) {
     dispatcher.conditionsChanged(conditions, on: host)
-    if work.reports.isEmpty { put(.noteReports([:])) }
+    // The order may start at once, and takes the reports that are there then.
+    let isQueued = !work.reports.isEmpty
     work.reports[host] = dispatcher.hosts[host]?.word
+    if !isQueued { put(.noteReports([:])) }
     wantDispatch()
   }
 

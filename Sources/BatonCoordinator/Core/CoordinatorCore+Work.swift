@@ -107,7 +107,7 @@ extension CoordinatorCore {
     case .assignmentsRead(let id, let assignments): read(assignments, for: id, at: now)
     case .itemsAppended(let id, let page, let answer, let host): appended(page, answer, for: id, of: host, at: now)
     case .itemsRead(let id, let page, let items, let host): read(items, of: page, for: id, of: host, at: now)
-    case .outputAppended(let id): outputAppended(for: id, at: now)
+    case .outputAppended(let id, let requests): outputAppended(of: requests, for: id, at: now)
     case .checkpointed(let id, let checkpoints, let answers, let host):
       checkpointed(checkpoints, answers, for: id, of: host, at: now)
     case .ended(let id, let endings, let answers, let host): ended(endings, answers, for: id, of: host, at: now)
@@ -119,7 +119,7 @@ extension CoordinatorCore {
   /// them. After any other error of an order without a session, this coordinator cannot go on and has to end.
   package mutating func failed(_ order: StoreOrder, _ error: StoreError, at now: Now) {
     // Output is expendable: under overload it is dropped, and the launch goes on.
-    if case .appendOutput(let id, _, _) = order, error.code == .overloaded { return outputAppended(for: id, at: now) }
+    if case .appendOutput(let id, _, _) = order, error.code == .overloaded { return outputAppended(of: [], for: id, at: now) }
     tell(.failed(order, error))
     switch order {
     case .appendItems(let id, _, _), .readItems(let id, _, _, _), .appendOutput(let id, _, _),

@@ -149,8 +149,10 @@ package struct CoordinatorCore: Sendable {
       case .noteExpiry(let launch, let reason, let process): put(.noteExpiry(launch, reason, from: process))
       case .note(let request, let event, let detail): put(.note(request, event: event, detail: detail))
       case .noteUse(let pattern, let date):
-        if work.uses.isEmpty { put(.noteUses([:])) }
+        // The order may start at once, and takes the uses that are there then.
+        let isQueued = !work.uses.isEmpty
         work.uses[pattern] = date
+        if !isQueued { put(.noteUses([:])) }
       }
     }
   }

@@ -51,7 +51,7 @@ package enum StoreNews: Sendable {
   case itemsAppended(SessionID, ItemPage, ItemsAnswer, of: HostName)
   /// The items are nil if the launch does not run on the process that asked.
   case itemsRead(SessionID, ItemPage, [String]?, of: HostName)
-  case outputAppended(SessionID)
+  case outputAppended(SessionID, of: Set<RequestID>)
   case checkpointed(SessionID, [Checkpoint], [CheckpointAnswer], of: HostName)
   case ended(SessionID, [Ending], [EndingAnswer], of: HostName)
 }
@@ -96,7 +96,7 @@ extension StoreOrder {
       return .itemsRead(id, page, items, of: process.host)
     case .appendOutput(let id, let chunks, let process):
       try verbs.appendOutput(chunks, from: process)
-      return .outputAppended(id)
+      return .outputAppended(id, of: Set(chunks.map(\.launch.request)))
     case .checkpoint(let id, let checkpoints, let process):
       let answers = try verbs.checkpoint(checkpoints, from: process, at: now)
       return .checkpointed(id, checkpoints, answers, of: process.host)

@@ -107,18 +107,21 @@ struct SupervisorShell: Sendable {
     ) { execution in
       let process = RunningProcess(pid: execution.processIdentifier.value)
       ChildTable.remember(process.pid, at: place)
-      worker.started(process)
+      worker.started { process.signal($0) }
       await process.exit()
+      worker.ended()
       process.finish()
     }
     return ProcessEnd(result.terminationStatus)
   }
 }
 
-/// The running worker. Signals that arrive while it is being started are sent when it runs.
-private final class WorkerSlot: Sendable {
+/// The running worker. Signals that arrive while it is being started are sent when it runs, except SIGHUP: a worker
+/// reads its settings when it starts.
+final class WorkerSlot: Sendable {
   private struct State {
-    var process: RunningProcess?
+    /// Sends a signal to the worker; nil while no worker runs.
+    var signal: (@Sendable (Int32) -> Void)?
     var socket: ControlSocket?
     var unsent: [Int32] = []
   }
@@ -127,17 +130,21 @@ private final class WorkerSlot: Sendable {
 
   func prepare(_ socket: ControlSocket) { state.withLock { $0 = State(socket: socket, unsent: $0.unsent) } }
 
-  func started(_ process: RunningProcess) {
+  /// - Parameter signal: sends a signal to the worker. It is called under a lock.
+  func started(_ signal: @escaping @Sendable (Int32) -> Void) {
     state.withLock { state in
-      state.process = process
-      for signal in state.unsent { process.signal(signal) }
+      state.signal = signal
+      for unsent in state.unsent { signal(unsent) }
       state.unsent = []
     }
   }
 
+  /// The worker has ended. Signals are kept for the next worker from now on.
+  func ended() { state.withLock { $0.signal = nil } }
+
   func send(_ signal: Int32) {
     state.withLock { state in
-      if let process = state.process { process.signal(signal) } else { state.unsent.append(signal) }
+      if let send = state.signal { send(signal) } else if signal != SIGHUP { state.unsent.append(signal) }
     }
   }
 

@@ -27,6 +27,20 @@ import Testing
     while !FileManager.default.fileExists(atPath: folder + "/" + name) { await Task.yield() }
   }
 
+  @Test func `a signal between two workers reaches the next one, and SIGHUP does not`() throws {
+    let slot = WorkerSlot()
+    let received = Mutex<[[Int32]]>([[], []])
+    slot.prepare(try ControlSocket())
+    slot.started { signal in received.withLock { $0[0].append(signal) } }
+    slot.send(SIGHUP)
+    slot.ended()
+    slot.send(SIGHUP)
+    slot.send(SIGTERM)
+    slot.prepare(try ControlSocket())
+    slot.started { signal in received.withLock { $0[1].append(signal) } }
+    #expect(received.withLock { $0 } == [[SIGHUP], [SIGTERM]])
+  }
+
   @Test func `a death is reported with the last announcement, and the next worker starts`() async throws {
     let deaths = Mutex<[WorkerDeath]>([])
     let status = try await shell(
