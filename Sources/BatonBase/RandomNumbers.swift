@@ -11,4 +11,7 @@ package enum RandomNumbers {
   }()
 
   package static func next() -> UInt64 { generator.withLock { $0.next() } }
+
+  /// Returns a name that nothing else has: 32 hexadecimal digits.
+  package static func name() -> String { TraceID(high: next(), low: next()).description }
 }

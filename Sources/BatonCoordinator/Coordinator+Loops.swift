@@ -12,7 +12,7 @@ extension Coordinator {
   func dispatchLoop() async throws {
     while !Task.isCancelled {
       await dispatchSignal.wait()
-      decide { $0.core.dispatch(Array.randomSpanID) }
+      decide { $0.core.dispatch(SpanID.random) }
     }
   }
 

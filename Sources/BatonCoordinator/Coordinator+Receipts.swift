@@ -51,7 +51,7 @@ extension Coordinator {
   /// again before a person has looked.
   private func renew(_ incarnation: String, because why: String) async throws {
     let before = store.receipt.store
-    let name = [UInt8].random(count: 16).hexadecimal
+    let name = RandomNumbers.name()
     try await words.inTurn {
       try await self.persistently { try await self.store.renewIncarnation(of: incarnation, as: name) }
       if self.store.receipt.store != before { self.decide { $0.core.said(.pause(true)) } }

@@ -14,7 +14,7 @@ extension Coordinator {
     if let host { try requireKnown(host) }
     let record = try await pendingRequest(identifier, number)
     try await learn(record.definition)
-    let (place, offer) = decide { $0.core.planSimulated(record, on: host, Array.randomSpanID) }
+    let (place, offer) = decide { $0.core.planSimulated(record, on: host, SpanID.random) }
     guard case .reserved(let reservation) = place, let offer else { throw noPlace(place, for: identifier) }
     var launched: Assignment?
     defer { decide { $0.core.launched(launched, for: reservation, record.id, at: now()) } }

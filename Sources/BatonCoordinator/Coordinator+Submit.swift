@@ -15,7 +15,7 @@ extension Coordinator {
     }
     let now = now().moment
     let plans = decide {
-      $0.core.plan(submissions, permitted: settings.permittedIdentifiers, at: now, Array.randomSpanID)
+      $0.core.plan(submissions, permitted: settings.permittedIdentifiers, at: now, SpanID.random)
     }
     let urgent = plans.filter(\.mustStart)
     async let immediate = takeAtOnce(urgent)

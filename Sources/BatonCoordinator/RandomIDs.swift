@@ -2,19 +2,19 @@ import BatonBase
 package import BatonModel
 package import BatonTelemetry
 
-extension [UInt8] {
-  /// Eight random bytes, not all zero, as W3C Trace Context requires.
-  package static func randomSpanID() -> [UInt8] { random(count: 8) }
+extension SpanID {
+  /// A random id. It is not zero, as W3C Trace Context requires.
+  package static func random() -> SpanID {
+    let id = SpanID(RandomNumbers.next())
+    return id.isValid ? id : random()
+  }
+}
 
-  /// Random bytes that are not all zero.
-  /// - Parameter count: a multiple of eight.
-  static func random(count: Int) -> [UInt8] {
-    while true {
-      var bytes: [UInt8] = []
-      bytes.reserveCapacity(count)
-      for _ in 0..<count / 8 { Swift.withUnsafeBytes(of: RandomNumbers.next()) { bytes += $0 } }
-      if bytes.contains(where: { $0 != 0 }) { return bytes }
-    }
+extension TraceID {
+  /// A random id. It is not zero, as W3C Trace Context requires.
+  static func random() -> TraceID {
+    let id = TraceID(high: RandomNumbers.next(), low: RandomNumbers.next())
+    return id.isValid ? id : random()
   }
 }
 
@@ -23,8 +23,8 @@ extension TraceContext {
   /// request.
   package static func new(under parent: TraceContext? = nil, _ sampler: Sampler = Sampler()) -> TraceContext {
     var trace = TraceContext(
-      traceID: parent?.traceID ?? .random(count: 16), spanID: .randomSpanID(), isSampled: true)
-    trace.isSampled = sampler.samples(TraceID(of: trace), parentIsSampled: parent?.isSampled)
+      traceID: parent?.traceID ?? .random(), spanID: .random(), isSampled: true)
+    trace.isSampled = sampler.samples(trace.traceID, parentIsSampled: parent?.isSampled)
     return trace
   }
 }

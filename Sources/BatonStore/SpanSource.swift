@@ -41,7 +41,7 @@ package struct SpanSource: Hashable, Sendable {
   /// The trace id of the request and the id of its `submit` span.
   package var trace: TraceContext
   /// The id of the span in which the client submitted the request; `nil` if there was none.
-  package var parentSpanID: [UInt8]?
+  package var parentSpanID: SpanID?
   package var submittedAt: Timestamp
   /// Launch number `key.launch`; `nil` if there is no such launch.
   package var launch: Launch?
@@ -81,9 +81,9 @@ package struct SpanSource: Hashable, Sendable {
     package var wait: Wait?
     package var errorType: String?
     /// The span id of the launch before this one.
-    package var previousSpanID: [UInt8]?
+    package var previousSpanID: SpanID?
 
-    package init(record: LaunchRecord, wait: Wait? = nil, errorType: String? = nil, previousSpanID: [UInt8]? = nil) {
+    package init(record: LaunchRecord, wait: Wait? = nil, errorType: String? = nil, previousSpanID: SpanID? = nil) {
       (self.record, self.wait, self.errorType, self.previousSpanID) = (record, wait, errorType, previousSpanID)
     }
   }
@@ -101,7 +101,7 @@ package struct SpanSource: Hashable, Sendable {
 
   package init(
     key: SpanKey, identifier: JobIdentifier, number: Int, definition: Definition, trace: TraceContext,
-    parentSpanID: [UInt8]?, submittedAt: Timestamp
+    parentSpanID: SpanID?, submittedAt: Timestamp
   ) {
     (self.key, self.identifier, self.number, self.definition) = (key, identifier, number, definition)
     (self.trace, self.parentSpanID, self.submittedAt) = (trace, parentSpanID, submittedAt)

@@ -121,7 +121,7 @@ package struct LaunchRecord: Hashable, Sendable {
   package var firstBatch: Int
   /// How many batches this launch has committed.
   package var batches: Int
-  package var spanID: [UInt8]
+  package var spanID: SpanID
   package var expiringReason: ExpiryReason?
   package var expiringSince: Timestamp?
   /// Whether `baton simulate launch` started it.
@@ -130,7 +130,7 @@ package struct LaunchRecord: Hashable, Sendable {
   package init(
     launch: LaunchKey, host: HostName, startedAt: Timestamp, endedAt: Timestamp? = nil,
     outcome: LaunchOutcome.Kind? = nil, reason: String? = nil, isGraceful: Bool, firstBatch: Int, batches: Int,
-    spanID: [UInt8],
+    spanID: SpanID,
     expiringReason: ExpiryReason? = nil, expiringSince: Timestamp? = nil, isSimulated: Bool = false
   ) {
     self.launch = launch

@@ -240,8 +240,8 @@ package struct SubmissionOffer: Hashable, Sendable {
     package var incarnation: Incarnation
     package var gpus: [Int]
     /// The span id of the launch, if the submission starts one.
-    package var spanID: [UInt8]
-    package init(host: HostName, incarnation: Incarnation, gpus: [Int], spanID: [UInt8]) {
+    package var spanID: SpanID
+    package init(host: HostName, incarnation: Incarnation, gpus: [Int], spanID: SpanID) {
       self.host = host
       self.incarnation = incarnation
       self.gpus = gpus
@@ -277,11 +277,11 @@ package struct SubmissionReceipt: Hashable, Sendable {
   package var due: NextDue
   /// The trace id of the request (16 bytes), whichever submission made the request. `nil` in the answer to a repeated
   /// id if the request is not kept any more.
-  package var traceID: [UInt8]?
+  package var traceID: TraceID?
 
   package init(
     request: RequestID, identifier: JobIdentifier, number: Int, state: RequestState, eligibleAt: Timestamp,
-    replaced: Bool, due: NextDue = NextDue(), traceID: [UInt8]? = nil
+    replaced: Bool, due: NextDue = NextDue(), traceID: TraceID? = nil
   ) {
     self.traceID = traceID
     self.request = request
@@ -325,8 +325,8 @@ package struct Claim: Hashable, Sendable {
 
   package struct Place: Hashable, Sendable {
     package var gpus: [Int]
-    package var spanID: [UInt8]
-    package init(gpus: [Int], spanID: [UInt8]) {
+    package var spanID: SpanID
+    package init(gpus: [Int], spanID: SpanID) {
       self.gpus = gpus
       self.spanID = spanID
     }

@@ -99,7 +99,8 @@ extension TestRequest {
       definition: DefinitionID(1), priority: .utility, payload: checked.payload, progress: progress,
       principal: settings.principal,
       trace: TraceContext(
-        traceID: Array(repeating: 0, count: 16), spanID: Array(repeating: 0, count: 8), isSampled: false),
+        traceID: TraceID(bytes: [UInt8](repeating: 0, count: 16))!,
+        spanID: SpanID(bytes: [UInt8](repeating: 0, count: 8))!, isSampled: false),
       startedAt: Timestamp(nanoseconds: 0))
   }
 

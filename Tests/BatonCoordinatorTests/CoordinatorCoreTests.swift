@@ -51,6 +51,15 @@ private let hostA = HostName("a")
     #expect(bench.effects() == ["store end", "store checkpoint"])
   }
 
+  @Test func `people who follow the output of a launch hear of it once it is stored`() {
+    var bench = CoreBench()
+    bench.attach(as: one, running: Desk.assignment(1))
+    bench.says(.output(OutputChunk(launch: key(1), bytes: [1])), in: one)
+    #expect(bench.changes().isEmpty)
+    bench.tell(.outputAppended(one, of: [RequestID(1)]))
+    #expect(bench.changes() == [RequestID(1)])
+  }
+
   @Test func `what the store did not take from a worker is the worker's to say again`() {
     var bench = CoreBench()
     bench.attach(as: one, running: Desk.assignment(1))
@@ -158,6 +167,30 @@ private let hostA = HostName("a")
     #expect(bench.effects().isEmpty)
   }
 
+  @Test func `what a host reports reaches the store, at once or with the next order`() {
+    var bench = CoreBench()
+    bench.attach(as: one)
+    bench.says(.conditions(CoreBench.conditions(charge: 90)), in: one)
+    #expect(bench.reportedCharges() == [90])
+    // The order is open. What is reported meanwhile is stored afterwards, once.
+    for charge in [80, 70] { bench.says(.conditions(CoreBench.conditions(charge: charge)), in: one) }
+    #expect(bench.reportedCharges().isEmpty)
+    bench.tell(.reportsNoted)
+    #expect(bench.reportedCharges() == [70])
+    bench.tell(.reportsNoted)
+    #expect(bench.reportedCharges().isEmpty)
+  }
+
+  @Test func `the last use of a definition reaches the store`() {
+    var bench = CoreBench()
+    bench.core.becameReady(CoreBench.record)
+    guard case .store(.noteUses(let uses), _)? = bench.core.effects.first else {
+      Issue.record("\(bench.effects())")
+      return
+    }
+    #expect(uses.map(\.key) == [CoreBench.record.pattern])
+  }
+
   @Test func `launches that are asked to stop together are noted together, in their place`() {
     var bench = CoreBench()
     let note = Dispatcher.Effect.note(RequestID(9), event: .suspect, detail: "")
@@ -233,7 +266,7 @@ private let hostA = HostName("a")
     var bench = CoreBench()
     bench.attach(as: one)
     bench.define()
-    let plans = bench.core.plan([CoreBench.submission], at: bench.now.moment) { [1] }
+    let plans = bench.core.plan([CoreBench.submission], at: bench.now.moment) { SpanID(1) }
     #expect(plans.first?.offer?.host?.host == hostA)
     #expect(bench.core.dispatcher.hosts[hostA]?.host.usedSlots == 1)
     bench.core.notSubmitted(plans)
@@ -245,7 +278,7 @@ private let hostA = HostName("a")
     bench.attach(as: one)
     bench.define()
     bench.tell(.foundReady(ReadyRecord(classes: [ready(1)], nextDue: NextDue())))
-    bench.core.dispatch { [1] }
+    bench.core.dispatch { SpanID(1) }
     guard case .store(.claim(let claims, let reservations), _)? = bench.core.effects.last else {
       Issue.record("\(bench.effects())")
       return
@@ -269,7 +302,7 @@ private struct CoreBench {
 
   init() {
     core.tick(at: now)
-    core.dispatch { [1] }
+    core.dispatch { SpanID(1) }
     core.clearEffects()
   }
 
@@ -292,15 +325,29 @@ private struct CoreBench {
     core.hello(hello, from: "test", as: id, at: now)
     tell(.leaseGranted(id, hello.host))
     tell(.assignmentsRead(id, assignment.map { [$0] } ?? []))
-    core.dispatch { [1] }
+    core.dispatch { SpanID(1) }
     core.clearEffects()
   }
 
   mutating func define() {
     let stored = StoredDefinition(id: DefinitionID(1), definition: Desk.job(), appliedAt: now.date)
     core.applied([], [stored])
-    core.dispatch { [1] }
+    core.dispatch { SpanID(1) }
     core.clearEffects()
+  }
+
+  /// The charge of the battery in each report of the host that the core orders the store to note.
+  mutating func reportedCharges() -> [Int?] {
+    defer { core.clearEffects() }
+    return core.effects.compactMap {
+      if case .store(.noteReports(let reports), _) = $0 { reports[hostA]?.conditions.battery.value } else { nil }
+    }
+  }
+
+  /// The requests whose watchers are told that something changed.
+  mutating func changes() -> [RequestID] {
+    defer { core.clearEffects() }
+    return core.effects.compactMap { if case .tell(.changed(let request)) = $0 { request } else { nil } }
   }
 
   /// What the core wants, in words and without what it only tells.
@@ -321,6 +368,12 @@ private struct CoreBench {
   }
 
   private static func name(_ value: some Any) -> Substring { "\(value)".prefix { $0 != "(" } }
+
+  static func conditions(charge: Int) -> Conditions {
+    var conditions = Conditions.assumed
+    conditions.battery = Reading(charge, source: "test")
+    return conditions
+  }
 
   static func checkpoint(_ request: Int64) -> Checkpoint {
     Checkpoint(launch: key(request), batch: 0, cursor: nil, completedUnits: 1)

@@ -7,7 +7,7 @@ import Testing
 struct Desk {
   static let term = Duration.seconds(15)
   static let trace = TraceContext(
-    traceID: Array(repeating: 7, count: 16), spanID: Array(repeating: 1, count: 8), isSampled: true)
+    traceID: TraceID(high: 7, low: 7), spanID: SpanID(0x0101_0101_0101_0101), isSampled: true)
 
   var dispatcher = Dispatcher(leaseTerm: term)
   var now = Instant(nanoseconds: 0)

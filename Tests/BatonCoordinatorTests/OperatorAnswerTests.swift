@@ -24,7 +24,7 @@ import Testing
     let fixture = try OperatorFixture()
     _ = try await fixture.coordinator.apply([Desk.job("com.example.a", .processing)])
     let first = try traceID(try await fixture.submit(id: "1"))
-    #expect(first == (try await fixture.coordinator.request(Self.a, number: nil)).trace.traceID.hexadecimal)
+    #expect(first == (try await fixture.coordinator.request(Self.a, number: nil)).trace.traceID.description)
     #expect(try traceID(try await fixture.submit(id: "2")) == first, "replaced")
     #expect(try traceID(try await fixture.submit(id: "3", poke: .considerate)) == first, "joined")
     for id in ["1", "2", "3"] {
@@ -59,7 +59,7 @@ import Testing
       for _ in 0..<5 {
         let claim = Claim(
           requirementClass: ready(definition.rawValue, .background), host: HostName("a"),
-          incarnation: Incarnation("a1"), places: [.init(gpus: [], spanID: Array(repeating: 1, count: 8))])
+          incarnation: Incarnation("a1"), places: [.init(gpus: [], spanID: SpanID(1))])
         guard let launch = try await fixture.store.claim([claim], at: now).first?.assignments.first?.launch else {
           break
         }

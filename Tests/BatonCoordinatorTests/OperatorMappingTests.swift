@@ -17,7 +17,7 @@ import Testing
       eligibleAt: Timestamp(nanoseconds: 2), isDated: true, launches: 1,
       progress: Progress(batches: 6, completedUnits: 6, totalUnits: 9), ledger: Ledger(),
       trace: TraceContext(
-        traceID: [UInt8](repeating: 1, count: 16), spanID: [UInt8](repeating: 2, count: 8), isSampled: true),
+        traceID: TraceID(high: 1, low: 1), spanID: SpanID(2), isSampled: true),
       skippedBatches: [3, 4], skippedUnits: 2)
   }
 

@@ -50,10 +50,10 @@ import Testing
   @Test("a mistake in a shell is caught", arguments: Breakage.allCases)
   func breakages(breakage: Breakage) throws {
     let simulator = try Simulator()
-    let isCaught = (1...80 as ClosedRange<UInt64>).contains { seed in
+    let isCaught = (1...300 as ClosedRange<UInt64>).contains { seed in
       simulator.run(Schedule(seed: seed), breakage: breakage).violation != nil
     }
-    #expect(isCaught, "\(breakage) goes through 80 seeds")
+    #expect(isCaught, "\(breakage) goes through 300 seeds")
   }
 
   @Test("a schedule that fails is made smaller, and still fails for the same reason")

@@ -6,8 +6,8 @@ let someTime = Moment(Timestamp(nanoseconds: 1_700_000_000_000_000_000))
 let someHost = HostName("alpha")
 let someProcess = Incarnation("alpha-1")
 let someWorker = WorkerProcess(host: someHost, incarnation: someProcess)
-let someSpan: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 1]
-let someTrace = TraceContext(traceID: someSpan + someSpan, spanID: someSpan, isSampled: true)
+let someSpan = SpanID(1)
+let someTrace = TraceContext(traceID: TraceID(high: 1, low: 1), spanID: someSpan, isSampled: true)
 
 /// The `StoreError` that `body` throws; `nil` if it throws no error.
 func refusal(_ body: () async throws -> Void) async -> StoreError? {

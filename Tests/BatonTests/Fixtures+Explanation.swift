@@ -89,7 +89,8 @@ extension RequestDetails {
     LaunchRecord(
       launch: LaunchKey(request: RequestID(8), number: number), host: HostName("alpha"),
       startedAt: now + .seconds(-600 + number * 100), endedAt: now + .seconds(-550 + number * 100), outcome: outcome,
-      reason: reason, isGraceful: true, firstBatch: 0, batches: 0, spanID: [UInt8](repeating: UInt8(number), count: 8),
+      reason: reason, isGraceful: true, firstBatch: 0, batches: 0,
+      spanID: SpanID(bytes: [UInt8](repeating: UInt8(number), count: 8))!,
       isSimulated: isSimulated)
   }
 
@@ -99,7 +100,7 @@ extension RequestDetails {
     launches: [
       LaunchRecord(
         launch: LaunchKey(request: RequestID(4), number: 2), host: HostName("alpha"), startedAt: now + .seconds(-192),
-        isGraceful: true, firstBatch: 11, batches: 1, spanID: [UInt8](repeating: 2, count: 8),
+        isGraceful: true, firstBatch: 11, batches: 1, spanID: SpanID(2),
         expiringReason: .simulated(as: .powerLost), expiringSince: now + .seconds(-2))
     ], events: [])
 }

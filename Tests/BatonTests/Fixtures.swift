@@ -17,7 +17,8 @@ extension RequestRecord {
       submittedAt: now + .seconds(-3600), principal: "ana", eligibleAt: now + .seconds(-3600), launches: 0,
       progress: Progress(), ledger: Ledger(),
       trace: TraceContext(
-        traceID: [UInt8](repeating: 0x4B, count: 16), spanID: [UInt8](repeating: 0xF9, count: 8), isSampled: true))
+        traceID: TraceID(bytes: [UInt8](repeating: 0x4B, count: 16))!,
+        spanID: SpanID(bytes: [UInt8](repeating: 0xF9, count: 8))!, isSampled: true))
     change(&record)
     return record
   }
@@ -100,7 +101,7 @@ extension RequestDetails {
     LaunchRecord(
       launch: LaunchKey(request: RequestID(4), number: number), host: HostName(host), startedAt: now + .seconds(start),
       endedAt: end.map { now + .seconds($0) }, outcome: outcome, reason: reason, isGraceful: isGraceful,
-      firstBatch: first, batches: batches, spanID: [UInt8](repeating: UInt8(number), count: 8))
+      firstBatch: first, batches: batches, spanID: SpanID(bytes: [UInt8](repeating: UInt8(number), count: 8))!)
   }
 }
 

@@ -47,7 +47,7 @@ import Testing
           launch: LaunchKey(request: record.id, number: number), host: HostName(hostile), startedAt: now,
           endedAt: number == 1 ? now : nil, outcome: number == 1 ? .failed : nil, reason: hostile, isGraceful: false,
           firstBatch: 0,
-          batches: 1, spanID: [UInt8](repeating: 1, count: 8), isSimulated: true)
+          batches: 1, spanID: SpanID(1), isSimulated: true)
       },
       events: [EventRecord(at: now, name: hostile, detail: hostile)],
       pokes: [PokeRecord(id: hostile, at: now, priority: .immediate, principal: hostile)], position: 1)

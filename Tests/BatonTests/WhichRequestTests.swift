@@ -120,7 +120,7 @@ import Testing
             LaunchRecord(
               launch: LaunchKey(request: RequestID(1), number: 1), host: HostName("alpha"), startedAt: now,
               endedAt: now, outcome: .failed, reason: reason, isGraceful: true, firstBatch: 0, batches: 3,
-              spanID: [UInt8](repeating: 1, count: 8))
+              spanID: SpanID(1))
           ], events: [])
       ]
     }

@@ -39,9 +39,9 @@ struct CoreFleet {
     return events
   }
 
-  mutating func drawSpan() -> [UInt8] {
+  mutating func drawSpan() -> SpanID {
     spans += 1
-    return (0..<8).map { UInt8(truncatingIfNeeded: spans >> (8 * (7 - $0))) }
+    return SpanID(spans)
   }
 
   // MARK: Time

@@ -119,7 +119,7 @@ import Testing
       // Each definition gets a pattern of its own, because the store refuses wildcards that overlap.
       definition.pattern = IdentifierPattern("fuzz.n\(index)" + (definition.pattern.isWildcard ? ".*" : ""))!
       let trace = TraceContext(
-        traceID: [UInt8](repeating: 1, count: 16), spanID: [UInt8](repeating: 2, count: 8), isSampled: true)
+        traceID: TraceID(high: 1, low: 1), spanID: SpanID(2), isSampled: true)
       let applied = try store.transaction { try $0.apply([definition], seeds: [trace], at: now.moment) }
       known.append((applied[0].id, definition))
     }
@@ -127,7 +127,7 @@ import Testing
     for (index, (id, definition)) in known.enumerated() {
       let name = "fuzz.n\(index)" + (definition.pattern.isWildcard ? ".x" : "")
       let trace = TraceContext(
-        traceID: [UInt8](repeating: 3, count: 16), spanID: fleet.drawSpan(), isSampled: true)
+        traceID: TraceID(high: 3, low: 3), spanID: fleet.drawSpan(), isSampled: true)
       let submission = Submission(id: name, identifier: JobIdentifier(name)!, trace: trace)
       _ = try fleet.submit(submission, to: id, definition.priority)
     }

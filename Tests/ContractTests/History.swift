@@ -94,8 +94,9 @@ struct History {
     let span = fleet.drawSpan()
     let answer = try fleet.submit(
       Submission(
-        id: "\(name)-\(span.hexadecimal)", identifier: name, earliestBeginDate: earliest, principal: "test",
-        trace: TraceContext(traceID: span + span, spanID: span, isSampled: true), poke: poke), to: job.id,
+        id: "\(name)-\(span)", identifier: name, earliestBeginDate: earliest, principal: "test",
+        trace: TraceContext(traceID: TraceID(high: span.number, low: span.number), spanID: span, isSampled: true),
+        poke: poke), to: job.id,
       job.definition.priority)
     guard case .accepted(let receipt, _, _, _) = answer else { throw violation(name, "refused: \(answer)") }
     try expect(receipt.replaced == (model.waiting != nil), name, "it replaces what waits, and nothing else")

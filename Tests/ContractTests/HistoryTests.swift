@@ -52,7 +52,7 @@ import Testing
   }
 
   static let trace = TraceContext(
-    traceID: [UInt8](repeating: 7, count: 16), spanID: [UInt8](repeating: 1, count: 8), isSampled: true)
+    traceID: TraceID(high: 7, low: 7), spanID: SpanID(1), isSampled: true)
 
   /// Definitions of each kind, each with something special to test.
   static let definitions: [Definition] = [

@@ -85,7 +85,7 @@ struct LaunchLogTests {
     let span = TraceContext(traceID: details.record.trace.traceID, spanID: launch.spanID, isSampled: true)
     return [
       "baton.identifier": "com.example.a", "baton.request": "1", "baton.launch.number": "\(number)",
-      "trace_id": "\(TraceID(of: span))", "span_id": "\(SpanID(of: span))",
+      "trace_id": "\(span.traceID)", "span_id": "\(span.spanID)",
     ]
   }
 

@@ -84,8 +84,8 @@ import Testing
       let details = try await fleet.coordinator.details(name, number: nil)
       #expect(found.metadata["baton.identifier"] == name.rawValue && found.metadata["baton.request"] == "1")
       #expect(found.metadata["baton.launch.number"] == "1" && found.metadata["baton.host"] == "b")
-      #expect(found.metadata["trace_id"] == details.record.trace.traceID.hexadecimal)
-      #expect(found.metadata["span_id"] == details.launches.first?.spanID.hexadecimal)
+      #expect(found.metadata["trace_id"] == details.record.trace.traceID.description)
+      #expect(found.metadata["span_id"] == details.launches.first?.spanID.description)
       group.cancelAll()
     }
   }

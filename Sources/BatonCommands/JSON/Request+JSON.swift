@@ -36,7 +36,7 @@ extension JSONValue {
       "endedAt": JSONValue(record.endedAt),
       "outcome": JSONValue(record.outcome),
       "reason": JSONValue(record.reason),
-      "traceId": JSONValue(record.trace.traceID.hexadecimal),
+      "traceId": JSONValue(record.trace.traceID.description),
       "definition": JSONValue(record.pattern.rawValue),
     ]
   }
@@ -70,7 +70,7 @@ extension JSONValue {
       "graceful": launch.endedAt == nil ? .null : .bool(launch.isGraceful),
       "batches": JSONValue(launch.batches),
       "firstBatch": JSONValue(launch.firstBatch),
-      "spanId": JSONValue(launch.spanID.hexadecimal),
+      "spanId": JSONValue(launch.spanID.description),
       "expiringBecause": JSONValue(launch.expiringReason?.code),
       "expiringSince": JSONValue(launch.expiringSince),
       "simulated": .bool(launch.isSimulated),

@@ -46,7 +46,7 @@ private func facts(_ details: RequestDetails, _ console: Console) -> [(name: Str
     ("Started", record.startedAt?.dated(from: now) ?? ""),
     ("Ended", record.endedAt?.dated(from: now) ?? ""),
     ("Payload", record.payload.map { String(decoding: $0, as: UTF8.self).onOneLine.cut(to: 200) } ?? ""),
-    ("Trace", record.trace.traceID.hexadecimal),
+    ("Trace", record.trace.traceID.description),
   ]
 }
 

@@ -1,3 +1,4 @@
+import BatonModel
 import BatonTelemetry
 
 /// A template for the addresses at which a tracing backend shows traces, such as

@@ -1,3 +1,4 @@
+import BatonModel
 import BatonTelemetry
 
 /// The spans of a trace as a forest of parents and children.

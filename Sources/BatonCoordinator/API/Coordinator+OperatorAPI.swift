@@ -23,7 +23,7 @@ extension Coordinator: OperatorAPI {
       case .refused(let refusal): .refused(code: refusal.code, message: refusal.message)
       case .accepted(let receipt, _, _, _):
         .accepted(
-          receipt, traceID: receipt.traceID?.hexadecimal ?? "",
+          receipt, traceID: receipt.traceID?.description ?? "",
           warning: warning(ignoredDate(of: submission), answer.waiting == nil ? nil : warnings.removeFirst()))
       }
     }

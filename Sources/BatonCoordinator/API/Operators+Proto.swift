@@ -112,7 +112,7 @@ extension AppliedDefinition {
       $0.id = id.rawValue
       $0.pattern = pattern.rawValue
       $0.change = change.rawValue
-      if let submitted { $0.submitted = submitted.proto(traceID: submitted.traceID?.hexadecimal ?? "", warning: nil) }
+      if let submitted { $0.submitted = submitted.proto(traceID: submitted.traceID?.description ?? "", warning: nil) }
     }
   }
 

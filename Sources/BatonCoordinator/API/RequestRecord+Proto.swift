@@ -158,7 +158,7 @@ extension LaunchRecord {
       $0.isGraceful = isGraceful
       $0.firstBatch = Int64(firstBatch)
       $0.batches = Int64(batches)
-      $0.spanID = spanID.hexadecimal
+      $0.spanID = spanID.description
       if let expiringReason { $0.expiringReason = expiringReason.code }
       if let detail = expiringReason?.detail { $0.expiringDetail = detail }
       if let expiringSince { $0.expiringSince = expiringSince.nanoseconds }
@@ -173,7 +173,7 @@ extension LaunchRecord {
       endedAt: proto.hasEndedAt ? Timestamp(nanoseconds: proto.endedAt) : nil,
       outcome: LaunchOutcome.Kind(rawValue: proto.outcome), reason: proto.hasReason ? proto.reason : nil,
       isGraceful: proto.isGraceful, firstBatch: Int(proto.firstBatch), batches: Int(proto.batches),
-      spanID: [UInt8](hexadecimal: proto.spanID) ?? [],
+      spanID: SpanID(hex: proto.spanID) ?? SpanID(0),
       expiringReason: proto.hasExpiringReason
         ? ExpiryReason(code: proto.expiringReason, detail: proto.hasExpiringDetail ? proto.expiringDetail : nil) : nil,
       expiringSince: proto.hasExpiringSince ? Timestamp(nanoseconds: proto.expiringSince) : nil,

@@ -1,4 +1,4 @@
-import BatonModel
+package import BatonModel
 import BatonStore
 
 extension CoordinatorCore {
@@ -26,7 +26,7 @@ extension CoordinatorCore {
 
   /// Reserves places for the ready requests and orders the store to claim launches for them.
   /// - Parameter drawSpanID: returns a new span id for each launch that the claim may start.
-  package mutating func dispatch(_ drawSpanID: () -> [UInt8]) {
+  package mutating func dispatch(_ drawSpanID: () -> SpanID) {
     let unlearned = dispatcher.unlearned
     // Requests that were submitted before this coordinator started refer to definitions that it has not read yet.
     guard unlearned.isEmpty else {
@@ -42,7 +42,7 @@ extension CoordinatorCore {
     add(.store(.claim(claims(for: reservations, drawSpanID), for: reservations), after: .zero))
   }
 
-  private func claims(for reservations: [Dispatcher.Reservation], _ drawSpanID: () -> [UInt8]) -> [Claim] {
+  private func claims(for reservations: [Dispatcher.Reservation], _ drawSpanID: () -> SpanID) -> [Claim] {
     reservations.map { reservation in
       Claim(
         requirementClass: reservation.requirementClass, host: reservation.host, incarnation: reservation.incarnation,

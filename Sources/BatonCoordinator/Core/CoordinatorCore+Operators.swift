@@ -76,7 +76,7 @@ extension CoordinatorCore {
   /// `launched`.
   /// - Returns: the place, or what prevents it; and the offer, which is nil if no place was reserved.
   package mutating func planSimulated(
-    _ record: RequestRecord, on host: HostName?, _ drawSpanID: () -> [UInt8]
+    _ record: RequestRecord, on host: HostName?, _ drawSpanID: () -> SpanID
   ) -> (place: Dispatcher.SimulatedPlace, offer: SubmissionOffer.Offer?) {
     let requirementClass = RequirementClass(definition: record.definition, priority: record.priority)
     let place = dispatcher.reserveSimulated(requirementClass, record.identifier, on: host)

@@ -27,7 +27,7 @@ extension CoordinatorCore {
   ///     before the configuration forbade it cannot be used.
   ///   - drawSpanID: returns a new span id for each launch that may start.
   package mutating func plan(
-    _ submissions: [Submission], permitted: [IdentifierPattern] = [], at now: Moment, _ drawSpanID: () -> [UInt8]
+    _ submissions: [Submission], permitted: [IdentifierPattern] = [], at now: Moment, _ drawSpanID: () -> SpanID
   ) -> [SubmissionPlan] {
     submissions.map { submission in
       guard let stored = index.definition(for: submission.identifier),
@@ -46,7 +46,7 @@ extension CoordinatorCore {
   }
 
   private mutating func plan(
-    _ submission: Submission, _ stored: StoredDefinition, isFew: Bool, at now: Moment, _ drawSpanID: () -> [UInt8]
+    _ submission: Submission, _ stored: StoredDefinition, isFew: Bool, at now: Moment, _ drawSpanID: () -> SpanID
   ) -> SubmissionPlan {
     dispatcher.learn(stored.id, stored.definition)
     // A submission that fails rather than waits may overtake the requests that wait already.
@@ -122,7 +122,7 @@ extension CoordinatorCore {
 }
 
 extension SubmissionOffer.Offer {
-  init(_ reservation: Dispatcher.Reservation, spanID: [UInt8]) {
+  init(_ reservation: Dispatcher.Reservation, spanID: SpanID) {
     self.init(
       host: reservation.host, incarnation: reservation.incarnation, gpus: reservation.places[0], spanID: spanID)
   }

@@ -1,3 +1,4 @@
+import BatonBase
 import BatonHTTP
 import BatonModel
 import BatonStore
@@ -65,7 +66,7 @@ struct PokeRoute: Sendable {
     guard let poke = Int(priority).flatMap(PokePriority.init) else {
       throw PokeAnswer(.badRequest, "invalid", "a poke has priority 5 or 10, not '\(priority)'")
     }
-    let id = HTTPField.Name("Idempotency-Key").flatMap { request.headers[$0] } ?? [UInt8].random(count: 16).hexadecimal
+    let id = HTTPField.Name("Idempotency-Key").flatMap { request.headers[$0] } ?? RandomNumbers.name()
     guard (1...64).contains(id.utf8.count) else {
       throw PokeAnswer(.badRequest, "invalid", "an Idempotency-Key has 1 to 64 bytes")
     }

@@ -11,7 +11,7 @@ extension SpanSource {
     var spans: [SpanRecord] = []
     if key.parts.contains(.submit) { spans.append(submitSpan) }
     if key.parts.contains(.wait), let launch, let wait = launch.wait {
-      spans.append(waitSpan(wait, id: SpanID(launch.spanID).derived(1), until: launch.record.startedAt))
+      spans.append(waitSpan(wait, id: launch.spanID.derived(1), until: launch.record.startedAt))
     }
     if key.parts.contains(.launch), let launch { spans += launchSpans(launch, asOf: now) }
     if key.parts.contains(.vainWait), let wait {
@@ -25,7 +25,7 @@ extension SpanSource {
   /// The ids of the spans in `spans(asOf:)` that have not ended.
   package var openSpans: [SpanID] {
     if key.parts.contains(.launch), let launch, launch.record.endedAt == nil {
-      let id = SpanID(launch.spanID)
+      let id = launch.spanID
       return launch.record.expiringSince == nil ? [id] : [id, id.derived(2)]
     }
     if key.parts.contains(.vainWait), completion == nil, let wait {
@@ -34,14 +34,14 @@ extension SpanSource {
     return []
   }
 
-  private var requestSpan: SpanID { SpanID(of: trace) }
+  private var requestSpan: SpanID { trace.spanID }
 
   private func span(
     _ name: Names.Span, id: SpanID, parent: SpanID?, from start: Timestamp, to end: Timestamp,
     _ attributes: [Attribute] = []
   ) -> SpanRecord {
     SpanRecord(
-      trace: TraceID(of: trace), id: id, parent: parent, name: name.name(of: definition.pattern.rawValue),
+      trace: trace.traceID, id: id, parent: parent, name: name.name(of: definition.pattern.rawValue),
       // A step of the wall clock must not make a span that ends before it began.
       kind: name.kind, start: start, end: max(start, end), attributes: common + attributes)
   }
@@ -58,7 +58,7 @@ extension SpanSource {
   /// request's place.
   private var submitSpan: SpanRecord {
     span(
-      .submit, id: requestSpan, parent: parentSpanID.flatMap(SpanID.init(bytes:)), from: submittedAt, to: submittedAt)
+      .submit, id: requestSpan, parent: parentSpanID, from: submittedAt, to: submittedAt)
   }
 
   private func waitSpan(_ wait: Wait, id: SpanID, until end: Timestamp) -> SpanRecord {
@@ -98,7 +98,7 @@ extension SpanSource {
     }
     span.links += joined.spans.map { context in
       SpanLink(
-        trace: TraceID(of: context), span: SpanID(of: context), attributes: [Attribute(Names.Attribute.joined, true)])
+        trace: context.traceID, span: context.spanID, attributes: [Attribute(Names.Attribute.joined, true)])
     }
   }
 }
@@ -109,11 +109,11 @@ extension SpanSource {
   private func launchSpans(_ launch: Launch, asOf now: Timestamp) -> [SpanRecord] {
     let record = launch.record
     var span = span(
-      .launch, id: SpanID(launch.spanID), parent: requestSpan, from: record.startedAt, to: record.endedAt ?? now,
+      .launch, id: launch.spanID, parent: requestSpan, from: record.startedAt, to: record.endedAt ?? now,
       launchAttributes(record))
     span.events = launchEvents.map(SpanEvent.init)
-    if let before = launch.previousSpanID.flatMap(SpanID.init(bytes:)) {
-      span.links = [SpanLink(trace: TraceID(of: trace), span: before)]
+    if let before = launch.previousSpanID {
+      span.links = [SpanLink(trace: trace.traceID, span: before)]
     }
     if key.launch == 1 { tellJoined(&span) }
     switch record.outcome {
@@ -147,7 +147,7 @@ extension SpanSource {
   private func expireSpan(
     _ record: LaunchRecord, _ reason: ExpiryReason, since: Timestamp, asOf now: Timestamp
   ) -> SpanRecord {
-    let launch = SpanID(record.spanID)
+    let launch = record.spanID
     var attributes = [
       Attribute(Names.Attribute.launch, .int(Int64(record.launch.number))),
       Attribute(Names.Attribute.host, .string(record.host.rawValue)),
@@ -164,12 +164,10 @@ extension SpanSource {
 }
 
 extension SpanSource.Launch {
-  fileprivate var spanID: [UInt8] { record.spanID }
+  fileprivate var spanID: SpanID { record.spanID }
 }
 
 extension SpanID {
-  fileprivate init(_ bytes: [UInt8]) { self.init(bytes.reduce(0 as UInt64) { $0 << 8 | UInt64($1) }) }
-
   /// The id of a span that has no row of its own. It is mixed from the id of a span with a row and a salt that
   /// distinguishes the derived spans. It is never 0.
   fileprivate func derived(_ salt: some BinaryInteger) -> SpanID {

@@ -11,7 +11,7 @@ package struct Submission: Hashable, Sendable {
   /// The trace of the request, with the span id of its `submit` span.
   package var trace: TraceContext
   /// The span of the submitter; `nil` if the submitter had no span.
-  package var parentSpanID: [UInt8]?
+  package var parentSpanID: SpanID?
   /// The priority of a poke; `nil` if this is no poke. A poke asks for a launch as soon as the spacing of pokes allows
   /// it. If a request of the identifier already waits, the poke joins that request.
   package var poke: PokePriority?
@@ -21,7 +21,7 @@ package struct Submission: Hashable, Sendable {
 
   package init(
     id: String, identifier: JobIdentifier, payload: [UInt8]? = nil, earliestBeginDate: EarliestBeginDate? = nil,
-    priority: Priority? = nil, principal: String = "", trace: TraceContext, parentSpanID: [UInt8]? = nil,
+    priority: Priority? = nil, principal: String = "", trace: TraceContext, parentSpanID: SpanID? = nil,
     poke: PokePriority? = nil
   ) {
     self.id = id

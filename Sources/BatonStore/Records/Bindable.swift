@@ -46,6 +46,14 @@ extension [UInt8]: Bindable {
   }
 }
 
+extension TraceID: Bindable {
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 { bytes.bind(to: statement, at: index) }
+}
+
+extension SpanID: Bindable {
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 { bytes.bind(to: statement, at: index) }
+}
+
 extension Optional: Bindable where Wrapped: Bindable {
   func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
     switch self {

@@ -33,8 +33,15 @@ struct Columns {
 
   func outcome(_ index: Int32) -> LaunchOutcome.Kind? { optionalText(index).flatMap(LaunchOutcome.Kind.init) }
 
+  /// The schema demands ids of 16 and 8 bytes. The zero id, which means "no id", stands for the value of a column that
+  /// is damaged nevertheless.
+  func traceID(_ index: Int32) -> TraceID { TraceID(bytes: blob(index)) ?? TraceID(high: 0, low: 0) }
+  func spanID(_ index: Int32) -> SpanID { SpanID(bytes: blob(index)) ?? SpanID(0) }
+  func optionalTraceID(_ index: Int32) -> TraceID? { isNull(index) ? nil : traceID(index) }
+  func optionalSpanID(_ index: Int32) -> SpanID? { isNull(index) ? nil : spanID(index) }
+
   /// Reads three columns: trace id, span id, and whether the trace is sampled.
   func trace(_ index: Int32) -> TraceContext {
-    TraceContext(traceID: blob(index), spanID: blob(index + 1), isSampled: bool(index + 2))
+    TraceContext(traceID: traceID(index), spanID: spanID(index + 1), isSampled: bool(index + 2))
   }
 }

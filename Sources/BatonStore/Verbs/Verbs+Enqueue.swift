@@ -92,7 +92,7 @@ extension Verbs {
 extension SubmissionReceipt {
   fileprivate init(
     _ request: RequestID, _ identifier: JobIdentifier, _ number: Int, _ readiness: Readiness, replaced: Bool,
-    traceID: [UInt8], at now: Moment
+    traceID: TraceID, at now: Moment
   ) {
     self.init(
       request: request, identifier: identifier, number: number, state: readiness.state,

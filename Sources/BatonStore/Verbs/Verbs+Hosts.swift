@@ -70,7 +70,7 @@ extension Verbs {
       // The row is that of a running request, whose number of launches includes this launch already.
       candidate.launches -= 1
       var assignment = Assignment(
-        candidate, Claim.Place(gpus: GPUList.indices(row.text(22)), spanID: row.blob(23)),
+        candidate, Claim.Place(gpus: GPUList.indices(row.text(22)), spanID: row.spanID(23)),
         after: try lastEnd(before: candidate), startedAt: row.time(24), isSimulated: row.bool(27))
       assignment.pendingExpiry = row.optionalText(25).flatMap { ExpiryReason(code: $0, detail: row.optionalText(26)) }
       return assignment

@@ -10,7 +10,7 @@ struct NewRequest {
   var earliest: Earliest
   var principal: String
   var trace: TraceContext
-  var parentSpanID: [UInt8]?
+  var parentSpanID: SpanID?
   /// The priority of the poke that asks for the request; `nil` if no poke does.
   var poke: PokePriority?
 
@@ -39,7 +39,7 @@ struct IdentifierRow {
     var state: RequestState
     var definition: DefinitionID
     var poke: PokePriority?
-    var traceID: [UInt8]
+    var traceID: TraceID
   }
 }
 
@@ -64,7 +64,7 @@ extension Verbs {
     try prepare(.waitingOfIdentifier).first(identifier) { row in
       IdentifierRow.Waiting(
         id: row.int64(0), number: row.int(1), state: RequestState(code: row.int(2)),
-        definition: DefinitionID(row.int64(3)), poke: row.poke(4), traceID: row.blob(5))
+        definition: DefinitionID(row.int64(3)), poke: row.poke(4), traceID: row.traceID(5))
     }
   }
 }

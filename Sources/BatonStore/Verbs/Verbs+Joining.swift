@@ -25,7 +25,7 @@ extension Verbs {
 
   private func joined(to request: RequestID) throws -> JoinedSubmissions {
     let rows = try prepare(.joining).all(request.rawValue) { row in
-      (position: row.int(0), poke: row.optionalText(1), trace: row.optionalBlob(2), span: row.optionalBlob(3))
+      (position: row.int(0), poke: row.optionalText(1), trace: row.optionalTraceID(2), span: row.optionalSpanID(3))
     }
     var joined = JoinedSubmissions(pokes: rows.compactMap(\.poke), dropped: (rows.first?.position ?? 1) - 1)
     for row in rows {

@@ -36,7 +36,7 @@ extension Verbs {
       LaunchRecord(
         launch: LaunchKey(request: request, number: row.int(0)), host: HostName(row.text(1)), startedAt: row.time(2),
         endedAt: row.optionalTime(3), outcome: row.outcome(4), reason: row.optionalText(5),
-        isGraceful: row.bool(6), firstBatch: row.int(7), batches: row.int(8), spanID: row.blob(9),
+        isGraceful: row.bool(6), firstBatch: row.int(7), batches: row.int(8), spanID: row.spanID(9),
         expiringReason: row.optionalText(10).flatMap { ExpiryReason(code: $0, detail: row.optionalText(11)) },
         expiringSince: row.optionalTime(12), isSimulated: row.bool(13))
     }

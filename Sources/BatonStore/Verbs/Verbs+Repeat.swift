@@ -20,7 +20,7 @@ extension Verbs {
   /// Submits the next request of a repeating definition when the first launch of `last` starts. It does so in the
   /// transaction that starts the launch, so that no crash can break the chain (contract, row 9). The next request gets
   /// the definition that is applied now; if that definition does not repeat, the chain ends.
-  func submitNext(after last: Candidate, launchSpan: [UInt8], at now: Moment) throws {
+  func submitNext(after last: Candidate, launchSpan: SpanID, at now: Moment) throws {
     let pattern = try knownDefinition(last.definition).pattern
     guard let applied = try self.pattern(pattern).definition else { return }
     let definition = try knownDefinition(DefinitionID(applied))
@@ -46,15 +46,12 @@ extension Query {
 extension TraceContext {
   /// The trace of the next request in a chain. Its ids are mixed from this trace id and the span id of the launch,
   /// which was drawn at random, because the store itself draws no random numbers.
-  func successor(launchSpan: [UInt8]) -> TraceContext {
-    var state = launchSpan.reduce(SplitMix64.increment) { SplitMix64.first(seed: $0 ^ UInt64($1)) }
-    state = traceID.reduce(state) { SplitMix64.first(seed: $0 ^ UInt64($1)) }
-    var bytes: [UInt8] = []
-    for index in 0..<3 as Range<UInt64> {
-      // An id of only zeros is not valid.
-      let word = SplitMix64.first(seed: state ^ index) | 1
-      bytes += (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
+  func successor(launchSpan: SpanID) -> TraceContext {
+    let seed = [launchSpan.number, traceID.high, traceID.low].reduce(SplitMix64.increment) {
+      SplitMix64.first(seed: $0 ^ $1)
     }
-    return TraceContext(traceID: Array(bytes[..<16]), spanID: Array(bytes[16...]), isSampled: isSampled)
+    // An id of only zeros is not valid.
+    func word(_ index: UInt64) -> UInt64 { SplitMix64.first(seed: seed ^ index) | 1 }
+    return TraceContext(traceID: TraceID(high: word(0), low: word(1)), spanID: SpanID(word(2)), isSampled: isSampled)
   }
 }

@@ -120,7 +120,7 @@ extension Verbs {
     SpanSource(
       key: key, identifier: JobIdentifier(trusted: row.text(0)), number: row.int(1),
       definition: try knownDefinition(DefinitionID(row.int64(2))).definition, trace: row.trace(3),
-      parentSpanID: row.optionalBlob(6), submittedAt: row.time(7))
+      parentSpanID: row.optionalSpanID(6), submittedAt: row.time(7))
   }
 
   /// Adds the events that belong to the occasion.
@@ -162,11 +162,12 @@ extension Verbs {
       launch: LaunchKey(request: key.request, number: key.launch), host: HostName(row.text(15)),
       startedAt: row.time(16), endedAt: row.optionalTime(17), outcome: row.outcome(18),
       reason: row.optionalText(19), isGraceful: row.bool(20), firstBatch: row.int(21), batches: row.int(22),
-      spanID: row.blob(23),
+      spanID: row.spanID(23),
       expiringReason: row.optionalText(24).flatMap { ExpiryReason(code: $0, detail: row.optionalText(25)) },
       expiringSince: row.optionalTime(26), isSimulated: row.bool(27))
     return SpanSource.Launch(
-      record: record, wait: wait(row, from: 28), errorType: row.optionalText(31), previousSpanID: row.optionalBlob(32))
+      record: record, wait: wait(row, from: 28), errorType: row.optionalText(31), previousSpanID: row.optionalSpanID(32)
+    )
   }
 }
 

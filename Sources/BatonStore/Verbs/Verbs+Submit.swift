@@ -60,7 +60,7 @@ extension Verbs {
       let receipt = SubmissionReceipt(
         request: RequestID(row.int64(0)), identifier: JobIdentifier(trusted: row.text(1)), number: row.int(2),
         state: RequestState(code: row.int(5)), eligibleAt: row.time(6), replaced: row.bool(7),
-        traceID: row.optionalBlob(8))
+        traceID: row.optionalTraceID(8))
       let requirementClass = RequirementClass(
         definition: DefinitionID(row.int64(3)), priority: Priority(code: row.int(4)))
       return .accepted(receipt, class: requirementClass, launch: nil, isRepeat: true)

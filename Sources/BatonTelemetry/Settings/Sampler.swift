@@ -1,3 +1,5 @@
+package import BatonModel
+
 /// Decides which traces are recorded. The decision is made once for each request, when it is submitted, and is stored
 /// with the request.
 package struct Sampler: Hashable, Sendable {

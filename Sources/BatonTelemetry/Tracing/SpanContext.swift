@@ -24,12 +24,12 @@ package struct SpanContext: Sendable {
 
   /// The context with which a request or a launch is stored. The span counts as remote.
   package init(_ context: TraceContext) {
-    self.init(trace: TraceID(of: context), span: SpanID(of: context), isSampled: context.isSampled)
+    self.init(trace: context.traceID, span: context.spanID, isSampled: context.isSampled)
   }
 
   /// The context in the form that commands, messages and the store use.
   package var traceContext: TraceContext {
-    TraceContext(traceID: trace.bytes, spanID: span.bytes, isSampled: isSampled)
+    TraceContext(traceID: trace, spanID: span, isSampled: isSampled)
   }
 
   /// The flags of a span whose parent is this span.

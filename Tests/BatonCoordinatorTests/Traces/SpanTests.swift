@@ -28,11 +28,11 @@ struct SpanTests {
       let record = LaunchRecord(
         launch: LaunchKey(request: $0.key.request, number: number), host: HostName("a"), startedAt: begin + .seconds(5),
         endedAt: outcome == nil ? nil : begin + .seconds(15), outcome: outcome, reason: reason, isGraceful: isGraceful,
-        firstBatch: 4, batches: 2, spanID: Array(repeating: 2, count: 8), expiringReason: expiring,
+        firstBatch: 4, batches: 2, spanID: SpanID(2), expiringReason: expiring,
         expiringSince: expiring.map { _ in begin + .seconds(12) })
       $0.launch = SpanSource.Launch(
         record: record, wait: SpanSource.Wait(readyAt: begin), errorType: errorType,
-        previousSpanID: number > 1 ? Array(repeating: 1, count: 8) : nil)
+        previousSpanID: number > 1 ? Desk.trace.spanID : nil)
     }
   }
 
@@ -42,10 +42,10 @@ struct SpanTests {
   func submission() throws {
     let span = try #require(spans(Self.source(.submit)).first)
     #expect(span.name == "submit com.a.*" && span.kind == .producer)
-    #expect(span.trace == TraceID(of: Desk.trace) && span.id == SpanID(of: Desk.trace) && span.parent == nil)
+    #expect(span.trace == Desk.trace.traceID && span.id == Desk.trace.spanID && span.parent == nil)
     #expect(span.attribute(Names.Attribute.identifier) == "com.a.b")
-    let child = spans(Self.source(.submit) { $0.parentSpanID = Array(repeating: 5, count: 8) })
-    #expect(child.first?.parent == SpanID(bytes: Array(repeating: 5 as UInt8, count: 8)))
+    let child = spans(Self.source(.submit) { $0.parentSpanID = SpanID(5) })
+    #expect(child.first?.parent == SpanID(5))
   }
 
   @Test("wait and launch are the submission's children, the expiry its launch's", .contract(44.1))
@@ -53,7 +53,7 @@ struct SpanTests {
     let found = spans(Self.launch(.expired, reason: "powerLost", expiring: .powerLost))
     #expect(found.map(\.name) == ["wait com.a.*", "launch com.a.*", "expire com.a.*"])
     #expect(found.map(\.kind) == [.internal, .consumer, .internal])
-    #expect(found.map(\.parent) == [SpanID(of: Desk.trace), SpanID(of: Desk.trace), found[1].id])
+    #expect(found.map(\.parent) == [Desk.trace.spanID, Desk.trace.spanID, found[1].id])
     #expect(Set(found.map(\.id)).count == 3)
     #expect(found.map { $0.end - $0.start } == [.seconds(5), .seconds(10), .seconds(3)])
   }
@@ -93,7 +93,7 @@ struct SpanTests {
   func links() {
     #expect(spans(Self.launch(.finished))[1].links.isEmpty)
     let second = spans(Self.launch(.finished, number: 2))[1]
-    #expect(second.links == [SpanLink(trace: TraceID(of: Desk.trace), span: SpanID(of: Desk.trace))])
+    #expect(second.links == [SpanLink(trace: Desk.trace.traceID, span: Desk.trace.spanID)])
     #expect(second.attribute(Names.Attribute.launch) == 2)
   }
 
@@ -160,7 +160,7 @@ struct SpanTests {
     .contract(41.5))
   func joined() {
     let other = TraceContext(
-      traceID: Array(repeating: 9, count: 16), spanID: Array(repeating: 8, count: 8), isSampled: true)
+      traceID: TraceID(high: 9, low: 9), spanID: SpanID(8), isSampled: true)
     let joined = JoinedSubmissions(pokes: ["one", "two"], spans: [other], dropped: 3)
     var first = Self.launch(.finished)
     first.joined = joined
@@ -171,7 +171,7 @@ struct SpanTests {
       #expect(span.attribute(Names.Attribute.pokes) == .strings(["one", "two"]))
       #expect(span.attribute(Names.Attribute.joinedDropped) == 3)
       let link = SpanLink(
-        trace: TraceID(of: other), span: SpanID(of: other), attributes: [Attribute(Names.Attribute.joined, true)])
+        trace: other.traceID, span: other.spanID, attributes: [Attribute(Names.Attribute.joined, true)])
       #expect(span.links == [link])
     }
     var second = Self.launch(.finished, number: 2)

@@ -33,7 +33,7 @@ import Testing
   @Test func `a request's context names its trace and the parent`() throws {
     let text = "00-\(Fixture.trace)-\(Fixture.span)-01"
     let context = try #require(TraceContext(traceparent: text))
-    #expect(TraceID(of: context) == Fixture.trace)
-    #expect(SpanID(of: context) == Fixture.span)
+    #expect(context.traceID == Fixture.trace)
+    #expect(context.spanID == Fixture.span)
   }
 }

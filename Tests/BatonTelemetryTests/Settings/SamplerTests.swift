@@ -1,3 +1,4 @@
+import BatonModel
 import BatonTelemetry
 import Testing
 

@@ -224,7 +224,7 @@ import Tracing
   }
 
   @Test func `a stored context is a parent, and goes back as it came`() {
-    let stored = TraceContext(traceID: Fixture.trace.bytes, spanID: Fixture.span.bytes, isSampled: true)
+    let stored = TraceContext(traceID: Fixture.trace, spanID: Fixture.span, isSampled: true)
     #expect(SpanContext(stored).traceContext == stored)
     #expect(SpanContext(stored).isRemote)
   }

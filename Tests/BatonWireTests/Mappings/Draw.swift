@@ -79,7 +79,7 @@ extension Draw {
     ItemPage(launch: launch(), start: number(0...Int.max / 2), items: some { $0.text() }, isLast: flag())
   }
   mutating func trace() -> TraceContext {
-    TraceContext(traceID: [1] + bytes(15), spanID: [1] + bytes(7), isSampled: flag())
+    TraceContext(traceID: TraceID(bytes: [1] + bytes(15))!, spanID: SpanID(bytes: [1] + bytes(7))!, isSampled: flag())
   }
 }
 

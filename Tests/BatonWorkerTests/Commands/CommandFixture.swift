@@ -43,8 +43,7 @@ final class CommandFixture: Sendable {
     let assignment = Assignment(
       launch: LaunchKey(request: RequestID(7), number: 2), identifier: JobIdentifier("com.example.export.photos")!,
       requestNumber: 5, definition: DefinitionID(1), priority: .utility, payload: payload,
-      trace: TraceContext(
-        traceID: [UInt8](repeating: 1, count: 16), spanID: [UInt8](repeating: 2, count: 8), isSampled: true),
+      trace: TraceContext(traceparent: "00-01010101010101010101010101010101-0202020202020202-01")!,
       startedAt: Timestamp(nanoseconds: 0))
     return CommandRunner(
       definition: definition, assignment: assignment, folders: folders, host: HostName("box"), processes: processes,

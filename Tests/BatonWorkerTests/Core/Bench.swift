@@ -8,8 +8,7 @@ import Testing
 /// the host would bring, and return the effects.
 struct Bench {
   static let term = Duration.seconds(15)
-  static let trace = TraceContext(
-    traceID: Array(repeating: 7, count: 16), spanID: Array(repeating: 1, count: 8), isSampled: true)
+  static let trace = TraceContext(traceparent: "00-07070707070707070707070707070707-0101010101010101-01")!
 
   var core: WorkerCore
   var now = Instant(nanoseconds: 0)

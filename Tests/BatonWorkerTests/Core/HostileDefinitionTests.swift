@@ -39,7 +39,7 @@ import Testing
       launch: LaunchKey(request: RequestID(id), number: 1), identifier: JobIdentifier(identifier)!, requestNumber: 1,
       definition: DefinitionID(id), priority: .utility,
       trace: TraceContext(
-        traceID: [UInt8](repeating: 1, count: 16), spanID: [UInt8](repeating: 2, count: 8), isSampled: true),
+        traceID: TraceID(high: 1, low: 1), spanID: SpanID(2), isSampled: true),
       startedAt: Timestamp(nanoseconds: 0))
   }
 

@@ -25,7 +25,7 @@ import Tracing
   }
 
   static func traceparent(_ span: SpanID?, isSampled: Bool = true) -> String {
-    "00-\(TraceID(of: Bench.trace))-\(span.map { "\($0)" } ?? "none")-\(isSampled ? "01" : "00")"
+    "00-\(Bench.trace.traceID)-\(span.map { "\($0)" } ?? "none")-\(isSampled ? "01" : "00")"
   }
 
   @Test func `a command is below its batch if that is certain to be sent, else below the run`() async throws {

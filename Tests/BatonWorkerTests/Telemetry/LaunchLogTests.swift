@@ -22,7 +22,7 @@ import Testing
     // The worker's own lines go to another logger in this test.
     #expect(log.lines.map(\.text) == ["at work"])
     let line = try #require(log.lines.first)
-    #expect(line.metadata[Names.LogKey.trace] == "\(TraceID(of: Bench.trace))")
+    #expect(line.metadata[Names.LogKey.trace] == "\(Bench.trace.traceID)")
     #expect(line.metadata[Names.LogKey.span] == station.run.map { "\($0.id)" })
   }
 
@@ -39,7 +39,7 @@ import Testing
     let line = try #require(log.lines.last)
     #expect(
       line.metadata == [
-        "trace_id": "\(TraceID(of: Bench.trace))", "span_id": "\(TracingStation.launchSpan)",
+        "trace_id": "\(Bench.trace.traceID)", "span_id": "\(TracingStation.launchSpan)",
         "baton.identifier": "com.example.a", "baton.request": "3", "baton.launch.number": "2",
       ])
   }

@@ -22,7 +22,7 @@ import Tracing
     #expect(ending == Ending(launch: key(1), outcome: .finished))
     #expect(station.sink.spans.count == 3)
     let run = try #require(station.run)
-    #expect(run.trace == TraceID(of: Bench.trace) && run.parent == TracingStation.launchSpan)
+    #expect(run.trace == Bench.trace.traceID && run.parent == TracingStation.launchSpan)
     #expect(run.kind == .internal && run.status == .unset && run.seconds == [0, 14])
     #expect(run.flags.contains([.parentIsKnown, .parentIsRemote]))
     #expect(
@@ -304,7 +304,7 @@ import Tracing
     let ending = try await station.run(assignment)
     #expect(ending.outcome == .failed("it is broken") && ending.errorType == "Broken")
     #expect(station.sink.spans == [])
-    #expect(seen.value == TraceID(of: Bench.trace))
+    #expect(seen.value == Bench.trace.traceID)
   }
 
   @Test func `without a tracer nothing is recorded, and a handler knows its launch`() async throws {
@@ -322,7 +322,7 @@ import Tracing
     var context = ServiceContext.topLevel
     context.spanContext = SpanContext(trace: TraceID(high: 9, low: 9), span: SpanID(9), isSampled: false)
     try await ServiceContext.$current.withValue(context) { _ = try await station.run() }
-    #expect(station.run?.trace == TraceID(of: Bench.trace))
+    #expect(station.run?.trace == Bench.trace.traceID)
   }
 }
 

@@ -17,7 +17,7 @@ import Tracing
 struct TracingStation {
   static let base = Timestamp(nanoseconds: 1_000_000_000_000)
   /// The span of the launch that `Bench.assignment` makes.
-  static let launchSpan = SpanID(of: Bench.trace)
+  static let launchSpan = Bench.trace.spanID
 
   let worker: Worker
   let tracer: any Tracer

@@ -30,13 +30,10 @@ package struct StoreScenario {
     return drawn
   }
 
-  mutating func drawSpan() -> [UInt8] {
-    let number = draw()
-    return (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * (7 - $0))) }
-  }
+  mutating func drawSpan() -> SpanID { SpanID(draw()) }
 
   mutating func drawTrace() -> TraceContext {
-    TraceContext(traceID: [0xAB] + [UInt8](repeating: 0, count: 7) + drawSpan(), spanID: drawSpan(), isSampled: true)
+    TraceContext(traceID: TraceID(high: 0xAB, low: draw()), spanID: drawSpan(), isSampled: true)
   }
 
   // MARK: Definitions

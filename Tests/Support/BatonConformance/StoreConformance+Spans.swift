@@ -100,7 +100,7 @@ extension StoreConformance {
     spanCase("the first launch tells every poke by its id, and the spans of what joined", rows: [41.5]) { s in
       let definition = try await s.define().id
       try await s.connect()
-      let parents = (1...3).map { [UInt8](repeating: UInt8($0), count: 8) }
+      let parents = (1...3).map { SpanID($0) }
       let first = try s.offer("job", to: definition, id: "first") {
         ($0.poke, $0.parentSpanID) = (.considerate, parents[0])
       }
@@ -119,7 +119,7 @@ extension StoreConformance {
       let source = try require(try await s.sources(of: launch.request, .launch).first, "the launch")
       let spans = [second, fourth].map { offer in
         TraceContext(
-          traceID: offer.submission.trace.traceID, spanID: offer.submission.parentSpanID ?? [], isSampled: true)
+          traceID: offer.submission.trace.traceID, spanID: offer.submission.parentSpanID ?? SpanID(0), isSampled: true)
       }
       let pokes = ["first", "second", "again", "third"]
       try expect(source.joined, JoinedSubmissions(pokes: pokes, spans: spans), "what joined")

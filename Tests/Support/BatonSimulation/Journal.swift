@@ -36,7 +36,7 @@ final class Journal {
     var host: HostName
     var incarnation: Incarnation
     var gpus: [Int]
-    var spanID: [UInt8]
+    var spanID: SpanID
     var isSimulated: Bool
     var startedSteady: Timestamp
     var firstBatch: Int
@@ -80,7 +80,7 @@ final class Journal {
   var stopping: Set<RequestID> = []
   /// Requests that the store has deleted, because their retention was over.
   var pruned: Set<RequestID> = []
-  var spanIDs: Set<[UInt8]> = []
+  var spanIDs: Set<SpanID> = []
   /// The earliest time of the next first launch of each spaced identifier.
   var lastFirstLaunch: [JobIdentifier: Moments] = [:]
   /// The spans that were sent to the tracing backend.

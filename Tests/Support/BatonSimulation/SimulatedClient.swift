@@ -37,11 +37,13 @@ final class SimulatedClient {
       case nil: nil
       }
     let number = UInt64(attempt) << 32 | UInt64(plan.at.nanoseconds & 0xFFFF_FFFF)
-    let span = World.bytes(of: number | 1 << 62)
+    let span = SpanID(number | 1 << 62)
     let id = world.breakage == .newIDForEachAttempt ? "\(plan.id)-\(attempt)" : plan.id
     return Submission(
       id: id, identifier: plan.identifier, earliestBeginDate: earliest, priority: plan.priority, principal: "client",
-      trace: TraceContext(traceID: span + span, spanID: span, isSampled: plan.isSampled), poke: plan.poke)
+      trace: TraceContext(
+        traceID: TraceID(high: span.number, low: span.number), spanID: span, isSampled: plan.isSampled), poke: plan.poke
+    )
   }
 
   /// Takes an answer of the coordinator, which may get lost on its way.

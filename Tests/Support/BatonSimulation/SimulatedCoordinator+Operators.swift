@@ -40,7 +40,9 @@ extension SimulatedCoordinator {
   func apply(_ definitions: [Definition], then: @escaping () throws -> Void = {}) throws {
     let now = now().moment
     let seeds = definitions.map { _ in
-      TraceContext(traceID: world.drawSpanID() + world.drawSpanID(), spanID: world.drawSpanID(), isSampled: true)
+      TraceContext(
+        traceID: TraceID(high: world.drawSpanID().number, low: world.drawSpanID().number), spanID: world.drawSpanID(),
+        isSampled: true)
     }
     writer.write(.ordinary) {
       try $0.apply(definitions, seeds: seeds, at: now)

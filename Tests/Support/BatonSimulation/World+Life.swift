@@ -115,9 +115,5 @@ extension World {
 
   // MARK: Identities
 
-  static func bytes(of number: UInt64) -> [UInt8] {
-    (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * (7 - $0))) }
-  }
-
-  func drawSpanID() -> [UInt8] { Self.bytes(of: draw.next() | 1) }
+  func drawSpanID() -> SpanID { SpanID(draw.next() | 1) }
 }
