@@ -127,24 +127,30 @@ let package = Package(
       ], swiftSettings: strict),
     .target(name: "CBatonProcess"),
     .target(
+      name: "BatonProcess",
+      dependencies: [
+        "BatonBase", "BatonModel", "CBatonProcess", signals, .product(name: "Subprocess", package: "swift-subprocess"),
+        .product(name: "SystemPackage", package: "swift-system"),
+      ], swiftSettings: strict),
+    .target(name: "CBatonHost"),
+    .target(
+      name: "BatonHost", dependencies: ["BatonBase", "BatonModel", "BatonProcess", "CBatonHost"], swiftSettings: strict),
+    .target(
       name: "BatonWorker",
       dependencies: [
         "BatonBase", "BatonModel", "BatonCore", "BatonHandler", "BatonProtobuf", "BatonWire", "BatonTelemetry",
-        "CBatonProcess",
-        grpc,
-        grpcTransport, protobuf, lifecycle, signals, logging, tracing, context, metrics,
-        .product(name: "Subprocess", package: "swift-subprocess"),
-        .product(name: "SystemPackage", package: "swift-system"),
+        "CBatonProcess", "BatonProcess", "BatonHost", grpc, grpcTransport, protobuf, lifecycle, logging, tracing,
+        context, metrics,
       ], swiftSettings: strict),
     .target(
       name: "BatonWorkerSettings",
-      dependencies: ["BatonBase", "BatonModel", "BatonSettings", "BatonWire", "BatonWorker"],
+      dependencies: ["BatonBase", "BatonModel", "BatonSettings", "BatonWire", "BatonHost", "BatonWorker"],
       swiftSettings: strict),
-    .target(name: "CBatonHost"),
     .target(
       name: "BatonDoctor",
-      dependencies: ["BatonBase", "BatonModel", "BatonStore", "BatonWire", "BatonWorker", "CBatonHost"],
-      swiftSettings: strict),
+      dependencies: [
+        "BatonBase", "BatonModel", "BatonStore", "BatonWire", "BatonProcess", "BatonHost", "CBatonHost",
+      ], swiftSettings: strict),
     .target(
       name: "BatonConformance", dependencies: ["BatonModel", "BatonStore"], path: "Tests/Support/BatonConformance",
       swiftSettings: strict),
@@ -158,14 +164,16 @@ let package = Package(
     .executableTarget(
       name: "baton",
       dependencies: [
-        "BatonBase", "BatonModel", "BatonSettings", "BatonStore", "BatonWire", "BatonCoordinator", "BatonWorker",
+        "BatonBase", "BatonModel", "BatonSettings", "BatonStore", "BatonWire", "BatonCoordinator", "BatonProcess",
+        "BatonHost", "BatonWorker",
         "BatonWorkerSettings", "BatonDoctor", "BatonCommands", "BatonTelemetry", "BatonExporter", lifecycle, signals,
         logging, tracing, metrics, .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: strict),
     .executableTarget(
       name: "baton-worker",
       dependencies: [
-        "BatonBase", "BatonModel", "BatonSpec", "BatonSettings", "BatonWire", "BatonWorker", "BatonWorkerSettings",
+        "BatonBase", "BatonModel", "BatonSpec", "BatonSettings", "BatonWire", "BatonProcess", "BatonHost",
+        "BatonWorker", "BatonWorkerSettings",
         "BatonTelemetry",
         "BatonExporter", "BatonHTTP", lifecycle, signals, logging, tracing, metrics,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -176,7 +184,8 @@ let package = Package(
         "BatonBase", "BatonModel", "BatonCore", "BatonHandler", "BatonStore", "BatonWire", "BatonTelemetry",
         "BatonExporter",
         "BatonCoordinator",
-        "BatonWorker", lifecycle, signals, logging, tracing, .product(name: "GRDBSQLite", package: "GRDB.swift"),
+        "BatonProcess", "BatonWorker", lifecycle, signals, logging, tracing,
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], path: "Benchmarks", swiftSettings: [.swiftLanguageMode(.v6)]),
     .target(
       name: "BatonSimulation", dependencies: ["BatonModel", "BatonCore", "BatonStore", "BatonCoordinator"],
@@ -188,7 +197,7 @@ let package = Package(
       name: "ContractRows", path: "Tests/ContractRows", exclude: ["rows.tsv", "promises.tsv"], swiftSettings: strict),
     .target(name: "HostileDefinitions", path: "Tests/HostileDefinitions", swiftSettings: strict),
     .target(
-      name: "HostFixtures", dependencies: ["BatonWorker"], path: "Tests/HostFixtures", swiftSettings: strict),
+      name: "HostFixtures", dependencies: ["BatonProcess"], path: "Tests/HostFixtures", swiftSettings: strict),
     .testTarget(
       name: "BatonSpecTests",
       dependencies: ["ContractRows", "BatonSpec", "BatonModel", .product(name: "Yams", package: "Yams")],
@@ -229,7 +238,7 @@ let package = Package(
         "BatonBase", "ContractRows", "HostFixtures", "HostileDefinitions", "BatonModel", "BatonCore", "BatonHandler",
         "BatonProtobuf",
         "BatonWire",
-        "BatonTelemetry", "BatonWorker",
+        "BatonTelemetry", "BatonProcess", "BatonHost", "BatonWorker",
         logging,
         tracing, context,
         .product(name: "SystemPackage", package: "swift-system"),
@@ -255,14 +264,14 @@ let package = Package(
       ], swiftSettings: strict),
     .testTarget(
       name: "BatonWorkerSettingsTests",
-      dependencies: ["ContractRows", "BatonModel", "BatonSettings", "BatonWorker", "BatonWorkerSettings"],
+      dependencies: ["ContractRows", "BatonModel", "BatonSettings", "BatonHost", "BatonWorker", "BatonWorkerSettings"],
       swiftSettings: strict),
     .executableTarget(
       name: "example-worker", dependencies: ["BatonHandler", "BatonWorker", lifecycle, logging], path: "Examples",
       exclude: ["TestKit", "jobs.yaml"], swiftSettings: [.swiftLanguageMode(.v6)]),
     .executableTarget(
       name: "handler-worker",
-      dependencies: ["BatonModel", "BatonHandler", "BatonWorker", lifecycle, signals, logging],
+      dependencies: ["BatonModel", "BatonHandler", "BatonProcess", "BatonWorker", lifecycle, signals, logging],
       path: "Tests/HandlerWorker", swiftSettings: strict),
     .testTarget(
       name: "EndToEndTests",
@@ -291,7 +300,8 @@ let package = Package(
       dependencies: [
         "BatonBase", "ContractRows", "HostFixtures", "BatonModel", "BatonHandler", "BatonStore", "BatonWire",
         "BatonTelemetry",
-        "BatonCoordinator", "BatonWorker", logging, .product(name: "GRDB", package: "GRDB.swift"),
+        "BatonCoordinator", "BatonProcess", "BatonHost", "BatonWorker", logging,
+        .product(name: "GRDB", package: "GRDB.swift"),
       ], swiftSettings: strict),
   ]
 )

@@ -2,6 +2,7 @@ import BatonBase
 import BatonCoordinator
 import BatonHandler
 import BatonModel
+import BatonProcess
 import BatonStore
 import BatonWire
 import BatonWorker

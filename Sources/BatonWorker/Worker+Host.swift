@@ -1,6 +1,8 @@
 import BatonBase
 import BatonCore
+import BatonHost
 import BatonModel
+import BatonProcess
 import Logging
 import Synchronization
 

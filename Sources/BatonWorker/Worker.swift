@@ -1,7 +1,8 @@
-import BatonBase
+package import BatonBase
 import BatonCore
 public import BatonHandler
 package import BatonModel
+import BatonProcess
 import BatonTelemetry
 package import BatonWire
 public import Logging
@@ -232,5 +233,12 @@ extension WorkerCore.Effect {
     case .expire(let launch, _), .overrun(let launch), .answered(let launch, _, _): launch
     case .send, .start, .forget, .reconnect, .end, .endProcess: nil
     }
+  }
+}
+
+extension String {
+  /// Returns 16 random hexadecimal digits.
+  package static func randomIncarnation() -> String {
+    String((0..<16).map { _ in "0123456789abcdef".randomElement() ?? "0" })
   }
 }

@@ -1,4 +1,6 @@
+package import BatonHost
 public import BatonModel
+package import BatonProcess
 internal import BatonTelemetry
 internal import Tracing
 

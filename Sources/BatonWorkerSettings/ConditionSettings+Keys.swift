@@ -1,6 +1,7 @@
+import BatonHost
 import BatonModel
+import BatonProcess
 import BatonSettings
-import BatonWorker
 
 /// The keys of worker.yaml that configure how conditions are read.
 extension WorkerSettings {

@@ -1,5 +1,7 @@
 import BatonBase
+import BatonHost
 import BatonModel
+import BatonProcess
 package import BatonSettings
 import BatonWire
 package import BatonWorker

@@ -2,7 +2,6 @@ import ArgumentParser
 import BatonModel
 import BatonSettings
 import BatonWire
-import BatonWorker
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials

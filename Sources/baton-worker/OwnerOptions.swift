@@ -1,7 +1,7 @@
 import ArgumentParser
+import BatonHost
 import BatonModel
 import BatonWire
-import BatonWorker
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials

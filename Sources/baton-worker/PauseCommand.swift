@@ -1,9 +1,9 @@
 import ArgumentParser
 import BatonBase
+import BatonHost
 import BatonModel
 import BatonSpec
 import BatonWire
-import BatonWorker
 import UnixSignals
 
 /// `baton-worker pause`: the host's owner takes the host back.

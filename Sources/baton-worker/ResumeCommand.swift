@@ -1,6 +1,6 @@
 import ArgumentParser
+import BatonHost
 import BatonWire
-import BatonWorker
 
 /// `baton-worker resume`: the host's owner lends the host again.
 struct ResumeCommand: AsyncParsableCommand, Sendable {

@@ -1,7 +1,7 @@
 import ArgumentParser
+import BatonProcess
 import BatonSettings
 import BatonWire
-import BatonWorker
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials

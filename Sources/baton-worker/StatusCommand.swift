@@ -1,5 +1,5 @@
 import ArgumentParser
-import BatonWorker
+import BatonHost
 
 /// `baton-worker status`: shows the host's owner what runs on the host.
 struct StatusCommand: AsyncParsableCommand, Sendable {

@@ -2,6 +2,7 @@ import BatonBase
 import BatonExporter
 import BatonHTTP
 import BatonModel
+import BatonProcess
 import BatonTelemetry
 import BatonWire
 import BatonWorker

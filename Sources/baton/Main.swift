@@ -1,5 +1,6 @@
 import BatonBase
 import BatonCommands
+import BatonProcess
 import BatonWorker
 
 /// The `baton` binary: assembles the real environment and runs the command.

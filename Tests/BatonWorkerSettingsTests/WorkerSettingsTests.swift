@@ -1,4 +1,6 @@
+import BatonHost
 import BatonModel
+import BatonProcess
 import BatonSettings
 import BatonWorker
 import BatonWorkerSettings

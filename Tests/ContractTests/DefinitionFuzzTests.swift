@@ -4,7 +4,6 @@ import BatonModel
 import BatonSpec
 import BatonStore
 import BatonWire
-import BatonWorker
 import Foundation
 import HostileDefinitions
 import Testing

@@ -1,7 +1,9 @@
 import BatonBase
 import BatonCoordinator
 import BatonHandler
+import BatonHost
 import BatonModel
+import BatonProcess
 import BatonStore
 import BatonWire
 import BatonWorker

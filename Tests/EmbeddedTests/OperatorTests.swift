@@ -2,7 +2,6 @@ import BatonCoordinator
 import BatonHandler
 import BatonModel
 import BatonStore
-import BatonWorker
 import Foundation
 import Testing
 

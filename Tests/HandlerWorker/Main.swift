@@ -1,5 +1,6 @@
 import BatonHandler
 import BatonModel
+import BatonProcess
 import BatonWorker
 import Foundation
 import Logging

@@ -1,4 +1,4 @@
-package import BatonWorker
+package import BatonProcess
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials

@@ -1,11 +1,12 @@
+package import BatonHost
 package import BatonModel
-package import BatonWorker
+import BatonProcess
 
 /// Reads the host in the way a worker does, with the worker's own code.
 package enum WorkerProbe {
   /// Whether a worker with this data folder can put its launches into control groups.
   package static func groups(for folder: String) -> HostFacts.Groups {
-    do throws(ControlGroupError) {
+    do throws(SystemError) {
       let groups = try LaunchGroups.found(for: folder)
       return HostFacts.Groups(base: groups.base, hasProcessorTime: ControlGroup(path: groups.base).hasProcessorTime)
     } catch {

@@ -1,4 +1,5 @@
 import BatonModel
+import BatonProcess
 
 /// The environment variables of a command: a few of the worker's own, then the launch's, then the definition's, then
 /// Baton's. Later ones replace earlier ones with the same name.
@@ -8,8 +9,6 @@ import BatonModel
 /// `BATON_GPUS` has the GPUs that the launch holds, by the ids of their drivers; NVIDIA's are in `CUDA_VISIBLE_DEVICES`
 /// too.
 struct CommandEnvironment: Sendable {
-  /// The search path if the worker itself has no `PATH`.
-  static let standardPath = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
   /// The variable with the W3C trace context, as https://opentelemetry.io/docs/specs/otel/context/env-carriers defines
   /// it.
   static let traceVariable = "TRACEPARENT"
@@ -45,7 +44,7 @@ struct CommandEnvironment: Sendable {
       ["PATH", "HOME"].contains(variable.key)
         || (Self.localeVariables.contains(variable.key) && Self.isLocale(variable.value))
     }
-    values["PATH"] = values["PATH"] ?? Self.standardPath
+    values["PATH"] = values["PATH"] ?? SystemCommand.standardPath
     values["TMPDIR"] = folder.temporary
     // GPUs are named by id, because their numbers change when a GPU vanishes.
     let devices = gpus.filter { $0.hasPrefix("GPU-") || $0.hasPrefix("MIG-") }
@@ -63,7 +62,7 @@ struct CommandEnvironment: Sendable {
   }
 
   /// The search path for executables.
-  var path: String { values["PATH"] ?? Self.standardPath }
+  var path: String { values["PATH"] ?? SystemCommand.standardPath }
 
   /// The variables for one batch.
   /// - Parameters:

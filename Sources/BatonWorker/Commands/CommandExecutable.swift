@@ -1,11 +1,5 @@
 import BatonModel
-import Subprocess
-
-#if canImport(System)
-  import System
-#else
-  import SystemPackage
-#endif
+import BatonProcess
 
 /// The file that a command's first word names. It is found as execvp(3) finds it: a word with a slash is a path
 /// relative to the working directory; any other word is searched on `PATH`.
@@ -67,24 +61,24 @@ struct CommandExecutable: Sendable {
 extension CommandExecutable {
   /// Explains why the system did not start the command.
   func explain(_ error: any Error) -> CommandError {
-    guard let error = error as? SubprocessError else { return CommandError(.host, "\(path) on \(host): \(error)") }
-    switch (error.code, error.underlyingError) {
-    case (_, .some(.argListTooLong)):
+    guard let error = error as? SystemError else { return CommandError(.host, "\(path) on \(host): \(error)") }
+    switch error.code {
+    case .argumentsTooLong:
       return CommandError(
         .argumentsTooLong,
         "the arguments of '\(name)' are longer than \(host) accepts: lower 'batchSize', or set 'pass' to stdin or file"
       )
-    case (_, .some(.execFormatError)):
+    case .notAProgram:
       return CommandError(
         .notExecutable,
         "\(path) on \(host) is not a program that this system can run; a script must begin with a line such as "
           + "#!/bin/sh"
       )
-    case (.executableNotFound, _):
+    case .interpreterMissing:
       return CommandError(
         .notExecutable,
         "\(host) cannot run \(path): the interpreter that its first line names, or a library, is not there")
-    case (.failedToChangeWorkingDirectory, _):
+    case .directoryNotEntered:
       return CommandError(.directoryMissing, "\(host) cannot enter the working directory \(directory): \(error)")
     default:
       return CommandError(.host, "\(host) cannot start \(path): \(error)")

@@ -1,5 +1,6 @@
 import BatonHandler
 package import BatonModel
+package import BatonProcess
 
 /// Runs a definition's `work` for one launch: one process per batch, and a commit after each batch before the next one
 /// begins.

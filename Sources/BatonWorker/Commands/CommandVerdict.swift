@@ -1,5 +1,6 @@
 import BatonBase
 import BatonModel
+import BatonProcess
 
 /// What the end of a process means for its batch.
 enum CommandVerdict: Hashable, Sendable {

@@ -1,5 +1,6 @@
 import BatonBase
 import BatonModel
+import BatonProcess
 
 /// The files of one launch, in a folder below the worker's data folder. The folder is removed when the launch is over.
 ///

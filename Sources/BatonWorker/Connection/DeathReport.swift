@@ -1,4 +1,6 @@
+import BatonBase
 package import BatonModel
+import BatonProcess
 import BatonProtobuf
 import BatonWire
 import GRPCCore

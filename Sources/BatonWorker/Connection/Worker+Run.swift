@@ -1,6 +1,7 @@
 import BatonBase
 import BatonCore
 import BatonModel
+import BatonProcess
 import BatonTelemetry
 import BatonWire
 import Dispatch
@@ -96,7 +97,7 @@ extension Worker {
   /// The control groups for launches; `nil` if this worker cannot make any. Only the sweep then finds processes that
   /// left their launch.
   private func launchGroups(_ folders: WorkerFolders) -> LaunchGroups? {
-    do throws(ControlGroupError) {
+    do throws(SystemError) {
       let groups = try LaunchGroups.found(for: folders.data)
       logger.info("each launch has a control group of its own", metadata: ["below": "\(groups.base)"])
       return groups

@@ -35,7 +35,12 @@ final class ActiveLaunch: CommandRuntime {
 
   // MARK: For the handler
 
-  var expiry: Expiry? { (read { $0.expiry } ?? nil).map(worker.clocks.expiry) }
+  /// The expiry that handlers see, with its deadline on `ContinuousClock`.
+  var expiry: Expiry? {
+    (read { $0.expiry } ?? nil).map { window in
+      Expiry(reason: window.reason, deadline: .now + (window.deadline - worker.clocks.instant()))
+    }
+  }
   var progress: Progress { read { $0.assignment.progress } ?? assignment.progress }
   var frozenItems: Int? { read { $0.assignment.frozenItems } ?? assignment.frozenItems }
 

@@ -2,6 +2,7 @@ import BatonBase
 import BatonCore
 import BatonHandler
 import BatonModel
+import BatonProcess
 import BatonTelemetry
 import BatonWire
 import Logging

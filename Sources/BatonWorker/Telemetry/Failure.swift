@@ -1,4 +1,5 @@
 import BatonModel
+import BatonProcess
 
 /// What a launch failed with.
 struct Failure: Sendable {
@@ -29,6 +30,7 @@ struct Failure: Sendable {
   /// of the thrown error without its module, because with the module Swift would include an address for a private type.
   private static func type(of error: any Error) -> String {
     if let error = error as? CommandError { return error.type }
+    if error is SystemError { return CommandError.Code.host.name }
     return String(describing: Swift.type(of: error))
   }
 }

@@ -39,38 +39,4 @@ int baton_path_mode(const char *path);
 /// - Parameter mode: receives st_mode of the file, so that the caller can tell what kind of file it is.
 int baton_open_regular(const char *path, unsigned int *mode);
 
-/// Reads which user is at the other end of a connected Unix socket: SO_PEERCRED on Linux (unix(7)), getpeereid(3)
-/// elsewhere. Returns 0, or an errno. It is written in C because Swift does not see `struct ucred` with every C
-/// library.
-int baton_peer(int socket, unsigned int *user, unsigned int *group);
-
-/// Identifies a file. It is the file at the path itself, not the target of a symbolic link.
-typedef struct {
-  unsigned long long device;
-  unsigned long long inode;
-  unsigned int user;
-  /// st_mode.
-  unsigned int mode;
-} baton_identity;
-
-/// Reads the identity of the file at `path`. Returns 0, or an errno.
-int baton_identify(const char *path, baton_identity *identity);
-
-/// Opens a socket that becomes readable when a link, an address or a route of the calling thread's network namespace
-/// changes. It does not block, and is closed on exec. Returns -1 with an errno if the system has no such socket: ENOSYS
-/// without rtnetlink (macOS).
-int baton_open_route_events(void);
-
-/// Like `baton_open_route_events`, for the events of device drivers (kobject uevents), such as a power supply that goes
-/// offline.
-int baton_open_device_events(void);
-
-/// Reads when `path` was last accessed (st_atim), in nanoseconds since 1970 UTC, and the file's inode. Returns 0, or an
-/// errno.
-int baton_last_access(const char *path, unsigned long long *inode, long long *nanoseconds);
-
-/// Whether a network interface of the calling thread's network namespace is up and can carry packets (IFF_UP and
-/// IFF_RUNNING, netdevice(7)): 1 or 0, or -1 with an errno if there is no such interface.
-int baton_interface_is_running(const char *name);
-
 #endif

@@ -1,5 +1,6 @@
 import BatonCoordinator
 import BatonExporter
+import BatonHost
 import BatonModel
 import BatonStore
 import BatonWire

@@ -7,7 +7,6 @@ import BatonSettings
 import BatonStore
 import BatonTelemetry
 import BatonWire
-import BatonWorker
 import Logging
 import ServiceLifecycle
 import UnixSignals

@@ -2,6 +2,7 @@ import BatonHandler
 import BatonModel
 import Testing
 
+@testable import BatonProcess
 @testable import BatonWorker
 
 @Suite struct BatchTests {

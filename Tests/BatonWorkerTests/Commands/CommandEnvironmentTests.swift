@@ -2,6 +2,7 @@ import BatonModel
 import Foundation
 import Testing
 
+@testable import BatonProcess
 @testable import BatonWorker
 
 @Suite struct CommandEnvironmentTests {
@@ -76,6 +77,6 @@ import Testing
       gpus: ["GPU-8f", "/dev/dri/renderD129", "GPU-11"], host: HostName("box"), folder: folder)
     #expect(environment.variables(batch: 0)["CUDA_VISIBLE_DEVICES"] == "GPU-8f,GPU-11")
     #expect(environment.variables(batch: 0)["BATON_GPUS"] == "GPU-8f,/dev/dri/renderD129,GPU-11")
-    #expect(environment.path == CommandEnvironment.standardPath)
+    #expect(environment.path == SystemCommand.standardPath)
   }
 }

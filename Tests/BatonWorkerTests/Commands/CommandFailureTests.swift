@@ -2,6 +2,7 @@ import BatonModel
 import Foundation
 import Testing
 
+@testable import BatonProcess
 @testable import BatonWorker
 
 @Suite struct CommandFailureTests {

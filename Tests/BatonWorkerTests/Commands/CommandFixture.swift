@@ -4,6 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
+@testable import BatonProcess
 @testable import BatonWorker
 
 /// The folders of a worker, and a working directory for commands. Both are removed with the fixture.

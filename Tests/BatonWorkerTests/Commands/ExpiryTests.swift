@@ -4,6 +4,7 @@ import ContractRows
 import Foundation
 import Testing
 
+@testable import BatonProcess
 @testable import BatonWorker
 
 #if canImport(Glibc)

@@ -4,6 +4,7 @@ import ContractRows
 import Foundation
 import Testing
 
+@testable import BatonProcess
 @testable import BatonWorker
 
 /// Commands that try to stay, to block, or to flood the worker (promise P8).

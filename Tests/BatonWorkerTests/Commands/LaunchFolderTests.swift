@@ -2,6 +2,7 @@ import BatonModel
 import Foundation
 import Testing
 
+@testable import BatonProcess
 @testable import BatonWorker
 
 /// A command that tampers with its launch's folder reaches nothing outside of it, and leaves nothing on the disk.

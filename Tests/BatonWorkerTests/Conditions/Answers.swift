@@ -1,4 +1,4 @@
-import BatonWorker
+import BatonProcess
 import Synchronization
 
 /// Gives the answers of a command one after the other. The last answer is repeated.

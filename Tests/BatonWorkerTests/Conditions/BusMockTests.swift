@@ -1,3 +1,6 @@
+@testable import BatonHost
+@testable import BatonProcess
+
 #if os(Linux)
   import BatonModel
   import ContractRows

@@ -3,7 +3,8 @@ import HostFixtures
 import Synchronization
 import Testing
 
-@testable import BatonWorker
+@testable import BatonHost
+@testable import BatonProcess
 
 #if canImport(Glibc)
   import Glibc

@@ -1,7 +1,7 @@
 import BatonBase
+import BatonHost
 import BatonModel
 import BatonWire
-import BatonWorker
 import ContractRows
 import Dispatch
 import HostFixtures

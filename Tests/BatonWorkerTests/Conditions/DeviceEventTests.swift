@@ -1,4 +1,4 @@
-import BatonWorker
+import BatonHost
 import ContractRows
 import Foundation
 import Testing

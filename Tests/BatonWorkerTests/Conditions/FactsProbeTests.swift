@@ -1,5 +1,6 @@
+import BatonHost
 import BatonModel
-import BatonWorker
+import BatonProcess
 import Testing
 
 @Suite("A probe of the operator's own")

@@ -1,8 +1,10 @@
+import BatonHost
 import BatonModel
-import BatonWorker
 import HostFixtures
 import Synchronization
 import Testing
+
+@testable import BatonProcess
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials

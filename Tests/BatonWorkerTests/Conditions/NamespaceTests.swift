@@ -1,6 +1,8 @@
+@testable import BatonHost
+@testable import BatonProcess
+
 #if os(Linux)
   import BatonModel
-  import BatonWorker
   import ContractRows
   import Testing
 

@@ -1,5 +1,5 @@
+import BatonHost
 import BatonModel
-import BatonWorker
 import ContractRows
 import HostFixtures
 import Testing

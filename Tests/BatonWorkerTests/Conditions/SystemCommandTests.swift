@@ -1,7 +1,7 @@
 import BatonModel
 import Testing
 
-@testable import BatonWorker
+@testable import BatonProcess
 
 @Suite("Programs of the system that hang")
 struct SystemCommandTests {

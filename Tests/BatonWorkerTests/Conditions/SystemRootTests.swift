@@ -1,4 +1,4 @@
-import BatonWorker
+import BatonProcess
 import Foundation
 import Testing
 

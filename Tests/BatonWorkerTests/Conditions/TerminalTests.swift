@@ -1,5 +1,4 @@
 import BatonModel
-import BatonWorker
 import ContractRows
 import HostFixtures
 import Testing

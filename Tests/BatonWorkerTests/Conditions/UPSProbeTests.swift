@@ -1,5 +1,6 @@
+import BatonHost
 import BatonModel
-import BatonWorker
+import BatonProcess
 import ContractRows
 import Synchronization
 import Testing

@@ -2,7 +2,6 @@ import BatonModel
 import Testing
 
 @testable import BatonCore
-@testable import BatonWorker
 
 /// A worker's core with a time that the test moves. Its methods pass the facts that the coordinator, the handlers and
 /// the host would bring, and return the effects.

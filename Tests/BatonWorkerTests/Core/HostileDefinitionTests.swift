@@ -6,7 +6,6 @@ import HostileDefinitions
 import Testing
 
 @testable import BatonCore
-@testable import BatonWorker
 
 /// The worker checks each definition itself before it runs anything, because its coordinator may have an older version
 /// or an old store.

@@ -2,7 +2,6 @@ import BatonModel
 import Testing
 
 @testable import BatonCore
-@testable import BatonWorker
 
 @Suite struct LaunchLifeTests {
   @Test func `a launch starts with its definition`() {

@@ -3,7 +3,6 @@ import ContractRows
 import Testing
 
 @testable import BatonCore
-@testable import BatonWorker
 
 /// A Swift handler that ignores its deadline ends the process, also while other launches run in it.
 @Suite struct OverrunTests {

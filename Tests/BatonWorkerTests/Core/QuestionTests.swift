@@ -2,7 +2,6 @@ import BatonModel
 import Testing
 
 @testable import BatonCore
-@testable import BatonWorker
 
 /// The questions of a handler are asked one at a time. Each is answered once, and never with the answer to another
 /// question.

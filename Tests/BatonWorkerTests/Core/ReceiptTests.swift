@@ -2,7 +2,6 @@ import BatonModel
 import Testing
 
 @testable import BatonCore
-@testable import BatonWorker
 
 /// The receipts that a worker keeps of the coordinator's store (promise P12).
 @Suite struct ReceiptTests {

@@ -3,7 +3,6 @@ import ContractRows
 import Testing
 
 @testable import BatonCore
-@testable import BatonWorker
 
 /// A worker performs what `baton simulate` asks of it (contract, row 43).
 @Suite struct SimulationTests {

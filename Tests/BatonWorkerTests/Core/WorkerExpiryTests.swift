@@ -3,7 +3,7 @@ import ContractRows
 import Testing
 
 @testable import BatonCore
-@testable import BatonWorker
+@testable import BatonHost
 
 @Suite struct WorkerExpiryTests {
   @Test(.contract(27.1), arguments: [(JobKind.refresh, 5), (.processing, 30), (.continued, 30)])

@@ -3,7 +3,6 @@ import ContractRows
 import Testing
 
 @testable import BatonCore
-@testable import BatonWorker
 
 @Suite struct WorkerLeaseTests {
   @Test(.contract(3.1)) func `the hello tells who it is and what it can do`() {

@@ -2,7 +2,8 @@ import BatonModel
 import Foundation
 import Testing
 
-@testable import BatonWorker
+@testable import BatonHost
+@testable import BatonProcess
 
 @Suite("What a worker says of its host")
 struct HostStatusTests {

@@ -3,7 +3,7 @@ import BatonModel
 import ContractRows
 import Testing
 
-@testable import BatonWorker
+@testable import BatonHost
 
 @Suite("The hours in which a host is lent")
 struct LendingHoursTests {

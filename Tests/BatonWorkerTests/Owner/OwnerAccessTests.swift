@@ -3,7 +3,7 @@ import ContractRows
 import Foundation
 import Testing
 
-@testable import BatonWorker
+@testable import BatonHost
 
 @Suite("Who may speak for a host's owner")
 struct OwnerAccessTests {

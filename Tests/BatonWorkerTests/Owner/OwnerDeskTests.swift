@@ -4,7 +4,8 @@ import ContractRows
 import Foundation
 import Testing
 
-@testable import BatonWorker
+@testable import BatonHost
+@testable import BatonProcess
 
 @Suite("The owner's word")
 struct OwnerDeskTests {

@@ -2,7 +2,7 @@ import BatonModel
 import Foundation
 import Synchronization
 
-@testable import BatonWorker
+@testable import BatonHost
 
 /// A monotonic clock and a wall clock, which move only when the test moves them. The wall clock starts on Sunday, 1
 /// March 2026, at noon UTC.

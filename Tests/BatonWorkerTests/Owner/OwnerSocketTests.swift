@@ -3,7 +3,8 @@ import ContractRows
 import Foundation
 import Testing
 
-@testable import BatonWorker
+@testable import BatonHost
+@testable import BatonProcess
 
 @Suite("The owner's socket", .timeLimit(.minutes(10)))
 struct OwnerSocketTests {
@@ -175,7 +176,7 @@ struct OwnerListenerTests {
     let dead = try #require(UnixSocket.make())
     #expect(dead.bind(to: place.path) == 0)
     let listener = try OwnerListener(place, group: nil)
-    let error = #expect(throws: CommandError.self) { try OwnerListener(place, group: nil) }
+    let error = #expect(throws: SystemError.self) { try OwnerListener(place, group: nil) }
     #expect(error?.message.contains("another worker listens") == true)
     listener.remove()
     #expect(FileIdentity(of: place.path) == nil)
@@ -201,7 +202,7 @@ struct OwnerListenerTests {
       (folder.path + "/a/b.sock", "ownerSocket"),
     ] {
       let place = OwnerSocketPath(setting: path, name: "desk", environment: [:], user: geteuid())
-      let error = #expect(throws: CommandError.self) { try OwnerListener(place, group: nil) }
+      let error = #expect(throws: SystemError.self) { try OwnerListener(place, group: nil) }
       #expect(error?.message.contains(words) == true && error?.message.contains(path) == true)
     }
     #expect(try String(contentsOfFile: place.path, encoding: .utf8) == "mine")
@@ -215,14 +216,14 @@ struct OwnerListenerTests {
     #expect(FileIdentity(of: folder.path + "/baton")?.permissions == 0o700)
 
     try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder.path + "/baton")
-    let open = #expect(throws: CommandError.self) { try OwnerListener(place, group: nil) }
+    let open = #expect(throws: SystemError.self) { try OwnerListener(place, group: nil) }
     #expect(open?.message.contains("only this user may write to") == true)
     #expect(FileIdentity(of: folder.path + "/baton")?.permissions == 0o777)
 
     try FileManager.default.removeItem(atPath: folder.path + "/baton")
     try FileManager.default.createSymbolicLink(
       atPath: folder.path + "/baton", withDestinationPath: folder.path + "/elsewhere")
-    let link = #expect(throws: CommandError.self) { try OwnerListener(place, group: nil) }
+    let link = #expect(throws: SystemError.self) { try OwnerListener(place, group: nil) }
     #expect(link?.message.contains("only this user may write to") == true)
   }
 

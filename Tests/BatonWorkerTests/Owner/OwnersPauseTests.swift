@@ -3,7 +3,7 @@ import BatonModel
 import ContractRows
 import Testing
 
-@testable import BatonWorker
+@testable import BatonHost
 
 @Suite("A pause by the host's owner")
 struct OwnersPauseTests {

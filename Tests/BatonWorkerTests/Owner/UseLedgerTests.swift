@@ -2,7 +2,7 @@ import BatonModel
 import Foundation
 import Testing
 
-@testable import BatonWorker
+@testable import BatonHost
 
 @Suite("What launches used today")
 struct UseLedgerTests {

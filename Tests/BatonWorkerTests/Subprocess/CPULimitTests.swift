@@ -4,6 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
+@testable import BatonProcess
 @testable import BatonWorker
 
 @Suite("The limit of processor time", .timeLimit(.minutes(10)))
@@ -132,7 +133,7 @@ struct ControlGroupTests {
   @Test("other processes in the worker's group are left alone")
   func others() throws {
     let kernel = FakeKernel(members: [10, 99])
-    let error = #expect(throws: ControlGroupError.self) {
+    let error = #expect(throws: SystemError.self) {
       try ControlGroup.limited(to: quota(), for: [10], files: kernel.files)
     }
     #expect(error?.description.contains("/c/baton") == true)
@@ -147,7 +148,7 @@ struct ControlGroupTests {
       (FakeKernel(path: nil, members: []), "cgroup v2"),
     ]
     for (kernel, words) in cases {
-      let error = #expect(throws: ControlGroupError.self) {
+      let error = #expect(throws: SystemError.self) {
         try ControlGroup.limited(to: quota(), for: [10], files: kernel.files)
       }
       #expect(error?.description.contains(words) == true)

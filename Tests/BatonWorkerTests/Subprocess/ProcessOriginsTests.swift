@@ -2,7 +2,7 @@ import ContractRows
 import Foundation
 import Testing
 
-@testable import BatonWorker
+@testable import BatonProcess
 
 /// Which launch a process comes from, if no control group tells it (promise P8).
 @Suite struct ProcessOriginsTests {

@@ -2,7 +2,7 @@ import BatonModel
 import Foundation
 import Testing
 
-@testable import BatonWorker
+@testable import BatonProcess
 
 @Suite struct ProcessRegistryTests {
   let fixture: CommandFixture

@@ -2,7 +2,7 @@ import BatonModel
 import Foundation
 import Testing
 
-@testable import BatonWorker
+@testable import BatonProcess
 
 /// A shell function that uses some clock ticks of processor time.
 private let burn = "burn() { i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; }; "

@@ -1,7 +1,7 @@
 import BatonModel
 import Testing
 
-@testable import BatonWorker
+@testable import BatonProcess
 
 #if canImport(Glibc)
   import Glibc

@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import BatonWorker
+@testable import BatonProcess
 
 @Suite final class SupervisorShellTests {
   private let folder = FileManager.default.temporaryDirectory.path + "/baton-test-" + UUID().uuidString

@@ -4,6 +4,7 @@ import Testing
 import Tracing
 
 @testable import BatonCore
+@testable import BatonProcess
 @testable import BatonWorker
 
 /// What a command learns about its trace, and what the backend learns about the command.

@@ -2,6 +2,7 @@ import BatonModel
 import Testing
 
 @testable import BatonCore
+@testable import BatonProcess
 @testable import BatonWorker
 
 /// The type by which a failure is counted, and the text that is kept of it.
@@ -17,6 +18,7 @@ import Testing
       (WorkerError("x"), "WorkerError"),
       (CommandError(.badItems, "x"), "badItems"),
       (CommandError(.killed, "x", type: "signal SIGSEGV"), "signal SIGSEGV"),
+      (SystemError(.failed, "x"), "host"),
     ] as [(any Error, String)])
   func `a failure is counted by the type of what was thrown`(error: any Error, type: String) {
     #expect(Failure(error).type == type)

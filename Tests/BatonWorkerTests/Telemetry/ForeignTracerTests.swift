@@ -5,8 +5,6 @@ import Synchronization
 import Testing
 import Tracing
 
-@testable import BatonWorker
-
 /// A program that runs a worker may have a tracer of its own: the spans of the launches go to that tracer.
 @Suite(.timeLimit(.minutes(10))) struct ForeignTracerTests {
   @Test func `another tracer gets the run and the batches that are sent, below the launch`() async throws {

@@ -5,6 +5,7 @@ import ContractRows
 import Testing
 import Tracing
 
+@testable import BatonBase
 @testable import BatonCore
 @testable import BatonWorker
 

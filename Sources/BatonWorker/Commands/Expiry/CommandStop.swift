@@ -1,5 +1,6 @@
 import BatonHandler
 import BatonModel
+import BatonProcess
 import Synchronization
 
 /// The order to stop a launch's command. It is given once, when the launch is cancelled, and applies to the process

@@ -1,5 +1,6 @@
 import BatonBase
 import BatonModel
+import BatonProcess
 import CBatonProcess
 
 /// The names in one folder, sorted by their bytes. They take two blocks of memory, however many there are.

@@ -1,4 +1,5 @@
 import BatonModel
+import BatonProcess
 import Synchronization
 
 /// Lists the items of a request on the file system of the host with its first launch, and freezes them in the store,

@@ -1,5 +1,6 @@
 import BatonBase
 import BatonModel
+import BatonProcess
 import CBatonProcess
 
 /// The lines of a regular UTF-8 file, without their line ends (LF or CR LF). Empty lines are not items.
@@ -79,11 +80,4 @@ struct LineListing: ItemListing {
   private func problem(_ line: Int, _ what: String) -> CommandError {
     CommandError(.badItems, "line \(line) of \(path) on \(host) \(what), so it cannot be an item: correct the file")
   }
-}
-
-/// A file descriptor that is closed when the last reference to this object is gone.
-final class OpenFile: Sendable {
-  let descriptor: Int32
-  init(_ descriptor: Int32) { self.descriptor = descriptor }
-  deinit { close(descriptor) }
 }

@@ -1,6 +1,7 @@
 import BatonBase
 import BatonHandler
 import BatonModel
+import BatonProcess
 import Synchronization
 
 extension CommandLaunch {

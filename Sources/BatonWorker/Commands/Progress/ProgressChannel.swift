@@ -1,5 +1,6 @@
 import BatonBase
 import BatonModel
+import BatonProcess
 import CBatonProcess
 
 /// The two pipes of a command that keeps its own cursor: one carries its lines to the worker, the other the worker's

@@ -1,0 +1,51 @@
+package import BatonModel
+package import BatonProcess
+
+/// Tells whether a host is in use: by a person at its screen or on a terminal, or by programs other than Baton's on its
+/// processors and disks.
+///
+/// One source that says busy is enough for busy. The host is idle only if every source that can notice a person says
+/// idle. A reading is cheap enough for one per second. Read it at least every few seconds, because counters only tell
+/// that something was touched since the last reading.
+package struct IdleProbe: Sendable {
+  private let settings: IdleSettings
+  private var logind: LogindSessions
+  private var input: InputDevices
+  private var terminals: Terminals
+  private var load: OtherLoad
+
+  /// - Parameter ownTime: the processor time of Baton and of all processes that it started, including those that have
+  ///   ended; `nil` if it is not known. The load of other programs is then unknown too.
+  package init(
+    root: SystemRoot, settings: IdleSettings = IdleSettings(), ownTime: @escaping @Sendable () -> Duration?
+  ) {
+    self.settings = settings
+    logind = LogindSessions(root: root)
+    input = InputDevices(root: root, opens: settings.readsInputDevices)
+    terminals = Terminals(root: root)
+    load = OtherLoad(root: root, settings: settings, ownTime: ownTime)
+  }
+
+  /// The names of the desktop sessions at the last reading. `SystemBus.logind` may be asked for their hints.
+  package var desktops: [String] { logind.desktops }
+
+  /// Reads all sources once.
+  /// - Parameters:
+  ///   - date: the wall clock. Times of terminals and of logind are compared with it when they are first seen. A step
+  ///     of the wall clock does not make a host idle.
+  ///   - answer: the last answer of logind, or `nil` if logind was not asked.
+  ///   - isWorking: whether a process that Baton started runs now.
+  package mutating func read(
+    at now: Instant, date: Timestamp, logind answer: LogindAnswer? = nil, isWorking: Bool = false
+  ) -> IdleVerdict {
+    var decision = IdleDecision(
+      logind: LogindSessions.State(isKnown: false), input: InputDevices.State(hasDevices: false),
+      terminals: Terminals.Use(count: 0), load: load.read(at: now, isWorking: isWorking))
+    if asks(.logind) { decision.logind = logind.read(at: now, date: date, answer: answer) }
+    if asks(.input) { decision.input = input.read(at: now) }
+    if asks(.terminal) { decision.terminals = terminals.read(at: now, date: date) }
+    return decision.verdict(at: now, after: settings.after)
+  }
+
+  private func asks(_ source: IdleSettings.Source) -> Bool { !settings.ignored.contains(source) }
+}

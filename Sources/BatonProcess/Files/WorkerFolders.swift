@@ -1,0 +1,34 @@
+package import BatonModel
+
+/// The folders of a worker, all below its data folder (`--data`): `processes/` has a file for each running command (see
+/// `ProcessRegistry`), and `launches/` has a folder for each launch. The file `secret` proves that the worker's name
+/// belongs to it. Apart from the secret, nothing in these folders lasts much longer than its launch, and nothing is the
+/// source of truth: that is the store.
+package struct WorkerFolders: Hashable, Sendable {
+  /// The absolute path without symbolic links. Processes are recognised by it (`ProcessMarker`).
+  package let data: String
+
+  /// Makes `data` and the folders below it, with mode 0700.
+  /// - Throws: `SystemError` if a folder cannot be made.
+  package init(data: String) throws {
+    try SystemCall.makeFolders(data)
+    self.data = try SystemCall.absolutePath(of: data)
+    for folder in [launches, processes] { try SystemCall.makeFolders(folder) }
+  }
+
+  package var launches: String { data + "/launches" }
+  package var processes: String { data + "/processes" }
+  package var secret: String { Self.secret(data: data) }
+
+  /// The file with the secret of a worker that has this data folder.
+  package static func secret(data: String) -> String { data + "/secret" }
+
+  package func folder(of launch: LaunchKey) -> String { "\(launches)/\(launch.request)-\(launch.number)" }
+
+  /// Removes the launch folders that an earlier worker left. Call it after `ProcessRegistry.killLeftovers` and before
+  /// the first launch. A folder that cannot be removed stays until the next start and does no harm.
+  package func removeLeftovers() {
+    guard let folder = try? OpenFolder(at: launches) else { return }
+    FolderRemoval.empty(folder.descriptor)
+  }
+}
