@@ -150,7 +150,7 @@ package struct WorkerSettings: Sendable {
   private static func cpuLimit(_ settings: Settings) -> CPUQuota? {
     guard let text = settings.text("cpuLimit") else { return nil }
     let quota = CPUQuota(parsing: text)
-    if quota == nil { settings.note("cpuLimit", "must be \(CPUQuota.form), not '\(text)'") }
+    if quota == nil { settings.note("cpuLimit", "must be \(CPUQuota.rule), not '\(text)'") }
     return quota
   }
 }

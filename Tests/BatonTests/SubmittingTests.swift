@@ -121,6 +121,30 @@ import Testing
     }
   }
 
+  @Test(arguments: [([], ["apply com.example.nightly"]), (["--priority", "utility"], nil)] as [([String], [String]?)])
+  func `a repeating job that apply has submitted is not submitted again, unless it is to be another request`(
+    options: [String], calls: [String]?
+  ) async throws {
+    try await withTemporaryFolder { folder in
+      let job = "identifier: com.example.nightly\nkind: processing\nrepeat: {every: 24h}\nwork: {command: [\"true\"]}\n"
+      try write(job, to: folder + "/job.yaml")
+      let world = World { state in
+        let id = JobIdentifier(trusted: "com.example.nightly")
+        let receipt = SubmissionReceipt(
+          request: RequestID(7), identifier: id, number: 1, state: .ready, eligibleAt: now, replaced: false)
+        state.applied = [
+          AppliedDefinition(
+            id: DefinitionID(1), pattern: IdentifierPattern(id), change: .created, submitted: receipt)
+        ]
+      }
+      let run = await world.baton(["submit", "-f", folder + "/job.yaml"] + options)
+      #expect(run.status == 0)
+      let submission = "submit com.example.nightly by ana"
+      #expect(world.coordinator.calls == calls ?? ["apply com.example.nightly", submission])
+      #expect(run.output.contains("com.example.nightly, request \(calls == nil ? "" : "1")"))
+    }
+  }
+
   @Test func `a file of patterns only has nothing to submit`() async throws {
     try await withTemporaryFolder { folder in
       try write("identifier: com.example.*\nkind: refresh\n", to: folder + "/job.yaml")

@@ -27,6 +27,7 @@ def run(bench):
         client.start()
         for number in bench.each_round():
             load.refill()
+            # The clock jumps right after the delay began.
             delayed = delayed or delay(bench, fleet)
             jump(bench, fleet, shim, number)
             client.rest(bench)
@@ -38,6 +39,7 @@ def run(bench):
         while delayed:
             delayed = check_delay(bench, *delayed)
             time.sleep(0.02)
+        bench.expect(not jobs.lines_of(later(fleet)), "a job with a delay of an hour has started")
         fleet.stop_coordinator()
         check_launches(bench, fleet)
         jobs.check(bench, fleet, load.all)
@@ -62,11 +64,19 @@ def jump(bench, fleet, shim, number):
     bench.note(f"the clock is {shim.clock_offset / 1e9:+.0f} s off")
 
 
+def later(fleet):
+    """A job that is due long after the row has ended. It must not keep another job from its earlier time."""
+    return jobs.Job("com.example.later", fleet.folder / "later.log", batches=1, pause=0, kind="processing")
+
+
 def delay(bench, fleet):
-    """Submits a job with a delay. Returns the job, and the time since which it waits, on a clock that is not moved."""
+    """Submits a job with a delay, and then one with a longer delay. Returns the first, and the time since which it
+    waits, on a clock that is not moved."""
     job = jobs.new_job(fleet, f"delayed{bench.round}", batches=1, pause=0, kind="processing")
     jobs.submit(fleet, [job], extra=f"earliestBeginDate: {DELAY_SECONDS}s\nrequiresIdle: false\n")
-    return job, time.monotonic()
+    since = time.monotonic()
+    jobs.submit(fleet, [later(fleet)], extra="earliestBeginDate: 1h\nrequiresIdle: false\n")
+    return job, since
 
 
 def check_delay(bench, job, since):

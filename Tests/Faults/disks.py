@@ -9,7 +9,7 @@ from bench import until
 from fleet import Fleet, started
 from kills import Load
 from shim import ANY, AT_CHECKPOINTS, AT_COMMITS, Shim
-from submitter import Submitter
+from submitter import Submitter, check_places
 
 HOSTS = ["anna", "ben"]
 # The exit statuses of a Swift program that trapped: SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV.
@@ -36,6 +36,7 @@ def loaded(bench):
         client.stop()
         if not jobs.wait_until_done(fleet):
             bench.violation("jobs are stuck")
+        check_places(bench, fleet)
         fleet.stop_coordinator()
         jobs.check(bench, fleet, load.all)
         jobs.check_store(bench, fleet)

@@ -14,7 +14,7 @@ import processes
 import wire
 from bench import until
 from fleet import Client, Fleet, started
-from submitter import define
+from submitter import TAKEN_EVERY, check_places, define
 
 CLIENTS = 8
 # The calls that each client has open at the same time. Together they are ten times the writes that may wait.
@@ -39,6 +39,7 @@ def run(bench):
             bench.expect(connected, f"{workers.welcomed()} of {workers.size} workers were welcomed")
             bench.figure("workers", workers.welcomed())
             promised = flood(bench, fleet, job)
+            check_places(bench, fleet, running=1)
             bench.expect(workers.lost() == 0, f"{workers.lost()} workers lost their connection")
         restart(bench, fleet, job)
         check_promised(bench, fleet, promised)
@@ -173,7 +174,9 @@ def submit_for(place, port, token, seconds, answers):
 
 def new_item(place):
     key = uuid.uuid4().hex
-    return key, f"com.example.parked.c{place}.k{key}"
+    # One in so many can start at once.
+    kind = "taken" if int(key[:8], 16) % TAKEN_EVERY == 0 else "parked"
+    return key, f"com.example.{kind}.c{place}.k{key}"
 
 
 def restart(bench, fleet, job):

@@ -4,9 +4,12 @@ import threading
 import time
 import uuid
 
+from bench import until
 from wire import CallFailed
 
-# No host has this label, so the requests wait and cost no host anything.
+# No host has the label of the first definition, so its requests wait and cost no host anything. Every host takes the
+# requests of the second: a place is reserved for each of them while it is stored, and must be given back if the store
+# refuses it.
 DEFINITION = """identifier: com.example.parked.*
 kind: continued
 title: Parked
@@ -14,7 +17,21 @@ pendingLimit: 2000000
 requiredLabels: {exists: nowhere}
 work:
   command: ["true"]
+---
+identifier: com.example.taken.*
+kind: continued
+title: Taken
+pendingLimit: 2000000
+work:
+  command: ["true"]
 """
+# One submission in so many can start at once.
+TAKEN_EVERY = 50
+
+
+def identifier(name, number):
+    """The identifier of the submission of this number: one in TAKEN_EVERY can start at once."""
+    return f"com.example.{'taken' if number % TAKEN_EVERY == 0 else 'parked'}.{name}{number}"
 
 
 class Submitter(threading.Thread):
@@ -58,7 +75,7 @@ class Submitter(threading.Thread):
             client.close()
 
     def next_items(self):
-        items = [(uuid.uuid4().hex, f"com.example.parked.{len(self.sent) + n}") for n in range(self.batch)]
+        items = [(uuid.uuid4().hex, identifier("n", len(self.sent) + n)) for n in range(self.batch)]
         self.sent |= items
         return items
 
@@ -99,8 +116,23 @@ class Submitter(threading.Thread):
         bench.expect(not other, f"{len(other)} acknowledged submissions have another answer now")
         gone = [key for key, answer in self.promised.items() if requests.get(answer[0]) != self.sent[key]]
         bench.expect(not gone, f"the requests of {len(gone)} acknowledged submissions are lost")
-        twice = self.fleet.rows("SELECT count(*) FROM identifier WHERE last_number > 1 AND name LIKE '%.parked.%'")
+        twice = self.fleet.rows(
+            "SELECT count(*) FROM identifier WHERE last_number > 1 AND (name LIKE '%.parked.%' OR name LIKE '%.taken.%')")
         bench.expect(twice[0][0] == 0, f"{twice[0][0]} submissions made a second request")
+
+
+def check_places(bench, fleet, running=0, seconds=60):
+    """Everything that can start must end, and then only `running` launches may hold a place: a place that was reserved
+    for a submission that was refused is free again. The coordinator must run."""
+    unfinished = (
+        "SELECT count(*) FROM request r JOIN identifier i ON i.id = r.identifier"
+        " WHERE r.state < 3 AND i.name LIKE 'com.example.taken.%'")
+    if not until(seconds, lambda: fleet.rows(unfinished)[0][0] == 0, every=0.05):
+        return bench.violation(f"{fleet.rows(unfinished)[0][0]} requests that a host would take have not ended")
+    used = lambda: sum(host["usedSlots"] for host in fleet.json("hosts"))
+    free = until(10, lambda: used() == running, every=0.1)
+    bench.expect(free, f"{used()} places are held, and {running} launches run")
+    return None
 
 
 def define(fleet):

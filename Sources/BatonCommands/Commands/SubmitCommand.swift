@@ -11,7 +11,8 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
     discussion: """
       A definition must exist for the identifier or for a pattern that matches it. If a request of the identifier \
       waits already, it is replaced; a running one is not changed. With -f the file is applied first, then every \
-      literal identifier in it is submitted.
+      literal identifier in it is submitted. A job with 'repeat' that has no request yet gets its first one when the \
+      file is applied; it is not submitted again unless --payload, --earliest or --priority is given.
 
       Exit status 0 when the coordinator has accepted and stored the request, with a warning if no known host could \
       run it now; 4 if it was refused; 75 if the coordinator accepts nothing now; 77 if the identifier is not defined \
@@ -56,9 +57,13 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
   func run() async throws {
     let console = Console.current
     if let warning = earliest?.warning { console.warning("--earliest: \(warning)") }
-    let orders = try await identifiers(console).map { order($0, console.environment) }
-    try await submission.submit(orders, isList: file != nil)
+    let (identifiers, applied) = try await identifiers(console)
+    let orders = identifiers.map { order($0, console.environment) }
+    try await submission.submit(orders, accepted: isPlain ? applied : [:], isList: file != nil)
   }
+
+  /// Whether the request is as the definition says.
+  private var isPlain: Bool { submission.payload == nil && earliest == nil && priority == nil }
 
   private func order(_ identifier: JobIdentifier, _ environment: CommandEnvironment) -> SubmissionOrder {
     SubmissionOrder(
@@ -67,13 +72,16 @@ struct SubmitCommand: AsyncParsableCommand, Sendable {
   }
 
   /// The identifier on the command line, or, with `-f`, the literal identifiers of the file, after its definitions have
-  /// been applied.
-  private func identifiers(_ console: Console) async throws -> [JobIdentifier] {
-    guard let file else { return identifier.map { [$0] } ?? [] }
+  /// been applied; and the first requests of repeating definitions, which were submitted with them.
+  private func identifiers(
+    _ console: Console
+  ) async throws -> ([JobIdentifier], submitted: [JobIdentifier: SubmissionReceipt]) {
+    guard let file else { return (identifier.map { [$0] } ?? [], [:]) }
     let definitions = try console.definitions(in: [file]).map(\.definition)
     let identifiers = try definitions.literals(in: [file], console)
-    _ = try await submission.client.connect { try await $0.apply(definitions) }
-    return identifiers
+    let applied = try await submission.client.connect { try await $0.apply(definitions) }
+    let receipts = applied.compactMap(\.submitted).map { ($0.identifier, $0) }
+    return (identifiers, Dictionary(receipts) { first, _ in first })
   }
 }
 

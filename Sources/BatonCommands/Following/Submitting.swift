@@ -26,16 +26,23 @@ struct Submitting: Sendable {
   private static let tries = 3
 
   var orders: [SubmissionOrder]
+  /// Requests that exist already and stand for the orders of their identifiers, which are not sent.
+  var accepted: [JobIdentifier: SubmissionReceipt] = [:]
   var client: ClientOptions
   var display: ProgressDisplay
 
   func run() async throws -> [SubmissionOutcome] {
-    var outcomes: [SubmissionOutcome] = []
-    while outcomes.count < orders.count {
-      let part = Array(orders.dropFirst(outcomes.count).prefix(Self.step))
-      outcomes += zip(part, try await submit(part)).map { SubmissionOutcome(order: $0, result: $1) }
+    var results: [SubmissionResult] = []
+    let unsent = orders.filter { accepted[$0.identifier] == nil }
+    while results.count < unsent.count {
+      results += try await submit(Array(unsent.dropFirst(results.count).prefix(Self.step)))
     }
-    return outcomes
+    var answers = results.makeIterator()
+    return orders.compactMap { order in
+      let receipt = accepted[order.identifier]
+      let result = receipt.map { .accepted($0, traceID: $0.traceID?.description ?? "", warning: nil) } ?? answers.next()
+      return result.map { SubmissionOutcome(order: order, result: $0) }
+    }
   }
 
   private func submit(_ part: [SubmissionOrder]) async throws -> [SubmissionResult] {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BatonCoordinator
 import BatonModel
+import BatonStore
 
 /// The options of every command that submits.
 struct SubmissionOptions: ParsableArguments, Sendable {
@@ -13,12 +14,16 @@ struct SubmissionOptions: ParsableArguments, Sendable {
   @OptionGroup var options: OutputOptions
 
   /// Submits the orders, writes the answers and, with `--wait`, follows the accepted requests until they have ended.
-  /// - Parameter isList: whether JSON is written as one array, because the command can submit several orders.
+  /// - Parameters:
+  ///   - accepted: requests that exist already and stand for the orders of their identifiers.
+  ///   - isList: whether JSON is written as one array, because the command can submit several orders.
   /// - Throws: a `CommandFailure` without a message if an order was refused or a request did not succeed.
-  func submit(_ orders: [SubmissionOrder], isList: Bool = false) async throws {
+  func submit(
+    _ orders: [SubmissionOrder], accepted: [JobIdentifier: SubmissionReceipt] = [:], isList: Bool = false
+  ) async throws {
     let console = Console.current
     let display = ProgressDisplay(console, to: .error)
-    let outcomes = try await Submitting(orders: orders, client: client, display: display).run()
+    let outcomes = try await Submitting(orders: orders, accepted: accepted, client: client, display: display).run()
     console.tell(outcomes, options.output, isList: isList, awaitsEnd: wait)
     if wait { try await follow(outcomes.compactMap(\.name), display, isList: isList) }
     if let refused = outcomes.compactMap(\.refusedStatus).first { throw CommandFailure(refused) }

@@ -278,10 +278,10 @@ extension OperatorsService {
 }
 
 extension HostName {
-  /// The host that an operator names. Only its length is checked, because a host of an earlier version may have a name
-  /// that is not allowed for a new worker.
+  /// The host that an operator names. Its length and its characters are checked, but not the form that
+  /// `HostName.isWellFormed` demands of new workers, because a host of an earlier version may have another name.
   fileprivate static func named(_ text: String) throws(WireError) -> HostName {
-    try WireLimits.hostFilter.check(name: text)
+    try WireLimits.hostArgument.check(name: text)
     return HostName(text)
   }
 }

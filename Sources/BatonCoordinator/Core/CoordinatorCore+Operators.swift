@@ -25,8 +25,8 @@ extension CoordinatorCore {
 
   // MARK: Definitions
 
-  /// - Parameter stored: every definition that is applied now.
   /// Takes over definitions that the store has applied, and the requests that it submitted for them.
+  /// - Parameter stored: every definition that is applied now.
   package mutating func applied(_ applied: [AppliedDefinition], _ stored: [StoredDefinition]) {
     definitionsChanged(stored)
     for one in stored { dispatcher.learn(one.id, one.definition) }

@@ -14,7 +14,11 @@ extension HostFacts {
   }
 
   private static func heat(_ state: ThermalState, isAssumed: Bool) -> String? {
-    state >= .serious ? "cool the host: jobs expire and do not start while it is this hot" : nil
+    switch state {
+    case .nominal, .fair: nil
+    case .serious: "cool the host: while it is this hot, refresh and processing jobs do not start, and expire"
+    case .critical: "cool the host: while it is this hot, no job starts, and all jobs expire"
+    }
   }
 
   private static func loneliness(_ state: NetworkState, isAssumed: Bool) -> String? {

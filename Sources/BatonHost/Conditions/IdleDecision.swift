@@ -46,13 +46,14 @@ struct IdleDecision: Sendable {
       guard let seen, now - seen.at < after else { return nil }
       return Self.busy(source, "\(seen.what) \((now - seen.at).roughly) ago")
     }
-    return recent(.input, input.lastTouch) ?? recent(.terminal, terminals.last) ?? recent(.logind, logind.change)
+    return recent(.input, input.lastTouch) ?? recent(.terminal, terminals.last) ?? recent(
+      .logind, logind.lastSeatChange)
       ?? logind.desktops.lazy.compactMap { busyDesktop($0, at: now, after: after) }.first
-      ?? (logind.isInhibited ? Self.busy(.logind, "a program asks that the host does not count as idle") : nil)
+      ?? (logind.idleIsInhibited ? Self.busy(.logind, "a program asks that the host does not count as idle") : nil)
   }
 
   private func busyDesktop(_ desktop: LogindSessions.Desktop, at now: Instant, after: Duration) -> Reading<Bool>? {
-    switch desktop.word {
+    switch desktop.use {
     case .busy: return Self.busy(.logind, "\(desktop.what) is not idle")
     case .silent: return nil
     case .quiet(let since):
@@ -71,7 +72,7 @@ struct IdleDecision: Sendable {
   /// Explains why the sources cannot tell whether a person uses the host. `nil` if the sources would notice every
   /// possible person.
   private func gap(at now: Instant, after: Duration) -> String? {
-    let silent = logind.desktops.filter { $0.word == .silent }
+    let silent = logind.desktops.filter { $0.use == .silent }
     if let remote = silent.first(where: { !$0.hasSeat }) { return "\(remote.what) does not say whether it is idle" }
     let needsInput = !silent.isEmpty || (!logind.isKnown && logind.desktops.isEmpty && input.hasDevices)
     if !needsInput || inputIsQuiet(at: now, after: after) { return nil }
@@ -83,7 +84,7 @@ struct IdleDecision: Sendable {
   /// The sources that could notice a person and did not.
   private func witnesses(at now: Instant, after: Duration) -> [Witness] {
     var witnesses = logind.desktops.compactMap { desktop -> Witness? in
-      guard case .quiet(let since) = desktop.word else { return nil }
+      guard case .quiet(let since) = desktop.use else { return nil }
       return Witness(source: .logind, since: since, what: "\(desktop.what) idle")
     }
     if inputIsQuiet(at: now, after: after) {
@@ -94,7 +95,7 @@ struct IdleDecision: Sendable {
       witnesses.append(Witness(source: .terminal, since: last?.at, what: "no terminal used"))
     }
     if logind.isKnown && logind.desktops.isEmpty {
-      witnesses.append(Witness(source: .logind, since: logind.change?.at, what: "no desktop in use"))
+      witnesses.append(Witness(source: .logind, since: logind.lastSeatChange?.at, what: "no desktop in use"))
     }
     return witnesses
   }

@@ -27,7 +27,7 @@ package struct IdleProbe: Sendable {
   }
 
   /// The names of the desktop sessions at the last reading. `SystemBus.logind` may be asked for their hints.
-  package var desktops: [String] { logind.desktops }
+  package var desktops: [String] { logind.sessionsToAsk }
 
   /// Reads all sources once.
   /// - Parameters:

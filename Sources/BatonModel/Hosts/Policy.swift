@@ -103,7 +103,7 @@ package enum Policy {
     }
     found += labels(needs, conditions)
     if running { found += lostGPUs(needs, conditions) }
-    if definition.kind.isDiscretionary { found += discretionary(conditions) }
+    if definition.kind.isDiscretionary { found += batteryAndPowerMode(conditions) }
     let thermal = conditions.thermal.value ?? .nominal
     if thermal >= thermalLimit(of: definition.kind, running: running) {
       found.append((.tooHot(thermal), conditions.thermal.source))
@@ -128,8 +128,8 @@ package enum Policy {
     return [(.hostHasNoGPU(needed: gpu, suitable: suitable), conditions.gpus.source)]
   }
 
-  /// The obstacles that discretionary jobs yield to: a low battery, and low power mode.
-  private static func discretionary(_ conditions: Conditions) -> [Finding] {
+  /// A low battery and low power mode, to which discretionary jobs yield. `thermalLimit` judges heat.
+  private static func batteryAndPowerMode(_ conditions: Conditions) -> [Finding] {
     var found: [Finding] = []
     if let percent = conditions.battery.value, percent < lowBatteryPercent, conditions.power.value == .battery {
       let isSimulated = conditions.power.source == ConditionOverrides.source
@@ -139,7 +139,8 @@ package enum Policy {
     return found
   }
 
-  /// The lowest thermal state that forbids a launch of this kind (contract, row 24).
+  /// The lowest thermal state in which no launch of this kind starts or, with `running`, in which a running launch
+  /// expires (contract, row 24).
   private static func thermalLimit(of kind: JobKind, running: Bool) -> ThermalState {
     switch kind {
     case .processing: running ? .serious : .fair

@@ -11,8 +11,8 @@ package struct CPUQuota: Hashable, Sendable {
     self.percent = percent
   }
 
-  /// - Parameter text: the setting, such as `50%` or `150%`.
-  /// - Returns: `nil` for any other text.
+  /// - Parameter text: the setting, such as `50%` or `150%`: one to six digits and `%`.
+  /// - Returns: `nil` if the text has another form, or if the number is out of range.
   package init?(parsing text: String) {
     let digits = text.utf8.dropLast()
     guard text.hasSuffix("%"), (1...6).contains(digits.count), digits.allSatisfy({ (0x30...0x39).contains($0) }),
@@ -23,26 +23,27 @@ package struct CPUQuota: Hashable, Sendable {
 
   private static let range = 1...100_000
 
-  /// The form of a correct setting, for error messages.
-  package static let form = "per cent of one core, such as 50% or 150%, up to 100000%"
+  /// What a correct setting looks like, for error messages.
+  package static let rule = "per cent of one core, such as 50% or 150%, up to 100000%"
 
-  /// The line for the file `cpu.max`: microseconds of processor time in each tenth of a second (kernel documentation,
+  /// The content of the file `cpu.max`: microseconds of processor time in each tenth of a second (kernel documentation,
   /// cgroup-v2).
-  var line: String { "\(percent * 1000) 100000" }
+  var cpuMaxText: String { "\(percent * 1000) 100000" }
 }
 
-/// Limits the processor time of commands: they run with a higher nice value than the other processes of the host, and
-/// share one quota if the worker has control groups.
+/// Bounds the processor time of the commands of jobs without `requiresExternalPower`. They run with a lower priority (a
+/// higher nice value) than other processes of the host and, if the worker has control groups, share one quota. Swift
+/// handlers are not bounded.
 ///
-/// If the kernel groups processes by session, niceness only has an effect within one session (sched(7), autogroup). The
-/// quota always has an effect.
+/// With autogroup (sched(7)), which is usual on desktops, a nice value counts only against processes of the same
+/// session, and each command has a session of its own. A quota counts against all processes.
 package struct CPULimit: Hashable, Sendable {
   package let quota: CPUQuota
-  /// The nice value, 1 to 19. If the worker itself has a higher nice value, its commands get that one.
+  /// The nice value, 1 to 19, which is not checked here. If the worker has a higher one, its commands get the worker's.
   package let niceness: Int32
   /// The control group with the quota; `nil` if the worker cannot make control groups.
   let group: ControlGroup?
-  /// A line for the log when the worker starts. It says whether the quota is enforced.
+  /// A line for the log when the worker starts, which says whether the quota is enforced. It is empty only in tests.
   package let notice: String
 
   init(_ quota: CPUQuota, niceness: Int32 = Self.defaultNiceness, group: ControlGroup?, notice: String = "") {
@@ -54,29 +55,35 @@ package struct CPULimit: Hashable, Sendable {
 
   package static let defaultNiceness: Int32 = 10
 
-  /// Makes the control group. Call it once in the worker process, before the first command is started. It waits for the
-  /// system.
+  /// Makes the control group of the commands. For this it moves the worker, its supervisor and their descendants into a
+  /// group beside it (`ControlGroup.limited`). Call this function once in the worker process, before the first command
+  /// is started, on a thread of its own: it blocks the thread while it writes files of the kernel.
   /// - Parameter supervisor: the process id of the worker's supervisor, or `nil` if the worker has none.
   /// - Returns: the limit, with a group if one could be made. Otherwise the limit only sets the nice value.
   package static func prepare(
     _ quota: CPUQuota, niceness: Int32 = Self.defaultNiceness, supervisor: Int32? = nil
   ) -> CPULimit {
-    let own = [getpid()] + (supervisor.map { [$0] } ?? [])
+    let roots = [getpid()] + (supervisor.map { [$0] } ?? [])
+    // The kernel refuses to divide a group while processes are in the group itself, so all of them have to move.
+    let processes = Set(roots + roots.flatMap { ProcessTable.descendants(of: $0) })
     do {
-      let group = try ControlGroup.limited(to: quota, for: Set(own + own.flatMap { ProcessTable.descendants(of: $0) }))
+      let group = try ControlGroup.limited(to: quota, for: processes)
       let notice = "commands without requiresExternalPower share \(quota.percent)% of a core, in \(group.path)"
       return CPULimit(quota, niceness: niceness, group: group, notice: notice)
     } catch {
-      let notice = "the cpuLimit of \(quota.percent)% cannot be enforced: \(error); commands run with nice \(niceness)"
+      let nice = max(niceness, Niceness.own)
+      let notice = "the cpuLimit of \(quota.percent)% cannot be enforced: \(error); commands run with nice \(nice)"
       return CPULimit(quota, niceness: niceness, group: nil, notice: notice)
     }
   }
 
-  /// Applies the limit to the process group of `leader` and to the processes that it has started since.
-  /// - Parameter launch: the launch's own control group, which is inside this limit's group; `nil` if the launch has
-  ///   none.
-  func apply(to leader: Int32, launch: ControlGroup? = nil) {
-    ControlGroup.hold(leader, in: launch ?? group, niceness: max(niceness, Niceness.own))
+  /// Applies the limit to a process group and to all processes that its leader has started until now.
+  /// - Parameters:
+  ///   - leader: the process id of the leader of the process group.
+  ///   - launchGroup: the launch's own control group, which is inside the group of this limit; `nil` if the launch has
+  ///     none, and its commands go into the group of this limit.
+  func apply(to leader: Int32, launchGroup: ControlGroup? = nil) {
+    ControlGroup.hold(leader, in: launchGroup ?? group, niceness: max(niceness, Niceness.own))
   }
 }
 
@@ -85,10 +92,14 @@ enum Niceness {
   /// The nice value of this process.
   static var own: Int32 { getpriority(processes, 0) }
 
-  /// The lowest nice value of all processes in the group.
-  static func ofGroup(_ leader: Int32) -> Int32 { getpriority(groups, id_t(leader)) }
+  /// The lowest nice value of all processes in the process group.
+  static func ofProcessGroup(_ leader: Int32) -> Int32 { getpriority(groups, id_t(leader)) }
 
-  static func set(_ niceness: Int32, ofGroup leader: Int32) { _ = setpriority(groups, id_t(leader), niceness) }
+  /// Sets the nice value of all processes in the process group. A failure is ignored, because the processes may have
+  /// ended.
+  static func set(_ niceness: Int32, ofProcessGroup leader: Int32) {
+    _ = setpriority(groups, id_t(leader), niceness)
+  }
 
   #if canImport(Glibc)
     private static let processes = Int32(PRIO_PROCESS.rawValue)

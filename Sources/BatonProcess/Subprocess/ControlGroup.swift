@@ -29,7 +29,7 @@ package struct ControlGroup: Hashable, Sendable {
     try leave(base, own: own, files: files)
     try write("+cpu", to: base + "/cgroup.subtree_control", files)
     try make(base + "/limited", files)
-    try write(quota.line, to: base + "/limited/cpu.max", files)
+    try write(quota.cpuMaxText, to: base + "/limited/cpu.max", files)
     return ControlGroup(path: base + "/limited")
   }
 

@@ -87,10 +87,10 @@ extension ControlGroup {
   static func hold(_ leader: Int32, in group: ControlGroup?, niceness: Int32?) {
     var held: Set<Int32> = []
     for _ in 0..<holdingRounds {
-      if let niceness { Niceness.set(niceness, ofGroup: leader) }
+      if let niceness { Niceness.set(niceness, ofProcessGroup: leader) }
       let others = group == nil ? [] : ProcessTable.family(of: leader).filter { held.insert($0).inserted }
       for pid in others { group?.add(pid) }
-      if others.isEmpty, niceness.map({ Niceness.ofGroup(leader) >= $0 }) ?? true { return }
+      if others.isEmpty, niceness.map({ Niceness.ofProcessGroup(leader) >= $0 }) ?? true { return }
     }
   }
 

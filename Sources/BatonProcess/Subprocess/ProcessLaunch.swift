@@ -108,7 +108,7 @@ package struct ProcessLaunch: Sendable {
   private func hold(_ leader: Int32, in group: ControlGroup?) async {
     _ = try? await onOwnThread {
       if let limit {
-        limit.apply(to: leader, launch: group)
+        limit.apply(to: leader, launchGroup: group)
       } else {
         ControlGroup.hold(leader, in: group, niceness: nil)
       }

@@ -3,7 +3,7 @@ import BatonModel
 extension DefinitionDecoder {
   mutating func readSchedule(_ fields: Fields, into definition: inout Definition) {
     definition.allowFrequent = flag(fields["allowFrequent"]) ?? false
-    definition.earliestBeginDate = earliestBeginDate(fields["earliestBeginDate"])
+    definition.earliestBeginDate = earliestBeginDate(fields["earliestBeginDate"], repeats: fields["repeat"] != nil)
     definition.repeatEvery = repeatEvery(fields["repeat"], of: definition)
   }
 
@@ -44,11 +44,13 @@ extension DefinitionDecoder {
     return interval
   }
 
-  private mutating func earliestBeginDate(_ field: Field?) -> EarliestBeginDate? {
+  /// - Parameter repeats: whether the job repeats. A past date is then where its repetitions are counted from.
+  private mutating func earliestBeginDate(_ field: Field?, repeats: Bool) -> EarliestBeginDate? {
     guard let field, let text = scalar(field, "a duration or an RFC 3339 date") else { return nil }
     if DateText.looksLikeDate(text) {
       guard let date = parsed(field, DateText.examples, DateText.parse) else { return nil }
-      warn(about: date - context.options.now, of: field)
+      let delay = date - context.options.now
+      if delay >= .zero || !repeats { warn(about: delay, of: field) }
       return .at(date)
     }
     let expected = "\(DurationText.examples), or \(DateText.examples)"

@@ -1,5 +1,21 @@
 package import BatonModel
 
+/// Which requests to cancel.
+package enum RequestSelection: Hashable, Sendable {
+  case request(RequestID)
+  /// The live request and the waiting request of an identifier.
+  case identifier(JobIdentifier)
+  case all
+}
+
+/// What became of a request that was cancelled.
+package enum Cancellation: Hashable, Sendable {
+  /// The request has ended.
+  case ended(RequestID, JobIdentifier, number: Int)
+  /// The request runs. It ends when this launch has been stopped.
+  case stopping(LaunchKey, JobIdentifier, number: Int, host: HostName)
+}
+
 /// The row of an unfinished request, as cancelling reads it.
 struct Unfinished {
   var id: Int64

@@ -1,5 +1,15 @@
 package import BatonModel
 
+/// The answer to a checkpoint.
+package enum CheckpointAnswer: Hashable, Sendable {
+  /// The batch is durable, through this checkpoint or through an earlier one.
+  case committed(batch: Int)
+  /// The launch is not the live launch of its request.
+  case superseded
+  /// The batch is not the next one, or the cursor is larger than its limit. The message says which.
+  case refused(String)
+}
+
 extension Verbs {
   package func checkpoint(
     _ checkpoints: [Checkpoint], from process: WorkerProcess, at now: Moment

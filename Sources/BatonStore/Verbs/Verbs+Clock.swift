@@ -1,4 +1,18 @@
-internal import BatonModel
+package import BatonModel
+
+/// A reading of the clocks, with which the next coordinator continues the steady clock.
+package struct ClockReading: Hashable, Sendable {
+  package var moment: Moment
+  /// The boot of the machine that `instant` belongs to. Instants of two boots cannot be compared.
+  package var boot: String
+  package var instant: Instant
+
+  package init(moment: Moment, boot: String, instant: Instant) {
+    self.moment = moment
+    self.boot = boot
+    self.instant = instant
+  }
+}
 
 extension Verbs {
   package func saveClock(_ reading: ClockReading) throws {

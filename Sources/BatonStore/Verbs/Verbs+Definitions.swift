@@ -1,5 +1,42 @@
 package import BatonModel
 
+/// A definition that is applied now.
+package struct StoredDefinition: Hashable, Sendable {
+  package var id: DefinitionID
+  /// The definition. If there is a `problem`, it is a stand-in with the same pattern and without work.
+  package var definition: Definition
+  package var appliedAt: Timestamp
+  /// Why the stored definition was replaced by a stand-in: it breaks a rule of this version, so it is not run and takes
+  /// no submissions. `nil` for a valid definition.
+  package var problem: DefinitionProblem?
+
+  package init(
+    id: DefinitionID, definition: Definition, appliedAt: Timestamp, problem: DefinitionProblem? = nil
+  ) {
+    self.id = id
+    self.definition = definition
+    self.appliedAt = appliedAt
+    self.problem = problem
+  }
+}
+
+/// The answer to one applied definition.
+package struct AppliedDefinition: Hashable, Sendable {
+  package enum Change: String, Hashable, Sendable { case created, updated, unchanged }
+  package var id: DefinitionID
+  package var pattern: IdentifierPattern
+  package var change: Change
+  /// The first request of a repeating definition; `nil` if this application submitted none.
+  package var submitted: SubmissionReceipt?
+
+  package init(id: DefinitionID, pattern: IdentifierPattern, change: Change, submitted: SubmissionReceipt? = nil) {
+    self.id = id
+    self.pattern = pattern
+    self.change = change
+    self.submitted = submitted
+  }
+}
+
 extension Verbs {
   /// The definition with this number, whether it is applied or only kept by requests; `nil` if there never was one.
   func frozen(_ id: DefinitionID) throws -> FrozenDefinition? {

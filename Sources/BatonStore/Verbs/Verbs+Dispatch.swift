@@ -1,5 +1,58 @@
 package import BatonModel
 
+/// A request for launches of one class on one host.
+package struct Claim: Hashable, Sendable {
+  package var requirementClass: RequirementClass
+  package var host: HostName
+  package var incarnation: Incarnation
+  /// The places for the launches that are wanted: for each the GPUs and the span id that the launch gets.
+  package var places: [Place]
+  /// The obstacles that kept the class waiting, for the spans of its waits.
+  package var history: WaitHistory?
+
+  package struct Place: Hashable, Sendable {
+    package var gpus: [Int]
+    package var spanID: SpanID
+    package init(gpus: [Int], spanID: SpanID) {
+      self.gpus = gpus
+      self.spanID = spanID
+    }
+  }
+
+  package init(
+    requirementClass: RequirementClass, host: HostName, incarnation: Incarnation, places: [Place],
+    history: WaitHistory? = nil
+  ) {
+    self.history = history
+    self.requirementClass = requirementClass
+    self.host = host
+    self.incarnation = incarnation
+    self.places = places
+  }
+}
+
+/// The answer to a claim.
+package struct ClaimAnswer: Hashable, Sendable {
+  package var assignments: [Assignment]
+  /// Whether the class has ready requests left.
+  package var hasMore: Bool
+  /// Whether one of the requests that are left may run on this host. Requests whose identifier is evicted from the host
+  /// may not.
+  package var hasFitting: Bool
+  /// When to promote what this claim scheduled: the next requests of repeating definitions, and requests whose date
+  /// turned out not to have come.
+  package var nextDue: NextDue
+
+  package init(
+    assignments: [Assignment], hasMore: Bool, hasFitting: Bool = false, nextDue: NextDue = NextDue()
+  ) {
+    self.assignments = assignments
+    self.hasFitting = hasFitting
+    self.hasMore = hasMore
+    self.nextDue = nextDue
+  }
+}
+
 /// The row of a ready request, with everything that its next launch needs.
 struct Candidate {
   var request: RequestID

@@ -1,5 +1,51 @@
 package import BatonModel
 
+/// The answer to an ending, with what became of the request.
+package struct EndingAnswer: Hashable, Sendable {
+  package var launch: LaunchKey
+  /// False if the launch had ended before or was superseded. The request's state is then the one that the store has
+  /// now.
+  package var wasLive: Bool
+  package var request: RequestID
+  package var identifier: JobIdentifier
+  package var state: RequestState
+  package var requirementClass: RequirementClass
+  /// The class of the waiting request of the same identifier, if this ending made it ready or scheduled it for a time;
+  /// otherwise `nil`.
+  package var released: RequirementClass?
+  /// When to promote what this ending scheduled.
+  package var nextDue: NextDue
+  /// The outcome of the launch as the store recorded it; `nil` if the launch was not live.
+  package var launched: Launched?
+  /// The names of the launch for logs; `nil` if the launch was not live.
+  package var subject: LaunchSubject?
+
+  package struct Launched: Hashable, Sendable {
+    package var outcome: LaunchOutcome
+    /// The time from the start of the launch, on the steady clock.
+    package var duration: Duration
+    package var isGraceful: Bool
+
+    package init(outcome: LaunchOutcome, duration: Duration, isGraceful: Bool) {
+      (self.outcome, self.duration, self.isGraceful) = (outcome, duration, isGraceful)
+    }
+  }
+
+  package init(
+    launch: LaunchKey, wasLive: Bool, request: RequestID, identifier: JobIdentifier, state: RequestState,
+    requirementClass: RequirementClass, released: RequirementClass? = nil, nextDue: NextDue = NextDue()
+  ) {
+    self.launch = launch
+    self.wasLive = wasLive
+    self.request = request
+    self.identifier = identifier
+    self.state = state
+    self.requirementClass = requirementClass
+    self.released = released
+    self.nextDue = nextDue
+  }
+}
+
 extension Verbs {
   package func end(
     _ endings: [Ending], from process: WorkerProcess, at now: Moment
@@ -99,7 +145,6 @@ extension EndingAnswer {
       state: .cancelled, requirementClass: RequirementClass(definition: DefinitionID(0), priority: .background))
   }
 }
-
 
 extension Query {
   static let closeLaunch = Query(

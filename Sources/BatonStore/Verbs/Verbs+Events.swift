@@ -1,5 +1,19 @@
 package import BatonModel
 
+/// An event in the history of a request.
+package struct EventRecord: Hashable, Sendable {
+  package var at: Timestamp
+  /// The name of the event, for example `replaced`, `retried` or `skippedBatch`.
+  package var name: String
+  package var detail: String?
+
+  package init(at: Timestamp, name: String, detail: String? = nil) {
+    self.at = at
+    self.name = name
+    self.detail = detail
+  }
+}
+
 extension Verbs {
   /// Adds to the history that `events(of:)` answers.
   func note(_ event: RequestEvent, detail: String?, of request: Int64, at now: Moment) throws {

@@ -1,4 +1,106 @@
-internal import BatonModel
+package import BatonModel
+
+/// Which classes have at least one ready request, and when other requests may become ready.
+package struct ReadyRecord: Hashable, Sendable {
+  package var classes: [RequirementClass]
+  package var nextDue: NextDue
+}
+
+/// What a coordinator reads from the store when it starts. It restores the dispatcher with this record.
+package struct FleetRecord: Hashable, Sendable {
+  /// The random name of the store, which is drawn when the store is made and changes when it went backwards.
+  package var storeIncarnation: String
+  package var isPaused: Bool
+  package var hosts: [HostRecord]
+  /// The launches that run, for workers that connect again and for counting `maxRunning`.
+  package var running: [RunningRecord]
+  /// The classes with at least one ready request.
+  package var readyClasses: [RequirementClass]
+  /// The definitions of `readyClasses` and of `running`.
+  package var definitions: [DefinitionID: Definition]
+  package var nextDue: NextDue
+  /// The launch time that is used of daily allowances, by the pattern of the definition.
+  package var use: [IdentifierPattern: DailyUse]
+  /// How long the batches of a definition usually take (95th percentile).
+  package var usualBatches: [IdentifierPattern: Duration]
+  /// When a person used a definition last, on the steady clock, with a precision of some minutes.
+  package var lastUses: [IdentifierPattern: Timestamp]
+  /// The last reading of the clocks that was stored; `nil` if no coordinator has stored one.
+  package var clock: ClockReading?
+
+  package init(
+    storeIncarnation: String, isPaused: Bool, hosts: [HostRecord], running: [RunningRecord],
+    readyClasses: [RequirementClass], definitions: [DefinitionID: Definition], nextDue: NextDue = NextDue(),
+    use: [IdentifierPattern: DailyUse] = [:], usualBatches: [IdentifierPattern: Duration] = [:],
+    lastUses: [IdentifierPattern: Timestamp] = [:], clock: ClockReading? = nil
+  ) {
+    self.lastUses = lastUses
+    self.storeIncarnation = storeIncarnation
+    self.isPaused = isPaused
+    self.hosts = hosts
+    self.running = running
+    self.readyClasses = readyClasses
+    self.definitions = definitions
+    self.nextDue = nextDue
+    self.use = use
+    self.usualBatches = usualBatches
+    self.clock = clock
+  }
+}
+
+/// A host as the store knows it.
+package struct HostRecord: Hashable, Sendable {
+  package var name: HostName
+  package var isDraining: Bool
+  /// The incarnation that holds the lease; `nil` if no incarnation does.
+  package var incarnation: Incarnation?
+  /// When the host connected, sent a stored report or lost its lease last, on the wall clock.
+  package var lastSeenAt: Timestamp
+  package var evictions: Set<IdentifierPattern>
+  /// The launch time that is used of the host's own daily allowance.
+  package var use: DailyUse
+  /// The last report; `nil` if the host has never sent one that this version can read.
+  package var word: HostWord?
+
+  package init(
+    name: HostName, isDraining: Bool, incarnation: Incarnation? = nil, lastSeenAt: Timestamp,
+    evictions: Set<IdentifierPattern> = [], use: DailyUse = DailyUse(), word: HostWord? = nil
+  ) {
+    self.name = name
+    self.isDraining = isDraining
+    self.incarnation = incarnation
+    self.lastSeenAt = lastSeenAt
+    self.evictions = evictions
+    self.use = use
+    self.word = word
+  }
+}
+
+/// A launch that runs, as a coordinator restores it when it starts.
+package struct RunningRecord: Hashable, Sendable {
+  package var launch: LaunchKey
+  package var host: HostName
+  package var incarnation: Incarnation
+  package var requirementClass: RequirementClass
+  package var identifier: JobIdentifier
+  /// Why the launch was asked to stop; `nil` if it was not.
+  package var expiring: ExpiryReason?
+  /// When the launch started, on the steady clock.
+  package var startedSteady: Timestamp
+
+  package init(
+    launch: LaunchKey, host: HostName, incarnation: Incarnation, requirementClass: RequirementClass,
+    identifier: JobIdentifier, expiring: ExpiryReason? = nil, startedSteady: Timestamp
+  ) {
+    self.launch = launch
+    self.host = host
+    self.incarnation = incarnation
+    self.requirementClass = requirementClass
+    self.identifier = identifier
+    self.expiring = expiring
+    self.startedSteady = startedSteady
+  }
+}
 
 extension Verbs {
   package func fleet() throws -> FleetRecord {

@@ -1,5 +1,31 @@
 package import BatonModel
 
+/// How the secret in a worker's hello compares with the secret that the store keeps for the host's name.
+package enum SecretStanding: Hashable, Sendable {
+  /// The worker sent the secret that is kept for this name.
+  case matches
+  /// No secret is kept for this name.
+  case unclaimed
+  /// Another secret is kept for this name.
+  case differs
+  /// A secret is kept for this name, and the worker sent none.
+  case missing
+}
+
+/// What a host reported about itself last, as the store keeps it. `explain` judges a host that is not connected by this
+/// report.
+package struct HostWord: Hashable, Sendable, Codable {
+  package var version: String
+  package var capabilities: Capabilities
+  package var conditions: Conditions
+
+  package init(version: String, capabilities: Capabilities, conditions: Conditions) {
+    self.version = version
+    self.capabilities = capabilities
+    self.conditions = conditions
+  }
+}
+
 extension Verbs {
   /// The row number of `host` if `incarnation` holds its lease; otherwise `nil`.
   func holder(_ host: HostName, _ incarnation: Incarnation) throws -> Int64? {

@@ -1,5 +1,15 @@
 package import BatonModel
 
+/// The answer to a page of items.
+package enum ItemsAnswer: Hashable, Sendable {
+  /// The page is stored. `count` is the number of items so far; after `isFrozen` no more items are taken.
+  case committed(count: Int, isFrozen: Bool)
+  /// The launch is not the live launch of its request.
+  case superseded
+  /// The page is out of order or breaks a limit. The message says which.
+  case refused(String)
+}
+
 extension Verbs {
   package func appendItems(_ page: ItemPage, from process: WorkerProcess) throws -> ItemsAnswer {
     guard try isRunning(page.launch, on: process) else { return .superseded }

@@ -1,5 +1,18 @@
 package import BatonModel
 
+/// Which requests a list contains. An empty set of states means all states.
+package struct RequestFilter: Hashable, Sendable {
+  package var states: Set<RequestState>
+  package var pattern: IdentifierPattern?
+  package var host: HostName?
+
+  package init(states: Set<RequestState> = [], pattern: IdentifierPattern? = nil, host: HostName? = nil) {
+    self.states = states
+    self.pattern = pattern
+    self.host = host
+  }
+}
+
 extension Verbs {
   /// The requests that match `filter`, in the order of their ids. Cursors and payloads are left out; `request` returns
   /// them.

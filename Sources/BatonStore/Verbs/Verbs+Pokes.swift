@@ -2,6 +2,22 @@ package import BatonModel
 internal import GRDB
 internal import GRDBSQLite
 
+/// One poke that a request stands for.
+package struct PokeRecord: Hashable, Sendable {
+  /// The id that the client gave to the poke.
+  package var id: String
+  package var at: Timestamp
+  package var priority: PokePriority
+  package var principal: String
+
+  package init(id: String, at: Timestamp, priority: PokePriority, principal: String) {
+    self.id = id
+    self.at = at
+    self.priority = priority
+    self.principal = principal
+  }
+}
+
 extension Verbs {
   /// The pokes that a request stands for, the oldest first. A poke is kept as long as its submission id.
   package func pokes(of request: RequestID) throws -> [PokeRecord] {

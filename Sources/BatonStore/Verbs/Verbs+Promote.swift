@@ -1,5 +1,39 @@
 package import BatonModel
 
+/// When the next scheduled request may become ready. There are two times, because a date that a person wrote down is
+/// compared with the wall clock, and everything else with the steady clock. A time is `nil` if nothing waits for it.
+package struct NextDue: Hashable, Sendable {
+  package var steady: Timestamp?
+  package var date: Timestamp?
+
+  package init(steady: Timestamp? = nil, date: Timestamp? = nil) {
+    self.steady = steady
+    self.date = date
+  }
+
+  /// Whether one of the times has come.
+  package func hasCome(at now: Moment) -> Bool {
+    steady.map { $0 <= now.steady } ?? false || date.map { $0 <= now.date } ?? false
+  }
+
+  /// Keeps the earlier time of both, for each clock.
+  package mutating func join(_ other: NextDue) {
+    steady = [steady, other.steady].compactMap { $0 }.min()
+    date = [date, other.date].compactMap { $0 }.min()
+  }
+}
+
+/// The answer to `Store.promote`: how many requests of each class became ready, and when to promote again.
+package struct Promotion: Hashable, Sendable {
+  package var classes: [RequirementClass: Int]
+  package var nextDue: NextDue
+
+  package init(classes: [RequirementClass: Int], nextDue: NextDue = NextDue()) {
+    self.classes = classes
+    self.nextDue = nextDue
+  }
+}
+
 /// The columns of a pending request that decide when it may start.
 struct WaitingRequest {
   var id: Int64

@@ -1,5 +1,35 @@
 package import BatonModel
 
+/// How long, and how many of, ended requests, submission ids and unsent spans are kept.
+package struct RetentionLimits: Hashable, Sendable {
+  /// The time for which an ended request is kept, on the wall clock.
+  package var endedFor: Duration
+  /// The largest number of ended requests that are kept.
+  package var endedCount: Int
+  /// The time for which the id of a submission is kept, on the steady clock.
+  package var submissionsFor: Duration
+  /// How long spans that no backend accepted are kept after the end of their request
+  /// (Documentation/reference/limits.md).
+  package var spansFor: Duration
+  /// The largest number of unsent occasions that are kept, each of one to three spans.
+  package var spanCount: Int
+  /// The largest number of rows that one step deletes.
+  package var step: Int
+
+  package init(
+    endedFor: Duration = .seconds(30 * 86_400), endedCount: Int = 100_000,
+    submissionsFor: Duration = .seconds(7 * 86_400), spansFor: Duration = .seconds(7 * 86_400),
+    spanCount: Int = 1_000_000, step: Int = 500
+  ) {
+    self.spansFor = spansFor
+    self.spanCount = spanCount
+    self.endedFor = endedFor
+    self.endedCount = endedCount
+    self.submissionsFor = submissionsFor
+    self.step = step
+  }
+}
+
 /// Ended requests that may be deleted.
 struct Prunable: Sendable {
   var requests: [(id: Int64, definition: DefinitionID, state: RequestState)] = []

@@ -1,5 +1,86 @@
 package import BatonModel
 
+/// A submission with the definition that applies to its identifier and, if one is free, a host on which it may start at
+/// once.
+package struct SubmissionOffer: Hashable, Sendable {
+  package var submission: Submission
+  package var definition: DefinitionID
+  package var host: Offer?
+  /// Why the submission is refused unless its id is known already, for example because of strategy `fail` and no free
+  /// host; `nil` if the coordinator found no reason.
+  package var refusal: Refusal?
+  /// What kept the requests of the class waiting. It is needed if the submission replaces a request that was waiting
+  /// and starts at once.
+  package var history: WaitHistory?
+
+  /// The place that the dispatcher reserved for the submission's first launch.
+  package struct Offer: Hashable, Sendable {
+    package var host: HostName
+    package var incarnation: Incarnation
+    package var gpus: [Int]
+    /// The span id of the launch, if the submission starts one.
+    package var spanID: SpanID
+    package init(host: HostName, incarnation: Incarnation, gpus: [Int], spanID: SpanID) {
+      self.host = host
+      self.incarnation = incarnation
+      self.gpus = gpus
+      self.spanID = spanID
+    }
+  }
+
+  package init(
+    submission: Submission, definition: DefinitionID, host: Offer? = nil, refusal: Refusal? = nil,
+    history: WaitHistory? = nil
+  ) {
+    self.history = history
+    self.submission = submission
+    self.definition = definition
+    self.host = host
+    self.refusal = refusal
+  }
+}
+
+/// The request that a submission made, replaced or joined.
+package struct SubmissionReceipt: Hashable, Sendable {
+  package var request: RequestID
+  package var identifier: JobIdentifier
+  package var number: Int
+  package var state: RequestState
+  /// The earliest time of the first launch on the wall clock, as far as it could be foreseen when the submission was
+  /// accepted.
+  package var eligibleAt: Timestamp
+  /// True if a waiting request was replaced. The request kept its number, and an event `replaced` was added to its
+  /// trace. Also true for a poke that joined a waiting request.
+  package var replaced: Bool
+  /// When to promote the request; empty in an answer that is repeated.
+  package var due: NextDue
+  /// The trace id of the request (16 bytes), whichever submission made the request. `nil` in the answer to a repeated
+  /// id if the request is not kept any more.
+  package var traceID: TraceID?
+
+  package init(
+    request: RequestID, identifier: JobIdentifier, number: Int, state: RequestState, eligibleAt: Timestamp,
+    replaced: Bool, due: NextDue = NextDue(), traceID: TraceID? = nil
+  ) {
+    self.traceID = traceID
+    self.request = request
+    self.identifier = identifier
+    self.number = number
+    self.state = state
+    self.eligibleAt = eligibleAt
+    self.replaced = replaced
+    self.due = due
+  }
+}
+
+/// The answer to a submission.
+package enum SubmissionAnswer: Hashable, Sendable {
+  /// `launch` is set if the request was started on the offered host. `isRepeat` is true if the id of the submission was
+  /// known already.
+  case accepted(SubmissionReceipt, class: RequirementClass, launch: Assignment?, isRepeat: Bool)
+  case refused(Refusal)
+}
+
 extension Verbs {
   package func submit(_ offers: [SubmissionOffer], at now: Moment) throws -> [SubmissionAnswer] {
     try offers.map { try submit($0, at: now) }

@@ -1,6 +1,17 @@
-internal import BatonModel
+package import BatonModel
 internal import GRDB
 internal import GRDBSQLite
+
+/// What a worker's last receipt says about the store that the worker connects to.
+package enum ReceiptStanding: Hashable, Sendable {
+  /// The store has everything that the worker was told.
+  case covered
+  /// The store lacks something that it has acknowledged: it went backwards, under its present name or under the name
+  /// before. The associated receipt says how far the store reaches.
+  case ahead(of: Receipt)
+  /// The receipt is of another store.
+  case foreign
+}
 
 /// The tenure of the writer: from when this process opened the store until another process opens it.
 struct Tenure {

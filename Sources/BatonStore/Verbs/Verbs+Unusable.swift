@@ -1,5 +1,13 @@
 package import BatonModel
 
+/// A stored definition that breaks a rule of this version, and how many of its requests were failed for this reason.
+package struct UnusableDefinition: Hashable, Sendable {
+  package var pattern: IdentifierPattern
+  package var problem: DefinitionProblem
+  /// The number of unfinished requests that were failed.
+  package var failedRequests: Int
+}
+
 /// Stored definitions that this version does not accept. An older version stored them without checking.
 extension Verbs {
   /// Fails unfinished requests whose definition breaks a rule, at most `limit`, without a retry. If it fails fewer than

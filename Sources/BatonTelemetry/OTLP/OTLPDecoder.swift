@@ -44,7 +44,7 @@ struct OTLPDecoder {
       default: try set(number, value, of: &span, reader)
       }
     }
-    guard let trace, let id, let kind else { throw reader.error(.notAllowed) }
+    guard let trace, let id, let kind else { throw reader.problem(.notAllowed) }
     (span.trace, span.id, span.kind) = (trace, id, kind)
     return span
   }
@@ -95,7 +95,7 @@ struct OTLPDecoder {
       default: continue
       }
     }
-    guard let trace, let span else { throw reader.error(.notAllowed) }
+    guard let trace, let span else { throw reader.problem(.notAllowed) }
     (link.trace, link.span) = (trace, span)
     return link
   }
@@ -116,7 +116,7 @@ struct OTLPDecoder {
     case 0: return .unset
     case 1: return .ok
     case 2: return .error(message)
-    default: throw reader.error(.notAllowed)
+    default: throw reader.problem(.notAllowed)
     }
   }
 
@@ -132,7 +132,7 @@ struct OTLPDecoder {
       default: continue
       }
     }
-    guard let found else { throw reader.error(.unsupported) }
+    guard let found else { throw reader.problem(.unsupported) }
     return Attribute(key, found)
   }
 
@@ -150,11 +150,11 @@ struct OTLPDecoder {
       case 3: found = .int(Int64(bitPattern: try reader.varint(value)))
       case 4: found = .double(Double(bitPattern: try reader.fixed64(value)))
       case 5 where !isElement: found = try list(reader.bytes(value))
-      case 5, 6, 7: throw reader.error(.unsupported)
+      case 5, 6, 7: throw reader.problem(.unsupported)
       default: continue
       }
     }
-    guard let found else { throw reader.error(.unsupported) }
+    guard let found else { throw reader.problem(.unsupported) }
     return found
   }
 
@@ -165,14 +165,14 @@ struct OTLPDecoder {
       guard number == 1 else { continue }
       try append(self.value(reader.bytes(value), isElement: true), to: &elements, limits.attributes, reader)
     }
-    guard let list = AttributeValue(elements: elements) else { throw reader.error(.unsupported) }
+    guard let list = AttributeValue(elements: elements) else { throw reader.problem(.unsupported) }
     return list
   }
 
   private func append<Element>(
     _ element: Element, to list: inout [Element], _ limit: Int, _ reader: ProtobufReader
   ) throws(ProtobufError) {
-    guard list.count < limit else { throw reader.error(.tooLarge) }
+    guard list.count < limit else { throw reader.problem(.tooLarge) }
     list.append(element)
   }
 }
@@ -197,39 +197,39 @@ extension AttributeValue {
 /// has another wire type or a value that OTLP does not allow.
 extension ProtobufReader {
   func bytes(_ value: Value) throws(ProtobufError) -> ArraySlice<UInt8> {
-    guard case .delimited(let bytes) = value else { throw error(.notAllowed) }
+    guard case .lengthDelimited(let bytes) = value else { throw problem(.notAllowed) }
     return bytes
   }
 
   func text(_ value: Value) throws(ProtobufError) -> String { try text(bytes(value)) }
 
   func varint(_ value: Value) throws(ProtobufError) -> UInt64 {
-    guard case .varint(let number) = value else { throw error(.notAllowed) }
+    guard case .varint(let number) = value else { throw problem(.notAllowed) }
     return number
   }
 
   func fixed64(_ value: Value) throws(ProtobufError) -> UInt64 {
-    guard case .fixed64(let number) = value else { throw error(.notAllowed) }
+    guard case .fixed64(let number) = value else { throw problem(.notAllowed) }
     return number
   }
 
   func fixed32(_ value: Value) throws(ProtobufError) -> UInt32 {
-    guard case .fixed32(let number) = value else { throw error(.notAllowed) }
+    guard case .fixed32(let number) = value else { throw problem(.notAllowed) }
     return number
   }
 
   func time(_ value: Value) throws(ProtobufError) -> Timestamp {
-    guard let nanoseconds = Int64(exactly: try fixed64(value)) else { throw error(.notAllowed) }
+    guard let nanoseconds = Int64(exactly: try fixed64(value)) else { throw problem(.notAllowed) }
     return Timestamp(nanoseconds: nanoseconds)
   }
 
   func trace(_ value: Value) throws(ProtobufError) -> TraceID {
-    guard let id = TraceID(bytes: try bytes(value)), id.isValid else { throw error(.notAllowed) }
+    guard let id = TraceID(bytes: try bytes(value)), id.isValid else { throw problem(.notAllowed) }
     return id
   }
 
   func span(_ value: Value) throws(ProtobufError) -> SpanID {
-    guard let id = SpanID(bytes: try bytes(value)), id.isValid else { throw error(.notAllowed) }
+    guard let id = SpanID(bytes: try bytes(value)), id.isValid else { throw problem(.notAllowed) }
     return id
   }
 }

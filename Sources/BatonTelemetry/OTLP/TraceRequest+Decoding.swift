@@ -19,7 +19,7 @@ extension TraceRequest {
       resources += 1
       try readResourceSpans(reader.bytes(value), decoder)
     }
-    guard resources == 1 else { throw reader.error(.unsupported) }
+    guard resources == 1 else { throw reader.problem(.unsupported) }
   }
 
   private mutating func readResourceSpans(
@@ -36,7 +36,7 @@ extension TraceRequest {
       default: continue
       }
     }
-    guard scopes == 1 else { throw reader.error(.unsupported) }
+    guard scopes == 1 else { throw reader.problem(.unsupported) }
   }
 
   private mutating func readScopeSpans(_ body: ArraySlice<UInt8>, _ decoder: OTLPDecoder) throws(ProtobufError) {
@@ -46,11 +46,11 @@ extension TraceRequest {
       switch number {
       case 1: (scope, version) = try decoder.scope(reader.bytes(value))
       case 2:
-        guard spans.count < decoder.limits.spans else { throw reader.error(.tooLarge) }
+        guard spans.count < decoder.limits.spans else { throw reader.problem(.tooLarge) }
         spans.append(try decoder.span(reader.bytes(value)))
       default: continue
       }
     }
-    guard scope == Names.scope else { throw reader.error(.unsupported) }
+    guard scope == Names.scope else { throw reader.problem(.unsupported) }
   }
 }

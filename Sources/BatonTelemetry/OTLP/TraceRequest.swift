@@ -47,7 +47,7 @@ package struct ExportResponse: Hashable, Sendable {
   package init(protobuf bytes: [UInt8]) throws(ProtobufError) {
     var reader = ProtobufReader(bytes[...])
     while let (number, value) = try reader.next() {
-      guard number == 1, case .delimited(let body) = value else { continue }
+      guard number == 1, case .lengthDelimited(let body) = value else { continue }
       var partial = partialSuccess ?? PartialSuccess()
       try partial.merge(body)
       partialSuccess = partial
@@ -63,7 +63,7 @@ extension ExportResponse.PartialSuccess {
     while let (number, value) = try reader.next() {
       switch (number, value) {
       case (1, .varint(let value)): rejected = Int64(bitPattern: value)
-      case (2, .delimited(let bytes)): message = try reader.text(bytes)
+      case (2, .lengthDelimited(let bytes)): message = try reader.text(bytes)
       default: continue
       }
     }

@@ -98,14 +98,14 @@ package enum WireLimits {
   package static let submissions = WireLimit("submissions in one call", 1000, .count, refusesCall)
   package static let definitions = WireLimit("definitions in one call", 1000, .count, refusesCall)
   package static let states = WireLimit("states in the filter of a list", 16, .count, refusesCall)
-  package static let hostFilter = WireLimit("name of a host in a call", 255, .bytes, refusesCall)
+  package static let hostArgument = WireLimit("name of a host in a call", 255, .bytes, refusesCall)
 
   /// All limits, in the order in which the page lists them.
   package static let all = [
     hostName, incarnation, version, secret, hello, runningLaunches, launchGPUs, slots, labels, labelName, labelValue,
     gpus,
     gpuText, owner, readingText, frame, text, textBytes, failure, detail, output, item, pageItems, requestItems,
-    requestItemBytes, principal, submissionID, payload, submissions, definitions, states, hostFilter,
+    requestItemBytes, principal, submissionID, payload, submissions, definitions, states, hostArgument,
   ]
 
   /// The range of units of progress. The upper end is the largest number that every reader of JSON represents exactly.

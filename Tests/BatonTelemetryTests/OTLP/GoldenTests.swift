@@ -59,7 +59,7 @@ import Testing
     var reader = ProtobufReader(bytes)
     var found: [ArraySlice<UInt8>] = []
     while let field = try reader.next() {
-      if field.number == number, case .delimited(let body) = field.value { found.append(body) }
+      if field.number == number, case .lengthDelimited(let body) = field.value { found.append(body) }
     }
     return found
   }

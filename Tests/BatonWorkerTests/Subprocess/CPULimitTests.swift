@@ -18,7 +18,7 @@ struct CPULimitTests {
     ] as [(String, Int?)])
   func quota(text: String, percent: Int?) {
     #expect(CPUQuota(parsing: text)?.percent == percent)
-    if let percent { #expect(CPUQuota(parsing: text)?.line == "\(percent)000 100000") }
+    if let percent { #expect(CPUQuota(parsing: text)?.cpuMaxText == "\(percent)000 100000") }
   }
 
   @Test("a definition that requires external power is not held back, every other one is", .contract(18.3))
@@ -52,7 +52,7 @@ struct CPULimitTests {
       let words = limited.runtime.output.split(whereSeparator: \.isWhitespace)
       let child = try #require(words.last.flatMap { Int32($0) })
       // The limit is applied while the command already runs and writes, so the test waits until it has an effect.
-      while Niceness.ofGroup(limited.pid) < max(own, 7) { await Task.yield() }
+      while Niceness.ofProcessGroup(limited.pid) < max(own, 7) { await Task.yield() }
       #expect(niceness(of: limited.pid) == max(own, 7) && niceness(of: child) == max(own, 7))
 
       let free = try await fixture.start("exec sleep 1000")
