@@ -1,7 +1,7 @@
 import BatonBase
 import BatonSimulation
 
-/// The two commands of `baton-simulate`. Each returns an exit status.
+/// The commands of `baton-simulate`. Each returns an exit status.
 enum Command {
   /// Runs one seed and prints everything that happens.
   static func replay(_ seed: UInt64, _ breakage: Breakage?) throws -> Int32 {
@@ -28,6 +28,19 @@ enum Command {
         + "traces \(hexadecimal(result.hash))")
     print("\(result.seeds) seeds, \(result.faults) faults, \(result.failures.count) violations")
     return result.failures.isEmpty ? 0 : 1
+  }
+
+  /// Runs `count` seeds from `first` on one thread, and prints how often each kind of thing happened.
+  static func cover(_ count: Int, first: UInt64) throws -> Int32 {
+    let simulator = try Simulator()
+    var sum = Coverage()
+    for seed in first..<first + UInt64(count) {
+      let outcome = simulator.run(Schedule(seed: seed), counting: true)
+      if let coverage = outcome.coverage { sum.join(coverage) }
+      if let violation = outcome.violation { print("seed \(seed): \(violation)") }
+    }
+    for line in sum.lines { print(line) }
+    return 0
   }
 
   /// Prints a violation and, if `shrinks` is true, the smallest schedule that still causes it.

@@ -2,12 +2,14 @@ import BatonBase
 import BatonSimulation
 
 /// The simulator's program. `baton-simulate SEEDS [FIRST]` runs SEEDS seeds, and runs one in 64 of them (`--repeating`)
-/// twice to compare the results. `baton-simulate --seed SEED` runs one seed and prints everything that happens. With
+/// twice to compare the results; with `--coverage` it prints how often each kind of thing happened in them.
+/// `baton-simulate --seed SEED` runs one seed and prints everything that happens. With
 /// `--breakage NAME` the simulated shells have the bug of that name; `baton-simulate --breakages` lists these bugs.
 @main
 struct Main {
   private static let usage = """
     usage: baton-simulate SEEDS [FIRST] [--threads N] [--repeating N] [--no-shrinking] [--breakage NAME], \
+    baton-simulate SEEDS [FIRST] --coverage, \
     baton-simulate --seed SEED [--breakage NAME], or baton-simulate --breakages
     """
 
@@ -35,6 +37,7 @@ struct Main {
       return end(64)
     }
     let first = arguments.dropFirst().first.flatMap { UInt64($0) } ?? 1
+    if arguments.contains("--coverage") { return end(try Command.cover(count, first: first)) }
     var campaign = Campaign(
       first: first, count: count, threads: number(after: "--threads") ?? sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     campaign.breakage = breakage

@@ -22,6 +22,7 @@ final class Session {
     guard !link.isClosedByCoordinator else { return }
     world.network.sendDown(link, in: world) { [world, link] in
       world.note("coordinator to \(world.schedule.hosts[link.host].name): \(message.line)")
+      world.count(.message, "to worker: \(World.name(of: message))")
       try world.workers[link.host].received(message, on: link)
     }
   }
@@ -48,6 +49,7 @@ final class Session {
   func received(_ message: WorkerMessage) throws {
     guard !isUpClosed else { return }
     world.note("\(world.schedule.hosts[link.host].name) to coordinator: \(message.line)")
+    world.count(.message, "to coordinator: \(World.name(of: message))")
     if let id {
       notice(message)
       return try coordinator.tell { $0.received([message], from: id, at: coordinator.now()) }

@@ -46,10 +46,20 @@ final class SimulatedClient {
     )
   }
 
+  private func count(_ answer: SubmissionAnswer) {
+    switch answer {
+    case .accepted(let receipt, _, let launch, let isRepeat):
+      let kind = receipt.replaced ? "joined or replaced" : launch == nil ? "accepted" : "started at once"
+      world.count(.client, isRepeat ? "repeated" : kind)
+    case .refused(let refusal): world.count(.refusal, refusal.code)
+    }
+  }
+
   /// Takes an answer of the coordinator, which may get lost on its way.
   private func answered(_ answer: SubmissionAnswer) throws {
     guard !isLost else { return }
     world.after(draw.milliseconds(1...200), for: .world) { [self] in
+      count(answer)
       switch answer {
       case .accepted(let receipt, _, _, _):
         isAnswered = true

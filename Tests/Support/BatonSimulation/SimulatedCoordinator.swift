@@ -122,9 +122,10 @@ final class SimulatedCoordinator {
   private func prune() {
     let now = now().moment
     let limits = RetentionLimits(endedFor: .seconds(20), endedCount: 15, step: 4)
-    writer.write(.ordinary) { verbs in
+    writer.write(.ordinary) { [world] verbs in
       let before = try verbs.requests(
         RequestFilter(states: [.succeeded, .failed, .cancelled]), after: nil, limit: 1_000)
+      try world.countEvents(of: before, verbs)
       _ = try verbs.prune(limits, at: now)
       return try before.filter { try verbs.request($0.id) == nil }
     } committed: { [world] gone in

@@ -201,6 +201,7 @@ final class SimulatedHandler {
     phase = .over
     world.note("\(worker.plan.name): the handler of \(launch) is through, \(end)")
     world.journal.said(end, of: launch)
+    world.count(.handler, World.name(of: end))
     let wasAsked = worker.core.launch(launch) { $0.expiry != nil } ?? false
     try worker.decide { $0.handlerEnded(launch, end) }
     guard wasAsked, end != .finished, case .ended(let ending)? = worker.core.launches[launch]?.life else { return }

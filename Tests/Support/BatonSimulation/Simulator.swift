@@ -19,6 +19,8 @@ package final class Simulator {
     package var faults: Int
     package var batches: Int
     package var events: Int
+    /// What happened, if it was counted.
+    package var coverage: Coverage?
     /// The virtual time that the run took.
     package var duration: Duration
   }
@@ -29,22 +31,24 @@ package final class Simulator {
   /// - Parameters:
   ///   - breakage: a bug that is planted in the simulated shells; `nil` for none.
   ///   - tracing: whether the trace is hashed, printed as well, or left out.
+  ///   - counting: whether the outcome says how often each kind of thing happened.
   /// - Returns: the outcome, with the first violation that was found. An unexpected error is a violation of the rule
   ///   `crash`.
   package func run(
-    _ schedule: Schedule, breakage: Breakage? = nil, tracing: Tracing = .off
+    _ schedule: Schedule, breakage: Breakage? = nil, tracing: Tracing = .off, counting: Bool = false
   ) -> Outcome {
     do {
-      return try store.exclusively { run(schedule, OpenStore(verbs: $0), breakage, tracing) }
+      return try store.exclusively { verbs in
+        let world = World(schedule, store: OpenStore(verbs: verbs), breakage: breakage, trace: tracing.mode)
+        if counting { world.coverage = Coverage() }
+        return run(world)
+      }
     } catch {
       preconditionFailure("the simulator's store could not be used: \(error)")
     }
   }
 
-  private func run(
-    _ schedule: Schedule, _ store: OpenStore, _ breakage: Breakage?, _ tracing: Tracing
-  ) -> Outcome {
-    let world = World(schedule, store: store, breakage: breakage, trace: tracing.mode)
+  private func run(_ world: World) -> Outcome {
     lastWorld = world
     var violation: Violation?
     do {
@@ -56,8 +60,9 @@ package final class Simulator {
     }
     if let violation { world.note("violation: \(violation)") }
     return Outcome(
-      violation: violation, hash: world.trace.hash, faults: schedule.damageCount,
-      batches: world.journal.batchCount, events: world.eventCount, duration: world.journal.now)
+      violation: violation, hash: world.trace.hash, faults: world.schedule.damageCount,
+      batches: world.journal.batchCount, events: world.eventCount, coverage: world.coverage,
+      duration: world.journal.now)
   }
 }
 

@@ -160,6 +160,7 @@ extension World {
     try checkSubmissions()
     let (records, launches) = try store.transaction { verbs in
       let records = try verbs.requests(RequestFilter(), after: nil, limit: 10_000)
+      try countEvents(of: records, verbs)
       return (records, try records.map { try verbs.launches(of: $0.id) })
     }
     for (record, launches) in zip(records, launches) { try audit(record, launches) }

@@ -6,6 +6,7 @@ extension World {
   /// Tells the journal what the store has committed for an order of the coordinator. The journal hears of it before the
   /// coordinator does.
   func committed(_ news: StoreNews, of order: StoreOrder, at now: Moment) throws {
+    count(order, news)
     switch news {
     case .claimed(let reservations, let answers):
       for (reservation, answer) in zip(reservations, answers) {

@@ -6,6 +6,7 @@ import BatonStore
 extension World {
   func perform(_ fault: Fault) throws {
     note("fault: \(fault.kind)")
+    count(.fault, Self.name(of: fault.kind))
     switch fault.kind {
     case .crashCoordinator(let point, let downFor, let reboots):
       guard coordinator != nil else { return }

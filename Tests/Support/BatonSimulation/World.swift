@@ -22,6 +22,8 @@ final class World {
   let store: OpenStore
   let journal: Journal
   var trace: Trace
+  /// What happened, counted; `nil` if this simulation does not count.
+  var coverage: Coverage?
   /// The virtual time since the beginning.
   private(set) var now = Instant(nanoseconds: 0)
   private var queue = EventQueue()

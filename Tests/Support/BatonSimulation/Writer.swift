@@ -36,6 +36,7 @@ final class Writer {
     then: @escaping (Result<Value, StoreError>) throws -> Void
   ) {
     var result: Result<Value, StoreError>?
+    let world = world
     let write = Write {
       do { result = .success(try body($0)) } catch let error as StoreError { result = .failure(error) }
     } fail: {
@@ -43,6 +44,7 @@ final class Writer {
     } committed: {
       if case .success(let value)? = result { try committed(value) }
     } answer: {
+      if case .failure(let error)? = result { world.count(.error, "\(error.code)") }
       if let result { try then(result) }
     }
     if lane == .urgent { urgent.append(write) } else { ordinary.append(write) }
