@@ -13,7 +13,7 @@ package struct Fault: Sendable {
     case killWorker(Int, word: SupervisorsWord, backAfter: Duration, losesPower: Bool)
     case pauseWorker(Int, Duration)
     /// The worker drains and ends, and its supervisor starts it again.
-    case restartWorker(Int, backAfter: Duration)
+    case restartWorker(Int)
     /// Messages on their way are lost. Each side notices the loss after a delay of its own.
     case loseConnection(Int, workerNotices: Duration, coordinatorNotices: Duration)
     case partition(Int, Direction, Duration)
@@ -21,10 +21,15 @@ package struct Fault: Sendable {
     case slowStore(Duration)
     /// The store refuses every write and changes nothing.
     case fullDisk(Duration)
+    /// So many writes wait that the store refuses all writes that are not urgent.
+    case overload(Duration)
+    /// Messages of the host arrive twice, in both directions.
+    case repeatMessages(Int, Duration)
     /// A step of the coordinator's wall clock, which stays until the calm.
     case stepClock(Duration)
     case loseCondition(Int, Condition, Duration)
     case cancel(JobIdentifier)
+    case cancelAll
     case evict(IdentifierPattern, Int, Duration)
     case pauseFleet(Duration)
     case drainHost(Int, Duration)
@@ -33,22 +38,33 @@ package struct Fault: Sendable {
     case simulateConditions(Int, Duration)
     /// Applies a definition again with another title, which the store takes for a new version.
     case applyAgain(Int)
+    /// Removes a definition, which is refused while it has unfinished requests, and applies it again later.
+    case remove(Int, Duration)
+    /// Gives the waiting request the definition that is applied now.
+    case redefine(JobIdentifier)
     case retryFailed
   }
 
-  enum CrashPoint: CaseIterable, Sendable { case now, beforeCommit, betweenCommitAndAnswer }
+  enum CrashPoint: CaseIterable, Sendable {
+    case now, beforeCommit, betweenCommitAndAnswer
+    /// The disk fails in a commit. The callers are told that it is unknown whether their writes were made; the process
+    /// ends because of that.
+    case unknownCommit
+  }
   enum SupervisorsWord: CaseIterable, Sendable { case none, blameless, loss }
   enum Direction: CaseIterable, Sendable { case both, up, down }
-  enum Condition: CaseIterable, Sendable { case power, network, idle, temperature, gpu, owner }
+  enum Condition: CaseIterable, Sendable { 
+    case power, battery, lowPower, network, idle, temperature, gpu, label, owner, hours
+  }
 
   /// Whether this is an ordinary action of an operator and not a fault.
   var isOperators: Bool {
     switch kind {
-    case .cancel, .evict, .pauseFleet, .drainHost, .simulateLaunch, .simulateExpiry, .simulateConditions, .applyAgain,
-      .retryFailed:
+    case .cancel, .cancelAll, .evict, .pauseFleet, .drainHost, .simulateLaunch, .simulateExpiry, .simulateConditions,
+      .applyAgain, .remove, .redefine, .retryFailed:
       true
     case .crashCoordinator, .pauseCoordinator, .killWorker, .pauseWorker, .restartWorker, .loseConnection, .partition,
-      .slowNetwork, .slowStore, .fullDisk, .stepClock, .loseCondition:
+      .slowNetwork, .slowStore, .fullDisk, .overload, .repeatMessages, .stepClock, .loseCondition:
       false
     }
   }
@@ -62,7 +78,7 @@ extension Schedule {
 
   private func damage(_ draw: inout Draw) -> Fault.Kind {
     let host = draw.number(0...hosts.count - 1)
-    switch draw.number(0...21) {
+    switch draw.number(0...27) {
     case 0...3:
       return .crashCoordinator(
         draw.one(of: Fault.CrashPoint.allCases), downFor: draw.milliseconds(10...12_000), reboots: draw.chance(15))
@@ -72,7 +88,7 @@ extension Schedule {
         host, word: draw.one(of: Fault.SupervisorsWord.allCases), backAfter: draw.milliseconds(50...20_000),
         losesPower: draw.chance(25))
     case 8, 9: return .pauseWorker(host, draw.milliseconds(500...40_000))
-    case 10: return .restartWorker(host, backAfter: draw.milliseconds(50...5_000))
+    case 10: return .restartWorker(host)
     case 11...13:
       return .loseConnection(
         host, workerNotices: draw.milliseconds(draw.one(of: [0...100, 0...20_000])),
@@ -82,6 +98,8 @@ extension Schedule {
     case 17: return .slowStore(draw.milliseconds(1_000...10_000))
     case 18: return .stepClock(Self.step(&draw))
     case 19, 20: return .fullDisk(draw.milliseconds(200...12_000))
+    case 21: return .overload(draw.milliseconds(500...10_000))
+    case 22: return .repeatMessages(host, draw.milliseconds(2_000...20_000))
     default: return .loseCondition(host, draw.one(of: Fault.Condition.allCases), draw.milliseconds(500...30_000))
     }
   }
@@ -95,7 +113,7 @@ extension Schedule {
     let host = draw.number(0...hosts.count - 1)
     let identifier = draw.one(of: requests).identifier
     let lasting = draw.milliseconds(4_000...30_000)
-    switch draw.number(0...11) {
+    switch draw.number(0...15) {
     case 0...2: return .cancel(identifier)
     case 3, 4:
       let pattern = definition(for: identifier)?.pattern ?? IdentifierPattern(identifier)
@@ -106,6 +124,9 @@ extension Schedule {
     case 8: return .simulateExpiry(identifier)
     case 9: return .simulateConditions(host, lasting)
     case 10: return .applyAgain(draw.number(0...definitions.count - 1))
+    case 11: return .remove(draw.number(0...definitions.count - 1), lasting)
+    case 12, 13: return .redefine(identifier)
+    case 14: return draw.chance(20) ? .cancelAll : .cancel(identifier)
     default: return .retryFailed
     }
   }

@@ -95,8 +95,9 @@ extension Journal {
     }
   }
 
-  /// The date that the wall clock shows at the beginning of a simulation.
-  static let epoch = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
+  /// The date that the wall clock shows at the beginning of a simulation. It is 30 s before midnight, so that daily
+  /// allowances are refilled in the middle of the faults or soon after them.
+  static let epoch = Timestamp(nanoseconds: (20_834 * 86_400 - 30) * 1_000_000_000)
 
   private func checkRoom(for launch: LaunchKey, _ definition: Definition) throws {
     guard let log = launches[launch], let plan = schedule.hosts.first(where: { $0.name == log.host }) else { return }

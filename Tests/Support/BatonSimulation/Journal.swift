@@ -72,7 +72,12 @@ final class Journal {
   var launches: [LaunchKey: Launch] = [:]
   /// The request of each acknowledged submission, by the id of the submission.
   var receipts: [String: (request: RequestID, number: Int)] = [:]
+  /// Since when, and until when, each definition that was removed was absent.
+  private var absences: [IdentifierPattern: (from: Duration, until: Duration?)] = [:]
   var acceptedAt: [RequestID: (plan: Schedule.RequestPlan, at: Moments)] = [:]
+  /// Whether the steady clock leapt a week ahead, because the machine was rebooted while its wall clock was wrong. The
+  /// ids of submissions are kept for a week.
+  var mayForgetSubmissions = false
   /// The open launches of each host.
   var open: [HostName: Set<LaunchKey>] = [:]
   /// Requests that were cancelled while they waited. `stopping` has those that were cancelled while they ran.
@@ -116,11 +121,30 @@ final class Journal {
     if isWished { wishes.append(Wish(host: host, pattern: pattern, since: now)) }
   }
 
+  // MARK: Definitions
+
+  func removed(_ pattern: IdentifierPattern) { absences[pattern] = (now, nil) }
+
+  func applied(_ pattern: IdentifierPattern) {
+    if let absence = absences[pattern], absence.until == nil { absences[pattern] = (absence.from, now) }
+  }
+
+  func isAbsent(_ pattern: IdentifierPattern) -> Bool { absences[pattern].map { $0.until == nil } ?? false }
+
+  /// Checks that a submission is refused as not permitted only if its definition was removed, or was until 30 s ago: a
+  /// coordinator that was stopped may hear late that the definition is back.
+  func checkAbsence(of identifier: JobIdentifier) throws {
+    let isAbsent = absences.contains { pattern, absence in
+      pattern.matches(identifier) && absence.until.map { now - $0 < .seconds(30) } ?? true
+    }
+    try expect(isAbsent, .crash, "\(identifier) is not permitted, and was not removed")
+  }
+
   // MARK: Submissions
 
   /// Checks a receipt that a client got: each id of a submission always has the same request.
   func acknowledged(_ plan: Schedule.RequestPlan, _ receipt: SubmissionReceipt) throws {
-    if let known = receipts[plan.id] {
+    if let known = receipts[plan.id], !mayForgetSubmissions {
       try expect(
         known == (receipt.request, receipt.number), .submissionLost,
         "\(plan.id) was answered with request \(known.request), and now with \(receipt.request)")

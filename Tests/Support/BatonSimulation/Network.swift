@@ -38,6 +38,8 @@ final class Network {
   private var isDownCut: [Bool]
   /// Whether each host's messages take 100 ms to 3 s, and not 0.1 ms to 20 ms.
   var isSlow: [Bool]
+  /// Whether some of each host's messages arrive twice.
+  var isRepeating: [Bool]
   /// How many of the next connections of each host are accepted by something that forwards nothing.
   private var swallowed: [Int]
   private(set) var links: [Link] = []
@@ -49,7 +51,7 @@ final class Network {
     draws = (0..<count).map { Draw(seed: schedule.seed, stream: 1_000 + UInt64($0)) }
     isUpCut = Array(repeating: false, count: count)
     isDownCut = isUpCut
-    isSlow = isUpCut
+    (isSlow, isRepeating) = (isUpCut, isUpCut)
     swallowed = Array(repeating: 0, count: count)
   }
 
@@ -77,8 +79,15 @@ final class Network {
 
   func abandon() { for link in all { link.abandon() } }
 
-  /// Sends a message to the coordinator, or the news that the worker closed its end.
-  func sendUp(_ link: Link, in world: World, _ arrive: @escaping () throws -> Void) {
+  /// How often the next message of the host arrives: twice for 20 % of the messages while they are repeated.
+  private func copies(_ host: Int) -> Int { isRepeating[host] && draws[host].chance(20) ? 2 : 1 }
+
+  /// Sends a message to the coordinator, or the news that the worker closed its end. The hello and that news come once.
+  func sendUp(_ link: Link, in world: World, isRepeatable: Bool = true, _ arrive: @escaping () throws -> Void) {
+    for _ in 0..<(isRepeatable ? copies(link.host) : 1) { sendUpOnce(link, in: world, arrive) }
+  }
+
+  private func sendUpOnce(_ link: Link, in world: World, _ arrive: @escaping () throws -> Void) {
     link.lastUp = max(link.lastUp, world.now + delay(link.host))
     world.at(link.lastUp, for: link.owner) { [self] in
       if link.isBroken { return }
@@ -88,6 +97,10 @@ final class Network {
   }
 
   func sendDown(_ link: Link, in world: World, _ arrive: @escaping () throws -> Void) {
+    for _ in 0..<copies(link.host) { sendDownOnce(link, in: world, arrive) }
+  }
+
+  private func sendDownOnce(_ link: Link, in world: World, _ arrive: @escaping () throws -> Void) {
     link.lastDown = max(link.lastDown, world.now + delay(link.host))
     world.at(link.lastDown, for: link.workerOwner) { [self] in
       if link.isBroken { return }

@@ -30,6 +30,9 @@ package struct Schedule: Sendable {
     var earliest: Earliest?
     var priority: Priority?
     var poke: PokePriority?
+    var payload: [UInt8]?
+    /// Whether each submission is sent twice, and arrives at two times.
+    var isSentTwice: Bool
     var isSampled: Bool
 
     enum Earliest: Hashable, Sendable {
@@ -41,8 +44,10 @@ package struct Schedule: Sendable {
 
   /// The number of batches of each identifier's work.
   var batches: [JobIdentifier: Int]
-  /// Identifiers whose handlers fail at this batch, on every host, until the calm.
-  var permanentFailures: [JobIdentifier: Int]
+  /// What happens to the handlers of an identifier at one batch, on every host, until the calm.
+  var troubles: [JobIdentifier: (batch: Int, kind: Trouble)]
+
+  enum Trouble: CaseIterable, Sendable { case fails, stalls, killsProcess }
 
   /// The number of batches that run if no request is cancelled or replaced.
   package var plannedBatches: Int { requests.reduce(0) { $0 + batches[$1.identifier, default: 1] } }
@@ -62,7 +67,7 @@ extension Schedule {
     self.seed = seed
     leaseTerm = .seconds(draw.one(of: [4, 6, 10, 15]))
     tickInterval = .milliseconds(draw.one(of: [400, 700, 1_000]))
-    (batches, permanentFailures, requests, faults) = ([:], [:], [], [])
+    (batches, troubles, requests, faults) = ([:], [:], [], [])
     hosts = (0..<draw.one(of: [3, 3, 4])).map { HostPlan(number: $0, &draw) }
     definitions = Self.definitions(&draw)
     calmAt = .seconds(draw.one(of: [20, 25, 35]))
@@ -74,18 +79,19 @@ extension Schedule {
   }
 
   private mutating func addRequest(_ draw: inout Draw) {
-    let definition = draw.one(of: definitions + definitions.filter { $0.budget == .seconds(600) })
-    let isKnown = draw.chance(25)
+    let definition = draw.one(of: definitions + definitions.filter { $0.kind == .processing })
     let known = requests.map(\.identifier).filter { definition.pattern.matches($0) }
+    let isKnown = draw.chance(50) && !known.isEmpty
     let identifier =
-      definition.pattern.literal ?? (isKnown ? known.first : nil)
+      definition.pattern.literal ?? (isKnown ? draw.one(of: known) : nil)
       ?? JobIdentifier(trusted: definition.pattern.rawValue.dropLast(1) + "n\(requests.count)")
     if batches[identifier] == nil { addWork(of: identifier, definition, &draw) }
     // Some requests come at the same time as the request before.
     let at = draw.chance(30) ? requests.last?.at : nil
     var request = RequestPlan(
       at: at ?? draw.milliseconds(0...Int(calmAt.inSeconds * 700)), id: "submission-\(requests.count)",
-      identifier: identifier, isSampled: draw.chance(80))
+      identifier: identifier, isSentTwice: draw.chance(15), isSampled: draw.chance(80))
+    if draw.chance(30) { request.payload = [UInt8(truncatingIfNeeded: requests.count), 7] }
     switch draw.number(0...19) {
     case 0, 1: request.earliest = .after(draw.milliseconds(500...20_000))
     case 2, 3: request.earliest = .date(draw.milliseconds(0...45_000))
@@ -102,22 +108,31 @@ extension Schedule {
     } else {
       batches[identifier] = definition.kind == .refresh ? draw.number(1...3) : draw.number(4...22)
     }
-    if draw.chance(4) { permanentFailures[identifier] = draw.number(0...batches[identifier, default: 1]) }
+    guard draw.chance(8) else { return }
+    let kind = draw.one(of: definition.endsStalls ? Trouble.allCases : [.fails, .killsProcess])
+    // Three launches without a batch are a reason for quarantine, so half of the troubles begin with the first batch.
+    troubles[identifier] = (draw.chance(50) ? 0 : draw.number(0...batches[identifier, default: 1]), kind)
   }
 
   private static func definitions(_ draw: inout Draw) -> [Definition] {
     var ranged = Definition(pattern: "range.*", kind: .processing, retry: 3)
     ranged.work = Work(command: ["range"], items: .range(1...Int64(draw.number(6...40))), batchSize: draw.number(1...3))
     ranged.maxRunning = draw.one(of: [1, 2, 3, nil])
+    ranged.pendingLimit = draw.one(of: [1, 2, nil, nil])
+    ranged.budget = draw.one(of: [.seconds(4), .seconds(600)])
     var listed = Definition(pattern: "lines.*", kind: .processing, retry: 2)
     listed.work = Work(command: ["lines"], items: .lines("items"), batchSize: draw.number(1...3))
     listed.requirements.requiresIdle = draw.chance(50)
+    listed.requirements.labels = draw.chance(50) ? ["zone": "a"] : nil
     var trained = Definition(pattern: "train.*", kind: .continued, retry: 1)
     trained.requirements.gpu = GPURequirement(count: draw.number(1...2), memoryBytes: 8 << 30)
+    trained.stallAfter = draw.one(of: [.seconds(1), .seconds(3), nil])
+    trained.dailyAllowance = draw.one(of: [.seconds(5), .seconds(20), nil, nil])
     var large = Definition(pattern: "large.*", kind: .processing, retry: 3)
     large.requirements.slots = 2
     large.requirements.externalPower = true
-    large.budget = draw.one(of: [.seconds(20), .seconds(600)])
+    large.budget = draw.one(of: [.seconds(2), .seconds(5), .seconds(20), .seconds(600)])
+    large.stallAfter = draw.one(of: [.seconds(2), nil])
     var looked = Definition(pattern: "look", kind: .refresh, retry: 1)
     looked.repeatEvery = .seconds(draw.one(of: [15, 25]))
     looked.allowFrequent = true
@@ -126,6 +141,7 @@ extension Schedule {
     synced.allowFrequent = draw.chance(75)
     synced.pokeSpacing = .seconds(20)
     var urgent = Definition(pattern: "now.*", kind: .continued, retry: 2)
+    urgent.stallAfter = draw.one(of: [.seconds(2), nil])
     urgent.strategy = draw.one(of: [.fail, .queue])
     return [ranged, listed, trained, large, looked, synced, urgent]
   }
@@ -140,6 +156,17 @@ extension Definition {
   }
 }
 
+extension Definition {
+  /// Whether a launch that makes no progress is asked to stop within a minute or so.
+  var endsStalls: Bool { stallAfter != nil || budget.map { $0 <= .seconds(30) } ?? false }
+
+  var withoutAllowance: Definition {
+    var definition = self
+    definition.dailyAllowance = nil
+    return definition
+  }
+}
+
 extension Schedule.HostPlan {
   /// Draws a host. The first two hosts can run every request, so that every request can end.
   fileprivate init(number: Int, _ draw: inout Draw) {
@@ -149,9 +176,11 @@ extension Schedule.HostPlan {
     capabilities = Capabilities(
       slots: isAble ? draw.number(2...4) : draw.number(1...3),
       kinds: isAble || draw.chance(80) ? Set(JobKind.allCases) : [.processing],
-      handlers: isAble ? handlers : handlers.filter { _ in draw.chance(70) })
+      handlers: isAble ? handlers : handlers.filter { _ in draw.chance(70) },
+      dailyAllowance: isAble ? nil : draw.one(of: [.seconds(5), .seconds(20), nil, nil]))
     conditions = Conditions.assumed
     conditions.isIdle = Reading(true, source: "probe")
+    conditions.labels.value = isAble || draw.chance(50) ? ["zone": "a"] : [:]
     let count = isAble ? 2 : draw.number(0...3)
     conditions.gpus = Reading(
       (0..<count).map {

@@ -21,8 +21,11 @@ final class SimulatedClient {
     attempt += 1
     world.after(draw.milliseconds(1_000...4_000), for: .world) { [self] in try submit() }
     guard let coordinator = world.coordinator, coordinator.isReady, !isLost else { return }
-    world.after(draw.milliseconds(1...200), for: coordinator.owner) { [self] in
-      try coordinator.submit(submission, plan) { [self] in try answered($0) }
+    let submission = submission
+    for _ in 0..<(plan.isSentTwice ? 2 : 1) {
+      world.after(draw.milliseconds(1...200), for: coordinator.owner) { [self] in
+        try coordinator.submit(submission, plan) { [self] in try answered($0) }
+      }
     }
   }
 
@@ -40,7 +43,8 @@ final class SimulatedClient {
     let span = SpanID(number | 1 << 62)
     let id = world.breakage == .newIDForEachAttempt ? "\(plan.id)-\(attempt)" : plan.id
     return Submission(
-      id: id, identifier: plan.identifier, earliestBeginDate: earliest, priority: plan.priority, principal: "client",
+      id: id, identifier: plan.identifier, payload: plan.payload, earliestBeginDate: earliest, priority: plan.priority,
+      principal: "client",
       trace: TraceContext(
         traceID: TraceID(high: span.number, low: span.number), spanID: span, isSampled: plan.isSampled), poke: plan.poke
     )
@@ -66,8 +70,9 @@ final class SimulatedClient {
         try world.journal.acknowledged(plan, receipt)
       case .refused(.immediateRunIneligible), .refused(.tooManyPending): isAnswered = true
       case .refused(.unavailable): break
-      case .refused(.notPermitted(let identifier, _)), .refused(.unusable(let identifier, _)):
-        throw world.journal.violation(.crash, "\(identifier) is not permitted")
+      case .refused(.notPermitted(let identifier, _)): try world.journal.checkAbsence(of: identifier)
+      case .refused(.unusable(let identifier, _)):
+        throw world.journal.violation(.crash, "\(identifier) is not usable")
       }
     }
   }

@@ -46,6 +46,8 @@ extension SimulatedCoordinator {
     }
     writer.write(.ordinary) {
       try $0.apply(definitions, seeds: seeds, at: now)
+    } committed: { [world] _ in
+      for definition in definitions { world.journal.applied(definition.pattern) }
     } then: { [self] result in
       guard case .success(let applied) = result else { return }
       let stored = try world.store.transaction { try $0.definitions() }
@@ -54,7 +56,30 @@ extension SimulatedCoordinator {
     }
   }
 
+  func remove(_ pattern: IdentifierPattern) {
+    writer.write(.ordinary) {
+      try $0.remove(pattern)
+    } committed: { [world] _ in
+      world.journal.removed(pattern)
+    } then: { [self] result in
+      guard case .success = result else { return }
+      let stored = try world.store.transaction { try $0.definitions() }
+      try tell { $0.definitionsChanged(stored) }
+    }
+  }
+
   // MARK: Requests
+
+  func redefine(_ record: RequestRecord) throws {
+    guard let definition = core.index.definition(for: record.identifier)?.id else { return }
+    let now = now().moment
+    writer.write(.ordinary) {
+      try $0.redefine(record.id, as: definition, at: now)
+    } then: { [self] result in
+      guard case .success(let record) = result else { return }
+      try tell { $0.becameReady(record) }
+    }
+  }
 
   func cancel(_ selection: RequestSelection) {
     let now = now().moment
@@ -62,7 +87,10 @@ extension SimulatedCoordinator {
     writer.write(.urgent) {
       try $0.cancel(selection, by: "operator", histories: histories, at: now)
     } committed: { [world] cancellations in
-      for cancellation in cancellations { try world.journal.cancelled(cancellation) }
+      for cancellation in cancellations {
+        world.count(.client, "cancelled: \(World.name(of: cancellation))")
+        try world.journal.cancelled(cancellation)
+      }
     } then: { [self] result in
       guard case .success(let cancellations) = result else { return }
       try tell { $0.cancelled(cancellations, by: "operator") }

@@ -52,6 +52,9 @@ final class SimulatedCoordinator {
   func restore() throws {
     let saved = try world.store.transaction { try $0.clock() }
     steadyClock = SteadyClock(resuming: saved, at: world.clocks.now(at: world.now), boot: boot)
+    if steadyClock.steady(at: now().instant) - Journal.epoch > .nanoseconds(world.now.nanoseconds) + .seconds(600_000) {
+      world.journal.mayForgetSubmissions = true
+    }
     try saveClock()
     let (fleet, definitions) = try world.store.transaction { (try $0.fleet(), try $0.definitions()) }
     world.heard = [:]
@@ -216,7 +219,8 @@ final class SimulatedCoordinator {
 
   private func failed(_ order: StoreOrder, _ error: StoreError) throws {
     try tell { $0.failed(order, error, at: now()) }
-    if !error.isPassing, order.session == nil { throw error }
+    // After an unknown commit the process is about to end.
+    if !error.isPassing, !error.endsCoordinator, order.session == nil { throw error }
   }
 
   private func notice(_ order: StoreOrder) {

@@ -21,8 +21,8 @@ final class SimulatedHandler {
     case usual
     /// It ignores the request to stop.
     case ignoresExpiry
-    /// It fails after this many batches of this launch.
-    case fails(Int)
+    /// What happens to it after this many batches of this launch.
+    case meets(Schedule.Trouble, after: Int)
   }
 
   private let launch: LaunchKey
@@ -41,7 +41,11 @@ final class SimulatedHandler {
   /// The items that the last question asks for.
   private var wanted: [String] = []
   private var isExpiring = false
+  /// It makes no progress until it is asked to stop.
+  private var isStalled = false
   private let manner: Manner
+  /// What a refresh says that it found.
+  private let result: RefreshResult?
   private var draw: Draw
   private let pace: ClosedRange<Int>
   /// The number of the last question. Answers to earlier questions are ignored.
@@ -63,10 +67,19 @@ final class SimulatedHandler {
     let stream = UInt64(bitPattern: launch.request.rawValue) &* 1_000 &+ UInt64(launch.number)
     draw = Draw(seed: worker.world.schedule.seed, stream: (1 << 40) + stream)
     pace = definition.kind == .refresh ? 50...1_500 : 100...2_000
-    switch worker.world.isCalm ? 99 : draw.number(0...29) {
-    case 0, 1: manner = .ignoresExpiry
-    case 2, 3: manner = .fails(draw.number(0...5))
-    default: manner = .usual
+    manner = worker.world.isCalm ? .usual : Self.manner(definition, &draw)
+    // Refreshes that find nothing come less often. If they are spaced by 15 minutes already, that takes too long here.
+    let results: [RefreshResult?] = [nil, .newData, .failed] + (definition.allowFrequent ? [.noData, .noData, .noData] : [])
+    result = worker.world.isCalm ? .newData : draw.one(of: results)
+  }
+
+  private static func manner(_ definition: Definition, _ draw: inout Draw) -> Manner {
+    switch draw.number(0...59) {
+    case 0...3: .ignoresExpiry
+    case 4...7: .meets(.fails, after: draw.number(0...5))
+    case 8: .meets(.killsProcess, after: draw.number(0...5))
+    case 9...11: definition.endsStalls ? .meets(.stalls, after: draw.number(0...5)) : .usual
+    default: .usual
     }
   }
 
@@ -88,13 +101,23 @@ final class SimulatedHandler {
     phase = .running
     world.note("\(worker.plan.name): \(launch) begins batch \(batches)")
     try world.journal.began(batches, of: launch)
-    if case .fails(let count) = manner, batches - first >= count {
-      return afterBatch { try $0.end(Self.failed("it broke")) }
-    }
-    if !world.isCalm, world.schedule.permanentFailures[identifier] == batches {
-      return afterBatch { try $0.end(Self.failed("it is broken")) }
+    if case .meets(let trouble, let count) = manner, batches - first >= count { return meet(trouble) }
+    if !world.isCalm, let lasting = world.schedule.troubles[identifier], lasting.batch == batches {
+      return meet(lasting.kind)
     }
     afterBatch { try $0.commit() }
+  }
+
+  private func meet(_ trouble: Schedule.Trouble) {
+    world.count(.handler, "meets \(trouble)")
+    switch trouble {
+    case .fails: afterBatch { try $0.end(Self.failed("it broke")) }
+    case .stalls: isStalled = true
+    case .killsProcess:
+      afterBatch { handler in
+        handler.worker.die(word: .loss, losesPower: false, backAfter: handler.draw.milliseconds(50...3_000))
+      }
+    }
   }
 
   private func afterBatch(_ body: @escaping (SimulatedHandler) throws -> Void) {
@@ -183,6 +206,9 @@ final class SimulatedHandler {
       phase = .idle
       return world.after(.microseconds(50), for: worker.owner) { [self] in try goOn() }
     }
+    if isStalled, !isCommand {
+      return world.after(.milliseconds(100), for: worker.owner) { [self] in try end(Self.failed("cancelled")) }
+    }
     // A command that still runs is stopped by its termination margin before the deadline.
     guard isCommand else { return }
     world.after(window - definition.terminationMargin, for: worker.owner) { [self] in
@@ -202,6 +228,8 @@ final class SimulatedHandler {
     world.note("\(worker.plan.name): the handler of \(launch) is through, \(end)")
     world.journal.said(end, of: launch)
     world.count(.handler, World.name(of: end))
+    if definition.kind == .refresh { world.count(.handler, "result \(result?.rawValue ?? "none")") }
+    if let result, definition.kind == .refresh { worker.core.conclude(launch, result) }
     let wasAsked = worker.core.launch(launch) { $0.expiry != nil } ?? false
     try worker.decide { $0.handlerEnded(launch, end) }
     guard wasAsked, end != .finished, case .ended(let ending)? = worker.core.launches[launch]?.life else { return }

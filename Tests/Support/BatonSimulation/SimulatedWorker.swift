@@ -134,14 +134,15 @@ final class SimulatedWorker {
     guard !link.isClosedByWorker else { return }
     let session = session ?? link.session
     link.session = session
-    world.network.sendUp(link, in: world) { try session?.received(message) }
+    let isHello = if case .hello = message { true } else { false }
+    world.network.sendUp(link, in: world, isRepeatable: !isHello) { try session?.received(message) }
   }
 
   private func closeLink(_ link: Link) {
     guard !link.isClosedByWorker else { return }
     link.isClosedByWorker = true
     let session = link.session
-    world.network.sendUp(link, in: world) { try session?.upClosed() }
+    world.network.sendUp(link, in: world, isRepeatable: false) { try session?.upClosed() }
   }
 
   /// The connection has ended, because of either side or the network. The worker connects again after a pause.

@@ -226,7 +226,7 @@ extension World {
 
   /// Checks that every request was submitted by a client, except those of repeated jobs.
   private func auditIdentities(_ records: [RequestRecord]) throws {
-    let asked = Set(journal.receipts.values.map(\.request))
+    let asked = Set(journal.acceptedAt.keys)
     for record in records where schedule.definition(for: record.identifier)?.repeatEvery == nil {
       try journal.expect(
         asked.contains(record.id), .submissionLost,

@@ -17,7 +17,7 @@ extension World {
       // The process dies even while it is stopped.
       workers[host].die(word: word, losesPower: losesPower, backAfter: backAfter)
     case .pauseWorker(let host, let duration): pause(workers[host].isAlive ? workers[host].owner : nil, duration)
-    case .restartWorker(let host, _): after(.zero, for: workers[host].owner) { try self.workers[host].drain() }
+    case .restartWorker(let host): after(.zero, for: workers[host].owner) { try self.workers[host].drain() }
     case .loseConnection(let host, let workerNotices, let coordinatorNotices):
       loseConnection(host, workerNotices, coordinatorNotices)
     case .partition(let host, let direction, let duration):
@@ -41,12 +41,23 @@ extension World {
         self.isDiskFull = false
         self.settle()
       }
+    case .overload(let duration):
+      isOverloaded = true
+      after(duration, for: .world) {
+        self.isOverloaded = false
+        self.settle()
+      }
+    case .repeatMessages(let host, let duration):
+      network.isRepeating[host] = true
+      after(duration, for: .world) { self.network.isRepeating[host] = false }
     case .stepClock(let step): clocks.error += step
     case .loseCondition(let host, let condition, let duration):
+      let (host, condition) = aimed(host, condition)
+      count(.fault, "lose \(condition)")
       try workers[host].change(Self.without(condition, workers[host].plan.conditions))
       after(duration, for: .world) { try self.workers[host].change(self.workers[host].plan.conditions) }
-    case .cancel, .evict, .pauseFleet, .drainHost, .simulateLaunch, .simulateExpiry, .simulateConditions, .applyAgain,
-      .retryFailed:
+    case .cancel, .cancelAll, .evict, .pauseFleet, .drainHost, .simulateLaunch, .simulateExpiry, .simulateConditions,
+      .applyAgain, .remove, .redefine, .retryFailed:
       try ask(fault.kind)
     }
   }
@@ -69,6 +80,8 @@ extension World {
     var lost = conditions
     switch condition {
     case .power: lost.power.value = .battery
+    case .battery: (lost.power.value, lost.battery.value) = (.battery, 10)
+    case .lowPower: lost.lowPowerMode.value = true
     case .network: lost.network.value = .unavailable
     case .idle: lost.isIdle.value = false
     case .temperature: lost.thermal.value = .serious
@@ -76,9 +89,22 @@ extension World {
       lost.gpus.value = lost.gpus.value?.map {
         GPU(id: $0.id, name: $0.name, memoryBytes: $0.memoryBytes, isPresent: false)
       }
+    case .label: lost.labels.value = ["zone": "b"]
     case .owner: lost.owner = .paused(by: "owner", until: nil)
+    case .hours: lost.owner = .outsideHours(until: Journal.epoch)
     }
     return lost
+  }
+
+  /// Aims the loss of a condition at a running launch that requires the condition, in 60 % of the cases.
+  private func aimed(_ host: Int, _ condition: Fault.Condition) -> (Int, Fault.Condition) {
+    guard draw.chance(60) else { return (host, condition) }
+    let targets = schedule.hosts.indices.flatMap { index in
+      journal.open[schedule.hosts[index].name, default: []].sorted().flatMap { launch in
+        (journal.requests[launch.request]?.definition.losable ?? []).map { (index, $0) }
+      }
+    }
+    return targets.isEmpty ? (host, condition) : draw.one(of: targets)
   }
 
   /// Carries out an action of an operator, unless no coordinator is ready.
@@ -89,6 +115,7 @@ extension World {
       crashAtWord()
       switch kind {
       case .cancel(let identifier): coordinator.cancel(try selection(identifier))
+      case .cancelAll: coordinator.cancel(.all)
       case .evict(let pattern, let host, let duration):
         coordinator.setEvicted(pattern, from: schedule.hosts[host].name, true)
         takeBack(after: duration) { $0.setEvicted(pattern, from: self.schedule.hosts[host].name, false) }
@@ -107,9 +134,13 @@ extension World {
         var definition = schedule.definitions[number]
         definition.title = "at \(now.nanoseconds)"
         try coordinator.apply([definition])
+      case .remove(let number, let duration):
+        coordinator.remove(schedule.definitions[number].pattern)
+        takeBack(after: duration) { try $0.apply([self.schedule.definitions[number]]) }
+      case .redefine(let identifier): try record(identifier).map { try coordinator.redefine($0) }
       case .retryFailed: try retryFailed(coordinator)
       case .crashCoordinator, .pauseCoordinator, .killWorker, .pauseWorker, .restartWorker, .loseConnection, .partition,
-        .slowNetwork, .slowStore, .fullDisk, .stepClock, .loseCondition:
+        .slowNetwork, .slowStore, .fullDisk, .overload, .repeatMessages, .stepClock, .loseCondition:
         break
       }
     }
@@ -128,9 +159,9 @@ extension World {
     case .simulateExpiry: return .simulateExpiry(identifier)
     case .evict(_, _, let duration): return .evict(IdentifierPattern(identifier), host, duration)
     case .drainHost(_, let duration): return .drainHost(host, duration)
-    case .pauseFleet, .simulateLaunch, .simulateConditions, .applyAgain, .retryFailed, .crashCoordinator,
-      .pauseCoordinator, .killWorker, .pauseWorker, .restartWorker, .loseConnection, .partition, .slowNetwork,
-      .slowStore, .fullDisk, .stepClock, .loseCondition:
+    case .cancelAll, .pauseFleet, .simulateLaunch, .simulateConditions, .applyAgain, .remove, .redefine, .retryFailed,
+      .crashCoordinator, .pauseCoordinator, .killWorker, .pauseWorker, .restartWorker, .loseConnection, .partition,
+      .slowNetwork, .slowStore, .fullDisk, .overload, .repeatMessages, .stepClock, .loseCondition:
       return kind
     }
   }
@@ -163,10 +194,10 @@ extension World {
     for record in failed { coordinator.retry(record) }
   }
 
-  private func takeBack(after duration: Duration, _ body: @escaping (SimulatedCoordinator) -> Void) {
+  private func takeBack(after duration: Duration, _ body: @escaping (SimulatedCoordinator) throws -> Void) {
     after(duration, for: .world) { [self] in
       guard let coordinator, coordinator.isReady else { return }
-      after(.milliseconds(5), for: coordinator.owner) { body(coordinator) }
+      after(.milliseconds(5), for: coordinator.owner) { try body(coordinator) }
     }
   }
 
@@ -206,5 +237,18 @@ extension World {
     note("coordinator: starts as process \(new.life)")
     try new.restore()
     try checkSubmissions()
+  }
+}
+
+extension Definition {
+  /// The conditions that a running launch of this definition requires, or some that it yields to.
+  fileprivate var losable: [Fault.Condition] {
+    var found: [Fault.Condition] = []
+    if requirements.externalPower { found.append(.power) }
+    if requirements.network != nil { found.append(.network) }
+    if requirements.gpu != nil { found.append(.gpu) }
+    if requirements.requiresIdle { found.append(.idle) }
+    if requirements.labels != nil { found.append(.label) }
+    return found + (kind.isDiscretionary ? [.battery, .lowPower, .temperature] : []) + [.owner, .hours]
   }
 }

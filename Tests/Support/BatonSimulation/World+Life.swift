@@ -48,12 +48,13 @@ extension World {
   private func calm() throws {
     note("calm: nothing goes wrong from here on")
     isCalm = true
+    if coordinator?.writer.hasFailed == true { try crashCoordinator() }
     crash = nil
     clocks.error = .zero
-    (writesAreSlow, isDiskFull) = (false, false)
+    (writesAreSlow, isDiskFull, isOverloaded) = (false, false, false)
     settle()
     for host in schedule.hosts.indices {
-      network.isSlow[host] = false
+      (network.isSlow[host], network.isRepeating[host]) = (false, false)
       network.heal(host, in: self)
     }
     goOnAll()
@@ -70,6 +71,9 @@ extension World {
     guard let coordinator else { return }
     after(.milliseconds(1), for: coordinator.owner) {
       try self.retryFailed(coordinator)
+      // Requests that wait for tomorrow's allowance take over the definitions without allowances in `redefine`.
+      let changed = self.schedule.definitions.filter { $0.dailyAllowance != nil || self.journal.isAbsent($0.pattern) }
+      if !changed.isEmpty { try coordinator.apply(changed.map(\.withoutAllowance)) }
       coordinator.setPaused(false)
       for host in coordinator.dispatcher.hosts.keys.sorted() {
         coordinator.setDraining(host, false)
@@ -100,10 +104,19 @@ extension World {
           + (workers.allSatisfy(\.isHealthy) ? "" : "; a worker is not back")
           + (held.isEmpty ? "" : "; places are held for nothing on \(held)"))
     }
+    try redefine(unfinished)
     try checkReasons(unfinished)
     try checkPunctuality(unfinished)
     try checkExpiries()
     after(max(.seconds(3), pace), for: .world) { try self.look(from: start) }
+  }
+
+  /// Gives the definition without an allowance to requests that could otherwise wait for a day.
+  private func redefine(_ unfinished: [RequestRecord]) throws {
+    for record in unfinished where record.state.isPending {
+      guard let coordinator, coordinator.dispatcher.definitions[record.definition]?.dailyAllowance != nil else { continue }
+      try coordinator.redefine(record)
+    }
   }
 
   private func definition(of record: RequestRecord) -> Definition? { schedule.definition(for: record.identifier) }

@@ -43,7 +43,9 @@ final class World {
   var crashPlan: (downFor: Duration, reboots: Bool)?
   var writesAreSlow = false
   var isDiskFull = false
-  var isStoreSlow: Bool { writesAreSlow || isDiskFull }
+  /// Whether the store refuses all writes that are not urgent.
+  var isOverloaded = false
+  var isStoreSlow: Bool { writesAreSlow || isDiskFull || isOverloaded }
   /// Until this time the effects of a slow store or network may last. No worker is healthy before it.
   private(set) var settledAt = Instant(nanoseconds: 0)
   private(set) var eventCount = 0

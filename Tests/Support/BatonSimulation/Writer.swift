@@ -17,6 +17,8 @@ final class Writer {
   private var urgent: [Write] = []
   private var ordinary: [Write] = []
   private var isWriting = false
+  /// The disk has failed: every write is answered with "unknown", until the process ends.
+  private(set) var hasFailed = false
   private var draw: Draw
 
   init(_ world: World, _ owner: Owner) {
@@ -47,9 +49,22 @@ final class Writer {
       if case .failure(let error)? = result { world.count(.error, "\(error.code)") }
       if let result { try then(result) }
     }
+    if let refusal = refusal(of: lane) {
+      write.fail(refusal)
+      return world.after(wakeUp, for: owner, write.answer)
+    }
     if lane == .urgent { urgent.append(write) } else { ordinary.append(write) }
     startIfIdle()
   }
+
+  /// The error of a write that does not even wait; `nil` if it may wait. Urgent writes are never refused as too many.
+  private func refusal(of lane: WriteLane) -> StoreError? {
+    if hasFailed { return Self.unknown }
+    guard world.isOverloaded, lane != .urgent, draw.chance(70) else { return nil }
+    return StoreError(.overloaded, "too many writes wait")
+  }
+
+  private static let unknown = StoreError(.unknown, "the disk failed")
 
   /// Reads the last committed state, beside the writer.
   func read<Value>(
@@ -83,15 +98,34 @@ final class Writer {
     let group = urgent + ordinary
     (urgent, ordinary) = ([], [])
     if world.crash == .beforeCommit { return try world.crashCoordinator() }
+    if world.crash == .unknownCommit { return try failDisk(group) }
     if world.isDiskFull {
       for write in group { write.fail(StoreError(.cannotWrite, "the disk is full")) }
     } else {
-      try world.store.transaction { verbs in for write in group { try write.run(verbs) } }
-      for write in group { try write.committed() }
+      try commit(group)
     }
     if world.crash == .betweenCommitAndAnswer { return try world.crashCoordinator() }
     for write in group { world.after(wakeUp, for: owner, write.answer) }
     isWriting = false
     startIfIdle()
+  }
+
+  private func commit(_ group: [Write]) throws {
+    try world.store.transaction { verbs in for write in group { try write.run(verbs) } }
+    for write in group { try write.committed() }
+  }
+
+  /// The disk fails in a commit, which was made or not made. The callers are told that this is unknown, and the process
+  /// ends soon.
+  private func failDisk(_ group: [Write]) throws {
+    hasFailed = true
+    let isCommitted = draw.chance(50)
+    world.note("store: the disk fails, committed \(isCommitted)")
+    if isCommitted { try commit(group) }
+    for write in group {
+      write.fail(Self.unknown)
+      world.after(wakeUp, for: owner, write.answer)
+    }
+    world.after(draw.milliseconds(0...40), for: owner) { [world] in try world.crashCoordinator() }
   }
 }
