@@ -137,10 +137,19 @@ extension Dispatcher {
   package mutating func tick(at now: Now) -> [Effect] {
     self.now = now
     defer { lastTickAt = now.instant }
-    if let lastTickAt, now.instant - lastTickAt > pauseNoticed { renewAll(at: now.instant) }
+    if let lastTickAt { noticeGap(now.instant - lastTickAt) }
     watchWaits()
     return endLeases(at: now.instant) + enforceAllowances() + findStalls()
   }
+
+  /// Takes account of a gap between two ticks, in which this process may have been stopped.
+  private mutating func noticeGap(_ gap: Duration) {
+    if gap > pauseNoticed { return renewAll(at: now.instant) }
+    if gap > Self.longestTick { excuseStalls(for: gap) }
+  }
+
+  /// A gap that is longer than this, ten ticks of the daemon, is no time in which a launch could show progress.
+  private static let longestTick = Duration.seconds(1)
 
   private mutating func endLeases(at now: Instant) -> [Effect] {
     if let noLeaseEndsBefore, now < noLeaseEndsBefore { return [] }

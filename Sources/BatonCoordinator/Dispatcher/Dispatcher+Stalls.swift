@@ -72,6 +72,16 @@ extension Dispatcher {
     return [.note(launch.request, event: .suspect, detail: "no progress for \(Int(limit.inSeconds)) s on \(host)")]
   }
 
+  /// Leaves `gap`, the time since the last tick, out of the measurement: this process was stopped, and the progress that
+  /// workers reported meanwhile may be unread.
+  mutating func excuseStalls(for gap: Duration) {
+    for name in hosts.keys {
+      for launch in hosts[name]?.launches.keys.sorted() ?? [] {
+        change(name) { $0.launches[launch]?.delayStall(by: gap) }
+      }
+    }
+  }
+
   /// Restarts the measurement for all launches on the host, because this process was stopped and their progress
   /// meanwhile is unknown.
   mutating func forgiveStalls(on host: HostName) {

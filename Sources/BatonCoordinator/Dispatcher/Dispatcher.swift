@@ -170,6 +170,8 @@ package struct RunningState: Hashable, Sendable {
     totalUnits = assignment.progress.totalUnits
   }
 
+  mutating func delayStall(by delay: Duration) { progressAt = progressAt + delay }
+
   /// Takes over what was known about the launch before its worker reconnected. The time during which the worker was
   /// away counts neither as progress nor towards a stall.
   mutating func goOn(from known: RunningState, awaySince: Instant?) {
