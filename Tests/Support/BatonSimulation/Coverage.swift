@@ -2,8 +2,8 @@ import BatonCoordinator
 import BatonModel
 import BatonStore
 
-/// How often each kind of thing happened in simulations. `baton-simulate --coverage` prints it, so that a developer sees
-/// what the draws reach and what they never reach.
+/// How often each kind of thing happened in simulations. `baton-simulate --coverage` prints it, so that a developer
+/// sees what the draws reach and what they never reach.
 package struct Coverage: Sendable {
   enum Group: String, CaseIterable {
     case outcome, expiry, request, refusal, event, order, error, message, fault, handler, client
@@ -62,7 +62,8 @@ extension World {
     switch news {
     case .leaseEnded(_, _, let answers), .overrunEnded(let answers), .ended(_, _, let answers, _):
       for answer in answers { count(answer) }
-    case .checkpointed(_, _, let answers, _): for answer in answers { count(.order, "checkpoint \(Self.name(of: answer))") }
+    case .checkpointed(_, _, let answers, _):
+      for answer in answers { count(.order, "checkpoint \(Self.name(of: answer))") }
     case .claimed, .learned, .promoted, .foundReady, .expiryNoted, .noted, .reportsNoted, .usesNoted, .leaseGranted,
       .assignmentsRead, .itemsAppended, .itemsRead, .outputAppended:
       break

@@ -53,7 +53,7 @@ package struct Fault: Sendable {
   }
   enum SupervisorsWord: CaseIterable, Sendable { case none, blameless, loss }
   enum Direction: CaseIterable, Sendable { case both, up, down }
-  enum Condition: CaseIterable, Sendable { 
+  enum Condition: CaseIterable, Sendable {
     case power, battery, lowPower, network, idle, temperature, gpu, label, owner, hours
   }
 

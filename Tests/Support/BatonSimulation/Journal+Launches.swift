@@ -5,7 +5,7 @@ import BatonStore
 /// The launches that the store starts and ends, and the checks of each start and end.
 extension Journal {
   /// Records a launch whose start the store has committed, and checks that the launch may start now on this host.
-  func started(_ assignment: Assignment, on host: HostName, _ incarnation: Incarnation, at now: Moment) throws {
+  func started(_ assignment: Assignment, on host: HostName, _ incarnation: Incarnation, at time: Time) throws {
     let launch = assignment.launch
     var request =
       try requests[launch.request] ?? Request(identifier: assignment.identifier, definition: definition(of: assignment))
@@ -17,7 +17,8 @@ extension Journal {
     try expect(!isOver, .completion, "\(launch) started, and its request has ended")
     try expect(!request.reachedEnd, .completion, "\(launch) started, and nothing was left to do")
     try checkProgress(of: assignment, request)
-    try checkTime(of: assignment, request, at: now)
+    try checkTime(of: assignment, request, at: time)
+    try checkPayload(of: assignment)
     try expect(
       spanIDs.insert(assignment.trace.spanID).inserted, .span,
       "\(launch) has the span id of another launch")
@@ -26,7 +27,7 @@ extension Journal {
     requests[launch.request] = request
     launches[launch] = Launch(
       host: host, incarnation: incarnation, gpus: assignment.gpus, spanID: assignment.trace.spanID,
-      isSimulated: assignment.isSimulated, startedSteady: now.steady, firstBatch: assignment.progress.batches)
+      isSimulated: assignment.isSimulated, steppedAt: now, firstBatch: assignment.progress.batches)
     open[host, default: []].insert(launch)
     try checkRoom(for: launch, request.definition)
   }
@@ -50,25 +51,39 @@ extension Journal {
       "\(assignment.launch) starts with cursor \(progress.cursor ?? []) after \(progress.batches) batches")
   }
 
-  private func checkTime(of assignment: Assignment, _ request: Request, at now: Moment) throws {
+  private func checkTime(of assignment: Assignment, _ request: Request, at time: Time) throws {
     let launch = assignment.launch
     if let rest = request.restsUntil, !assignment.isSimulated {
-      try expect(hasCome(rest, at: now), .time, "\(launch) starts before its backoff ends")
+      try expect(time.isAfter(rest), .time, "\(launch) starts before its backoff ends")
     }
     guard launch.number == 1 else { return }
     if !assignment.isSimulated, let (plan, submitted) = acceptedAt[launch.request] {
-      try checkWish(plan, submitted, request.definition, launch, at: now)
+      try checkWish(plan, submitted, request.definition, launch, at: time)
     }
-    if request.definition.kind == .refresh, !request.definition.allowFrequent, !assignment.isSimulated {
-      let isUrgent = acceptedAt[launch.request]?.plan.poke == .immediate
-      if !isUrgent, let last = lastFirstLaunch[assignment.identifier] {
-        try expect(
-          hasCome(last, at: now) || hadImmediatePoke(assignment.identifier), .time,
-          "first launches of \(assignment.identifier) are not spaced")
-      }
+    if !assignment.isSimulated, let last = lastFirstLaunch[assignment.identifier] {
+      let end = last.after(spacing(of: assignment.identifier, request.definition))
+      try expect(
+        time.isAfter(end) || hadImmediatePoke(assignment.identifier), .time,
+        "first launches of \(assignment.identifier) are not spaced")
     }
-    lastFirstLaunch[assignment.identifier] = Moments(
-      steady: now.steady + Definition.refreshSpacing, elapsed: self.now + Definition.refreshSpacing)
+    lastFirstLaunch[assignment.identifier] = time
+  }
+
+  /// The least time between two first launches of an identifier (contract, rows 10 and 42): 15 minutes for a refresh
+  /// that is not frequent; for a frequent one that repeats, two and four times its interval after two and three
+  /// refreshes in a row that found nothing.
+  private func spacing(of identifier: JobIdentifier, _ definition: Definition) -> Duration {
+    guard definition.kind == .refresh else { return .zero }
+    guard definition.allowFrequent else { return .seconds(15 * 60) }
+    let inRow = noDataInRow[identifier, default: 0]
+    guard let interval = definition.repeatEvery, inRow >= 2 else { return .zero }
+    return interval * (inRow == 2 ? 2 : 4)
+  }
+
+  /// Counts the refreshes in a row that found nothing.
+  func found(_ result: RefreshResult?, _ answer: EndingAnswer) {
+    guard answer.launched?.outcome == .finished else { return }
+    noDataInRow[answer.identifier] = result == .noData ? noDataInRow[answer.identifier, default: 0] + 1 : 0
   }
 
   /// Whether any poke of this identifier is immediate. A poke that joins a waiting request marks that request,
@@ -77,20 +92,23 @@ extension Journal {
     schedule.requests.contains { $0.identifier == identifier && $0.poke == .immediate }
   }
 
-  /// Whether the time has come by the steady clock. After a reboot that set the steady clock back, the elapsed virtual
-  /// time counts instead.
-  private func hasCome(_ end: Moments, at now: Moment) -> Bool { now.steady >= end.steady || self.now >= end.elapsed }
+  /// Checks that the launch has the payload of the last submission that the request stands for.
+  private func checkPayload(of assignment: Assignment) throws {
+    guard let plan = acceptedAt[assignment.launch.request]?.plan else { return }
+    try expect(
+      assignment.payload == plan.payload, .submissionLost,
+      "\(assignment.launch) has the payload \(assignment.payload ?? []), and \(plan.id) had \(plan.payload ?? [])")
+  }
 
   private func checkWish(
-    _ plan: Schedule.RequestPlan, _ submitted: Moments, _ definition: Definition, _ launch: LaunchKey, at now: Moment
+    _ plan: Schedule.RequestPlan, _ submitted: Time, _ definition: Definition, _ launch: LaunchKey, at time: Time
   ) throws {
     guard definition.kind != .continued, plan.poke == nil else { return }
     switch plan.earliest {
     case .after(let delay):
-      let end = Moments(steady: submitted.steady + delay, elapsed: submitted.elapsed + delay)
-      try expect(hasCome(end, at: now), .time, "\(launch) starts before its delay is over")
+      try expect(time.isAfter(submitted.after(delay)), .time, "\(launch) starts before its delay is over")
     case .date(let offset):
-      try expect(now.date >= Self.epoch + offset, .time, "\(launch) starts before its date")
+      try expect(time.date >= Self.epoch + offset, .time, "\(launch) starts before its date")
     case nil: break
     }
   }
@@ -149,20 +167,25 @@ extension Journal {
 
   // MARK: Endings
 
-  /// Records how a handler ended. Only the first end of a launch counts.
-  func said(_ end: HandlerEnd, of launch: LaunchKey) {
-    if launches[launch]?.said == nil { launches[launch]?.said = end }
-  }
-
   /// Records that the store knows of an expiry of the launch. The first reason stays.
   func noted(_ reason: ExpiryReason, of launch: LaunchKey) {
     guard let log = launches[launch], log.outcome == nil, log.asked == nil else { return }
     launches[launch]?.asked = (reason, now)
   }
 
+  /// Records how a handler ended. Only the first end of a launch counts.
+  func said(_ end: HandlerEnd, of launch: LaunchKey) {
+    if launches[launch]?.said == nil { launches[launch]?.said = end }
+  }
+
   /// Checks the store's answer to an ending. The store has closed the launch now, or says that the launch was closed
   /// before.
-  func ended(_ answer: EndingAnswer, as outcome: LaunchOutcome, at now: Moment) throws {
+  /// - Parameters:
+  ///   - outcome: how the launch ended according to its worker; a refresh that reported a failure has failed.
+  ///   - isBlameless: whether the end of a lease does not count as a loss of its launches.
+  func ended(
+    _ answer: EndingAnswer, as outcome: LaunchOutcome, isBlameless: Bool = false, at time: Time
+  ) throws {
     let launch = answer.launch
     guard var request = requests[launch.request], let log = launches[launch] else { return }
     guard answer.wasLive else {
@@ -170,7 +193,7 @@ extension Journal {
     }
     try expect(request.open == launch && log.outcome == nil, .outcome, "\(launch) ended twice")
     launches[launch]?.outcome = answer.launched?.outcome ?? outcome
-    launches[launch]?.endedAt = self.now
+    launches[launch]?.endedAt = now
     open[log.host]?.remove(launch)
     request.open = nil
     request.hasEnded = answer.state.isEnded
@@ -188,20 +211,11 @@ extension Journal {
         request.committed == total, .batches,
         "\(launch.request) succeeded after \(request.committed) of \(total) batches")
     }
-    rest(&request, after: outcome, committed: request.committed > log.firstBatch, at: now)
+    try checkFate(of: &request, answer, log, outcome, isBlameless: isBlameless, at: time)
     requests[launch.request] = request
   }
 
-  /// Sets the earliest time of the next launch: the backoff after a failure.
-  private func rest(_ request: inout Request, after outcome: LaunchOutcome, committed: Bool, at now: Moment) {
-    request.restsUntil = nil
-    guard case .failed = outcome, !request.hasEnded else { return }
-    request.failures += 1
-    let backoff = request.definition.retry.backoff.doubled(request.failures - 1)
-    request.restsUntil = Moments(steady: now.steady + backoff, elapsed: self.now + backoff)
-  }
-
-  /// Checks that a message to a worker confirms only what has been committed.
+  /// Checks that a message to a worker confirms only what has been committed, and that an expiry has a cause.
   func checkCommitted(_ message: CoordinatorMessage) throws {
     switch message {
     case .committed(let launch, let batch):
@@ -211,9 +225,9 @@ extension Journal {
     case .endingCommitted(let launch):
       try expect(
         requests[launch.request]?.open != launch, .outcome, "the ending of \(launch) is acknowledged, and it is live")
-    case .welcome, .definition, .unusableDefinition, .launch, .heartbeatAnswered, .expire, .withdraw, .refuse,
-      .itemsCommitted, .items,
-      .simulate, .receipt, .refused:
+    case .expire(let launch, let reason): try checkCause(of: reason, launch)
+    case .welcome, .definition, .unusableDefinition, .launch, .heartbeatAnswered, .withdraw, .refuse, .itemsCommitted,
+      .items, .simulate, .receipt, .refused:
       break
     }
   }
@@ -250,8 +264,9 @@ extension Journal {
 
   /// Records that an operator has retried a failed request.
   func retried(_ request: RequestID) {
-    requests[request]?.hasEnded = false
-    requests[request]?.failures = 0
-    requests[request]?.restsUntil = nil
+    guard var retried = requests[request] else { return }
+    (retried.failures, retried.losses, retried.strikes) = (0, 0, 0)
+    (retried.hasEnded, retried.restsUntil) = (false, nil)
+    requests[request] = retried
   }
 }

@@ -20,16 +20,31 @@ final class Journal {
     var launches = 0
     var open: LaunchKey?
     /// The earliest time of the next launch after a failure; `nil` if there is no backoff.
-    var restsUntil: Moments?
+    var restsUntil: Time?
     var failures = 0
+    /// The launches in a row that were lost, and those that are strikes, since the last batch.
     var losses = 0
+    var strikes = 0
     var hasEnded = false
   }
 
-  /// One point in time: on the steady clock, and in virtual time since the beginning.
-  struct Moments {
-    var steady: Timestamp
+  /// A point in time by the simulator's own clocks.
+  struct Time {
+    /// Virtual time since the beginning.
     var elapsed: Duration
+    /// The wall clock of the coordinator's machine.
+    var date: Timestamp
+    /// The number of the boot of that machine.
+    var boot: Int
+    /// The coordinator's steady clock. It decides only about waits across a reboot, which it may measure wrongly.
+    var steady: Timestamp
+
+    func after(_ delay: Duration) -> Time {
+      Time(elapsed: elapsed + delay, date: date + delay, boot: boot, steady: steady + delay)
+    }
+
+    /// Whether a wait until `end` is over.
+    func isAfter(_ end: Time) -> Bool { elapsed >= end.elapsed || (boot != end.boot && steady >= end.steady) }
   }
 
   struct Launch {
@@ -38,7 +53,8 @@ final class Journal {
     var gpus: [Int]
     var spanID: SpanID
     var isSimulated: Bool
-    var startedSteady: Timestamp
+    /// When it made progress last: it started, or the store took a batch or a page of items, or gave it items.
+    var steppedAt: Duration
     var firstBatch: Int
     /// The number of batches that the handler began in this launch. `acknowledged` is the number of those whose commit
     /// was confirmed to it.
@@ -49,6 +65,8 @@ final class Journal {
     var endedAt: Duration?
     /// The first reason for which the launch was asked to stop, and the virtual time of that.
     var asked: (reason: ExpiryReason, at: Duration)?
+    /// The coordinator has told its worker that it has stalled.
+    var isToldOfStall = false
     /// The first end that its handler reported.
     var said: HandlerEnd?
   }
@@ -68,13 +86,15 @@ final class Journal {
 
   let schedule: Schedule
   private(set) var wishes: [Wish] = []
+  /// The hosts that operators' words ever concerned; `nil` is in it if a word concerned the fleet.
+  private var everWished: Set<HostName?> = []
   var requests: [RequestID: Request] = [:]
   var launches: [LaunchKey: Launch] = [:]
   /// The request of each acknowledged submission, by the id of the submission.
   var receipts: [String: (request: RequestID, number: Int)] = [:]
   /// Since when, and until when, each definition that was removed was absent.
   private var absences: [IdentifierPattern: (from: Duration, until: Duration?)] = [:]
-  var acceptedAt: [RequestID: (plan: Schedule.RequestPlan, at: Moments)] = [:]
+  var acceptedAt: [RequestID: (plan: Schedule.RequestPlan, at: Time)] = [:]
   /// Whether the steady clock leapt a week ahead, because the machine was rebooted while its wall clock was wrong. The
   /// ids of submissions are kept for a week.
   var mayForgetSubmissions = false
@@ -86,8 +106,10 @@ final class Journal {
   /// Requests that the store has deleted, because their retention was over.
   var pruned: Set<RequestID> = []
   var spanIDs: Set<SpanID> = []
-  /// The earliest time of the next first launch of each spaced identifier.
-  var lastFirstLaunch: [JobIdentifier: Moments] = [:]
+  /// How many refreshes of each identifier in a row found nothing.
+  var noDataInRow: [JobIdentifier: Int] = [:]
+  /// When the last first launch of each identifier started.
+  var lastFirstLaunch: [JobIdentifier: Time] = [:]
   /// The spans that were sent to the tracing backend.
   var sentSpans: [SpanKey: SpanSource] = [:]
   /// The number of batches that handlers have begun, repetitions included.
@@ -118,8 +140,11 @@ final class Journal {
   /// Adds the wish that a job, or every job, leaves a host, or takes the wish back.
   private func wished(_ pattern: IdentifierPattern?, off host: HostName?, _ isWished: Bool) {
     wishes.removeAll { $0.host == host && $0.pattern == pattern }
+    everWished.insert(host)
     if isWished { wishes.append(Wish(host: host, pattern: pattern, since: now)) }
   }
+
+  func wasWished(off host: HostName) -> Bool { everWished.contains(host) || everWished.contains(nil) }
 
   // MARK: Definitions
 
@@ -152,10 +177,16 @@ final class Journal {
     receipts[plan.id] = (receipt.request, receipt.number)
   }
 
+  /// Records the clocks of a coordinator that starts.
+  func began(at time: Time) {
+    if time.steady - Self.epoch - time.elapsed > .seconds(6 * 86_400) { mayForgetSubmissions = true }
+  }
+
   /// Records a new request, which the store has committed.
-  func submitted(_ plan: Schedule.RequestPlan, _ receipt: SubmissionReceipt, at steady: Timestamp) throws {
+  func submitted(_ plan: Schedule.RequestPlan, _ receipt: SubmissionReceipt, at time: Time) throws {
+    if !receipt.replaced { try checkPendingLimit(plan.identifier, isRefused: false) }
     try acknowledged(plan, receipt)
-    acceptedAt[receipt.request] = (plan, Moments(steady: steady, elapsed: now))
+    acceptedAt[receipt.request] = (plan, time)
   }
 
   // MARK: Batches
@@ -205,6 +236,7 @@ final class Journal {
     try expect(batch < begun, .batches, "\(launch) committed batch \(batch), which its handler did not begin")
     request.committed = batch + 1
     request.reachedEnd = checkpoint.reachesEnd
+    launches[launch]?.steppedAt = now
     requests[launch.request] = request
   }
 }

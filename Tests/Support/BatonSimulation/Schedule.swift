@@ -52,6 +52,9 @@ package struct Schedule: Sendable {
   /// The number of batches that run if no request is cancelled or replaced.
   package var plannedBatches: Int { requests.reduce(0) { $0 + batches[$1.identifier, default: 1] } }
 
+  /// The interval of the timers in the calm while no launch is open.
+  var longestPace: Duration { max(tickInterval, leaseTerm / 4) }
+
   package var hostCount: Int { hosts.count }
 
   /// The number of faults, without the actions of operators.
@@ -123,10 +126,11 @@ extension Schedule {
     var listed = Definition(pattern: "lines.*", kind: .processing, retry: 2)
     listed.work = Work(command: ["lines"], items: .lines("items"), batchSize: draw.number(1...3))
     listed.requirements.requiresIdle = draw.chance(50)
+    listed.requirements.network = draw.chance(50) ? .any : nil
     listed.requirements.labels = draw.chance(50) ? ["zone": "a"] : nil
     var trained = Definition(pattern: "train.*", kind: .continued, retry: 1)
     trained.requirements.gpu = GPURequirement(count: draw.number(1...2), memoryBytes: 8 << 30)
-    trained.stallAfter = draw.one(of: [.seconds(1), .seconds(3), nil])
+    trained.stallAfter = draw.one(of: [.seconds(2), .seconds(3), nil])
     trained.dailyAllowance = draw.one(of: [.seconds(5), .seconds(20), nil, nil])
     var large = Definition(pattern: "large.*", kind: .processing, retry: 3)
     large.requirements.slots = 2

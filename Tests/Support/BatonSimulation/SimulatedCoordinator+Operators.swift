@@ -10,7 +10,7 @@ extension SimulatedCoordinator {
   func submit(
     _ submission: Submission, _ plan: Schedule.RequestPlan, then: @escaping (SubmissionAnswer) throws -> Void
   ) throws {
-    let now = now().moment
+    let (now, time) = (now().moment, time())
     let plans = try tell { $0.plan([submission], at: now, world.drawSpanID) }
     guard let offer = plans.first?.offer else {
       if case .refused(let refusal)? = plans.first { try then(.refused(refusal)) }
@@ -19,10 +19,13 @@ extension SimulatedCoordinator {
     writer.write(.submission) {
       try $0.submit([offer], at: now)
     } committed: { [world] answers in
+      if case .refused(.tooManyPending)? = answers.first {
+        try world.journal.checkPendingLimit(plan.identifier, isRefused: true)
+      }
       guard case .accepted(let receipt, _, let launch, let isRepeat)? = answers.first else { return }
-      if !isRepeat { try world.journal.submitted(plan, receipt, at: now.steady) }
+      if !isRepeat { try world.journal.submitted(plan, receipt, at: time) }
       guard let launch, let place = offer.host else { return }
-      try world.started(launch, on: place.host, place.incarnation, at: now)
+      try world.started(launch, on: place.host, place.incarnation, at: time)
     } then: { [self] result in
       switch result {
       case .success(let answers):
@@ -158,11 +161,11 @@ extension SimulatedCoordinator {
     }
     let (place, offer) = try tell { $0.planSimulated(record, on: nil, world.drawSpanID) }
     guard case .reserved(let reservation) = place, let offer else { return }
-    let now = now().moment
+    let (now, time) = (now().moment, time())
     writer.write(.ordinary) {
       try $0.launchNow(record.id, on: offer, at: now)
     } committed: { [world] assignment in
-      try world.started(assignment, on: offer.host, offer.incarnation, at: now)
+      try world.started(assignment, on: offer.host, offer.incarnation, at: time)
     } then: { [self] result in
       try tell { $0.launched(try? result.get(), for: reservation, record.id, at: self.now()) }
     }
@@ -175,5 +178,31 @@ extension SimulatedCoordinator {
 
   func simulateConditions(_ overrides: ConditionOverrides, on host: HostName, lasting: Duration) throws {
     try decide { $0.simulate(overrides, on: host, lasting: lasting).effects }
+  }
+
+  // MARK: Retention
+
+  /// Deletes ended requests every 11 s. The retention of 20 s is short, so that deletions fall between all other
+  /// events.
+  func keepHouse() {
+    world.after(.seconds(11), for: owner, isTimer: true) { [self] in
+      prune()
+      keepHouse()
+    }
+  }
+
+  private func prune() {
+    let now = now().moment
+    let limits = RetentionLimits(endedFor: .seconds(20), endedCount: 15, step: 4)
+    writer.write(.ordinary) { [world] verbs in
+      let before = try verbs.requests(
+        RequestFilter(states: [.succeeded, .failed, .cancelled]), after: nil, limit: 1_000)
+      try world.countEvents(of: before, verbs)
+      _ = try verbs.prune(limits, at: now)
+      return try before.filter { try verbs.request($0.id) == nil }
+    } committed: { [world] gone in
+      for record in gone { try world.journal.pruned(record) }
+    } then: { _ in
+    }
   }
 }

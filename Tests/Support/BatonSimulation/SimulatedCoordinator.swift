@@ -40,6 +40,13 @@ final class SimulatedCoordinator {
     return now
   }
 
+  /// The present by the simulator's own clocks.
+  func time() -> Journal.Time {
+    let now = now()
+    return Journal.Time(
+      elapsed: .nanoseconds(world.now.nanoseconds), date: now.date, boot: world.clocks.boot, steady: now.steady)
+  }
+
   /// Drops the connections and the writes that wait, after the process died. Their closures keep this object in memory.
   func abandon() {
     (sessions, words) = ([:], [])
@@ -52,20 +59,13 @@ final class SimulatedCoordinator {
   func restore() throws {
     let saved = try world.store.transaction { try $0.clock() }
     steadyClock = SteadyClock(resuming: saved, at: world.clocks.now(at: world.now), boot: boot)
-    if steadyClock.steady(at: now().instant) - Journal.epoch > .nanoseconds(world.now.nanoseconds) + .seconds(600_000) {
-      world.journal.mayForgetSubmissions = true
-    }
+    world.journal.began(at: time())
     try saveClock()
     let (fleet, definitions) = try world.store.transaction { (try $0.fleet(), try $0.definitions()) }
-    world.heard = [:]
+    (world.heard, world.restoredAt) = ([:], world.now)
     for host in fleet.hosts where host.incarnation != nil { world.heard[host.name] = world.now }
     try tell { $0.restore(fleet, definitions, at: now()) }
-    if world.breakage == .losesLeasesAtRestart {
-      for host in fleet.hosts {
-        guard let incarnation = host.incarnation else { continue }
-        try decide { _ in [.endLease(host.name, incarnation, countsAsLoss: true)] }
-      }
-    }
+    try loseLeases(fleet)
     isReady = true
     loop(owner)
     keepHouse()
@@ -91,9 +91,6 @@ final class SimulatedCoordinator {
     let now = now()
     noteGap(until: now.instant)
     core.tick(at: leaseTime(now))
-    for case .tell(.leaseEnded(let host, let incarnation, let countsAsLoss)) in core.effects {
-      try world.checkEndOfLease(host, incarnation, countsAsLoss: countsAsLoss)
-    }
     try perform()
   }
 
@@ -103,38 +100,6 @@ final class SimulatedCoordinator {
       for host in world.heard.keys { world.heard[host] = world.now }
     }
     lastTickAt = instant
-  }
-
-  /// The time by which leases end. The breakage `leasesByWallClock` takes it from the wall clock.
-  private func leaseTime(_ now: Now) -> Now {
-    guard world.breakage == .leasesByWallClock else { return now }
-    var wrong = now
-    wrong.instant = Instant(nanoseconds: now.date.nanoseconds - Journal.epoch.nanoseconds)
-    return wrong
-  }
-
-  /// Deletes ended requests every 11 s. The retention of 20 s is short, so that deletions fall between all other
-  /// events.
-  private func keepHouse() {
-    world.after(.seconds(11), for: owner, isTimer: true) { [self] in
-      prune()
-      keepHouse()
-    }
-  }
-
-  private func prune() {
-    let now = now().moment
-    let limits = RetentionLimits(endedFor: .seconds(20), endedCount: 15, step: 4)
-    writer.write(.ordinary) { [world] verbs in
-      let before = try verbs.requests(
-        RequestFilter(states: [.succeeded, .failed, .cancelled]), after: nil, limit: 1_000)
-      try world.countEvents(of: before, verbs)
-      _ = try verbs.prune(limits, at: now)
-      return try before.filter { try verbs.request($0.id) == nil }
-    } committed: { [world] gone in
-      for record in gone { try world.journal.pruned(record) }
-    } then: { _ in
-    }
   }
 
   // MARK: Connections
@@ -172,6 +137,8 @@ final class SimulatedCoordinator {
       case .forget(let id): sessions[id] = nil
       case .dispatch: world.after(.microseconds(20), for: owner) { [self] in try dispatch() }
       case .store(let order, let delay): orders.append((order, delay))
+      case .tell(.leaseEnded(let host, let incarnation, let countsAsLoss)):
+        try world.checkEndOfLease(host, incarnation, countsAsLoss: countsAsLoss)
       case .sendReceipt, .tell: break
       }
     }
@@ -197,18 +164,19 @@ final class SimulatedCoordinator {
 
   private func carryOut(_ order: StoreOrder, after delay: Duration) throws {
     if delay > .zero { return world.after(delay, for: owner) { [self] in try carryOut(order, after: .zero) } }
-    let now = now().moment
+    let (now, time) = (now().moment, time())
     if order.isReading {
       return writer.read {
         try order.run(on: $0, at: now)
       } then: { [self] news in
+        try world.committed(news, of: order, at: time)
         try tell { $0.stored(news, at: self.now()) }
       }
     }
     writer.write(order.lane) {
       try order.run(on: $0, at: now)
     } committed: { [world] news in
-      try world.committed(news, of: order, at: now)
+      try world.committed(news, of: order, at: time)
     } then: { [self] result in
       switch result {
       case .success(let news): try tell { $0.stored(broken(news), at: self.now()) }
@@ -221,41 +189,5 @@ final class SimulatedCoordinator {
     try tell { $0.failed(order, error, at: now()) }
     // After an unknown commit the process is about to end.
     if !error.isPassing, !error.endsCoordinator, order.session == nil { throw error }
-  }
-
-  private func notice(_ order: StoreOrder) {
-    switch order {
-    case .grantLease(_, let hello): world.heard[hello.host] = world.now
-    case .endLease(let host, let incarnation, _): world.note("coordinator: ends the lease of \(host) \(incarnation)")
-    case .checkpoint(let id, let checkpoints, _) where world.breakage == .answersBeforeCommit:
-      for checkpoint in checkpoints { sessions[id]?.send(.committed(checkpoint.launch, batch: checkpoint.batch)) }
-    case .checkpoint, .learn, .claim, .promote, .findReady, .endOverrun, .noteExpiry, .note, .noteReports, .noteUses,
-      .readAssignments, .appendItems, .readItems, .appendOutput, .end:
-      break
-    }
-  }
-
-  /// The store's answer, as the breakage `forgetsRequeue` falsifies it.
-  private func broken(_ news: StoreNews) -> StoreNews {
-    guard world.breakage == .forgetsRequeue, case .ended(let id, let endings, let answers, let host) = news else {
-      return news
-    }
-    let forgotten = answers.map { answer in
-      var answer = answer
-      (answer.state, answer.released, answer.nextDue) = (.scheduled, nil, NextDue())
-      return answer
-    }
-    return .ended(id, endings, forgotten, of: host)
-  }
-}
-
-extension StoreOrder {
-  /// The lane in which `SQLiteStore` writes this order.
-  fileprivate var lane: WriteLane {
-    switch self {
-    case .endOverrun, .endLease, .noteExpiry, .note, .grantLease, .appendItems, .checkpoint, .end: .urgent
-    case .learn, .claim, .promote, .findReady, .readAssignments, .readItems: .ordinary
-    case .noteReports, .noteUses, .appendOutput: .progress
-    }
   }
 }

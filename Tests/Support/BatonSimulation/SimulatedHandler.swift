@@ -69,8 +69,9 @@ final class SimulatedHandler {
     pace = definition.kind == .refresh ? 50...1_500 : 100...2_000
     manner = worker.world.isCalm ? .usual : Self.manner(definition, &draw)
     // Refreshes that find nothing come less often. If they are spaced by 15 minutes already, that takes too long here.
-    let results: [RefreshResult?] = [nil, .newData, .failed] + (definition.allowFrequent ? [.noData, .noData, .noData] : [])
-    result = worker.world.isCalm ? .newData : draw.one(of: results)
+    let found: [RefreshResult?] = [nil, .newData, .failed]
+    let all = definition.allowFrequent ? found + [.noData, .noData, .noData] : found
+    result = worker.world.isCalm ? .newData : draw.one(of: all)
   }
 
   private static func manner(_ definition: Definition, _ draw: inout Draw) -> Manner {

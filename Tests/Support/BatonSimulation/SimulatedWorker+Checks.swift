@@ -36,6 +36,25 @@ extension SimulatedWorker {
     }
   }
 
+  /// Checks that a launch that is asked to stop is asked for a reason that exists.
+  func checkCause(of launch: LaunchKey, _ reason: ExpiryReason) throws {
+    let isTrue: Bool
+    switch reason.kind {
+    case .budgetSpent:
+      isTrue =
+        core.launch(launch) { known in known.definition.budget.map { known.startedAt + $0 <= now } ?? false } ?? false
+    case .cancelled: isTrue = world.journal.stopping.contains(launch.request)
+    case .superseded: isTrue = world.journal.requests[launch.request]?.open != launch
+    case .draining: isTrue = core.isDraining || world.journal.wasWished(off: plan.name)
+    case .evicted, .paused: isTrue = world.journal.wasWished(off: plan.name)
+    case .powerLost, .batteryLow, .lowPowerMode, .thermal, .networkLost, .hostBusy, .labelLost, .gpuLost,
+      .pausedByOwner, .outsideHours:
+      isTrue = core.conditions != plan.conditions
+    case .stalled, .leaseLost, .allowanceSpent, .preempted, .simulated: isTrue = true
+    }
+    try world.journal.expect(isTrue, .cause, "\(launch) on \(plan.name) is asked to stop: \(reason.code)")
+  }
+
   private static let longestOverrun = Duration.milliseconds(200)
 
   /// Whether nothing keeps this worker and the coordinator from hearing each other: both run, and the connection and

@@ -11,18 +11,18 @@ final class SimulatedWorker {
   private(set) var life = 0
   private(set) var isAlive = false
   var core: WorkerCore
-  private(set) var link: Link?
+  var link: Link?
   private(set) var handlers: [LaunchKey: SimulatedHandler] = [:]
   /// The conditions that the host's probes report. They outlive the worker's process.
   private(set) var conditions: Conditions
   /// When the current connection, or the last attempt to connect, began.
-  private var connectsAt = Instant(nanoseconds: 0)
+  var connectsAt = Instant(nanoseconds: 0)
   /// Since when this worker has been healthy (`isHealthy`), as `watch()` saw it; `nil` while it is not.
   var healthySince: Instant?
-  private(set) var isWelcomed = false
+  var isWelcomed = false
   /// The launches that this process has started.
   private var started: Set<LaunchKey> = []
-  private var draw: Draw
+  var draw: Draw
 
   var plan: Schedule.HostPlan { world.schedule.hosts[number] }
   var owner: Owner { .worker(number, life: life) }
@@ -83,6 +83,7 @@ final class SimulatedWorker {
         return reportDeath(of: incarnation, isBlameless: isBlameless)
       }
       world.after(world.network.delay(number), for: coordinator.owner) { [self] in
+        world.reportedDeaths.insert(incarnation)
         world.note("supervisor of \(plan.name): \(incarnation) died")
         try coordinator.decide { $0.processDied(plan.name, incarnation, isBlameless: isBlameless) }
       }
@@ -105,73 +106,6 @@ final class SimulatedWorker {
     guard isAlive else { return }
     // The change is an event of the process, because the process may be stopped.
     world.after(.zero, for: owner) { [self] in try decide { $0.conditionsChanged(self.conditions, at: now) } }
-  }
-
-  // MARK: Connecting
-
-  private func connect() {
-    connectsAt = now
-    world.after(world.network.delay(number), for: owner) { [self] in
-      guard let coordinator = world.coordinator, coordinator.isReady, !world.isStopped(coordinator.owner),
-        !world.network.isCut(number)
-      else { return connectAgain() }
-      isWelcomed = false
-      let link = Link(host: number, workerLife: life, coordinatorLife: coordinator.life)
-      let session = Session(link, coordinator)
-      world.network.open(link)
-      link.isBroken = world.network.swallowsNext(number)
-      self.link = link
-      for case .send(let message) in core.connected(at: now) { send(message, on: link, to: session) }
-    }
-  }
-
-  private func connectAgain() {
-    let pause = core.pauseBeforeConnecting(afterConnectionOf: now - connectsAt, using: &draw)
-    world.after(pause, for: owner) { [self] in connect() }
-  }
-
-  private func send(_ message: WorkerMessage, on link: Link, to session: Session? = nil) {
-    guard !link.isClosedByWorker else { return }
-    let session = session ?? link.session
-    link.session = session
-    let isHello = if case .hello = message { true } else { false }
-    world.network.sendUp(link, in: world, isRepeatable: !isHello) { try session?.received(message) }
-  }
-
-  private func closeLink(_ link: Link) {
-    guard !link.isClosedByWorker else { return }
-    link.isClosedByWorker = true
-    let session = link.session
-    world.network.sendUp(link, in: world, isRepeatable: false) { try session?.upClosed() }
-  }
-
-  /// The connection has ended, because of either side or the network. The worker connects again after a pause.
-  func closed(_ link: Link) throws {
-    guard self.link === link else { return }
-    closeLink(link)
-    self.link = nil
-    connectAgain()
-  }
-
-  func received(_ message: CoordinatorMessage, on link: Link) throws {
-    guard self.link === link else { return }
-    let isWelcome = if case .welcome = message { true } else { false }
-    if isWelcome {
-      isWelcomed = true
-      vanishAtWelcome()
-    }
-    let forgets = world.breakage == .forgetsToResend && isWelcome
-    try decide { core in
-      core.received(message, at: now).filter { if case .send = $0 { !forgets } else { true } }
-    }
-  }
-
-  /// Cuts off 5 % of the hosts that have just got a lease, for longer than the lease. The worker has to know when its
-  /// lease ends.
-  private func vanishAtWelcome() {
-    guard !world.isCalm, draw.chance(5) else { return }
-    world.network.cut(number, .both)
-    world.after(world.schedule.leaseTerm * 3 / 2, for: .world) { [self] in world.network.heal(number, in: world) }
   }
 
   // MARK: Effects
@@ -198,7 +132,9 @@ final class SimulatedWorker {
   private func perform(_ effect: WorkerCore.Effect) throws {
     switch effect {
     case .send, .start: break
-    case .expire(let launch, let window): try handlers[launch]?.expire(in: window.deadline - now)
+    case .expire(let launch, let window):
+      try checkCause(of: launch, window.reason)
+      try handlers[launch]?.expire(in: window.deadline - now)
     case .overrun(let launch): try handlers[launch]?.reachDeadline()
     case .answered(let launch, let question, let answer): try handlers[launch]?.answered(question, answer)
     case .forget(let launch): handlers[launch] = nil

@@ -54,13 +54,14 @@ extension World {
   func checkPunctuality(_ unfinished: [RequestRecord]) throws {
     guard let coordinator, coordinator.isReady else { return }
     let live = Set(unfinished.filter { $0.launches > 0 }.map(\.identifier))
-    let moment = coordinator.now().moment
+    let (moment, time) = (coordinator.now().moment, coordinator.time())
     for record in unfinished {
       let isLate: Bool
       if record.state == .scheduled, let reason = record.onWallClock(at: moment).waitsBecause {
         let hasCome = reason.clearsAt.map { $0 <= moment.date } ?? false
         isLate =
-          hasCome || reason.code == Obstacle.Kind.waitsForLiveRequest.rawValue && !live.contains(record.identifier)
+          hasCome || journal.isDue(record, at: time) && (record.launches > 0 || !live.contains(record.identifier))
+          || reason.code == Obstacle.Kind.waitsForLiveRequest.rawValue && !live.contains(record.identifier)
       } else {
         isLate = false
       }
@@ -98,13 +99,15 @@ extension World {
       "\(host) is connected, and the coordinator takes it for away")
   }
 
-  /// Checks a lease that ends because its time is over. The coordinator has not heard of the worker for a whole term,
-  /// and the lease has ended by the worker's own clock already.
+  /// Checks the end of a lease. Unless the death of the process was reported, either the worker has given the lease
+  /// back, or its time is over: the coordinator has not heard of the worker for a whole term, a restart of the
+  /// coordinator begins a new term, and the lease has ended by the worker's own clock already.
   func checkEndOfLease(_ host: HostName, _ incarnation: Incarnation, countsAsLoss: Bool) throws {
+    if reportedDeaths.contains(incarnation) { return }
     guard countsAsLoss else { return try checkGivenBack(host, incarnation) }
     let heard = heard[host] ?? now
     try journal.expect(
-      now - heard >= schedule.leaseTerm, .leaseByTime,
+      now - heard >= schedule.leaseTerm, now - restoredAt < schedule.leaseTerm ? .restart : .leaseByTime,
       "\(host) lost its lease \((now - heard).inSeconds) s after it was heard of")
     guard let worker = workers.first(where: { $0.plan.name == host }), worker.isAlive,
       worker.core.incarnation == incarnation, case .held(let until, _, _) = worker.core.lease
@@ -127,8 +130,8 @@ extension World {
   }
 
   /// Records the start of a launch that the store has committed, and checks it.
-  func started(_ assignment: Assignment, on host: HostName, _ incarnation: Incarnation, at now: Moment) throws {
-    try journal.started(assignment, on: host, incarnation, at: now)
+  func started(_ assignment: Assignment, on host: HostName, _ incarnation: Incarnation, at time: Journal.Time) throws {
+    try journal.started(assignment, on: host, incarnation, at: time)
     try checkChain(assignment)
     if !isCalm, draw.chance(3) { cancelAtOnce(assignment.identifier) }
   }
@@ -203,6 +206,7 @@ extension World {
   func checkExpiries() throws {
     for launches in journal.open.values {
       for launch in launches {
+        try journal.checkStall(of: launch)
         guard let asked = journal.launches[launch]?.asked,
           let definition = journal.requests[launch.request]?.definition
         else { continue }

@@ -5,34 +5,40 @@ import BatonStore
 extension World {
   /// Tells the journal what the store has committed for an order of the coordinator. The journal hears of it before the
   /// coordinator does.
-  func committed(_ news: StoreNews, of order: StoreOrder, at now: Moment) throws {
+  func committed(_ news: StoreNews, of order: StoreOrder, at time: Journal.Time) throws {
     count(order, news)
     switch news {
     case .claimed(let reservations, let answers):
       for (reservation, answer) in zip(reservations, answers) {
         for assignment in answer.assignments {
-          try started(assignment, on: reservation.host, reservation.incarnation, at: now)
+          try started(assignment, on: reservation.host, reservation.incarnation, at: time)
         }
       }
-    case .leaseEnded(_, _, let answers): for answer in answers { try journal.ended(answer, as: .lost, at: now) }
+    case .leaseEnded(_, _, let answers):
+      guard case .endLease(_, _, let countsAsLoss) = order else { break }
+      for answer in answers { try journal.ended(answer, as: .lost, isBlameless: !countsAsLoss, at: time) }
     case .overrunEnded(let answers):
       guard case .endOverrun(let endings, _) = order else { break }
-      try ended(endings, answers, at: now)
-    case .ended(_, let endings, let answers, _): try ended(endings, answers, at: now)
+      try ended(endings, answers, at: time)
+    case .ended(_, let endings, let answers, _): try ended(endings, answers, at: time)
     case .expiryNoted(let launch, let reason, _): journal.noted(reason, of: launch)
     case .checkpointed(_, let checkpoints, let answers, _):
       for (checkpoint, answer) in zip(checkpoints, answers) { try journal.checkpointed(checkpoint, answer) }
+    case .itemsAppended(_, let page, _, _), .itemsRead(_, let page, _, _):
+      journal.launches[page.launch]?.steppedAt = journal.now
     case .learned, .promoted, .foundReady, .noted, .reportsNoted, .usesNoted, .leaseGranted, .assignmentsRead,
-      .itemsAppended, .itemsRead, .outputAppended:
+      .outputAppended:
       break
     }
   }
 
-  private func ended(_ endings: [Ending], _ answers: [EndingAnswer], at now: Moment) throws {
+  private func ended(_ endings: [Ending], _ answers: [EndingAnswer], at time: Journal.Time) throws {
     for (ending, answer) in zip(endings, answers) {
       try journal.expect(
         answer.launch == ending.launch, .outcome, "the ending of \(ending.launch) counts for \(answer.launch)")
-      try journal.ended(answer, as: ending.outcome, at: now)
+      journal.found(ending.result, answer)
+      let hasFailed = ending.result == .failed && ending.outcome == .finished
+      try journal.ended(answer, as: hasFailed ? .failed("reported") : ending.outcome, at: time)
     }
   }
 }

@@ -241,14 +241,14 @@ extension World {
 }
 
 extension Definition {
-  /// The conditions that a running launch of this definition requires, or some that it yields to.
+  /// The conditions that a running launch of this definition requires, twice each, and others that it yields to.
   fileprivate var losable: [Fault.Condition] {
-    var found: [Fault.Condition] = []
-    if requirements.externalPower { found.append(.power) }
-    if requirements.network != nil { found.append(.network) }
-    if requirements.gpu != nil { found.append(.gpu) }
-    if requirements.requiresIdle { found.append(.idle) }
-    if requirements.labels != nil { found.append(.label) }
-    return found + (kind.isDiscretionary ? [.battery, .lowPower, .temperature] : []) + [.owner, .hours]
+    var required: [Fault.Condition] = []
+    if requirements.externalPower { required.append(.power) }
+    if requirements.network != nil { required.append(.network) }
+    if requirements.gpu != nil { required.append(.gpu) }
+    if requirements.requiresIdle { required.append(.idle) }
+    if requirements.labels != nil { required.append(.label) }
+    return required + required + (kind.isDiscretionary ? [.battery, .lowPower, .temperature] : []) + [.owner, .hours]
   }
 }

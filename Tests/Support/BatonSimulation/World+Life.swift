@@ -11,7 +11,7 @@ extension World {
   /// lease.
   var pace: Duration {
     guard isCalm, journal.isQuiet else { return schedule.tickInterval }
-    return max(schedule.tickInterval, schedule.leaseTerm / 4)
+    return schedule.longestPace
   }
 
   func begin() throws {
@@ -114,8 +114,8 @@ extension World {
   /// Gives the definition without an allowance to requests that could otherwise wait for a day.
   private func redefine(_ unfinished: [RequestRecord]) throws {
     for record in unfinished where record.state.isPending {
-      guard let coordinator, coordinator.dispatcher.definitions[record.definition]?.dailyAllowance != nil else { continue }
-      try coordinator.redefine(record)
+      let definition = coordinator?.dispatcher.definitions[record.definition]
+      if definition?.dailyAllowance != nil { try coordinator?.redefine(record) }
     }
   }
 

@@ -55,6 +55,10 @@ final class World {
   var lateSince: [RequestID: Instant] = [:]
   /// Since when the coordinator has regarded each host as away although its worker is healthy.
   var awaySince: [HostName: Instant] = [:]
+  /// When the present coordinator has started.
+  var restoredAt = Instant(nanoseconds: 0)
+  /// The processes of workers whose deaths their supervisors have reported.
+  var reportedDeaths: Set<Incarnation> = []
   /// When the present coordinator last heard of each host's worker.
   var heard: [HostName: Instant] = [:]
 

@@ -1,3 +1,4 @@
+import BatonCoordinator
 import BatonModel
 import BatonStore
 
@@ -127,5 +128,16 @@ final class Writer {
       world.after(wakeUp, for: owner, write.answer)
     }
     world.after(draw.milliseconds(0...40), for: owner) { [world] in try world.crashCoordinator() }
+  }
+}
+
+extension StoreOrder {
+  /// The lane in which `SQLiteStore` writes this order.
+  var lane: WriteLane {
+    switch self {
+    case .endOverrun, .endLease, .noteExpiry, .note, .grantLease, .appendItems, .checkpoint, .end: .urgent
+    case .learn, .claim, .promote, .findReady, .readAssignments, .readItems: .ordinary
+    case .noteReports, .noteUses, .appendOutput: .progress
+    }
   }
 }
