@@ -72,8 +72,8 @@ extension Dispatcher {
     return [.note(launch.request, event: .suspect, detail: "no progress for \(Int(limit.inSeconds)) s on \(host)")]
   }
 
-  /// Leaves `gap`, the time since the last tick, out of the measurement: this process was stopped, and the progress that
-  /// workers reported meanwhile may be unread.
+  /// Leaves `gap`, the time since the last tick, out of the measurement: this process was stopped, and the progress
+  /// that workers reported meanwhile may be unread.
   mutating func excuseStalls(for gap: Duration) {
     for name in hosts.keys {
       for launch in hosts[name]?.launches.keys.sorted() ?? [] {
