@@ -56,11 +56,6 @@ package struct ConnectionTarget: Hashable, Sendable {
   package var tokenFile: String?
 
   package static let defaultEndpoint = "127.0.0.1:7420"
-
-  package init(endpoint: String, tokenFile: String? = nil) {
-    self.endpoint = endpoint
-    self.tokenFile = tokenFile
-  }
 }
 
 /// How `baton run` sets up the coordinator and the worker in its process.
@@ -73,12 +68,6 @@ package struct RunOptions: Hashable, Sendable {
   package var removesDataFolder: Bool
   /// Slots of the worker in this process; `nil` means one for each core.
   package var slots: Int?
-
-  package init(dataFolder: String, removesDataFolder: Bool, slots: Int? = nil) {
-    self.dataFolder = dataFolder
-    self.removesDataFolder = removesDataFolder
-    self.slots = slots
-  }
 }
 
 /// The settings that flags gave to `baton coordinator`. A property is `nil` if its flag was not given: then the
@@ -91,34 +80,15 @@ package struct CoordinatorOptions: Hashable, Sendable {
   package var http: String?
   package var leaseTerm: Duration?
   package var configurationFile: String?
-
-  package init(
-    dataFolder: String? = nil, listen: String? = nil, http: String? = nil, leaseTerm: Duration? = nil,
-    configurationFile: String? = nil
-  ) {
-    self.dataFolder = dataFolder
-    self.listen = listen
-    self.http = http
-    self.leaseTerm = leaseTerm
-    self.configurationFile = configurationFile
-  }
 }
 
 /// The settings that flags gave to `baton up`: those of its coordinator, and those of the worker beside it.
 package struct UpOptions: Hashable, Sendable {
-  package var coordinator: CoordinatorOptions
+  package var coordinator = CoordinatorOptions()
   /// Slots of the worker in this process; `nil` means one for each core.
   package var slots: Int?
   /// The path of a worker.yaml for the worker in this process.
   package var workerSettings: String?
-
-  package init(
-    coordinator: CoordinatorOptions = CoordinatorOptions(), slots: Int? = nil, workerSettings: String? = nil
-  ) {
-    self.coordinator = coordinator
-    self.slots = slots
-    self.workerSettings = workerSettings
-  }
 }
 
 /// The settings that flags gave to `baton doctor`. What is `nil` is left to the environment, the configuration files
@@ -135,16 +105,4 @@ package struct DoctorOptions: Hashable, Sendable {
   package var target: ConnectionTarget
   /// The coordinator's `HOST:PORT` as a flag gave it. It overrides both `target` and the worker's settings.
   package var address: String?
-
-  package init(
-    roles: Set<HostFacts.Role>, coordinator: CoordinatorOptions, workerFolder: String?, workerSettings: String?,
-    target: ConnectionTarget, address: String? = nil
-  ) {
-    self.roles = roles
-    self.coordinator = coordinator
-    self.workerFolder = workerFolder
-    self.workerSettings = workerSettings
-    self.target = target
-    self.address = address
-  }
 }

@@ -31,21 +31,11 @@ package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// The name of the source as the user wrote it.
   package var file: String
-  package var position: Position
-  package var severity: Severity
+  package var position: Position = .start
+  package var severity: Severity = .error
   package var message: String
   /// The line of the source, and a caret below it; `nil` if the source has no such line.
   package var excerpt: Excerpt?
-
-  package init(
-    file: String, position: Position = .start, severity: Severity = .error, message: String, excerpt: Excerpt? = nil
-  ) {
-    self.file = file
-    self.position = position
-    self.severity = severity
-    self.message = message
-    self.excerpt = excerpt
-  }
 
   /// The problem on one line, without the excerpt: `jobs/export.yaml:7:3: error: unknown key …`.
   package var headline: String { "\(file):\(position): \(severity.rawValue): \(message)" }

@@ -39,12 +39,6 @@ package struct LocatedDefinition: Hashable, Sendable {
   package var file: String
   /// The place of the value of `identifier`.
   package var position: Position
-
-  package init(definition: Definition, file: String, position: Position) {
-    self.definition = definition
-    self.file = file
-    self.position = position
-  }
 }
 
 /// What the reading of a specification depends on beside the text of its sources.

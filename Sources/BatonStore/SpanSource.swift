@@ -24,10 +24,6 @@ package struct SpanKey: Hashable, Sendable {
   /// The number of launches that the request had at that time, including the one that the occasion is about.
   package var launch: Int
   package var parts: SpanParts
-
-  package init(request: RequestID, launch: Int, parts: SpanParts) {
-    (self.request, self.launch, self.parts) = (request, launch, parts)
-  }
 }
 
 /// What the store knows about the spans of one occasion. The values do not change after the spans have ended, so a span
@@ -67,11 +63,7 @@ package struct SpanSource: Hashable, Sendable {
     package var readyAt: Timestamp
     /// The code of the obstacle that kept the request from being ready before; `nil` if there was none.
     package var heldBy: String?
-    package var obstacles: WaitObstacles
-
-    package init(readyAt: Timestamp, heldBy: String? = nil, obstacles: WaitObstacles = WaitObstacles()) {
-      (self.readyAt, self.heldBy, self.obstacles) = (readyAt, heldBy, obstacles)
-    }
+    package var obstacles = WaitObstacles()
   }
 
   /// One launch, as its span needs it.
@@ -97,14 +89,6 @@ package struct SpanSource: Hashable, Sendable {
     package init(state: RequestState, reason: String?, at: Timestamp) {
       (self.state, self.reason, self.at) = (state, reason, at)
     }
-  }
-
-  package init(
-    key: SpanKey, identifier: JobIdentifier, number: Int, definition: Definition, trace: TraceContext,
-    parentSpanID: SpanID?, submittedAt: Timestamp
-  ) {
-    (self.key, self.identifier, self.number, self.definition) = (key, identifier, number, definition)
-    (self.trace, self.parentSpanID, self.submittedAt) = (trace, parentSpanID, submittedAt)
   }
 }
 

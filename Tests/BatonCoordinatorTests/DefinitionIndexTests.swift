@@ -1,6 +1,6 @@
 import BatonCoordinator
 import BatonModel
-import BatonStore
+@testable import BatonStore
 import ContractRows
 import Testing
 

@@ -1,6 +1,6 @@
-import BatonCoordinator
+@testable import BatonCoordinator
 import BatonModel
-import BatonStore
+@testable import BatonStore
 import Testing
 
 /// A dispatcher with a clock in hand: says what workers and the store would say.

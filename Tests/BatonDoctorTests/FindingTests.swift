@@ -1,4 +1,4 @@
-import BatonDoctor
+@testable import BatonDoctor
 import BatonModel
 import BatonStore
 import Testing

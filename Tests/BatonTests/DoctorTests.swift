@@ -1,5 +1,5 @@
-import BatonCommands
-import BatonDoctor
+@testable import BatonCommands
+@testable import BatonDoctor
 import BatonModel
 import BatonStore
 import Foundation

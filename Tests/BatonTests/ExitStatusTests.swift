@@ -1,4 +1,4 @@
-import BatonCommands
+@testable import BatonCommands
 import BatonCoordinator
 import BatonModel
 import BatonStore

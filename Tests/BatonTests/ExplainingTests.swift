@@ -1,5 +1,5 @@
 import BatonCommands
-import BatonCoordinator
+@testable import BatonCoordinator
 import BatonModel
 import BatonStore
 import ContractRows

@@ -1,6 +1,6 @@
 import BatonCommands
-import BatonCoordinator
-import BatonDoctor
+@testable import BatonCoordinator
+@testable import BatonDoctor
 import BatonModel
 import BatonStore
 import BatonTelemetry

@@ -1,5 +1,5 @@
-import BatonCommands
-import BatonCoordinator
+@testable import BatonCommands
+@testable import BatonCoordinator
 import BatonModel
 import BatonStore
 import Foundation

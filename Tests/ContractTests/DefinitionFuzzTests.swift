@@ -1,4 +1,4 @@
-import BatonCoordinator
+@testable import BatonCoordinator
 import BatonCore
 import BatonModel
 import BatonSpec

@@ -1,4 +1,4 @@
-import BatonCoordinator
+@testable import BatonCoordinator
 import BatonHandler
 import BatonModel
 import BatonStore

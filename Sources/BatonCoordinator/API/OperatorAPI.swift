@@ -97,13 +97,6 @@ package struct SimulatedLaunch: Hashable, Sendable {
   package var number: Int
   package var launch: Int
   package var host: HostName
-
-  package init(identifier: JobIdentifier, number: Int, launch: Int, host: HostName) {
-    self.identifier = identifier
-    self.number = number
-    self.launch = launch
-    self.host = host
-  }
 }
 
 /// One submission, as a client asks for it.
@@ -146,7 +139,7 @@ package struct RequestDetails: Hashable, Sendable {
   package var launches: [LaunchRecord]
   package var events: [EventRecord]
   /// The pokes that the request stands for.
-  package var pokes: [PokeRecord]
+  package var pokes: [PokeRecord] = []
   /// How many requests of its class go before it, if it is pending.
   package var position: Int?
   /// The request of the same identifier that waits for its first launch, if it is another request and the call had no
@@ -154,19 +147,6 @@ package struct RequestDetails: Hashable, Sendable {
   package var waiting: RequestRecord?
   /// The number of the latest earlier request of the identifier that wrote output; only for `RequestChoice.ran`.
   package var earlierOutput: Int?
-
-  package init(
-    record: RequestRecord, launches: [LaunchRecord], events: [EventRecord], pokes: [PokeRecord] = [],
-    position: Int? = nil, waiting: RequestRecord? = nil, earlierOutput: Int? = nil
-  ) {
-    self.waiting = waiting
-    self.earlierOutput = earlierOutput
-    self.record = record
-    self.launches = launches
-    self.events = events
-    self.pokes = pokes
-    self.position = position
-  }
 }
 
 package enum CancelSelection: Hashable, Sendable {
@@ -199,20 +179,6 @@ package struct HostReport: Hashable, Sendable {
   /// The identifiers of the launches that run on the host.
   package var running: [JobIdentifier]
   package var lastSeenAt: Timestamp?
-
-  package init(
-    name: HostName, state: State, version: String, capabilities: Capabilities, conditions: Conditions, usedSlots: Int,
-    running: [JobIdentifier], lastSeenAt: Timestamp?
-  ) {
-    self.name = name
-    self.state = state
-    self.version = version
-    self.capabilities = capabilities
-    self.conditions = conditions
-    self.usedSlots = usedSlots
-    self.running = running
-    self.lastSeenAt = lastSeenAt
-  }
 }
 
 /// The answer of `baton explain`: why a request does or does not run, and what would start it.
@@ -243,22 +209,6 @@ package struct Explanation: Hashable, Sendable {
     package var reportedAt: Timestamp?
     /// When the obstacle clears by itself; nil if that is not known.
     package var clearsAt: Timestamp?
-
-    package init(
-      host: HostName?, code: String, text: String, remedy: String, isPermanent: Bool, source: String? = nil,
-      raw: String? = nil, age: Duration? = nil, reportedAt: Timestamp? = nil, clearsAt: Timestamp? = nil
-    ) {
-      self.host = host
-      self.code = code
-      self.text = text
-      self.remedy = remedy
-      self.isPermanent = isPermanent
-      self.source = source
-      self.raw = raw
-      self.age = age
-      self.reportedAt = reportedAt
-      self.clearsAt = clearsAt
-    }
   }
 
   /// The place of the request's class among the ready classes: by priority, and within one priority by recent use
@@ -270,11 +220,7 @@ package struct Explanation: Hashable, Sendable {
     /// use.
     package var hasRecentUse: Bool
     /// How many classes with ready requests go before its own class, because of their priority or their recent use.
-    package var classesAhead: Int
-
-    package init(lastUsedAt: Timestamp? = nil, hasRecentUse: Bool, classesAhead: Int = 0) {
-      (self.lastUsedAt, self.hasRecentUse, self.classesAhead) = (lastUsedAt, hasRecentUse, classesAhead)
-    }
+    package var classesAhead = 0
   }
 
   package var record: RequestRecord
@@ -285,21 +231,9 @@ package struct Explanation: Hashable, Sendable {
   /// How many requests of its class go before it, if it is pending.
   package var position: Int?
   /// What would start the request; empty if it is not pending.
-  package var advice: String
+  package var advice = ""
   /// The order among definitions; nil if the request is not pending.
   package var order: Order?
-
-  package init(
-    record: RequestRecord, verdict: Verdict, lines: [Line], position: Int? = nil, advice: String = "",
-    order: Order? = nil
-  ) {
-    self.order = order
-    self.record = record
-    self.verdict = verdict
-    self.lines = lines
-    self.position = position
-    self.advice = advice
-  }
 }
 
 /// No coordinator answers at the address, or it does not accept the token. Clients learn this within five seconds.

@@ -65,8 +65,6 @@ package struct Dispatcher: Sendable {
     /// The number of the class's latest news. An answer "no request left" from before the latest news is ignored.
     var news: Int
   }
-
-  package init(leaseTerm: Duration) { self.leaseTerm = leaseTerm }
 }
 
 /// What the dispatcher knows about one host.

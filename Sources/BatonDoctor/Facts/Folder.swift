@@ -33,13 +33,7 @@ extension HostFacts {
     package var freeBytes: Int64
     /// Free inodes; `nil` if the file system does not count inodes.
     package var freeFiles: Int64?
-    package var isReadOnly: Bool
-
-    package init(freeBytes: Int64, freeFiles: Int64? = nil, isReadOnly: Bool = false) {
-      self.freeBytes = freeBytes
-      self.freeFiles = freeFiles
-      self.isReadOnly = isReadOnly
-    }
+    package var isReadOnly = false
   }
 
   /// How fast writes are durable: the result of repeatedly writing 4 KiB and syncing them to the disk.
@@ -47,12 +41,6 @@ extension HostFacts {
     package var count: Int
     package var lasted: Duration
     package var slowest: Duration
-
-    package init(count: Int, lasted: Duration, slowest: Duration) {
-      self.count = count
-      self.lasted = lasted
-      self.slowest = slowest
-    }
 
     package var perSecond: Double { Double(count) / max(0.000_001, lasted.milliseconds / 1000) }
   }
@@ -77,13 +65,6 @@ extension HostFacts {
     package var kind: Kind
     package var state: State
     package var isReadable: Bool
-
-    package init(path: String, kind: Kind, state: State, isReadable: Bool) {
-      self.path = path
-      self.kind = kind
-      self.state = state
-      self.isReadable = isReadable
-    }
   }
 }
 

@@ -31,11 +31,6 @@ package struct HostFacts: Hashable, Sendable {
   package struct User: Hashable, Sendable {
     package var id: UInt32
     package var name: String
-
-    package init(id: UInt32, name: String) {
-      self.id = id
-      self.name = name
-    }
   }
 
   /// The host's clock.
@@ -44,11 +39,6 @@ package struct HostFacts: Hashable, Sendable {
     package var isSynchronised: Bool?
     /// The maximum error of the clock, as the kernel estimates it.
     package var error: Duration?
-
-    package init(isSynchronised: Bool? = nil, error: Duration? = nil) {
-      self.isSynchronised = isSynchronised
-      self.error = error
-    }
   }
 
   /// The coordinator, and how it answered.
@@ -75,15 +65,9 @@ package struct HostFacts: Hashable, Sendable {
     /// The control group below which launches have their groups; `nil` if there can be no control groups, for the
     /// reason `why`.
     package var base: String?
-    package var why: String
+    package var why = ""
     /// Whether a `cpuLimit` can be enforced there.
-    package var hasProcessorTime: Bool
-
-    package init(base: String?, why: String = "", hasProcessorTime: Bool = false) {
-      self.base = base
-      self.why = why
-      self.hasProcessorTime = hasProcessorTime
-    }
+    package var hasProcessorTime = false
   }
 
   /// What `baton-worker pause` would find on this host.
@@ -113,11 +97,5 @@ package struct HostFacts: Hashable, Sendable {
     package var sqlite = ""
     /// The system's name, release and machine, such as "Linux 6.1.0 x86_64".
     package var system = ""
-
-    package init(baton: String = "", sqlite: String = "", system: String = "") {
-      self.baton = baton
-      self.sqlite = sqlite
-      self.system = system
-    }
   }
 }

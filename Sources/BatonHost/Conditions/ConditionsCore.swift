@@ -15,8 +15,6 @@ package struct Observations: Sendable {
   package var gpus: Reading<[GPU]>?
   package var labels = Reading<[String: String]>([:], source: "worker.yaml")
   package var owner = OwnersWord.accepting
-
-  package init() {}
 }
 
 /// Computes a host's conditions from the readings of its probes. It merges several readings of one condition, delays

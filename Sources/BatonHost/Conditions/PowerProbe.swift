@@ -7,11 +7,6 @@ package struct PowerReadings: Hashable, Sendable {
   package var power: Reading<PowerSource>
   /// In per cent, 0 to 100. Also unknown if there is no battery.
   package var battery: Reading<Int>
-
-  package init(power: Reading<PowerSource>, battery: Reading<Int>) {
-    self.power = power
-    self.battery = battery
-  }
 }
 
 /// Reads every supply in `sys/class/power_supply` (Linux, Documentation/ABI/testing/sysfs-class-power).

@@ -22,27 +22,15 @@ package struct LogindAnswer: Hashable, Sendable {
     package var isIdle: Bool
     /// When `isIdle` last changed, or `nil` if the hint was never given.
     package var since: Timestamp?
-    package var isLocked: Bool
-
-    package init(isIdle: Bool, since: Timestamp?, isLocked: Bool = false) {
-      self.isIdle = isIdle
-      self.since = since
-      self.isLocked = isLocked
-    }
+    package var isLocked = false
   }
 
   /// The hint of all sessions together, or `nil` if logind gives none.
   package var host: Hint?
   /// A program, such as a film player, asks that the host does not count as idle.
-  package var isInhibited: Bool
+  package var isInhibited = false
   /// The hints by the names of the sessions. Sessions without an answer are missing.
-  package var sessions: [String: Hint]
-
-  package init(host: Hint?, isInhibited: Bool = false, sessions: [String: Hint] = [:]) {
-    self.host = host
-    self.isInhibited = isInhibited
-    self.sessions = sessions
-  }
+  package var sessions: [String: Hint] = [:]
 }
 
 /// The result of a question to a service on the bus.

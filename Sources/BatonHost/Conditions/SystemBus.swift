@@ -24,12 +24,6 @@ package struct BusObject: Hashable, Sendable {
   package var service: String
   package var path: String
   package var interface: String
-
-  package init(service: String, path: String, interface: String) {
-    self.service = service
-    self.path = path
-    self.interface = interface
-  }
 }
 
 /// Asks services on the system bus for properties, with systemd's `busctl`. Only an answer with one line per property

@@ -8,11 +8,6 @@ package struct LocalTime: Hashable, Sendable {
   /// The time of day that the clock shows, in seconds since midnight, 0 to 86,399.
   package var second: Int
 
-  package init(day: Int, second: Int) {
-    self.day = day
-    self.second = second
-  }
-
   package var weekday: Weekday { Weekday(rawValue: ((day + 3) % 7 + 7) % 7)! }
 }
 
@@ -33,13 +28,6 @@ package struct LocalCalendar: Sendable {
   /// The date at which the clock shows this local time. For a time that is skipped in spring, the result may be early
   /// or late by up to the skipped hour. For a time that comes twice in autumn, the result is one of the two dates.
   package var date: @Sendable (LocalTime) -> Timestamp
-
-  package init(
-    time: @escaping @Sendable (Timestamp) -> LocalTime, date: @escaping @Sendable (LocalTime) -> Timestamp
-  ) {
-    self.time = time
-    self.date = date
-  }
 
   /// The time zone of this host. It is read again for each conversion, so that a new time zone counts at once: the
   /// owner may travel.

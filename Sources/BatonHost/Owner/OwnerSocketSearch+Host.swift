@@ -26,11 +26,6 @@ extension OwnerSocketSearch {
     package var workers: [Worker] = []
     /// The sockets that this user may not use.
     package var denied: [String] = []
-
-    package init(workers: [Worker] = [], denied: [String] = []) {
-      self.workers = workers
-      self.denied = denied
-    }
   }
 
   /// How many sockets are asked at most. Any user of the host may leave sockets with a worker's name, so the number and

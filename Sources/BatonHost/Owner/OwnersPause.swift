@@ -32,12 +32,6 @@ extension OwnersPause {
     package var by: String
     package var since: Timestamp
     package var until: Timestamp?
-
-    package init(by: String, since: Timestamp, until: Timestamp?) {
-      self.by = by
-      self.since = since
-      self.until = until
-    }
   }
 
   package var record: Record { Record(by: by, since: since, until: until) }

@@ -9,16 +9,10 @@ package import BatonModel
 
 /// What the launches of a day have used on one host.
 package struct HostUse: Hashable, Sendable {
-  package var launches: Int
+  package var launches = 0
   /// The sum over all launches: two launches that run side by side for an hour use two hours.
-  package var launchTime: Duration
-  package var cpuTime: Duration
-
-  package init(launches: Int = 0, launchTime: Duration = .zero, cpuTime: Duration = .zero) {
-    self.launches = launches
-    self.launchTime = launchTime
-    self.cpuTime = cpuTime
-  }
+  package var launchTime = Duration.zero
+  package var cpuTime = Duration.zero
 }
 
 /// Counts what launches use on each day in UTC, to show it to the host's owner. The counts decide nothing: the

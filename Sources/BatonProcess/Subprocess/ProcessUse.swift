@@ -4,14 +4,9 @@ import BatonBase
 /// (macOS), the use is not known.
 package struct ProcessUse: Hashable, Sendable {
   /// User and system time. Its resolution is the kernel's clock tick (10 ms on most hosts).
-  package var cpuTime: Duration
+  package var cpuTime = Duration.zero
   /// Resident memory in bytes. A page that several processes share counts for each of them.
-  package var memory: Int64
-
-  package init(cpuTime: Duration = .zero, memory: Int64 = 0) {
-    self.cpuTime = cpuTime
-    self.memory = memory
-  }
+  package var memory: Int64 = 0
 
   static func + (left: Self, right: Self) -> Self {
     ProcessUse(cpuTime: left.cpuTime + right.cpuTime, memory: left.memory + right.memory)

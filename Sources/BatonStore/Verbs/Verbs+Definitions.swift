@@ -9,15 +9,6 @@ package struct StoredDefinition: Hashable, Sendable {
   /// Why the stored definition was replaced by a stand-in: it breaks a rule of this version, so it is not run and takes
   /// no submissions. `nil` for a valid definition.
   package var problem: DefinitionProblem?
-
-  package init(
-    id: DefinitionID, definition: Definition, appliedAt: Timestamp, problem: DefinitionProblem? = nil
-  ) {
-    self.id = id
-    self.definition = definition
-    self.appliedAt = appliedAt
-    self.problem = problem
-  }
 }
 
 /// The answer to one applied definition.

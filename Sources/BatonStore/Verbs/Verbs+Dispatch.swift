@@ -38,19 +38,10 @@ package struct ClaimAnswer: Hashable, Sendable {
   package var hasMore: Bool
   /// Whether one of the requests that are left may run on this host. Requests whose identifier is evicted from the host
   /// may not.
-  package var hasFitting: Bool
+  package var hasFitting = false
   /// When to promote what this claim scheduled: the next requests of repeating definitions, and requests whose date
   /// turned out not to have come.
-  package var nextDue: NextDue
-
-  package init(
-    assignments: [Assignment], hasMore: Bool, hasFitting: Bool = false, nextDue: NextDue = NextDue()
-  ) {
-    self.assignments = assignments
-    self.hasFitting = hasFitting
-    self.hasMore = hasMore
-    self.nextDue = nextDue
-  }
+  package var nextDue = NextDue()
 }
 
 /// The row of a ready request, with everything that its next launch needs.

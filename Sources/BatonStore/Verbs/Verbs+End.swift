@@ -14,7 +14,7 @@ package struct EndingAnswer: Hashable, Sendable {
   /// otherwise `nil`.
   package var released: RequirementClass?
   /// When to promote what this ending scheduled.
-  package var nextDue: NextDue
+  package var nextDue = NextDue()
   /// The outcome of the launch as the store recorded it; `nil` if the launch was not live.
   package var launched: Launched?
   /// The names of the launch for logs; `nil` if the launch was not live.
@@ -25,24 +25,6 @@ package struct EndingAnswer: Hashable, Sendable {
     /// The time from the start of the launch, on the steady clock.
     package var duration: Duration
     package var isGraceful: Bool
-
-    package init(outcome: LaunchOutcome, duration: Duration, isGraceful: Bool) {
-      (self.outcome, self.duration, self.isGraceful) = (outcome, duration, isGraceful)
-    }
-  }
-
-  package init(
-    launch: LaunchKey, wasLive: Bool, request: RequestID, identifier: JobIdentifier, state: RequestState,
-    requirementClass: RequirementClass, released: RequirementClass? = nil, nextDue: NextDue = NextDue()
-  ) {
-    self.launch = launch
-    self.wasLive = wasLive
-    self.request = request
-    self.identifier = identifier
-    self.state = state
-    self.requirementClass = requirementClass
-    self.released = released
-    self.nextDue = nextDue
   }
 }
 

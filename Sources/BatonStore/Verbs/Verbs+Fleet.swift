@@ -18,34 +18,15 @@ package struct FleetRecord: Hashable, Sendable {
   package var readyClasses: [RequirementClass]
   /// The definitions of `readyClasses` and of `running`.
   package var definitions: [DefinitionID: Definition]
-  package var nextDue: NextDue
+  package var nextDue = NextDue()
   /// The launch time that is used of daily allowances, by the pattern of the definition.
-  package var use: [IdentifierPattern: DailyUse]
+  package var use: [IdentifierPattern: DailyUse] = [:]
   /// How long the batches of a definition usually take (95th percentile).
-  package var usualBatches: [IdentifierPattern: Duration]
+  package var usualBatches: [IdentifierPattern: Duration] = [:]
   /// When a person used a definition last, on the steady clock, with a precision of some minutes.
-  package var lastUses: [IdentifierPattern: Timestamp]
+  package var lastUses: [IdentifierPattern: Timestamp] = [:]
   /// The last reading of the clocks that was stored; `nil` if no coordinator has stored one.
   package var clock: ClockReading?
-
-  package init(
-    storeIncarnation: String, isPaused: Bool, hosts: [HostRecord], running: [RunningRecord],
-    readyClasses: [RequirementClass], definitions: [DefinitionID: Definition], nextDue: NextDue = NextDue(),
-    use: [IdentifierPattern: DailyUse] = [:], usualBatches: [IdentifierPattern: Duration] = [:],
-    lastUses: [IdentifierPattern: Timestamp] = [:], clock: ClockReading? = nil
-  ) {
-    self.lastUses = lastUses
-    self.storeIncarnation = storeIncarnation
-    self.isPaused = isPaused
-    self.hosts = hosts
-    self.running = running
-    self.readyClasses = readyClasses
-    self.definitions = definitions
-    self.nextDue = nextDue
-    self.use = use
-    self.usualBatches = usualBatches
-    self.clock = clock
-  }
 }
 
 /// A host as the store knows it.
@@ -56,24 +37,11 @@ package struct HostRecord: Hashable, Sendable {
   package var incarnation: Incarnation?
   /// When the host connected, sent a stored report or lost its lease last, on the wall clock.
   package var lastSeenAt: Timestamp
-  package var evictions: Set<IdentifierPattern>
+  package var evictions: Set<IdentifierPattern> = []
   /// The launch time that is used of the host's own daily allowance.
-  package var use: DailyUse
+  package var use = DailyUse()
   /// The last report; `nil` if the host has never sent one that this version can read.
   package var word: HostWord?
-
-  package init(
-    name: HostName, isDraining: Bool, incarnation: Incarnation? = nil, lastSeenAt: Timestamp,
-    evictions: Set<IdentifierPattern> = [], use: DailyUse = DailyUse(), word: HostWord? = nil
-  ) {
-    self.name = name
-    self.isDraining = isDraining
-    self.incarnation = incarnation
-    self.lastSeenAt = lastSeenAt
-    self.evictions = evictions
-    self.use = use
-    self.word = word
-  }
 }
 
 /// A launch that runs, as a coordinator restores it when it starts.
@@ -87,19 +55,6 @@ package struct RunningRecord: Hashable, Sendable {
   package var expiring: ExpiryReason?
   /// When the launch started, on the steady clock.
   package var startedSteady: Timestamp
-
-  package init(
-    launch: LaunchKey, host: HostName, incarnation: Incarnation, requirementClass: RequirementClass,
-    identifier: JobIdentifier, expiring: ExpiryReason? = nil, startedSteady: Timestamp
-  ) {
-    self.launch = launch
-    self.host = host
-    self.incarnation = incarnation
-    self.requirementClass = requirementClass
-    self.identifier = identifier
-    self.expiring = expiring
-    self.startedSteady = startedSteady
-  }
 }
 
 extension Verbs {

@@ -26,12 +26,7 @@ package struct NextDue: Hashable, Sendable {
 /// The answer to `Store.promote`: how many requests of each class became ready, and when to promote again.
 package struct Promotion: Hashable, Sendable {
   package var classes: [RequirementClass: Int]
-  package var nextDue: NextDue
-
-  package init(classes: [RequirementClass: Int], nextDue: NextDue = NextDue()) {
-    self.classes = classes
-    self.nextDue = nextDue
-  }
+  package var nextDue = NextDue()
 }
 
 /// The columns of a pending request that decide when it may start.

@@ -5,12 +5,6 @@ package struct DefinitionCount: Hashable, Sendable {
   package var pattern: IdentifierPattern
   package var state: RequestState
   package var count: Int
-
-  package init(pattern: IdentifierPattern, state: RequestState, count: Int) {
-    self.pattern = pattern
-    self.state = state
-    self.count = count
-  }
 }
 
 /// A request as it is read from the store, with its progress and the parts of its definition that lists show.

@@ -7,11 +7,7 @@ package struct MetricsRequest: OTLPRequest {
   package var resource: Resource
   package var snapshot: MetricsSnapshot
   /// The version of the instrumentation scope, which is Baton's version.
-  package var version: String
-
-  package init(resource: Resource, snapshot: MetricsSnapshot, version: String = BatonVersion.current) {
-    (self.resource, self.snapshot, self.version) = (resource, snapshot, version)
-  }
+  package var version: String = BatonVersion.current
 
   package func write(to writer: inout ProtobufWriter) {
     writer.message(1) {

@@ -33,10 +33,8 @@ extension TraceRequest {
 package struct ExportResponse: Hashable, Sendable {
   /// What the backend did not take of a request that it accepted.
   package struct PartialSuccess: Hashable, Sendable {
-    package var rejected: Int64
-    package var message: String
-
-    package init(rejected: Int64 = 0, message: String = "") { (self.rejected, self.message) = (rejected, message) }
+    package var rejected: Int64 = 0
+    package var message = ""
   }
 
   /// What was not taken, or a warning; `nil` if the answer does not mention either.

@@ -15,8 +15,6 @@ package struct SpanLimits: Hashable, Sendable {
   /// The largest number of elements of an array value. The specification has no limit here; this limit is Baton's.
   package let elements = 128
 
-  package init() {}
-
   /// `text`, cut off after `valueLength` Unicode scalars.
   func clipped(_ text: String) -> String {
     guard text.utf8.count > valueLength else { return text }

@@ -46,6 +46,4 @@ package struct CommandError: Error, Sendable, Hashable, CustomStringConvertible 
 package struct CommandExpired: Error, Hashable, Sendable {
   /// `false` if the command did not stop by itself and was ended by SIGKILL at the deadline.
   package let isGraceful: Bool
-
-  package init(isGraceful: Bool) { self.isGraceful = isGraceful }
 }

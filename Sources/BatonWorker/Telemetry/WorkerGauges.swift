@@ -7,8 +7,6 @@ package struct WorkerGauges: Hashable, Sendable {
   /// The number of running launches.
   package var launches: Int
 
-  package init(isConnected: Bool, launches: Int) { (self.isConnected, self.launches) = (isConnected, launches) }
-
   /// The metrics for a collector of the registry.
   package var families: [MetricFamily] {
     [

@@ -1,5 +1,5 @@
 import BatonModel
-import BatonStore
+@testable import BatonStore
 import BatonTelemetry
 import Testing
 

@@ -1,6 +1,6 @@
 import BatonBase
 import BatonModel
-import BatonTelemetry
+@testable import BatonTelemetry
 import Logging
 import Synchronization
 import Testing

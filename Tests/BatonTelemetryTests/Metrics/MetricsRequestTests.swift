@@ -1,5 +1,5 @@
 import BatonModel
-import BatonTelemetry
+@testable import BatonTelemetry
 import Testing
 
 /// The bytes of a request that uses every field, compared with those of the reference implementation

@@ -1,5 +1,5 @@
 import BatonModel
-import BatonTelemetry
+@testable import BatonTelemetry
 import Testing
 
 @Suite struct ExportResponseTests {

@@ -1,4 +1,4 @@
-import BatonHost
+@testable import BatonHost
 import BatonModel
 import ContractRows
 import HostFixtures
