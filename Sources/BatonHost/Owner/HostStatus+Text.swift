@@ -1,6 +1,12 @@
 import BatonBase
 package import BatonModel
 
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 extension HostStatus {
   /// The status as text for people, without colour: the owner's word, the running launches, and the conditions.
   package var text: String {
@@ -78,5 +84,16 @@ extension HostStatus.Fact {
       name.reduce(into: "") { $0 += $1.isUppercase ? " " + $1.lowercased() : String($1) }, value ?? "unknown", source,
       ageSeconds?.duration.inWords ?? "-", raw.isEmpty ? "-" : raw,
     ]
+  }
+}
+
+extension HostStatus {
+  /// The status as one indented JSON object, for scripts. Characters that would control a terminal are escaped.
+  package var json: String {
+    get throws {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+      return String(decoding: try encoder.encode(self), as: UTF8.self).withPrintableJSON
+    }
   }
 }
