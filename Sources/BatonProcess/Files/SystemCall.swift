@@ -1,4 +1,4 @@
-package import BatonBase
+import BatonBase
 import CBatonProcess
 
 /// System calls on files that Baton calls directly, because it needs to pass paths as bytes and to see the errno of a
@@ -37,16 +37,19 @@ package enum SystemCall {
   package static func isRegularFile(_ path: String) -> Bool { mode(of: path).map { $0 & S_IFMT == S_IFREG } ?? false }
   package static func isExecutable(_ path: String) -> Bool { access(path, X_OK) == 0 }
 
+  /// Whether there is a file at `path`, with symbolic links followed.
+  package static func exists(_ path: String) -> Bool { mode(of: path) != nil }
+
   /// The type and permissions of the file at `path`, with symbolic links followed. `nil` if there is no file.
-  package static func mode(of path: String) -> mode_t? {
+  private static func mode(of path: String) -> mode_t? {
     let mode = baton_path_mode(path)
     return mode < 0 ? nil : mode_t(mode)
   }
 
-  /// Opens a file. The descriptor is not inherited by programs that this process starts.
-  package static func open(_ path: String, _ flags: Int32, mode: mode_t = 0o600) throws -> Int32 {
+  /// Opens a file; one that is made gets mode 0600. The descriptor is not inherited by programs that this process starts.
+  package static func open(_ path: String, _ flags: Int32) throws -> Int32 {
     while true {
-      let descriptor = openFile(path, flags | O_CLOEXEC, mode)
+      let descriptor = openFile(path, flags | O_CLOEXEC, 0o600)
       if descriptor >= 0 { return descriptor }
       if errno != EINTR { throw failure("cannot open", path) }
     }

@@ -42,7 +42,7 @@ struct CommandExecutable: Sendable {
   }
 
   private static func check(_ path: String, name: String, host: HostName) throws -> String {
-    guard SystemCall.mode(of: path) != nil else {
+    guard SystemCall.exists(path) else {
       throw CommandError(
         .notFound, "there is no command '\(name)' on \(host): \(path) does not exist; put it there, or change 'command'"
       )
