@@ -30,7 +30,7 @@ PLANTED ?= .build/plants
 SOURCES = find Package.swift Sources Tests Benchmarks Examples -name '*.swift' -not -path '*/Generated/*' -print0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test interop check lint imports checks contract deploy pages format build release faults bench bench-small simulate plants fault-plants proto
+.PHONY: help demo test interop check lint imports checks contract deploy pages format build release faults bench bench-small simulate plants plants-in-tests fault-plants proto
 
 ## help: lists the targets
 help:
@@ -128,6 +128,12 @@ plants:
 	Scripts/plant $(PLANTED)/tree
 	$(SWIFT) build $(RELEASE_FLAGS) --package-path $(PLANTED)/tree --scratch-path $(PLANTED) --product baton-simulate
 	Scripts/plants $(PLANTED)/release/baton-simulate $(SEEDS)
+
+## plants-in-tests: builds the tests of a copy with planted bugs, and runs for each bug the test that has to find it
+plants-in-tests:
+	Scripts/plant $(PLANTED)/tree
+	$(SWIFT) build --build-tests --package-path $(PLANTED)/tree --scratch-path $(PLANTED)
+	Scripts/plants-in-tests $(PLANTED)/debug/batonPackageTests.xctest
 
 ## fault-plants: plants a bug for each row of the fault table, and fails if a row does not catch it
 fault-plants: release

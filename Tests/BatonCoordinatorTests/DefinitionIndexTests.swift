@@ -1,8 +1,9 @@
 import BatonCoordinator
 import BatonModel
-@testable import BatonStore
 import ContractRows
 import Testing
+
+@testable import BatonStore
 
 @Suite struct DefinitionIndexTests {
   let index = DefinitionIndex(

@@ -1,7 +1,8 @@
-@testable import BatonCoordinator
 import BatonModel
-@testable import BatonStore
 import Testing
+
+@testable import BatonCoordinator
+@testable import BatonStore
 
 /// A dispatcher with a clock in hand: says what workers and the store would say.
 struct Desk {

@@ -113,7 +113,9 @@ import Testing
 
   // MARK: Strategy fail
 
-  private func job() -> Definition { Desk.job("com.example.a", .continued) { $0.strategy = .fail } }
+  private func job(_ pattern: String = "com.example.a") -> Definition {
+    Desk.job(pattern, .continued) { $0.strategy = .fail }
+  }
 
   /// Runs `body` while the store writes nothing.
   private func withBusyWriter(_ store: SQLiteStore, _ body: () async throws -> Void) async throws {
@@ -178,5 +180,38 @@ import Testing
       #expect(try await fixture.store.counts().isEmpty)
       #expect(try await fixture.store.fleet().running.isEmpty)
     }
+  }
+
+  @Test func `a simulated launch that the store does not start holds no place`() async throws {
+    let fixture = try OperatorFixture()
+    let delayed = Desk.job("com.example.a", .processing) { $0.earliestBeginDate = .afterSubmission(.seconds(3600)) }
+    _ = try await fixture.coordinator.apply([delayed])
+    try await fixture.attach()
+    _ = try await fixture.submit()
+    // The store, unlike the dispatcher, knows that the host's lease has ended.
+    let now = fixture.coordinator.now().moment
+    _ = try await fixture.store.endLease(HostName("a"), Incarnation("a1"), countsAsLoss: false, at: now)
+    #expect(fixture.coordinator.hosts().map(\.state.host.usedSlots) == [0])
+    let id = JobIdentifier("com.example.a")!
+    let error = await #expect(throws: OperatorError.self) {
+      try await fixture.coordinator.simulateLaunch(id, number: nil, on: nil)
+    }
+    #expect(error != nil)
+    #expect(fixture.coordinator.hosts().map(\.state.host.usedSlots) == [0])
+  }
+
+  /// The fixture's second is over at once, so that it ends before, while and after the store takes the submission.
+  @Test func `what must start is refused only if the store does not have it`() async throws {
+    let fixture = try OperatorFixture()
+    _ = try await fixture.coordinator.apply([job("com.example.*")])
+    try await fixture.attach(Desk.hello(slots: 100))
+    var accepted: Set<JobIdentifier> = []
+    for number in 0..<100 {
+      let answer = try await fixture.submit("com.example.n\(number)", id: "\(number)")
+      if case .accepted(let receipt, _, _) = answer { accepted.insert(receipt.identifier) }
+    }
+    let stored = try await fixture.store.fleet().running.map(\.identifier)
+    #expect(Set(stored) == accepted && stored.count == accepted.count)
+    #expect(fixture.coordinator.hosts().map(\.state.host.usedSlots) == [accepted.count])
   }
 }

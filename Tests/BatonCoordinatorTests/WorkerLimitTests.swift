@@ -92,6 +92,34 @@ import Testing
     }
   }
 
+  @Test func `streams that ended without a word take no room`() async throws {
+    let coordinator = try await coordinator(workers: 1)
+    for _ in 0..<5 {
+      let connection = Connection()
+      connection.close()
+      try await coordinator.serve(connection, from: "127.0.0.1:9")
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      let worker = try await connect("a", to: coordinator, &group)
+      #expect(isWelcome(worker.answer))
+      worker.connection.close()
+      try await group.waitForAll()
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1))) func `a worker that is refused for a wrong message has left`() async throws {
+    let coordinator = try await coordinator(workers: 1)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      let worker = try await connect("a", to: coordinator, &group)
+      var conditions = Conditions.assumed
+      let labels = (0...WireLimits.labels.most).map { ("label-\($0)", "value") }
+      conditions.labels = Reading(Dictionary(uniqueKeysWithValues: labels), source: "test")
+      worker.connection.up.send(.conditions(conditions))
+      try await group.waitForAll()
+      #expect(coordinator.hosts().map(\.state.link) == [.away])
+    }
+  }
+
   @Test func `a worker has one stream: a second one of the same process takes the place of the first`() async throws {
     let coordinator = try await coordinator(workers: 1)
     try await withThrowingTaskGroup(of: Void.self) { group in

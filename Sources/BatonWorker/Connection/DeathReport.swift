@@ -41,17 +41,23 @@ package struct DeathReport: Sendable {
         $0.secret = Data(secret)
       }
     }
+    await Self.untilAccepted(WorkerClocks.system) {
+      try await CoordinatorClient.withClient(endpoint, tokenFile: configuration.tokenFile) { client, metadata in
+        var options = CoordinatorClient.callOptions
+        options.timeout = .seconds(2)
+        _ = try await Baton_V1_Workers.Client(wrapping: client)
+          .reportDeath(report, metadata: metadata, options: options)
+      }
+    }
+  }
+
+  /// Repeats the attempt until it does not throw, or the task is cancelled.
+  static func untilAccepted(_ clocks: WorkerClocks, _ attempt: () async throws -> Void) async {
     while !Task.isCancelled {
       do {
-        return try await CoordinatorClient.withClient(endpoint, tokenFile: configuration.tokenFile) {
-          client, metadata in
-          var options = CoordinatorClient.callOptions
-          options.timeout = .seconds(2)
-          _ = try await Baton_V1_Workers.Client(wrapping: client)
-            .reportDeath(report, metadata: metadata, options: options)
-        }
+        return try await attempt()
       } catch {
-        try? await WorkerClocks.system.sleep(.milliseconds(200))
+        try? await clocks.sleep(.milliseconds(200))
       }
     }
   }

@@ -5,7 +5,14 @@ import Foundation
 import Synchronization
 import Testing
 
+@testable import BatonProcess
 @testable import BatonWorker
+
+#if canImport(System)
+  import System
+#else
+  import SystemPackage
+#endif
 
 @Suite struct CursorTests {
   let fixture: CommandFixture
@@ -139,6 +146,23 @@ import Testing
     _ = try await task.value
     #expect(runtime.output == "begun\nwritten\n")
     #expect(runtime.commits.count == 12002)
+  }
+
+  @Test func `a line is acknowledged once it is durable, and not before`() async throws {
+    let channel = try ProgressChannel()
+    let streams = try #require(channel.invocation(of: "/bin/sh", command: ["sh"]).streams)
+    let (toWorker, fromWorker) = (streams.error.rawValue, streams.input.rawValue)
+    @Sendable func isAcknowledged() -> Bool {
+      var pipe = pollfd(fd: fromWorker, events: Int16(POLLIN), revents: 0)
+      return poll(&pipe, 1, 0) > 0
+    }
+    let early = Mutex<[Bool]>([])
+    let runtime = FakeRuntime { _ in early.withLock { $0.append(isAcknowledged()) } }
+    let line = Array("{\"completed\": 1}\n".utf8)
+    #expect(write(toWorker, line, line.count) == line.count)
+    try await ProgressPump(channel, runtime: runtime).drain(isWhole: false)
+    #expect(early.withLock { $0 } == [false])
+    #expect(isAcknowledged())
   }
 
   @Test func `a resumed command finds its checkpoint, and the environment says which batch`() async throws {

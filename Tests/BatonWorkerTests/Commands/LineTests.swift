@@ -36,9 +36,10 @@ import Testing
     try fixture.write(texts.joined(separator: "\n"), to: "list")
     let listing = try LineListing(file: "list", directory: fixture.directory, host: HostName("box"))
     let expansion = ItemExpansion(listing)
-    var counts: [Int] = []
-    repeat { counts.append(try expansion.nextPage().items.count) } while counts.reduce(0, +) < texts.count
-    #expect(counts == [3, 1000, 202])
+    var pages: [ItemExpansion.Page] = []
+    repeat { pages.append(try expansion.nextPage()) } while pages.map(\.items.count).reduce(0, +) < texts.count
+    #expect(pages.map(\.items.count) == [3, 1000, 202])
+    #expect(pages.map(\.isLast) == [false, false, true])
   }
 
   @Test func `a page ends with the last item that is there`() throws {

@@ -1,8 +1,9 @@
-@testable import BatonHost
 import BatonModel
 import ContractRows
 import HostFixtures
 import Testing
+
+@testable import BatonHost
 
 /// A simulated host: its files, and what a person and other programs do on it. After `seconds` its idleness must be
 /// `outcome`.

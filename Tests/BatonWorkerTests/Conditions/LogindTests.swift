@@ -1,8 +1,9 @@
-@testable import BatonHost
 import BatonModel
 import ContractRows
 import HostFixtures
 import Testing
+
+@testable import BatonHost
 
 @Suite("How desktops make a host busy, and idle again")
 struct LogindTests {

@@ -1,10 +1,11 @@
-@testable import BatonHost
 import BatonModel
 import BatonProcess
 import ContractRows
 import HostFixtures
 import Synchronization
 import Testing
+
+@testable import BatonHost
 
 @Suite("Services on the system bus")
 struct SystemBusTests {

@@ -1,9 +1,10 @@
-@testable import BatonHost
 import BatonModel
 import BatonProcess
 import ContractRows
 import Synchronization
 import Testing
+
+@testable import BatonHost
 
 /// Commands that give the test's answers, and record the arguments with which they were started.
 final class ScriptedCommand: Sendable {

@@ -85,6 +85,33 @@ struct ReconnectionTests {
     #expect(counted.withLock { $0.prefix(4) } == [0, 1, 2, 0])
   }
 
+  @Test(.timeLimit(.minutes(1))) func `the worker connects again each time, also for the same reason`() async throws {
+    let folder = NSTemporaryDirectory() + "baton-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    var configuration = WorkerConfiguration(name: "desk", dataFolder: folder, slots: 1)
+    configuration.probesHost = false
+    let worker = Mutex<Worker?>(nil)
+    let connections = Mutex(0)
+    let connector = EmbeddedConnector { connection in
+      _ = await connection.up.receive()
+      guard
+        connections.withLock({
+          $0 += 1
+          return $0 < 4
+        })
+      else { return worker.withLock { $0 }?.drain() ?? () }
+      worker.withLock { $0 }?.decide { _ in [.reconnect("the coordinator does not answer")] }
+      // The worker closes the connection.
+      while await connection.up.receive() != nil {}
+    }
+    let one = Worker(
+      configuration, incarnation: Incarnation("i"), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+      connector: connector)
+    worker.withLock { $0 = one }
+    try await one.run()
+    #expect(connections.withLock { $0 } == 4)
+  }
+
   @Test("after a connection that held the ceiling begins anew; after one that was refused at once it does not")
   func success() {
     func fifth(after lifetime: Duration) -> Duration {

@@ -173,4 +173,13 @@ import Testing
     // The worker's clock stands still, so the deadline is always the whole closing window of 30 s away.
     #expect(expiry.deadline > .now + .seconds(20) && expiry.deadline <= .now + .seconds(30))
   }
+
+  @Test func `of much output between two ticks the last 64 KiB are kept`() throws {
+    let station = try Station()
+    let bytes = (0..<OutputChunk.maximumKeptBytes + 1000).map { UInt8(truncatingIfNeeded: $0 % 251) }
+    station.launch.output(Array(bytes[..<2000]))
+    station.launch.output(Array(bytes[2000...]))
+    #expect(station.launch.takeOutput()?.bytes == Array(bytes.suffix(OutputChunk.maximumKeptBytes)))
+    #expect(station.launch.takeOutput() == nil)
+  }
 }

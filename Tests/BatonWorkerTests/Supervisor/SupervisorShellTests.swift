@@ -52,6 +52,13 @@ import Testing
     #expect(deaths.withLock { $0 } == [WorkerDeath(end: .signalled(9), announcement: "two")])
   }
 
+  @Test(.timeLimit(.minutes(1))) func `the next worker does not wait for a report that does not arrive`() async throws {
+    let status = try await shell("[ -e once ] && exit 0; touch once; exit 1") { _ in
+      while !Task.isCancelled { await Task.yield() }
+    }.run(signals: AsyncStream { _ in })
+    #expect(status == 0)
+  }
+
   @Test func `a signal reaches the worker, and ends it all`() async throws {
     let (signals, sender) = AsyncStream.makeStream(of: Int32.self)
     let shell = shell("trap 'exit 3' TERM; touch ready; while :; do sleep 0.01; done")
