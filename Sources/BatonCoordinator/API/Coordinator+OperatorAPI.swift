@@ -186,7 +186,7 @@ extension SpanSource {
 
 /// The output of each launch that was passed on. The store keeps the last 64 KiB of a launch's output, so the
 /// beginning may disappear while a client follows the output.
-private struct SentOutput {
+struct SentOutput {
   private var last: [Int: [UInt8]] = [:]
 
   /// The part of the launch's output that was not passed on yet; nil if there is nothing new. If the last kilobyte
