@@ -140,22 +140,6 @@ struct ServerTests {
     }
   }
 
-  @Test("A connection that showed a wrong token is closed at that time")
-  func isClosed() async throws {
-    try await Self.serving(descriptors: DescriptorBudget(limit: 1024, patience: .seconds(2))) { running in
-      try await CoordinatorClient.withClient(
-        running.endpoint, tokenFile: running.tokenFile, folders: running.none
-      ) { client, metadata in
-        let wrong: Metadata = ["authorization": "Bearer \(Self.otherToken)"]
-        await #expect(throws: CoordinatorUnreachable.self) { try await running.ask(wrong, client) }
-        // This connection was opened later, and is closed later.
-        _ = await (try RawConnection(port: running.port)).untilClosed()
-        // The code is that of the closed connection, and worth nothing on the next one.
-        await #expect(throws: (any Error).self) { try await running.ask(metadata, client) }
-      }
-    }
-  }
-
   /// False if the first call was not served in time.
   private func staysOnceServed(within patience: Duration) async throws -> Bool {
     let wasServed = Mutex(false)

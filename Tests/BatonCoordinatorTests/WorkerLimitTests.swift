@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1))) func `a worker that is refused for a wrong message has left`() async throws {
+  @Test(.timeLimit(.minutes(10))) func `a worker that is refused for a wrong message has left`() async throws {
     let coordinator = try await coordinator(workers: 1)
     try await withThrowingTaskGroup(of: Void.self) { group in
       let worker = try await connect("a", to: coordinator, &group)

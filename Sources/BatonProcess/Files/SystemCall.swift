@@ -46,7 +46,7 @@ package enum SystemCall {
     return mode < 0 ? nil : mode_t(mode)
   }
 
-  /// Opens a file; one that is made gets mode 0600. The descriptor is not inherited by programs that this process starts.
+  /// Opens a file; one that is made gets mode 0600. Programs that this process starts do not inherit the descriptor.
   package static func open(_ path: String, _ flags: Int32) throws -> Int32 {
     while true {
       let descriptor = openFile(path, flags | O_CLOEXEC, 0o600)

@@ -85,7 +85,7 @@ struct ReconnectionTests {
     #expect(counted.withLock { $0.prefix(4) } == [0, 1, 2, 0])
   }
 
-  @Test(.timeLimit(.minutes(1))) func `the worker connects again each time, also for the same reason`() async throws {
+  @Test(.timeLimit(.minutes(10))) func `the worker connects again each time, also for the same reason`() async throws {
     let folder = NSTemporaryDirectory() + "baton-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
     var configuration = WorkerConfiguration(name: "desk", dataFolder: folder, slots: 1)
