@@ -173,9 +173,10 @@ extension Dispatcher {
 
   private mutating func renewAll(at now: Instant) {
     for name in hosts.keys {
+      // Also where the lease is ending: its launches may have reported progress that is not read yet.
+      forgiveStalls(on: name)
       guard case .held(let incarnation, _)? = hosts[name]?.lease else { continue }
       hosts[name]?.lease = .held(incarnation, until: now + leaseTerm)
-      forgiveStalls(on: name)
     }
   }
 
