@@ -1,7 +1,8 @@
-@testable import BatonDoctor
 import BatonModel
 import BatonStore
 import Testing
+
+@testable import BatonDoctor
 
 @Suite("What baton doctor makes of what it found")
 struct FindingTests {

@@ -1,10 +1,11 @@
-@testable import BatonCommands
-@testable import BatonDoctor
 import BatonModel
 import BatonStore
 import Foundation
 import Synchronization
 import Testing
+
+@testable import BatonCommands
+@testable import BatonDoctor
 
 @Suite("baton doctor")
 struct DoctorTests {

@@ -1,10 +1,11 @@
-@testable import BatonCommands
 import BatonCoordinator
 import BatonModel
 import BatonStore
 import ContractRows
 import Synchronization
 import Testing
+
+@testable import BatonCommands
 
 /// Every error has one exit status, and a message on standard error that says what happened and what to do about it.
 @Suite struct ExitStatusTests {

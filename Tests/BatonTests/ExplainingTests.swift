@@ -1,10 +1,11 @@
 import BatonCommands
-@testable import BatonCoordinator
 import BatonModel
 import BatonStore
 import ContractRows
 import Foundation
 import Testing
+
+@testable import BatonCoordinator
 
 @Suite struct ExplainingTests {
   private static let world = World {

@@ -1,8 +1,9 @@
-@testable import BatonCoordinator
 import BatonModel
 import BatonStore
 import BatonTelemetry
 import Synchronization
+
+@testable import BatonCoordinator
 
 /// A coordinator that gives the answers of a test and records the calls.
 final class FakeCoordinator: OperatorAPI {

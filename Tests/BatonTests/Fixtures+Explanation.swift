@@ -1,6 +1,7 @@
-@testable import BatonCoordinator
 import BatonModel
 import BatonStore
+
+@testable import BatonCoordinator
 
 extension HostReport {
   /// A host that has been gone for three hours, with its last report.

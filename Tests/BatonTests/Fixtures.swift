@@ -1,6 +1,7 @@
-@testable import BatonCoordinator
 import BatonModel
 import BatonStore
+
+@testable import BatonCoordinator
 
 /// The moment at which all tests take place: 2026-03-01T06:30:00.250Z.
 let now = Timestamp(nanoseconds: 1_772_346_600_250_000_000)

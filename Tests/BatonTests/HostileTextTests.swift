@@ -1,12 +1,13 @@
 import BatonCommands
-@testable import BatonCoordinator
-@testable import BatonDoctor
 import BatonModel
 import BatonStore
 import BatonTelemetry
 import Foundation
 import Synchronization
 import Testing
+
+@testable import BatonCoordinator
+@testable import BatonDoctor
 
 /// Texts that a job, a worker or another operator chose, with every kind of character that a terminal obeys. No command
 /// writes such a character, to a terminal, to a pipe or in JSON. Only `logs` prints output as it was written.

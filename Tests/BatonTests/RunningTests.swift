@@ -1,10 +1,11 @@
-@testable import BatonCommands
-@testable import BatonCoordinator
 import BatonModel
 import BatonStore
 import Foundation
 import Synchronization
 import Testing
+
+@testable import BatonCommands
+@testable import BatonCoordinator
 
 /// `baton run`, and how it goes on with an earlier run.
 @Suite struct RunningTests {

@@ -1,4 +1,3 @@
-@testable import BatonCoordinator
 import BatonModel
 import BatonStore
 import BatonTelemetry
@@ -6,6 +5,7 @@ import Foundation
 import Testing
 
 @testable import BatonCommands
+@testable import BatonCoordinator
 
 /// Which request of an identifier a command takes, and what it says about skipped batches.
 @Suite struct WhichRequestTests {

@@ -1,7 +1,8 @@
-@testable import BatonCoordinator
 import BatonCore
 import BatonModel
 import BatonStore
+
+@testable import BatonCoordinator
 
 /// The real cores and the real SQL in memory, with clocks that move only when the test moves them. This type does what
 /// the daemons do around the cores, without waiting for anything.

@@ -1,4 +1,3 @@
-@testable import BatonCoordinator
 import BatonCore
 import BatonModel
 import BatonSpec
@@ -7,6 +6,8 @@ import BatonWire
 import Foundation
 import HostileDefinitions
 import Testing
+
+@testable import BatonCoordinator
 
 /// All code that computes with a definition can work with each definition that `Definition.validate()` accepts. Valid
 /// and hostile definitions as JSON, and job files as YAML, are mutated with random numbers from a seed. A trap ends the

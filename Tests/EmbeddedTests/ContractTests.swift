@@ -1,4 +1,3 @@
-@testable import BatonCoordinator
 import BatonHandler
 import BatonModel
 import BatonStore
@@ -7,6 +6,8 @@ import ContractRows
 import Foundation
 import Synchronization
 import Testing
+
+@testable import BatonCoordinator
 
 /// The contract, tested on a whole coordinator and its workers. Their clocks stand still until a test moves them.
 @Suite(.timeLimit(.minutes(10))) struct ContractTests {

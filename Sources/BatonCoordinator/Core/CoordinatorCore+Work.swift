@@ -119,7 +119,9 @@ extension CoordinatorCore {
   /// them. After any other error of an order without a session, this coordinator cannot go on and has to end.
   package mutating func failed(_ order: StoreOrder, _ error: StoreError, at now: Now) {
     // Output is expendable: under overload it is dropped, and the launch goes on.
-    if case .appendOutput(let id, _, _) = order, error.code == .overloaded { return outputAppended(of: [], for: id, at: now) }
+    if case .appendOutput(let id, _, _) = order, error.code == .overloaded {
+      return outputAppended(of: [], for: id, at: now)
+    }
     tell(.failed(order, error))
     switch order {
     case .appendItems(let id, _, _), .readItems(let id, _, _, _), .appendOutput(let id, _, _),

@@ -1,9 +1,9 @@
 import BatonModel
-@testable import BatonStore
 import BatonTelemetry
 import Testing
 
 @testable import BatonCoordinator
+@testable import BatonStore
 
 /// What the coordinator counts and shows, as a reader of `/metrics` sees it.
 @Suite struct CoordinatorMetricsTests {

@@ -1,10 +1,10 @@
 import BatonModel
-@testable import BatonStore
 import BatonTelemetry
 import ContractRows
 import Testing
 
 @testable import BatonCoordinator
+@testable import BatonStore
 
 @Suite("The coordinator's spans, made of rows")
 struct SpanTests {

@@ -1,9 +1,10 @@
 import BatonBase
 import BatonModel
-@testable import BatonTelemetry
 import Logging
 import Synchronization
 import Testing
+
+@testable import BatonTelemetry
 
 /// The loop that sends metrics, on a clock that only the test moves.
 @Suite struct MetricsExportTests {

@@ -1,6 +1,7 @@
 import BatonModel
-@testable import BatonTelemetry
 import Testing
+
+@testable import BatonTelemetry
 
 /// The bytes of a request that uses every field, compared with those of the reference implementation
 /// (opentelemetry-proto for Python, `SerializeToString(deterministic=True)`). Its `json_format` has read the JSON back.

@@ -1,6 +1,7 @@
 import BatonModel
-@testable import BatonTelemetry
 import Testing
+
+@testable import BatonTelemetry
 
 @Suite struct ExportResponseTests {
   static func response(_ hex: String) throws -> ExportResponse {

@@ -1,6 +1,7 @@
 import BatonModel
-@testable import BatonTelemetry
 import Testing
+
+@testable import BatonTelemetry
 
 /// How the environment variables are read.
 @Suite struct TelemetrySettingsTests {
