@@ -47,11 +47,19 @@ extension [UInt8]: Bindable {
 }
 
 extension TraceID: Bindable {
-  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 { bytes.bind(to: statement, at: index) }
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+    withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) {
+      sqlite3_bind_blob(statement, index, $0.baseAddress, Int32($0.count), copied)
+    }
+  }
 }
 
 extension SpanID: Bindable {
-  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 { bytes.bind(to: statement, at: index) }
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+    withUnsafeBytes(of: number.bigEndian) {
+      sqlite3_bind_blob(statement, index, $0.baseAddress, Int32($0.count), copied)
+    }
+  }
 }
 
 extension Optional: Bindable where Wrapped: Bindable {

@@ -35,8 +35,14 @@ struct Columns {
 
   /// The schema demands ids of 16 and 8 bytes. The zero id, which means "no id", stands for the value of a column that
   /// is damaged nevertheless.
-  func traceID(_ index: Int32) -> TraceID { TraceID(bytes: blob(index)) ?? TraceID(high: 0, low: 0) }
-  func spanID(_ index: Int32) -> SpanID { SpanID(bytes: blob(index)) ?? SpanID(0) }
+  func traceID(_ index: Int32) -> TraceID { TraceID(bytes: rawBytes(index)) ?? TraceID(high: 0, low: 0) }
+  func spanID(_ index: Int32) -> SpanID { SpanID(bytes: rawBytes(index)) ?? SpanID(0) }
+
+  /// The bytes where SQLite has them. They are copied nowhere, because each launch reads and writes several ids.
+  private func rawBytes(_ index: Int32) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(
+      start: sqlite3_column_blob(statement, index), count: Int(sqlite3_column_bytes(statement, index)))
+  }
   func optionalTraceID(_ index: Int32) -> TraceID? { isNull(index) ? nil : traceID(index) }
   func optionalSpanID(_ index: Int32) -> SpanID? { isNull(index) ? nil : spanID(index) }
 
