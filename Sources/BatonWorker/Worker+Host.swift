@@ -124,8 +124,8 @@ extension Worker {
   /// Counts what a launch has used, for the last time, after its handler has ended.
   func countLast(_ launch: ActiveLaunch, _ processes: ProcessRegistry) {
     let use = launch.definition.work == nil ? nil : processes.endUse(of: launch.key)
-    let (host, state) = state.withLock { ($0.host, $0.core.launches[launch.key]) }
-    if let host, let state { count(state, use, host, isOver: true) }
+    let known = state.withLock { state in state.host.map { ($0, state.core.launches[launch.key]) } }
+    if case (let host, let state?)? = known { count(state, use, host, isOver: true) }
   }
 
   // MARK: Status

@@ -178,7 +178,8 @@ public final class Worker: Service {
   }
 
   /// Calls the core and performs its effects. Messages are sent while the lock is held, so that their order is the
-  /// order of the decisions; sending never waits. The other effects are performed after the lock is released.
+  /// order of the decisions; sending never waits. `active` changes under the same lock, so that it always has the
+  /// launches of the core. The other effects are performed after the lock is released.
   /// - Parameter asker: the launch that asks a question. It gets the answer even if the core has forgotten it.
   func decide(for asker: ActiveLaunch? = nil, _ body: (inout WorkerCore) -> [WorkerCore.Effect]) {
     let effects = state.withLock { state in
@@ -189,14 +190,16 @@ public final class Worker: Service {
         state.active[assignment.launch] = launch
         starts.send(launch)
       }
-      return effects.map { effect in (effect, effect.launch.flatMap { state.active[$0] ?? asker }) }
+      let later = effects.filter(\.isPerformedLater).map { ($0, $0.launch.flatMap { state.active[$0] ?? asker }) }
+      for case .forget(let key) in effects { state.active[key] = nil }
+      return later
     }
     for (effect, launch) in effects { perform(effect, launch) }
   }
 
   private func perform(_ effect: WorkerCore.Effect, _ launch: ActiveLaunch?) {
     switch effect {
-    case .send: break
+    case .send, .forget: break
     case .start(let assignment, _):
       log(startOf: assignment.subject)
       startSignal.raise()
@@ -207,7 +210,6 @@ public final class Worker: Service {
       launch.stop.raise()
     case .overrun: if let launch { overrun(launch) }
     case .answered(_, let question, let answer): launch?.answered(question, answer)
-    case .forget(let key): state.withLock { $0.active[key] = nil }
     case .reconnect(let why):
       note(why)
       state.withLock { $0.connection }?.close()
@@ -227,6 +229,14 @@ public final class Worker: Service {
 }
 
 extension WorkerCore.Effect {
+  /// False for an effect that is performed completely while the worker's lock is held.
+  fileprivate var isPerformedLater: Bool {
+    switch self {
+    case .send, .forget: false
+    case .start, .expire, .overrun, .answered, .reconnect, .end, .endProcess: true
+    }
+  }
+
   /// The launch whose handler is told of the effect; `nil` if no handler is.
   fileprivate var launch: LaunchKey? {
     switch self {

@@ -232,7 +232,7 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
     }
     let request = try TraceRequest(protobuf: Array(reply.otlp))
     return RequestTrace(
-      spans: request.spans, open: Set(reply.open.compactMap { SpanID(bytes: $0) }),
+      spans: request.spans, open: Set(reply.open.compactMap { SpanID(bytes: Array($0)) }),
       asOf: Timestamp(nanoseconds: reply.asOf))
   }
 

@@ -40,7 +40,7 @@ package struct TraceID: Hashable, Sendable, CustomStringConvertible {
   package init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
 
   /// Creates an id; `nil` unless there are exactly 16 bytes.
-  package init?(bytes: some Collection<UInt8>) {
+  package init?(bytes: [UInt8]) {
     guard bytes.count == 16 else { return nil }
     self.init(high: UInt64(bigEndianBytes: bytes.prefix(8)), low: UInt64(bigEndianBytes: bytes.dropFirst(8)))
   }
@@ -66,7 +66,7 @@ package struct SpanID: Hashable, Sendable, CustomStringConvertible {
   package init(_ number: UInt64) { self.number = number }
 
   /// Creates an id; `nil` unless there are exactly 8 bytes.
-  package init?(bytes: some Collection<UInt8>) {
+  package init?(bytes: [UInt8]) {
     guard bytes.count == 8 else { return nil }
     self.init(UInt64(bigEndianBytes: bytes))
   }

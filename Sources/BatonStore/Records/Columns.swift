@@ -35,10 +35,17 @@ struct Columns {
 
   /// The schema demands ids of 16 and 8 bytes. The zero id, which means "no id", stands for the value of a column that
   /// is damaged nevertheless.
-  func traceID(_ index: Int32) -> TraceID { TraceID(bytes: rawBytes(index)) ?? TraceID(high: 0, low: 0) }
-  func spanID(_ index: Int32) -> SpanID { SpanID(bytes: rawBytes(index)) ?? SpanID(0) }
+  func traceID(_ index: Int32) -> TraceID {
+    let bytes = rawBytes(index)
+    guard bytes.count == 16 else { return TraceID(high: 0, low: 0) }
+    return TraceID(high: bytes.bigEndianNumber(at: 0), low: bytes.bigEndianNumber(at: 8))
+  }
+  func spanID(_ index: Int32) -> SpanID {
+    let bytes = rawBytes(index)
+    return bytes.count == 8 ? SpanID(bytes.bigEndianNumber(at: 0)) : SpanID(0)
+  }
 
-  /// The bytes where SQLite has them. They are copied nowhere, because each launch reads and writes several ids.
+  /// The bytes where SQLite has them. They are copied nowhere, because each launch reads several ids.
   private func rawBytes(_ index: Int32) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(
       start: sqlite3_column_blob(statement, index), count: Int(sqlite3_column_bytes(statement, index)))
@@ -49,5 +56,11 @@ struct Columns {
   /// Reads three columns: trace id, span id, and whether the trace is sampled.
   func trace(_ index: Int32) -> TraceContext {
     TraceContext(traceID: traceID(index), spanID: spanID(index + 1), isSampled: bool(index + 2))
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  fileprivate func bigEndianNumber(at offset: Int) -> UInt64 {
+    UInt64(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 }

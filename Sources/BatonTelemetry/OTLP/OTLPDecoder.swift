@@ -224,12 +224,12 @@ extension ProtobufReader {
   }
 
   func trace(_ value: Value) throws(ProtobufError) -> TraceID {
-    guard let id = TraceID(bytes: try bytes(value)), id.isValid else { throw problem(.notAllowed) }
+    guard let id = TraceID(bytes: Array(try bytes(value))), id.isValid else { throw problem(.notAllowed) }
     return id
   }
 
   func span(_ value: Value) throws(ProtobufError) -> SpanID {
-    guard let id = SpanID(bytes: try bytes(value)), id.isValid else { throw problem(.notAllowed) }
+    guard let id = SpanID(bytes: Array(try bytes(value))), id.isValid else { throw problem(.notAllowed) }
     return id
   }
 }

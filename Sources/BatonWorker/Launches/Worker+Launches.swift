@@ -52,24 +52,25 @@ extension Worker {
       group.cancelAll()
       return await group.next() ?? (.stopped(), nil)
     }
-    let hasExpired = launch.expiry != nil
-    conclude(launch, end, failure, span, processes)
+    let hasExpired = conclude(launch, end, failure, span, processes)
     // The host may be about to shut down, so the spans of an expired launch are sent at once.
     if hasExpired { tracing.baton?.forceFlush() }
   }
 
   /// Ends the span and the output of the launch, and then the launch. The ending comes last: when the coordinator has
-  /// it, this process may end.
+  /// it, this process may end. Returns whether the launch was asked to stop.
   private func conclude(
     _ launch: ActiveLaunch, _ end: HandlerEnd, _ failure: Failure?, _ span: RunSpan, _ processes: ProcessRegistry
-  ) {
-    guard let ending = state.withLock({ $0.core.launch(launch.key) { $0.ending(of: end) } }) else { return }
+  ) -> Bool {
+    let known = state.withLock { $0.core.launch(launch.key) { ($0.ending(of: end), $0.expiry != nil) } }
+    guard let (ending, hasExpired) = known else { return false }
     let runEnd = RunEnd(ending, failure)
     span.end(runEnd)
     log(endOf: launch.subject, runEnd.outcome, isGraceful: ending.isGraceful)
     if let chunk = launch.takeOutput() { say(.output(chunk)) }
     countLast(launch, processes)
     decide { $0.handlerEnded(launch.key, end) }
+    return hasExpired
   }
 
   private func end(
