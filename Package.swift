@@ -209,11 +209,16 @@ let package = Package(
       dependencies: [
         "BatonBase", "ContractRows", "HostileDefinitions", "BatonModel", "BatonSpec", "BatonStore", "BatonTelemetry",
         "BatonProtobuf", "BatonWire", "BatonCoordinator", protobuf, logging, grpc, metrics,
-        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDB", package: "GRDB.swift"), .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOEmbedded", package: "swift-nio"),
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "BatonWireTests", dependencies: ["BatonBase", "BatonModel", "BatonProtobuf", "BatonWire", protobuf],
+      name: "BatonWireTests",
+      dependencies: [
+        "BatonBase", "BatonModel", "BatonProtobuf", "BatonWire", protobuf, logging,
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOEmbedded", package: "swift-nio"),
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "BatonTests",

@@ -16,9 +16,10 @@ import Testing
     let coordinator = Coordinator(store: store, settings: CoordinatorSettings(), logger: Logger(label: "test"))
     try await coordinator.restore()
     for round in 1...300 {
-      async let one: Void = coordinator.setDraining(Self.host, true)
-      async let other: Void = coordinator.setDraining(Self.host, false)
-      _ = try await (one, other)
+      // The later word has the higher priority, so that it overtakes the other one if it can.
+      let one = Task(priority: .background) { try await coordinator.setDraining(Self.host, true) }
+      let other = Task(priority: .high) { try await coordinator.setDraining(Self.host, false) }
+      _ = try await (one.value, other.value)
       let stored = try await store.fleet().hosts.map(\.isDraining)
       #expect(coordinator.hosts().map(\.state.host.isDraining) == stored, "round \(round)")
     }

@@ -11,7 +11,8 @@ package struct SessionID: Hashable, Comparable, Sendable, CustomStringConvertibl
 
 /// What the core knows of one connection.
 struct Session: Sendable {
-  enum Phase: Sendable {
+  /// Indirect, because a hello is large, and a session is copied with each message of an attached worker.
+  indirect enum Phase: Sendable {
     /// Waits until the lease of an earlier process of its host has ended.
     case waiting(Hello)
     /// The store has been ordered to grant the lease and is asked which launches run on the host. `held` has the
@@ -231,7 +232,7 @@ extension CoordinatorCore {
     guard let index = sessions.index(forKey: id), sessions.values[index].open == 0 else { return }
     if sessions.values[index].groups.isEmpty {
       guard !sessions.values[index].pending.isEmpty else { return }
-      let groups = orders(for: sessions.values[index].pending, of: sessions.values[index].process, id)
+      let groups = Self.orders(for: sessions.values[index].pending, of: sessions.values[index].process, id)
       sessions.values[index].pending = []
       sessions.values[index].groups = groups
     }
@@ -243,7 +244,9 @@ extension CoordinatorCore {
   /// Groups the messages into orders. A launch has one question open at a time, so messages of one kind can go to the
   /// store together, and checkpoints and endings concurrently. Output goes before the ending of its launch, because
   /// the store drops output of a launch that has ended.
-  private func orders(for messages: [WorkerMessage], of process: WorkerProcess, _ id: SessionID) -> [[StoreOrder]] {
+  private static func orders(
+    for messages: [WorkerMessage], of process: WorkerProcess, _ id: SessionID
+  ) -> [[StoreOrder]] {
     var groups: [[StoreOrder]] = []
     var (checkpoints, endings, chunks): ([Checkpoint], [Ending], [OutputChunk]) = ([], [], [])
     for message in messages {

@@ -167,7 +167,7 @@ extension Worker {
   }
 
   /// Handles one connection until it is closed.
-  private func serve(_ connection: Connection) async throws {
+  func serve(_ connection: Connection) async throws {
     open(connection)
     defer { close() }
     while let messages = await connection.down.receive() {

@@ -36,6 +36,21 @@ import Testing
     await run
   }
 
+  @Test(.timeLimit(.minutes(10))) func `a queue that has nothing to do notices the next span`() async {
+    let sender = ScriptedSender()
+    let queue = queue(sender)
+    async let run: Void = queue.run()
+    var (requests, sleeps) = (sender.requests.makeAsyncIterator(), clock.sleeps.makeAsyncIterator())
+    add(1...2, to: queue)
+    #expect(await requests.next() == ["1", "2"])
+    // Lets `run` come to rest. If it has not, the test still holds.
+    for _ in 1...1_000 { await Task.yield() }
+    add(3...3, to: queue)
+    #expect(await sleeps.next() == .seconds(5))
+    queue.shutDown()
+    await run
+  }
+
   @Test func `a backend that is away gets the same batch again, when it asked for it`() async {
     let answers = Numbers()
     let sender = ScriptedSender { _ in answers.next() == 1 ? .retry(after: .seconds(7)) : .delivered }

@@ -1,6 +1,7 @@
 import BatonBase
 import BatonHost
 import BatonModel
+import BatonProcess
 import BatonWire
 import ContractRows
 import Dispatch
@@ -127,6 +128,46 @@ struct ConditionMonitorTests {
       #expect(told.first?.power.source == "sysfs")
       #expect(told.last?.power.raw == "unknown: sysfs: the system does not answer")
       #expect(told.last?.isIdle.value == false)
+    }
+  }
+
+  @Test("the first look ends without a driver that does not answer")
+  func firstLook() async throws {
+    try await MachineFolder.with { machine in
+      let gate = Signal()
+      let driver = SystemCommand { _, _ in
+        await gate.wait()
+        return .missing
+      }
+      let monitor = ConditionMonitor(
+        Self.settings(machine, [.gpu]), clocks: Self.clocks(MovingClock()), command: driver, own: Self.idleOwn)
+      let conditions = await monitor.look(within: .milliseconds(1))
+      #expect(conditions.gpus.value == nil)
+      gate.raise()
+    }
+  }
+
+  @Test("a number that changes nothing is told once the last report is older than the interval")
+  func numbers() async throws {
+    let zone = "sys/class/thermal/thermal_zone0"
+    try await MachineFolder.with(["\(zone)/type": "x86_pkg_temp", "\(zone)/temp": "45000"]) { machine in
+      let clock = MovingClock()
+      let owner = Mutex<(@Sendable () -> Void)?>(nil)
+      var clocks = Self.clocks(clock)
+      clocks.sleep = { [sleep = clocks.sleep] duration in
+        try await sleep(duration)
+        let passed = clock.instant - Instant(nanoseconds: 0)
+        if passed > .seconds(10) { try machine.write("46000", to: "\(zone)/temp") }
+        // The last report ends the test, with or without the new number.
+        if passed > ConditionMonitor.tellInterval * 10 { owner.withLock { $0 }?() }
+      }
+      let monitor = ConditionMonitor(Self.settings(machine, [.thermal]), clocks: clocks, own: Self.idleOwn)
+      clock.waits(for: monitor)
+      owner.withLock { $0 = { [weak monitor] in monitor?.ownerSays(.paused(by: "alex", until: nil)) } }
+      _ = await monitor.look(within: .seconds(3600))
+      let told = await Self.told(by: monitor) { $0.owner != .accepting }
+      #expect(told.first?.thermal.raw.contains("45") == true)
+      #expect(told.dropLast().last?.thermal.raw.contains("46") == true)
     }
   }
 

@@ -18,11 +18,15 @@ import Testing
     let launch: ActiveLaunch
     let connection = Connection()
 
-    init() throws {
+    /// - Parameter lastWords: what the handler writes before it returns, if `startLoop` runs it.
+    init(lastWords: String = "") throws {
       let now = Instant(nanoseconds: 0)
       let worker = Worker(
         WorkerConfiguration(name: "a", dataFolder: "unused", slots: 1), incarnation: Incarnation("a1"),
         logger: Logger(label: "test"), connector: nil, clocks: WorkerClocks(instant: { now }, sleep: { _ in }))
+      worker.register("com.example.a") { [weak worker] _ in
+        worker?.state.withLock { $0.active[key(1)] }?.output(Array(lastWords.utf8))
+      }
       worker.decide { $0.connected(at: now) }
       worker.state.withLock { [connection] state in state.connection = connection }
       worker.decide { $0.received(.welcome(leaseTerm: Bench.term), at: now) }
@@ -59,6 +63,29 @@ import Testing
     station.answers(.committed(key(1), batch: 0))
     try await commit
     #expect(station.launch.progress == Progress(batches: 1, cursor: [1], completedUnits: 2, totalUnits: 3))
+  }
+
+  @Test func `output stays with its launch while there is no connection`() async throws {
+    let station = try Station()
+    let connection = Connection()
+    async let served: Void = station.worker.serve(connection)
+    connection.close()
+    try await served
+    station.launch.output([1, 2])
+    station.worker.sendOutput()
+    #expect(station.launch.takeOutput() == OutputChunk(launch: key(1), bytes: [1, 2]))
+  }
+
+  @Test func `the last output of a launch is sent before its ending`() async throws {
+    let station = try Station(lastWords: "last words")
+    let fixture = try CommandFixture()
+    let loop = Task { await station.worker.startLoop(fixture.processes, fixture.folders) }
+    var said: [WorkerMessage] = []
+    while said.count < 2 { said += try await station.said() }
+    #expect(said[0] == .output(OutputChunk(launch: key(1), bytes: Array("last words".utf8))))
+    #expect(said[1] == .ended(Ending(launch: key(1), outcome: .finished)))
+    loop.cancel()
+    await loop.value
   }
 
   @Test(arguments: [true, false])
