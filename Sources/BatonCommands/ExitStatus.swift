@@ -20,8 +20,9 @@ package enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
   /// later can help.
   case unavailable = 75
   case notPermitted = 77
-  /// Only from a coordinator, where starting it again would not help: another coordinator owns its store now, the
-  /// store's files were removed, or the coordinator refuses its own token file.
+  /// Only from a command that opens a store, where starting it again would not help: another coordinator owns the store
+  /// now; the store's files were removed or damaged; a newer version wrote them; they lie where a store cannot be kept;
+  /// or the coordinator refuses its own token file.
   case needsMending = 78
   case timedOut = 124
   case interrupted = 130

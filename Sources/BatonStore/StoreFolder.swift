@@ -79,8 +79,8 @@ final class StoreFolder: Sendable {
     }
   }
 
-  /// Creates the folder and its parents with mode 0700. Throws `.cannotWrite` if this process cannot write to the
-  /// folder.
+  /// Creates the folder and its parents with mode 0700. Throws `.refused` if the path is that of a file, and
+  /// `.cannotWrite` if this process cannot write to the folder.
   private static func makeFolder(_ path: String) throws {
     var made = ""
     for part in path.split(separator: "/", omittingEmptySubsequences: true) {
@@ -91,7 +91,7 @@ final class StoreFolder: Sendable {
     }
     var info = stat()
     if stat(path, &info) == 0, info.st_mode & S_IFMT != S_IFDIR {
-      throw StoreError(.cannotWrite, "\(path) is not a folder; give Baton the path of one (--data).")
+      throw StoreError(.refused, "\(path) is not a folder; give Baton the path of one (--data).")
     }
     guard access(path, W_OK | X_OK) == 0 else { throw cannotWrite(path, "the folder cannot be written") }
   }

@@ -106,6 +106,23 @@ extension EndToEnd {
       #expect(up.errors.contains("is in use"))
     }
 
+    @Test("A store that no restart can open ends the coordinator with status 78", arguments: [true, false])
+    func unusableStore(isFile: Bool) async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      if isFile {
+        try fleet.write("not a folder", to: "data")
+      } else {
+        try FileManager.default.createDirectory(atPath: fleet.folder + "/data", withIntermediateDirectories: true)
+        try fleet.write(String(repeating: "not a database ", count: 1_000), to: "data/baton.sqlite")
+      }
+      let answer = try await fleet.baton(
+        "coordinator", "--data", fleet.folder + "/data", "--listen", "127.0.0.1:0", "--http", "off")
+      #expect(answer.status == 78, "\(answer)")
+      #expect(
+        answer.errors.contains(isFile ? "is not a folder" : "The file is damaged, or is not a database"), "\(answer)")
+    }
+
     @Test("A coordinator whose HTTP port is in use does not say that it listens")
     func httpInUse() async throws {
       let fleet = try ProcessFleet()

@@ -1,5 +1,7 @@
+import BatonCommands
 import BatonCoordinator
 import BatonExporter
+import BatonModel
 import BatonStore
 import BatonTelemetry
 import BatonWire
@@ -7,14 +9,22 @@ import Logging
 
 extension ProcessTelemetry {
   /// Opens the store in `folder` and makes its coordinator, both with the metrics and the traces of this process.
+  /// - Throws: `CommandFailure` with status 78 if the store cannot be opened before a person has done something, for
+  ///   example because a newer version wrote it; otherwise the error of the store.
   func coordinator(
     folder: String, _ settings: CoordinatorSettings, _ limits: StoreLimits, logger: Logger
   ) throws -> (SQLiteStore, Coordinator) {
     var settings = settings
     settings.trace(to: telemetry.traces, as: telemetry.resource, telemetry.settings)
     let metrics = CoordinatorMetrics(factory: registry)
-    let store = try SQLiteStore.open(folder: folder, limits: limits, queuesSpans: settings.spans != nil) {
-      metrics.groupCommit($0, operations: $1)
+    let store: SQLiteStore
+    do {
+      store = try SQLiteStore.open(folder: folder, limits: limits, queuesSpans: settings.spans != nil) {
+        metrics.groupCommit($0, operations: $1)
+      }
+    } catch let error as StoreError where error.needsMending {
+      // The status tells a service manager not to start this coordinator again.
+      throw CommandFailure(.needsMending, error.message.onOneLine)
     }
     let key = try SecretFile.own(folder + "/receipt.key")
     settings.receiptKey = key.secret
@@ -22,5 +32,15 @@ extension ProcessTelemetry {
     let coordinator = Coordinator(store: store, settings: settings, metrics: metrics, logger: logger)
     registry.collect { [weak coordinator] in await coordinator?.metricFamilies() ?? [] }
     return (store, coordinator)
+  }
+}
+
+extension StoreError {
+  /// Whether the store stays unusable until a person does something, so that another attempt cannot help.
+  fileprivate var needsMending: Bool {
+    switch code {
+    case .refused, .newerVersion, .corrupt: true
+    case .notFound, .locked, .cannotWrite, .unknown, .superseded, .overloaded: false
+    }
   }
 }

@@ -104,9 +104,11 @@ struct ReconnectionTests {
       // The worker closes the connection.
       while await connection.up.receive() != nil {}
     }
+    // The worker's clock stands still, so that it does not close a silent connection by itself.
     let one = Worker(
       configuration, incarnation: Incarnation("i"), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-      connector: connector)
+      connector: connector,
+      clocks: WorkerClocks(instant: { Instant(nanoseconds: 0) }, sleep: WorkerClocks.system.sleep))
     worker.withLock { $0 = one }
     try await one.run()
     #expect(connections.withLock { $0 } == 4)
