@@ -136,7 +136,11 @@ extension World {
         try coordinator.apply([definition])
       case .remove(let number, let duration):
         coordinator.remove(schedule.definitions[number].pattern)
-        takeBack(after: duration) { try $0.apply([self.schedule.definitions[number]]) }
+        takeBack(after: duration) { coordinator in
+          let definition = self.schedule.definitions[number]
+          // After the faults no request may wait for tomorrow's allowance.
+          try coordinator.apply([self.isCalm ? definition.withoutAllowance : definition])
+        }
       case .redefine(let identifier): try record(identifier).map { try coordinator.redefine($0) }
       case .retryFailed: try retryFailed(coordinator)
       case .crashCoordinator, .pauseCoordinator, .killWorker, .pauseWorker, .restartWorker, .loseConnection, .partition,
