@@ -1,3 +1,4 @@
+import BatonBase
 package import BatonModel
 import BatonStore
 import BatonTelemetry

@@ -1,4 +1,4 @@
-import BatonBase
+package import BatonBase
 import BatonModel
 package import BatonStore
 import BatonTelemetry

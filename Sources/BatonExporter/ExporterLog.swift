@@ -1,3 +1,4 @@
+import BatonBase
 internal import BatonModel
 internal import BatonTelemetry
 internal import Logging
@@ -8,13 +9,13 @@ final class ExporterLog: Sendable {
   private let health = Mutex(ExporterHealth())
   private let what: String
   private let place: String
-  private let clock: TelemetryClock
+  private let clock: Clocks
   private let logger: Logger
 
   /// - Parameters:
   ///   - what: `traces` or `metrics`.
   ///   - place: the destination of the exports, without secrets.
-  init(_ what: String, to place: String, clock: TelemetryClock, logger: Logger) {
+  init(_ what: String, to place: String, clock: Clocks, logger: Logger) {
     (self.what, self.place, self.clock, self.logger) = (what, place, clock, logger)
   }
 
@@ -22,7 +23,7 @@ final class ExporterLog: Sendable {
   /// about the backend.
   func note(_ verdict: ExportVerdict, reason: String = "") {
     guard !Task.isCancelled else { return }
-    let now = clock.now()
+    let now = clock.instant()
     for report in health.withLock({ $0.note(verdict, reason: reason, at: now) }) { write(report) }
   }
 

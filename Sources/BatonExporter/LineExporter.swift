@@ -1,4 +1,4 @@
-internal import BatonBase
+package import BatonBase
 internal import BatonModel
 package import BatonTelemetry
 internal import Dispatch
@@ -18,7 +18,7 @@ package struct LineExporter: OTLPSending {
 
   private let place: Place
   private let timeout: Duration
-  private let clock: TelemetryClock
+  private let clock: Clocks
   private let log: ExporterLog
   private let writing: Writing
   /// Lines are written on a queue of their own: writing to a pipe whose reader has stopped reading blocks the thread.
@@ -30,7 +30,7 @@ package struct LineExporter: OTLPSending {
 
   /// - Parameter timeout: the longest time that writing one line may take.
   package init(
-    _ what: String, to place: Place, timeout: Duration = .seconds(10), clock: TelemetryClock = .system, logger: Logger
+    _ what: String, to place: Place, timeout: Duration = .seconds(10), clock: Clocks = .system, logger: Logger
   ) {
     self.init(what, to: place, timeout: timeout, clock: clock, logger: logger) {
       writeOnce($0, $1.baseAddress, $1.count)
@@ -39,7 +39,7 @@ package struct LineExporter: OTLPSending {
 
   /// - Parameter writing: replaces the system's `write` in tests.
   init(
-    _ what: String, to place: Place, timeout: Duration = .seconds(10), clock: TelemetryClock = .system, logger: Logger,
+    _ what: String, to place: Place, timeout: Duration = .seconds(10), clock: Clocks = .system, logger: Logger,
     writing: @escaping Writing
   ) {
     (self.place, self.timeout, self.clock, self.writing) = (place, timeout, clock, writing)

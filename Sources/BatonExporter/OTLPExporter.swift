@@ -16,7 +16,7 @@ internal import NIOHTTP1
 package struct OTLPExporter: OTLPSending {
   private let settings: SignalSettings
   private let client: ExporterClient
-  private let clock: TelemetryClock
+  private let clock: Clocks
   private let date: @Sendable () -> Timestamp
   private let log: ExporterLog
 
@@ -24,7 +24,7 @@ package struct OTLPExporter: OTLPSending {
   ///   - what: `traces` or `metrics`, for the log.
   ///   - date: the wall clock, to which a date in `Retry-After` is compared.
   init(
-    _ what: String, _ settings: SignalSettings, client: ExporterClient, clock: TelemetryClock = .system,
+    _ what: String, _ settings: SignalSettings, client: ExporterClient, clock: Clocks = .system,
     date: @escaping @Sendable () -> Timestamp = { .now }, logger: Logger
   ) {
     (self.settings, self.client, self.clock, self.date) = (settings, client, clock, date)

@@ -1,3 +1,4 @@
+import BatonBase
 internal import BatonModel
 package import BatonTelemetry
 package import Logging
@@ -34,12 +35,12 @@ package struct ProcessTelemetry: Sendable {
     }
     registry.collect(with: ProcessCollector.collector(version: BatonVersion.current))
     if let spans = telemetry.spans { registry.collect(with: Self.drops(of: spans, in: registry)) }
-    reader = MetricsReader(reuse: metrics.reuse, now: TelemetryClock.system.now) { await registry.snapshot() }
+    reader = MetricsReader(reuse: metrics.reuse, now: Clocks.system.instant) { await registry.snapshot() }
     (self.registry, self.logger) = (registry, logger)
     export = telemetry.metrics.map { [telemetry, reader] sender in
       MetricsExport(
         interval: metrics.interval, resource: telemetry.resource, reader: reader, logger: logger,
-        now: TelemetryClock.system.now, sleep: TelemetryClock.system.sleep, send: { await sender.send($0) })
+        now: Clocks.system.instant, sleep: Clocks.system.sleep, send: { await sender.send($0) })
     }
     for warning in telemetry.warnings + metrics.warnings { logger.warning("\(warning)") }
   }
@@ -103,7 +104,7 @@ private struct MetricsSender: Service {
     await cancelWhenGracefulShutdown { await export.run() }
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await export.export() }
-      group.addTask { try? await TelemetryClock.system.sleep(SpanQueue.closingWindow) }
+      group.addTask { try? await Clocks.system.sleep(SpanQueue.closingWindow) }
       await group.next()
       group.cancelAll()
     }

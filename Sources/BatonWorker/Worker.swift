@@ -46,7 +46,7 @@ public final class Worker: Service {
   package let configuration: WorkerConfiguration
   let logger: Logger
   let connector: (any Connector)?
-  let clocks: WorkerClocks
+  let clocks: Clocks
   let state: Mutex<State>
   let registry = Mutex(Registry())
   /// The launches that are about to start. `startLoop` makes a task of each.
@@ -91,7 +91,7 @@ public final class Worker: Service {
   /// - Parameter connector: how to connect to the coordinator; `nil` means gRPC to `configuration.coordinator`.
   package init(
     _ configuration: WorkerConfiguration, incarnation: Incarnation, logger: Logger,
-    connector: (any Connector)?, clocks: WorkerClocks = .system
+    connector: (any Connector)?, clocks: Clocks = .system
   ) {
     self.configuration = configuration
     self.logger = logger

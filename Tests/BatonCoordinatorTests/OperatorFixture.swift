@@ -1,3 +1,4 @@
+import BatonBase
 import BatonModel
 import BatonTelemetry
 import Logging

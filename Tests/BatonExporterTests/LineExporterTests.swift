@@ -1,3 +1,4 @@
+import BatonBase
 import BatonModel
 import BatonTelemetry
 import Logging
@@ -82,7 +83,7 @@ import Testing
     try #require(mkfifo(pipe, 0o600) == 0)
     defer { unlink(pipe) }
     let (logger, lines) = LogCollector.logger()
-    let impatient = TelemetryClock(now: { Instant(nanoseconds: 0) }, sleep: { #expect($0 == .seconds(3)) })
+    let impatient = Clocks(instant: { Instant(nanoseconds: 0) }, sleep: { #expect($0 == .seconds(3)) })
     let exporter = LineExporter("traces", to: .file(pipe), timeout: .seconds(3), clock: impatient, logger: logger)
     for _ in 1...3 { #expect(await exporter.send(ExporterFixture.request()) == .unreachable) }
     #expect(

@@ -1,3 +1,4 @@
+import BatonBase
 import BatonModel
 import BatonTelemetry
 import CZlib
@@ -15,7 +16,7 @@ import Tracing
   /// Sends once for each answer, and returns the verdicts, the requests and the log.
   private func export(
     _ answers: [TestBackend.Answer], _ change: @Sendable (inout SignalSettings) -> Void = { _ in },
-    request: TraceRequest = ExporterFixture.request(), clock: TelemetryClock = .system
+    request: TraceRequest = ExporterFixture.request(), clock: Clocks = .system
   ) async throws -> (verdicts: [ExportVerdict], requests: [TestBackend.Request], log: [String]) {
     let backend = TestBackend(answers)
     let (logger, lines) = LogCollector.logger()
@@ -94,7 +95,7 @@ import Tracing
   @Test(arguments: [TestBackend.Answer.silence, .stall])
   func `a backend that is too slow is unreachable`(answer: TestBackend.Answer) async throws {
     // The timeout is over at once, either before or after the request has been sent.
-    let clock = TelemetryClock(now: { Instant(nanoseconds: 0) }, sleep: { #expect($0 == .seconds(3)) })
+    let clock = Clocks(instant: { Instant(nanoseconds: 0) }, sleep: { #expect($0 == .seconds(3)) })
     let backend = TestBackend([answer])
     let (logger, lines) = LogCollector.logger()
     let verdict = try await backend.serve { url in
@@ -115,7 +116,7 @@ import Tracing
     let verdict = try await backend.serve { url in
       var settings = SignalSettings(signal: .traces)
       settings.endpoint = url
-      let clock = TelemetryClock(now: { Instant(nanoseconds: 0) }) { _ in
+      let clock = Clocks(instant: { Instant(nanoseconds: 0) }) { _ in
         for await _ in backend.requests { return }
       }
       let client = ExporterClient()

@@ -1,3 +1,4 @@
+import BatonBase
 import BatonCoordinator
 import BatonModel
 import Synchronization

@@ -12,7 +12,7 @@ package final class ConditionMonitor: Sendable {
   package typealias Listener = @Sendable (Conditions) -> Void
 
   private let settings: ConditionSettings
-  private let clocks: WorkerClocks
+  private let clocks: Clocks
   private let own: OwnWork
   private let bus: SystemBus
   private let target: TargetCheck?
@@ -59,7 +59,7 @@ package final class ConditionMonitor: Sendable {
 
   /// - Parameter own: the work of Baton itself on this host.
   package init(
-    _ settings: ConditionSettings, clocks: WorkerClocks = .system, command: SystemCommand = .system,
+    _ settings: ConditionSettings, clocks: Clocks = .system, command: SystemCommand = .system,
     own: OwnWork
   ) {
     self.own = own

@@ -1,4 +1,4 @@
-import BatonBase
+package import BatonBase
 internal import BatonModel
 package import Logging
 internal import Synchronization
@@ -41,7 +41,7 @@ package final class SpanQueue: SpanSink {
   private let resource: Resource
   private let sender: any OTLPSending
   private let timeout: Duration
-  private let clock: TelemetryClock
+  private let clock: Clocks
   private let draw: @Sendable () -> Double
   private let logger: Logger
   /// Counts dropped spans for the metric.
@@ -53,7 +53,7 @@ package final class SpanQueue: SpanSink {
   ///   - draw: returns random numbers from 0 up to but not including 1, for the backoff.
   package init(
     limits: BatchLimits = BatchLimits(), backoff: Backoff = Backoff(), timeout: Duration = .seconds(30),
-    resource: Resource, sender: any OTLPSending, drops: SpanDrops = SpanDrops(), clock: TelemetryClock = .system,
+    resource: Resource, sender: any OTLPSending, drops: SpanDrops = SpanDrops(), clock: Clocks = .system,
     draw: @escaping @Sendable () -> Double = { .random(in: 0..<1) }, logger: Logger
   ) {
     state = Mutex(State(queue: BatchQueue(limits: limits, backoff: backoff, timeout: timeout)))
@@ -137,14 +137,14 @@ extension SpanQueue {
   private func rest() async {
     guard !Task.isCancelled else { return shutDown() }
     guard let tick = state.withLock({ $0.queue.nextTick }) else { return await work.wait() }
-    let wait = max(.zero, tick - clock.now())
+    let wait = max(.zero, tick - clock.instant())
     try? await work.wait { [clock] in try await clock.sleep(wait) }
   }
 
   private func resume(_ flush: Int) { state.withLock { $0.flushes.removeValue(forKey: flush) }?.resume() }
 
   private func report(isLast: Bool = false) {
-    let now = clock.now()
+    let now = clock.instant()
     let (total, due) = state.withLock { state in
       let total = state.queue.dropped
       return (total, state.report.due(total: total, at: now, isLast: isLast))
@@ -155,7 +155,7 @@ extension SpanQueue {
   /// Changes the state, and then acts on the effects: wakes `run` if there is something new for it, and resumes the
   /// callers whose flushes are complete.
   private func change(_ body: (inout State, Instant) -> [BatchQueue.Effect]) {
-    let now = clock.now()
+    let now = clock.instant()
     let (isNew, flushed) = state.withLock { state in
       let before = (state.queue.nextTick, state.steps.count)
       let flushed = state.take(body(&state, now))

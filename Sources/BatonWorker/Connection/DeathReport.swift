@@ -41,7 +41,7 @@ package struct DeathReport: Sendable {
         $0.secret = Data(secret)
       }
     }
-    await Self.untilAccepted(WorkerClocks.system) {
+    await Self.untilAccepted(Clocks.system) {
       try await CoordinatorClient.withClient(endpoint, tokenFile: configuration.tokenFile) { client, metadata in
         var options = CoordinatorClient.callOptions
         options.timeout = .seconds(2)
@@ -52,7 +52,7 @@ package struct DeathReport: Sendable {
   }
 
   /// Repeats the attempt until it does not throw, or the task is cancelled.
-  static func untilAccepted(_ clocks: WorkerClocks, _ attempt: () async throws -> Void) async {
+  static func untilAccepted(_ clocks: Clocks, _ attempt: () async throws -> Void) async {
     while !Task.isCancelled {
       do {
         return try await attempt()

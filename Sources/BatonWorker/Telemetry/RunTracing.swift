@@ -12,9 +12,9 @@ final class RunTracing: Sendable {
   let baton: BatonTracer?
   let host: HostName
   let sampling: BatchSampling
-  let clocks: WorkerClocks
+  let clocks: Clocks
 
-  init(_ tracer: any Tracer, host: HostName, sampling: BatchSampling, clocks: WorkerClocks) {
+  init(_ tracer: any Tracer, host: HostName, sampling: BatchSampling, clocks: Clocks) {
     (self.tracer, baton) = (tracer, tracer as? BatonTracer)
     (self.host, self.sampling, self.clocks) = (host, sampling, clocks)
   }

@@ -1,3 +1,4 @@
+import BatonBase
 import BatonModel
 import Logging
 import Synchronization
@@ -63,8 +64,8 @@ final class ManualClock: Sendable {
 
   init() { (sleeps, announcement) = AsyncStream.makeStream() }
 
-  var clock: TelemetryClock {
-    TelemetryClock(now: { self.state.withLock(\.now) }, sleep: { try await self.sleep($0) })
+  var clock: Clocks {
+    Clocks(instant: { self.state.withLock(\.now) }, sleep: { try await self.sleep($0) })
   }
 
   func advance(_ duration: Duration) {

@@ -12,8 +12,8 @@ import Testing
 @Suite("What a worker is told of its host", .timeLimit(.minutes(10)))
 struct ConditionMonitorTests {
   /// Clocks on which a sleep ends at once and moves the time on by its duration, unless `now` is held.
-  static func clocks(_ now: MovingClock) -> WorkerClocks {
-    WorkerClocks(
+  static func clocks(_ now: MovingClock) -> Clocks {
+    Clocks(
       instant: { now.instant },
       sleep: { duration in
         repeat {

@@ -108,7 +108,7 @@ struct ReconnectionTests {
     let one = Worker(
       configuration, incarnation: Incarnation("i"), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
       connector: connector,
-      clocks: WorkerClocks(instant: { Instant(nanoseconds: 0) }, sleep: WorkerClocks.system.sleep))
+      clocks: Clocks(instant: { Instant(nanoseconds: 0) }, sleep: Clocks.system.sleep))
     worker.withLock { $0 = one }
     try await one.run()
     #expect(connections.withLock { $0 } == 4)

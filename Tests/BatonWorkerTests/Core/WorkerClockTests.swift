@@ -15,7 +15,7 @@ import Testing
 struct WorkerClockTests {
   /// A monotonic clock and a wall clock that stand still until the test moves them. A sleep takes no time; it only lets
   /// other tasks run.
-  final class Clocks: Sendable {
+  final class SteppedTime: Sendable {
     private struct State {
       var instant = Instant(nanoseconds: 1_000_000_000_000)
       var date = Timestamp(nanoseconds: 1_772_366_400_000_000_000)
@@ -24,8 +24,8 @@ struct WorkerClockTests {
 
     private let state = Mutex(State())
 
-    var worker: WorkerClocks {
-      WorkerClocks(
+    var worker: Clocks {
+      Clocks(
         instant: { self.state.withLock { $0.instant } },
         sleep: { _ in
           try Task.checkCancellation()
@@ -61,7 +61,7 @@ struct WorkerClockTests {
     }
   }
 
-  private static func worker(_ clocks: Clocks, _ heard: Heard<WorkerMessage>, folder: String) -> Worker {
+  private static func worker(_ clocks: SteppedTime, _ heard: Heard<WorkerMessage>, folder: String) -> Worker {
     var configuration = WorkerConfiguration(name: "a", dataFolder: folder, slots: 4)
     configuration.probesHost = false
     var logger = Logger(label: "test")
@@ -77,7 +77,7 @@ struct WorkerClockTests {
 
   @Test("what runs is stopped by the budget on the steady clock, not when the wall clock says so")
   func budget() async throws {
-    let (clocks, heard, folder) = (Clocks(), Heard<WorkerMessage>(), try OwnerFolder())
+    let (clocks, heard, folder) = (SteppedTime(), Heard<WorkerMessage>(), try OwnerFolder())
     let worker = Self.worker(clocks, heard, folder: folder.path)
     let (started, isStarted) = AsyncStream<Void>.makeStream()
     worker.register("com.example.a") { _ in

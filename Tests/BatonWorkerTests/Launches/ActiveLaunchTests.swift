@@ -23,7 +23,7 @@ import Testing
       let now = Instant(nanoseconds: 0)
       let worker = Worker(
         WorkerConfiguration(name: "a", dataFolder: "unused", slots: 1), incarnation: Incarnation("a1"),
-        logger: Logger(label: "test"), connector: nil, clocks: WorkerClocks(instant: { now }, sleep: { _ in }))
+        logger: Logger(label: "test"), connector: nil, clocks: Clocks(instant: { now }, sleep: { _ in }))
       worker.register("com.example.a") { [weak worker] _ in
         worker?.state.withLock { $0.active[key(1)] }?.output(Array(lastWords.utf8))
       }

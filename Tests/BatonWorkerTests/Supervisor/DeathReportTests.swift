@@ -9,7 +9,7 @@ import Testing
   private struct Unreachable: Error {}
 
   @Test func `a report that does not arrive is repeated until it is accepted`() async {
-    let clocks = WorkerClocks(instant: { Instant(nanoseconds: 0) }, sleep: { _ in })
+    let clocks = Clocks(instant: { Instant(nanoseconds: 0) }, sleep: { _ in })
     var attempts = 0
     await DeathReport.untilAccepted(clocks) {
       attempts += 1

@@ -272,7 +272,7 @@ import Tracing
 
   @Test func `a run begins before its first batch and ends after its last, to the nanosecond`() throws {
     let (sink, reads) = (SpanCollector(), Mutable(Int64(0)))
-    let clocks = WorkerClocks(
+    let clocks = Clocks(
       instant: { Instant(nanoseconds: 0) }, sleep: { _ in },
       date: {
         reads.change { $0 += 1 }

@@ -47,7 +47,7 @@ struct TracingStation {
     configuration.flushTelemetry = { sink.flush() }
     worker = Worker(
       configuration, incarnation: Incarnation("a1"), logger: logger, connector: nil,
-      clocks: WorkerClocks(
+      clocks: Clocks(
         instant: { Instant(nanoseconds: time.value.nanoseconds) }, sleep: { _ in }, date: { Self.base + time.value }))
     (self.time, self.sink) = (time, sink)
     if let handler { worker.register("com.example.a", handler: handler) }

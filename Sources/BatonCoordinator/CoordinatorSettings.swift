@@ -2,25 +2,6 @@ package import BatonModel
 package import BatonStore
 package import BatonTelemetry
 
-/// The source of time for a coordinator. Tests pass their own clocks.
-package struct Clocks: Sendable {
-  /// Reads all clocks.
-  package var now: @Sendable () -> Now
-  /// Waits for the given duration, or throws if the task is cancelled.
-  package var sleep: @Sendable (Duration) async throws -> Void
-  /// An id of the machine's current boot, to which the instants of `now` belong; empty if it is not known.
-  package var boot: @Sendable () -> String
-
-  package init(
-    now: @escaping @Sendable () -> Now, sleep: @escaping @Sendable (Duration) async throws -> Void,
-    boot: @escaping @Sendable () -> String = { "" }
-  ) {
-    self.now = now
-    self.sleep = sleep
-    self.boot = boot
-  }
-}
-
 /// How the coordinator behaves; every number is a key of `coordinator.yaml`.
 package struct CoordinatorSettings: Sendable {
   /// How long a worker may be silent before its launches are lost.
