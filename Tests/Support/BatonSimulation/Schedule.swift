@@ -142,7 +142,8 @@ extension Schedule {
     looked.allowFrequent = true
     var synced = Definition(pattern: "sync.*", kind: .refresh, retry: 2)
     synced.requirements.network = .unmetered
-    synced.allowFrequent = draw.chance(75)
+    // Otherwise the refreshes are 15 minutes apart, in which a simulation has thousands of ticks. That is rarely drawn.
+    synced.allowFrequent = draw.chance(95)
     synced.pokeSpacing = .seconds(20)
     var urgent = Definition(pattern: "now.*", kind: .continued, retry: 2)
     urgent.stallAfter = draw.one(of: [.seconds(2), nil])
