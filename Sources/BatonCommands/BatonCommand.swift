@@ -21,8 +21,8 @@ package struct BatonCommand: AsyncParsableCommand {
         source <(baton --generate-completion-script bash)
 
       Exit status: 0 done or accepted; 1 failed or cancelled; 2 waiting (explain only); 3 not found; 4 refused; \
-      64 usage; 65 bad YAML; 69 coordinator unreachable; 75 unavailable; 77 not permitted; 124 wait timed out; \
-      130 interrupted.
+      64 usage; 65 bad YAML; 69 coordinator unreachable; 75 unavailable; 77 not permitted; 78 the store has to be \
+      mended first; 124 wait timed out; 130 interrupted.
 
       Environment: BATON_COORDINATOR (HOST:PORT), BATON_TOKEN_FILE (a token file, in place of the one that the \
       coordinator published for you), NO_COLOR, XDG_STATE_HOME.

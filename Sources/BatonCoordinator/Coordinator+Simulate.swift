@@ -30,7 +30,7 @@ extension Coordinator {
     let record = try await request(identifier, number: number)
     guard record.state.isPending else {
       throw OperatorError.conflict(
-        "request \(record.number) of '\(identifier)' is \(record.state.rawValue), so it cannot be launched: "
+        "request \(record.number) of '\(identifier)' \(record.state.predicate), so it cannot be launched: "
           + (record.state == .running
             ? "wait for its end, or cancel it" : "submit it first (baton submit \(identifier))"))
     }
@@ -58,7 +58,7 @@ extension Coordinator {
     let launch = LaunchKey(request: record.id, number: record.launches)
     guard record.state == .running, let host = record.host else {
       throw OperatorError.conflict(
-        "request \(record.number) of '\(identifier)' is \(record.state.rawValue), so nothing of it can expire")
+        "request \(record.number) of '\(identifier)' \(record.state.predicate), so nothing of it can expire")
     }
     let isAsked = decide { state in state.core.decide { $0.expire(launch, .simulated(as: reason)) } }
     guard isAsked else {

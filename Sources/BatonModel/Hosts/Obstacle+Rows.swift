@@ -56,7 +56,7 @@ extension Obstacle.Kind {
     case .maxRunningReached:
       Row(
         subject: .request, meaning: "As many instances of its definition run as `maxRunning` allows.",
-        text: "{number} instances of its definition are running, which is its maxRunning",
+        text: "as many instances of its definition run as its maxRunning allows: {number}",
         remedy: "wait, or raise 'maxRunning'")
     case .allowanceSpent:
       Row(

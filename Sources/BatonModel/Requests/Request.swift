@@ -67,6 +67,15 @@ package enum RequestState: String, Sendable, CaseIterable {
     }
   }
 
+  /// The state after the name of a request in a sentence, such as `has succeeded`.
+  package var predicate: String {
+    switch self {
+    case .scheduled, .ready, .running: "is \(rawValue)"
+    case .succeeded, .failed: "has \(rawValue)"
+    case .cancelled: "was cancelled"
+    }
+  }
+
   /// Whether the request waits, for a time, for another request or for a host.
   package var isPending: Bool { self == .scheduled || self == .ready }
 }

@@ -11,7 +11,7 @@ extension Verbs {
         case .scheduled, .ready, .succeeded, .cancelled: "submit it again"
         }
       throw StoreError(
-        .refused, "\(request.name) is \(request.state.rawValue), so it takes no other definition; \(remedy).")
+        .refused, "\(request.name) \(request.state.predicate), so it takes no other definition; \(remedy).")
     }
     try adopt(definition, by: request, at: now)
     guard let record = try self.request(id) else {

@@ -7,7 +7,7 @@ extension Verbs {
     guard let request = try launched(id) else { throw StoreError(.notFound, "There is no request \(id).") }
     let name = request.name
     guard request.state == .failed else {
-      throw StoreError(.refused, "\(name) is \(request.state.rawValue); only a failed request can be retried.")
+      throw StoreError(.refused, "\(name) \(request.state.predicate); only a failed request can be retried.")
     }
     if let problem = try knownDefinition(definition ?? request.requirementClass.definition).problem {
       throw StoreError(

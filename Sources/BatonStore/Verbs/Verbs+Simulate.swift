@@ -22,7 +22,7 @@ extension Verbs {
     guard let request = try request(id) else { throw StoreError(.notFound, "There is no request \(id).") }
     let name = "\(request.identifier) (request \(request.number))"
     guard request.state.isPending else {
-      throw StoreError(.refused, "\(name) is \(request.state.rawValue); only a pending request can be launched.")
+      throw StoreError(.refused, "\(name) \(request.state.predicate); only a pending request can be launched.")
     }
     if let obstacle = request.waitsBecause, obstacle.kind == .waitsForLiveRequest,
       case .number(let number) = obstacle.detail
