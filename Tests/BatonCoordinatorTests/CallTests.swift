@@ -36,7 +36,7 @@ import Testing
     let answer = try? await withServerContextRPCCancellationHandle { cancellation in
       try await interceptor.intercept(
         request: StreamingServerRequest(
-          metadata: ["authorization": "Bearer \(isRight ? "right" : "wrong")"], messages: Self.messages([UInt8]())),
+          metadata: ["authorization": "Bearer \(isRight ? "right" : "wrong")"], messages: Self.noMessages),
         context: Self.context(cancellation)
       ) { _, _ in StreamingServerResponse<UInt8> { _ in [:] } }
     }
@@ -53,12 +53,8 @@ import Testing
       remotePeer: "ipv4:127.0.0.1:1", localPeer: "", cancellation: cancellation)
   }
 
-  private static func messages<Message: Sendable>(_ messages: [Message]) -> RPCAsyncSequence<Message, any Error> {
-    RPCAsyncSequence(
-      wrapping: AsyncThrowingStream { continuation in
-        for message in messages { continuation.yield(message) }
-        continuation.finish()
-      })
+  private static var noMessages: RPCAsyncSequence<UInt8, any Error> {
+    RPCAsyncSequence(wrapping: AsyncThrowingStream { $0.finish() })
   }
 
   // MARK: The workers' service
