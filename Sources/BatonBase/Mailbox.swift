@@ -68,6 +68,9 @@ package final class Mailbox<Element: Sendable>: Sendable {
     }
   }
 
+  /// Takes the elements that are there, in order, without waiting.
+  package func takeWaiting() -> [Element] { state.withLock { $0.takeAll() } }
+
   /// Lets the reader wait until an element arrives, or continues at once if there is a reason to.
   private func park(_ continuation: CheckedContinuation<Void, Never>) {
     let resumesAtOnce = state.withLock { state in

@@ -57,7 +57,8 @@ extension CommandFailure {
     case .notFound: self.init(.notFound, message)
     case .refused: self.init(.refused, message)
     case .superseded: self.init(.needsMending, message)
-    case .locked, .cannotWrite, .overloaded, .unknown: self.init(.unavailable, message)
+    case .locked, .cannotWrite, .overloaded, .unknown, .unavailable, .moved, .wentBackwards:
+      self.init(.unavailable, message)
     case .newerVersion, .corrupt: self.init(.failed, message)
     }
   }

@@ -29,7 +29,7 @@ extension Coordinator {
   }
 
   /// How often the coordinator calls the core's `tick`.
-  private static let tickInterval = Duration.milliseconds(100)
+  static let tickInterval = Duration.milliseconds(100)
 
   func timeLoop() async throws {
     while true {
@@ -47,7 +47,7 @@ extension Coordinator {
     while true {
       try await clocks.sleep(Self.tenureInterval)
       do {
-        try await store.demandTenure()
+        try await store.beat(nil)
       } catch let error as StoreError where error.code != .superseded {
         note(error, while: "looking whose the store is")
       }
@@ -64,6 +64,8 @@ extension Coordinator {
     var isVerified = false
     while true {
       try await clocks.sleep(Self.housekeepingInterval)
+      // The steward keeps house for all coordinators of the store.
+      guard state.withLock({ $0.core.isSteward }) else { continue }
       // The store is verified once, and not at the start, when workers reconnect to the coordinator.
       if !isVerified { try await store.verify() }
       isVerified = true
@@ -74,6 +76,8 @@ extension Coordinator {
         while try await store.prune(settings.retention, at: now().moment) {
           try await clocks.sleep(.milliseconds(50))
         }
+      } catch let error as StoreError where error.code == .moved {
+        continue
       } catch let error as StoreError where error.isPassing {
         note(error, while: "keeping house")
       }

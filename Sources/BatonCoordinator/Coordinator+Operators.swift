@@ -320,7 +320,8 @@ extension Coordinator {
       case .overloaded: throw OperatorError.overloaded(error.message)
       case .cannotWrite: throw OperatorError.refused(.unavailable(error.message))
       case .unknown: throw OperatorError.unknown(error.message)
-      case .superseded: throw OperatorError.refused(.unavailable(error.message))
+      case .superseded, .wentBackwards, .moved, .unavailable:
+        throw OperatorError.refused(.unavailable(error.message))
       case .newerVersion, .locked, .corrupt: throw error
       }
     }

@@ -16,20 +16,27 @@ extension Coordinator {
     }
   }
 
-  private func carryOut(_ timed: TimedOrder) async throws {
+  func carryOut(_ timed: TimedOrder) async throws {
     if timed.delay > .zero { try await clocks.sleep(timed.delay) }
+    if timed.order.concernsWords { return try await words.inTurn { try await self.carryOut(timed.order) } }
+    try await carryOut(timed.order)
+  }
+
+  func carryOut(_ order: StoreOrder) async throws {
     do {
-      let news = try await timed.order.run(on: store, at: now().moment)
+      let reading = reading()
+      let news = try await order.run(on: store, at: reading)
+      if case .fleetRead(let fleet) = news { follow(fleet, askedAt: reading.instant) }
       decide { state in
-        if !timed.order.isReading { state.complaint = nil }
+        if !order.isReading { state.complaint = nil }
         state.core.stored(news, at: now())
       }
       if case .checkpointed(_, let checkpoints, let answers, let host) = news {
         await log(superseded: checkpoints, answers, from: host)
       }
     } catch let error as StoreError {
-      decide { $0.core.failed(timed.order, error, at: now()) }
-      guard error.isPassing || timed.order.session != nil else { throw error }
+      decide { $0.core.failed(order, error, at: now()) }
+      guard error.isPassing || error.code == .moved || order.session != nil else { throw error }
     }
   }
 
@@ -58,8 +65,34 @@ extension Coordinator {
 
 extension StoreOrder {
   /// Carries out the order on the daemon's store.
-  func run(on store: any Store, at now: Moment) async throws -> StoreNews {
+  func run(on store: any Store, at reading: ClockReading) async throws -> StoreNews {
+    let now = reading.moment
     switch self {
+    case .beat(let keepsClock): return .beaten(try await store.beat(keepsClock ? reading : nil))
+    case .endCoordinator(let epoch, let beat):
+      try await store.end(coordinator: epoch, silentSince: beat)
+      return .coordinatorEnded(epoch)
+    case .readFleet: return .fleetRead(try await store.fleet())
+    case .readDefinitions:
+      // The version is read first: if the definitions change in between, they are read again.
+      let version = try await store.fleet().definitionsVersion
+      return .definitionsRead(try await store.definitions(), version: version)
+    case .noteAway(let lease, let link):
+      try await store.noteAway(lease, link: link)
+      return .awayNoted
+    case .endLeaseElsewhere(let process, let countsAsLoss):
+      return .leaseEndedElsewhere(
+        process, try await store.endLease(of: process, countsAsLoss: countsAsLoss, at: now))
+    case .examine(let id, let hello, let proof):
+      let secret = try await store.standing(of: hello.host, secret: proof.secret)
+      // A receipt that the store's key has signed counts, whatever other receipts the worker brings.
+      var receipts = ReceiptStanding.covered
+      let signed = hello.receipts.filter(proof.signedReceipts.contains)
+      if !signed.isEmpty { receipts = try await store.standing(of: signed) }
+      if receipts == .covered, signed != hello.receipts { receipts = try await store.standing(of: hello.receipts) }
+      return .examined(id, Examination(secret: secret, receipts: receipts))
+    case .renew(let id, let incarnation, let name):
+      return .renewed(id, isNews: try await store.renewIncarnation(of: incarnation, as: name))
     case .learn(let ids, let session):
       var found: [DefinitionID: Definition] = [:]
       for id in ids { found[id] = try await store.definition(id) }
@@ -69,11 +102,11 @@ extension StoreOrder {
     case .findReady: return .foundReady(try await store.ready())
     case .endOverrun(let endings, let process):
       return .overrunEnded(try await store.end(endings, from: process, at: now))
-    case .endLease(let host, let incarnation, let countsAsLoss):
-      return .leaseEnded(
-        host, incarnation, try await store.endLease(host, incarnation, countsAsLoss: countsAsLoss, at: now))
-    case .noteExpiry(let launch, let reason, let process):
-      return .expiryNoted(launch, reason, try await store.noteExpiry(launch, reason, from: process, at: now))
+    case .endLease(let lease, let countsAsLoss):
+      return .leaseEnded(lease, try await store.endLease(lease, countsAsLoss: countsAsLoss, at: now))
+    case .noteExpiry(let launch, let reason, let process, let lease):
+      let subject = try await store.noteExpiry(launch, reason, from: process, under: lease, at: now)
+      return .expiryNoted(launch, reason, subject)
     case .note(let request, let event, let detail):
       try await store.note(event, detail: detail, of: request, at: now)
       return .noted(request)
@@ -83,10 +116,10 @@ extension StoreOrder {
     case .noteUses(let uses):
       try await store.noteUses(uses)
       return .usesNoted
-    case .grantLease(let id, let hello):
-      try await store.grantLease(
-        hello.host, hello.incarnation, secret: Coordinator.digest(hello.secret), report: hello.word, at: now)
-      return .leaseGranted(id, hello.host)
+    case .grantLease(let id, let hello, let secret):
+      let grant = try await store.grantLease(
+        hello.host, hello.incarnation, link: Int64(id.number), secret: secret, report: hello.word, at: now)
+      return .leaseGranted(id, grant)
     case .readAssignments(let id, let host): return .assignmentsRead(id, try await store.assignments(on: host))
     case .appendItems(let id, let page, let process):
       return .itemsAppended(id, page, try await store.appendItems(page, from: process), of: process.host)

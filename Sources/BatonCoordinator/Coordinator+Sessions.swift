@@ -32,14 +32,11 @@ extension Coordinator {
       return refuse(connection, from: address)
     }
     host = hello.host
-    if let objection = try await objection(to: hello) {
-      return refuse(connection, from: address, .name, of: hello.host, because: objection)
-    }
-    try await reconcile(hello, connection)
     let link = Link(connection: connection, orders: Mailbox(capacity: Connection.capacity))
     guard let id = state.withLock({ $0.isAccepting ? $0.open(link) : nil }) else { return }
     defer { decide { $0.core.abandoned(id, at: now()) } }
-    decide { $0.core.hello(hello, from: address, as: id, at: now()) }
+    let proof = proof(of: hello)
+    decide { $0.core.hello(hello, proof, from: address, as: id, at: now()) }
     let rest = first
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.receive(rest, from: hello.host, as: id, connection) }

@@ -14,9 +14,7 @@ extension Coordinator {
       return submissions.map { _ in .refused(.unavailable("it is shutting down; submit again in a moment")) }
     }
     let now = now().moment
-    let plans = decide {
-      $0.core.plan(submissions, permitted: settings.permittedIdentifiers, at: now, SpanID.random)
-    }
+    let plans = try await plans(for: submissions, at: now)
     let urgent = plans.filter(\.mustStart)
     async let immediate = takeAtOnce(urgent)
     var answers = try await take(plans.filter { !$0.mustStart })[...]
@@ -26,6 +24,19 @@ extension Coordinator {
       case .refused(let refusal): .refused(refusal)
       case .offered: plan.mustStart ? atOnce.removeFirst() : answers.removeFirst()
       }
+    }
+  }
+
+  /// Decides about the submissions. If a definition is not known here, the definitions are read again first: another
+  /// coordinator may have applied it a moment ago.
+  private func plans(for submissions: [Submission], at now: Moment) async throws -> [SubmissionPlan] {
+    let identifiers = submissions.map(\.identifier)
+    if store.isShared, state.withLock({ state in identifiers.contains { state.core.index.definition(for: $0) == nil } })
+    {
+      try await carryOut(.readDefinitions)
+    }
+    return decide {
+      $0.core.plan(submissions, permitted: settings.permittedIdentifiers, at: now, SpanID.random)
     }
   }
 

@@ -72,7 +72,10 @@ package final class Coordinator: Sendable {
     seal = ReceiptSeal(settings.receiptKey)
     self.clocks = clocks
     self.logger = logger
-    state = Mutex(State(core: CoordinatorCore(leaseTerm: settings.leaseTerm, embeddedHost: settings.embeddedHost)))
+    state = Mutex(
+      State(
+        core: CoordinatorCore(
+          leaseTerm: settings.leaseTerm, embeddedHost: settings.embeddedHost, isShared: store.isShared)))
     steadyClock = Mutex(SteadyClock(resuming: nil, at: clocks.now(), boot: clocks.boot()))
   }
 
@@ -85,11 +88,9 @@ package final class Coordinator: Sendable {
 
   /// Reads the state of the store into the core. Call it once, before anything else.
   package func restore() async throws {
-    let saved = try await store.fleet().clock
-    steadyClock.withLock { $0 = SteadyClock(resuming: saved, at: clocks.now(), boot: clocks.boot()) }
-    try await saveClock()
+    let isSteward = try await setClock()
     try await endEmbeddedLease()
-    try await setUnusableAside()
+    if isSteward { try await setUnusableAside() }
     let fleet = try await store.fleet()
     let definitions = try await store.definitions()
     noteReceiptKey(hosts: fleet.hosts.count)
@@ -99,20 +100,66 @@ package final class Coordinator: Sendable {
         "the stored definition of '\(definition.definition.pattern)' is set aside: \(problem); apply a repaired one")
     }
     decide { $0.core.restore(fleet, definitions, at: now()) }
+    try await join()
+  }
+
+  /// Beats until this coordinator knows the steady clock. It takes two beats if the steward lives, and otherwise the
+  /// time until this coordinator has ended the steward.
+  private func join() async throws {
+    while !state.withLock({ $0.core.hasJoined }) {
+      try await clocks.sleep(Self.tickInterval)
+      let now = now()
+      decide { $0.core.tick(at: now) }
+      for order in orders.takeWaiting() { try await carryOut(order) }
+    }
+  }
+
+  /// Continues the steady clock of earlier coordinators, or follows the clock of the steward.
+  /// - Returns: whether this coordinator is the steward.
+  private func setClock() async throws -> Bool {
+    while true {
+      let fleet = try await store.fleet()
+      let isSteward = !store.isShared || fleet.steward == fleet.epoch
+      if store.isShared, let clock = fleet.clock {
+        steadyClock.withLock { $0 = SteadyClock(following: clock, at: clocks.now().instant, boot: clocks.boot()) }
+        return isSteward
+      }
+      if isSteward {
+        steadyClock.withLock { $0 = SteadyClock(resuming: fleet.clock, at: clocks.now(), boot: clocks.boot()) }
+        try await saveClock()
+        return true
+      }
+      // The steward is just starting. Nothing is known of its clock yet.
+      try await clocks.sleep(.milliseconds(100))
+    }
+  }
+
+  /// Follows the steward's clock, unless this coordinator has been the steward already.
+  func follow(_ fleet: FleetRecord, askedAt asked: Instant) {
+    guard let clock = fleet.clock, clock.steward != fleet.epoch else { return }
+    let takesOffice = state.withLock { $0.core.takesOffice }
+    steadyClock.withLock { steadyClock in
+      steadyClock.follow(clock, askedAt: asked, at: clocks.now().instant, boot: clocks.boot())
+      if takesOffice { steadyClock.takeOffice(at: clocks.now().instant, boot: clocks.boot()) }
+    }
+  }
+
+  /// Reads every clock, for the store.
+  func reading() -> ClockReading {
+    let now = now()
+    return ClockReading(moment: now.moment, boot: clocks.boot(), instant: now.instant)
   }
 
   /// Saves the steady clock, so that the next coordinator can continue it.
-  func saveClock() async throws {
-    let now = now()
-    try await store.saveClock(ClockReading(moment: now.moment, boot: clocks.boot(), instant: now.instant))
-  }
+  func saveClock() async throws { try await store.saveClock(reading()) }
 
   /// Ends the lease of the embedded worker's earlier process. That process is gone, and its launches do not count as
   /// losses.
   private func endEmbeddedLease() async throws {
     for host in try await store.fleet().hosts where host.name == settings.embeddedHost {
       guard let incarnation = host.incarnation else { continue }
-      _ = try await store.endLease(host.name, incarnation, countsAsLoss: false, at: now().moment)
+      let process = WorkerProcess(host: host.name, incarnation: incarnation)
+      _ = try await store.endLease(of: process, countsAsLoss: false, at: now().moment)
     }
   }
 
@@ -143,7 +190,7 @@ package final class Coordinator: Sendable {
       }
       group.addTask { try await self.watchDisk() }
       group.addTask { try await self.housekeepingLoop() }
-      group.addTask { try await self.tenureLoop() }
+      if !store.isShared { group.addTask { try await self.tenureLoop() } }
       if let spans = settings.spans { group.addTask { try await self.deliverSpans(spans) } }
       try await group.next()
       group.cancelAll()
@@ -241,8 +288,18 @@ package final class Coordinator: Sendable {
       log(endsOf: answers)
       noteSpans(answers.count)
     case .overran(let answer): warn(of: answer)
-    case .leaseEnded(let host, let incarnation, let countsAsLoss):
-      log(endOfLease: incarnation, host, countsAsLoss: countsAsLoss)
+    case .leaseEnded(let lease, let countsAsLoss):
+      log(endOfLease: lease.incarnation, lease.host, countsAsLoss: countsAsLoss)
+    case .leaseMoved(let lease):
+      logger.info("a worker is served by another coordinator now", metadata: [Names.LogKey.host: "\(lease.host)"])
+    case .coordinatorEnded(let epoch):
+      logger.warning(
+        "another coordinator stood still, and its work was taken over", metadata: ["coordinator": "\(epoch)"])
+    case .nameRefused(let host, let address, let text): log(refusal: text, .name, of: host, at: address)
+    case .unprovenReceipt(let host, let receipt): warn(ofUnproven: receipt, from: host)
+    case .cameFromAnotherStore(let host):
+      logger.warning("a worker comes from another store", metadata: [Names.LogKey.host: "\(host)"])
+    case .wentBackwards(let why): logHistory(why)
     case .failed(let order, let error): note(error, while: order.purpose)
     }
   }

@@ -26,18 +26,19 @@ final class GroupCommitWriter: Sendable {
   /// How many commits the store has made. The value is set after each commit and before its callers are answered, so
   /// every change that was acknowledged is counted in it.
   private let committed: Mutex<Receipt>
-  /// The epoch that this process raised when it opened the store.
+  /// The number of this process's tenure.
   let epoch: Int64
 
   init(
     _ database: any DatabaseWriter, limits: StoreLimits, cache: DefinitionCache, queuesSpans: Bool,
-    folder: StoreFolder?, onGroup: GroupReport? = nil
+    isShared: Bool, folder: StoreFolder?, onGroup: GroupReport? = nil
   ) throws {
     self.onGroup = onGroup
     self.database = database
-    connection = WriterConnection(limits: limits, cache: cache, queuesSpans: queuesSpans, folder: folder)
+    connection = WriterConnection(
+      limits: limits, cache: cache, queuesSpans: queuesSpans, isShared: isShared, folder: folder)
     let tenure = try database.writeWithoutTransaction { [connection] in
-      try connection.beginTenure(.random(in: 1 ... .max), on: $0)
+      try connection.beginTenure(on: $0)
     }
     epoch = tenure.epoch
     committed = Mutex(tenure.receipt)

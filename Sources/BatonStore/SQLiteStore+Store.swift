@@ -12,18 +12,34 @@ extension SQLiteStore: Store {
       .overloaded, "The store is busy (\(waiting) writes wait), so lists are refused; try again in a second.")
   }
 
-  package func fleet() async throws -> FleetRecord { try await read { try $0.fleet() } }
+  package func fleet() async throws -> FleetRecord {
+    var fleet = try await read { try $0.fleet() }
+    fleet.epoch = epoch
+    return fleet
+  }
   package func ready() async throws -> ReadyRecord { try await read { try $0.ready() } }
 
-  package func standing(of receipt: Receipt) async throws -> ReceiptStanding {
-    try await read { try $0.standing(of: receipt) }
+  package func standing(of receipts: [Receipt]) async throws -> ReceiptStanding {
+    try await read { try $0.standing(of: receipts) }
   }
-  package func renewIncarnation(of incarnation: String, as name: String) async throws {
+  package func renewIncarnation(of incarnation: String, as name: String) async throws -> Bool {
     try await write(.urgent) { try $0.renewIncarnation(of: incarnation, as: name) }
   }
 
   package func saveClock(_ reading: ClockReading) async throws {
     try await write(.urgent) { try $0.saveClock(reading) }
+  }
+
+  package func beat(_ reading: ClockReading?) async throws -> Beat {
+    if isShared { return try await write(.urgent) { try $0.beat(reading) } }
+    try await demandTenure()
+    return Beat()
+  }
+  package func end(coordinator epoch: Int64, silentSince beat: Int64) async throws {
+    try await write(.urgent) { try $0.end(coordinator: epoch, silentSince: beat) }
+  }
+  package func leave() async throws {
+    if isShared { try await write(.urgent) { try $0.leave() } }
   }
 
   package func apply(
@@ -80,9 +96,9 @@ extension SQLiteStore: Store {
     try await write(.progress) { try $0.noteUses(uses) }
   }
   package func noteExpiry(
-    _ launch: LaunchKey, _ reason: ExpiryReason, from process: WorkerProcess?, at now: Moment
+    _ launch: LaunchKey, _ reason: ExpiryReason, from process: WorkerProcess?, under lease: HostLease?, at now: Moment
   ) async throws -> LaunchSubject? {
-    try await write(.urgent) { try $0.noteExpiry(launch, reason, from: process, at: now) }
+    try await write(.urgent) { try $0.noteExpiry(launch, reason, from: process, under: lease, at: now) }
   }
   package func appendItems(_ page: ItemPage, from process: WorkerProcess) async throws -> ItemsAnswer {
     try await write(.urgent) { try $0.appendItems(page, from: process) }
@@ -100,9 +116,11 @@ extension SQLiteStore: Store {
   }
 
   package func grantLease(
-    _ host: HostName, _ incarnation: Incarnation, secret: [UInt8]?, report: HostWord?, at now: Moment
-  ) async throws {
-    try await write(.urgent) { try $0.grantLease(host, incarnation, secret: secret, report: report, at: now) }
+    _ host: HostName, _ incarnation: Incarnation, link: Int64, secret: [UInt8]?, report: HostWord?, at now: Moment
+  ) async throws -> LeaseGrant {
+    try await write(.urgent) {
+      try $0.grantLease(host, incarnation, link: link, secret: secret, report: report, at: now)
+    }
   }
   package func standing(of host: HostName, secret: [UInt8]?) async throws -> SecretStanding {
     try await read { try $0.standing(of: host, secret: secret) }
@@ -110,13 +128,19 @@ extension SQLiteStore: Store {
   package func forgetSecret(of host: HostName) async throws {
     try await write(.urgent) { try $0.forgetSecret(of: host) }
   }
-  package func noteReports(_ reports: [HostName: HostWord], at now: Moment) async throws {
+  package func noteReports(_ reports: [HostLease: HostWord], at now: Moment) async throws {
     try await write(.progress) { try $0.noteReports(reports, at: now) }
   }
+  package func noteAway(_ lease: HostLease, link: Int64) async throws {
+    try await write(.urgent) { try $0.noteAway(lease, link: link) }
+  }
+  package func endLease(_ lease: HostLease, countsAsLoss: Bool, at now: Moment) async throws -> [EndingAnswer] {
+    try await write(.urgent) { try $0.endLease(lease, countsAsLoss: countsAsLoss, at: now) }
+  }
   package func endLease(
-    _ host: HostName, _ incarnation: Incarnation, countsAsLoss: Bool, at now: Moment
+    of process: WorkerProcess, countsAsLoss: Bool, at now: Moment
   ) async throws -> [EndingAnswer] {
-    try await write(.urgent) { try $0.endLease(host, incarnation, countsAsLoss: countsAsLoss, at: now) }
+    try await write(.urgent) { try $0.endLease(of: process, countsAsLoss: countsAsLoss, at: now) }
   }
   package func assignments(on host: HostName) async throws -> [Assignment] {
     try await read { try $0.assignments(on: host) }

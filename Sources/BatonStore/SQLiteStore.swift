@@ -14,6 +14,7 @@ package final class SQLiteStore: Sendable {
   let limits: StoreLimits
   private let cache: DefinitionCache
   let queuesSpans: Bool
+  package let isShared: Bool
   /// The folder, which stays locked until the store is closed; `nil` for a store in memory.
   private let folder: StoreFolder?
   /// The backup that is being written; `nil` if there is none.
@@ -34,25 +35,36 @@ package final class SQLiteStore: Sendable {
       let pool = try DatabasePool(path: folder.databasePath, configuration: configuration)
       try pool.writeWithoutTransaction(Durability.demand)
       if folder.databaseBytes <= largestLookedThrough { try pool.read { try lookThrough($0, "integrity_check") } }
-      return try SQLiteStore(pool, folder, limits, incarnation: nil, queuesSpans: queuesSpans, onGroup: onGroup)
+      return try SQLiteStore(
+        pool, folder, limits, incarnation: nil, queuesSpans: queuesSpans, isShared: false, onGroup: onGroup)
     } catch {
       throw StoreError(opening: folder.databasePath, error)
     }
   }
 
   /// Makes a new store in memory. Its contents are gone when this value is released.
-  /// - Parameter incarnation: the store's incarnation; a random one if it is `nil`.
+  /// - Parameters:
+  ///   - incarnation: the store's incarnation; a random one if it is `nil`.
+  ///   - isShared: true if `another` will open the store too.
   package static func inMemory(
-    limits: StoreLimits = StoreLimits(), incarnation: String? = nil, queuesSpans: Bool = false
+    limits: StoreLimits = StoreLimits(), incarnation: String? = nil, queuesSpans: Bool = false, isShared: Bool = false
   ) throws -> SQLiteStore {
     try SQLiteStore(
-      DatabaseQueue(configuration: configuration), nil, limits, incarnation: incarnation, queuesSpans: queuesSpans)
+      DatabaseQueue(configuration: configuration), nil, limits, incarnation: incarnation, queuesSpans: queuesSpans,
+      isShared: isShared)
+  }
+
+  /// Opens this store in memory once more, as another coordinator would. Both must have been made with `isShared`.
+  package func another() throws -> SQLiteStore {
+    precondition(isShared && folder == nil, "only a shared store in memory can be opened twice")
+    return try SQLiteStore(database, nil, limits, incarnation: nil, queuesSpans: queuesSpans, isShared: true)
   }
 
   private init(
     _ database: any DatabaseWriter, _ folder: StoreFolder?, _ limits: StoreLimits, incarnation: String?,
-    queuesSpans: Bool, onGroup: GroupReport? = nil
+    queuesSpans: Bool, isShared: Bool, onGroup: GroupReport? = nil
   ) throws {
+    self.isShared = isShared
     try Migrations.run(on: database, incarnation: incarnation)
     self.database = database
     self.folder = folder
@@ -60,7 +72,8 @@ package final class SQLiteStore: Sendable {
     self.queuesSpans = queuesSpans
     cache = DefinitionCache()
     writer = try GroupCommitWriter(
-      database, limits: limits, cache: cache, queuesSpans: queuesSpans, folder: folder, onGroup: onGroup)
+      database, limits: limits, cache: cache, queuesSpans: queuesSpans, isShared: isShared, folder: folder,
+      onGroup: onGroup)
   }
 
   /// Configures SQLite. It runs once in a process, before the process opens its first connection.
@@ -107,13 +120,16 @@ package final class SQLiteStore: Sendable {
   /// How many commits this store has made. Every change that was acknowledged before is durable and counted.
   package var receipt: Receipt { writer.receipt }
 
+  /// The number of this coordinator's tenure.
+  var epoch: Int64 { writer.epoch }
+
   /// Throws `.superseded` if another process has opened the store since this process did, or if the store's files were
   /// removed or replaced. A write notices this by itself; this function is for a coordinator that has nothing to write.
-  package func demandTenure() async throws {
+  func demandTenure() async throws {
     if let loss = folder?.loss { throw loss }
-    let epoch = writer.epoch
-    let found = try await read { try $0.prepare(.epoch).first { $0.int64(0) } }
-    if found != epoch { throw StoreError.superseded }
+    let (epoch, tenure) = (epoch, receipt.tenure)
+    let isEnded = try await read { try $0.prepare(.ownTenure).first(epoch, tenure) { $0.bool(1) } }
+    if isEnded ?? true { throw StoreError.superseded }
   }
 
   package var writeStatistics: WriteStatistics { writer.statistics }
@@ -168,6 +184,13 @@ package final class SQLiteStore: Sendable {
   /// one by one. Daemons use the `Store` verbs.
   package func transaction<Value>(_ body: (Verbs) throws -> Value) throws -> Value { try writer.performNow(body) }
 
+  /// A second set of verbs on the connection of `verbs`, for a coordinator of the simulation: it has a tenure and a
+  /// memory of its own. Both must not be in a transaction at the same time.
+  package static func another(on verbs: Verbs, isShared: Bool) -> Verbs {
+    Verbs(
+      verbs.db, limits: verbs.limits, cache: DefinitionCache(), queuesSpans: verbs.queuesSpans, isShared: isShared)
+  }
+
   /// Keeps the writer's connection for as long as `body` runs; `body` starts its transactions with `Verbs.transaction`.
   /// The simulation uses it, where handing over the connection for each transaction would be a tenth of the work.
   package func exclusively<Value>(_ body: (Verbs) throws -> Value) throws -> Value {
@@ -191,7 +214,7 @@ package final class SQLiteStore: Sendable {
   func read<Value: Sendable>(_ body: @escaping @Sendable (Verbs) throws -> Value) async throws -> Value {
     do {
       return try await database.read { [limits, cache] db in
-        try body(Verbs(db, limits: limits, cache: cache, queuesSpans: false))
+        try body(Verbs(db, limits: limits, cache: cache, queuesSpans: false, isShared: true))
       }
     } catch is CancellationError {
       throw CancellationError()

@@ -6,7 +6,8 @@ package import BatonModel
 /// affect the other elements.
 ///
 /// The verbs do not rely on there being only one coordinator process. Every write names what its caller believes to be
-/// true (a launch number, an incarnation), and is refused if the store's rows say otherwise. The cases of
+/// true (a launch number, a lease), and is refused if the store's rows say otherwise; and every transaction begins with
+/// a look at the row of its own coordinator. The cases of
 /// `StoreConformance` test an implementation for all of this.
 package protocol Store: Sendable {
   /// Yields once, when the disk has failed. Every later write is answered with `.unknown`, so the process should end
@@ -23,20 +24,43 @@ package protocol Store: Sendable {
   /// How many commits this store has made. Every change that was acknowledged before is durable and counted. The number
   /// rises with each commit that changes something.
   var receipt: Receipt { get }
-  /// Throws `.superseded` if this coordinator may not write any more because another process has opened the store. A
-  /// store that allows several coordinators never throws it.
-  func demandTenure() async throws
-  /// Compares a worker's last receipt with this store.
-  func standing(of receipt: Receipt) async throws -> ReceiptStanding
+  /// Compares a worker's receipts with this store.
+  /// - Parameter receipts: one for each tenure that the worker has heard of, the one that came last at the end.
+  func standing(of receipts: [Receipt]) async throws -> ReceiptStanding
   /// Gives a store that went backwards another name, and pauses the fleet, so that work that has already run does not
   /// run again without a person noticing (promise P12). Receipts of the old name stay valid as far as the store reaches
   /// them. Nothing happens if the store's incarnation is no longer `incarnation`.
   /// - Parameters:
   ///   - incarnation: the present name of the store, as the caller knows it.
   ///   - name: a name that no store has used before.
-  func renewIncarnation(of incarnation: String, as name: String) async throws
-  /// Keeps a reading of the clocks, so that the next coordinator can continue the steady clock.
+  /// - Returns: whether the store has got the name.
+  @discardableResult
+  func renewIncarnation(of incarnation: String, as name: String) async throws -> Bool
+  /// Keeps a reading of the clocks, so that the next steward can continue the steady clock. Only for the steward.
   func saveClock(_ reading: ClockReading) async throws
+
+  // MARK: Coordinators
+
+  // Opening a store begins a tenure. It ends for ever by `leave`, or by another coordinator's `end(coordinator:)`; every
+  // later write throws `.superseded`. The duties of the steward (`saveClock`, `failUnusable`, `promote`, `prune` and
+  // the queue of spans) throw `.moved` for any other coordinator.
+
+  /// Whether other coordinators can have this store open at the same time.
+  var isShared: Bool { get }
+  /// Shows the others that this coordinator lives, and answers what it has to know of them. Call it every second. If
+  /// there is no steward, this coordinator becomes it. The steward takes over the leases of coordinators that have
+  /// ended. A store that is not shared only checks that it is still this coordinator's.
+  /// - Parameter reading: the clock that the steward keeps for the others; `nil` if it has not yet followed the last
+  ///   reading of the steward before it.
+  /// - Throws: `.superseded` if this tenure has ended, or the store's files were removed or replaced; `.wentBackwards`.
+  @discardableResult
+  func beat(_ reading: ClockReading?) async throws -> Beat
+  /// Ends the tenure of a coordinator that its caller has seen standing still: nothing of it commits afterwards.
+  /// Nothing happens if its beat is not `beat` any more.
+  func end(coordinator epoch: Int64, silentSince beat: Int64) async throws
+  /// Ends this tenure, so that others take over at once and not only after a term. Nothing happens if no other
+  /// coordinator can have the store open.
+  func leave() async throws
 
   // MARK: Definitions
 
@@ -82,8 +106,8 @@ package protocol Store: Sendable {
   /// again.
   func claim(_ claims: [Claim], at now: Moment) async throws -> [ClaimAnswer]
   /// Starts one pending request on the offered host at once, whatever its times say, and marks the launch as simulated.
-  /// - Throws: `.refused` if the request is not pending, if it waits for a live request, or if the offered process does
-  ///   not hold the host's lease; `.notFound` if there is no such request.
+  /// - Throws: `.refused` if the request is not pending or waits for a live request; `.moved` if the offered lease is
+  ///   not the host's present one; `.notFound` if there is no such request.
   func launchNow(
     _ request: RequestID, on offer: SubmissionOffer.Offer, at now: Moment
   ) async throws -> Assignment
@@ -110,11 +134,14 @@ package protocol Store: Sendable {
   /// Keeps when a person used definitions last, on the steady clock. A pattern that is not known is ignored.
   func noteUses(_ uses: [IdentifierPattern: Timestamp]) async throws
   /// Records that a launch was asked to stop. The first reason stays.
-  /// - Parameter process: the worker that reports the expiry; `nil` if the coordinator decided it.
+  /// - Parameters:
+  ///   - process: the worker that reports the expiry; `nil` if the coordinator decided it.
+  ///   - lease: the lease of the host, if the coordinator decided it because it serves the host; `nil` if a person did.
   /// - Returns: the names of the launch for logs; `nil` if the launch has ended or does not run on `process`. If
   ///   `process` is `nil`, a launch that has ended by the same reason is answered too.
+  /// - Throws: `.moved` if `lease` is not the host's last one.
   func noteExpiry(
-    _ launch: LaunchKey, _ reason: ExpiryReason, from process: WorkerProcess?, at now: Moment
+    _ launch: LaunchKey, _ reason: ExpiryReason, from process: WorkerProcess?, under lease: HostLease?, at now: Moment
   ) async throws -> LaunchSubject?
   /// Adds a page of items to a request. Pages must come in order, each starting where the one before ended; a page that
   /// is already stored is answered again. The last page freezes the items.
@@ -132,31 +159,41 @@ package protocol Store: Sendable {
 
   // MARK: Hosts
 
-  /// Records that `incarnation` holds the lease of `host`. All launches of an earlier incarnation must have ended.
+  /// Records that `incarnation` holds the lease of `host`, and that this coordinator owns it. If the same incarnation
+  /// holds it at another coordinator, this one takes it over, and the launches go on. If another incarnation holds it,
+  /// at a coordinator that has ended or that has lost the connection, its launches end as lost.
   ///
   /// The first secret that comes with a host's name is kept. From then on a lease is refused to a worker with another
   /// secret or without a secret.
   /// - Parameters:
+  ///   - link: a number of the connection that no other connection to this coordinator had, for `noteAway`.
   ///   - secret: the SHA-256 of the worker's secret; `nil` for a worker of an older version.
   ///   - report: the host's conditions, which are kept as its last report; `nil` keeps the report before.
-  /// - Throws: `.refused` if the secret does not match, or if launches of an earlier incarnation are open.
+  /// - Throws: `.refused` if the secret does not match, if another incarnation is connected to another coordinator, or
+  ///   if launches of an earlier incarnation of this coordinator are open.
+  @discardableResult
   func grantLease(
-    _ host: HostName, _ incarnation: Incarnation, secret: [UInt8]?, report: HostWord?, at now: Moment
-  ) async throws
+    _ host: HostName, _ incarnation: Incarnation, link: Int64, secret: [UInt8]?, report: HostWord?, at now: Moment
+  ) async throws -> LeaseGrant
   /// Compares a worker's secret with the secret that is kept for the host's name.
   func standing(of host: HostName, secret: [UInt8]?) async throws -> SecretStanding
   /// Forgets the secret of a host. The next worker with that name is accepted with any secret. Throws `.notFound` if
   /// the host is unknown.
   func forgetSecret(of host: HostName) async throws
-  /// Keeps the last reports of hosts. `explain` uses the report of a host that is not connected. A host that is not
-  /// known is ignored.
-  func noteReports(_ reports: [HostName: HostWord], at now: Moment) async throws
-  /// Ends a lease, and all launches under it as `lost`. Nothing happens if another incarnation holds the lease.
+  /// Keeps the last reports of hosts. `explain` uses the report of a host that is not connected. The report of a lease
+  /// that is not the host's present one is dropped.
+  func noteReports(_ reports: [HostLease: HostWord], at now: Moment) async throws
+  /// Records that the connection to the worker is gone: another process of the same name may have the name now. Nothing
+  /// happens if the worker has another connection since. Throws `.moved` if the lease is not the host's present one.
+  func noteAway(_ lease: HostLease, link: Int64) async throws
+  /// Ends a lease, and all launches under it as `lost`. Nothing happens if the lease has ended. Throws `.moved` if the
+  /// lease is not the host's present one.
   /// - Parameter countsAsLoss: false if the launches are blameless, as at the end of a `run` or `up` process. The value
   ///   is passed on to `Ledger.end`: blameless launches resume at once and do not count towards quarantine.
-  func endLease(
-    _ host: HostName, _ incarnation: Incarnation, countsAsLoss: Bool, at now: Moment
-  ) async throws -> [EndingAnswer]
+  func endLease(_ lease: HostLease, countsAsLoss: Bool, at now: Moment) async throws -> [EndingAnswer]
+  /// Ends the lease of a worker process that has died, whichever coordinator owns the lease. Nothing happens if another
+  /// process holds it.
+  func endLease(of process: WorkerProcess, countsAsLoss: Bool, at now: Moment) async throws -> [EndingAnswer]
   /// The launches that run on the host according to the store, as they would be assigned now.
   func assignments(on host: HostName) async throws -> [Assignment]
   /// Sets whether a host drains. Throws `.notFound` if the host is unknown.
@@ -269,17 +306,25 @@ package protocol Store: Sendable {
 
 extension Store {
   /// Grants a lease to a worker without a secret.
+  @discardableResult
   package func grantLease(
     _ host: HostName, _ incarnation: Incarnation, report: HostWord?, at now: Moment
-  ) async throws {
-    try await grantLease(host, incarnation, secret: nil, report: report, at: now)
+  ) async throws -> LeaseGrant {
+    try await grantLease(host, incarnation, link: 0, secret: nil, report: report, at: now)
   }
 
   /// Records that the coordinator asked a launch to stop.
   package func noteExpiry(
     _ launch: LaunchKey, _ reason: ExpiryReason, at now: Moment
   ) async throws -> LaunchSubject? {
-    try await noteExpiry(launch, reason, from: nil, at: now)
+    try await noteExpiry(launch, reason, from: nil, under: nil, at: now)
+  }
+
+  /// Records that a worker asked its launch to stop.
+  package func noteExpiry(
+    _ launch: LaunchKey, _ reason: ExpiryReason, from process: WorkerProcess, at now: Moment
+  ) async throws -> LaunchSubject? {
+    try await noteExpiry(launch, reason, from: process, under: nil, at: now)
   }
 
   /// Retries a failed request under the definition that it has.

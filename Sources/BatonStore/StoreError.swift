@@ -16,9 +16,17 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
     case unknown
     /// The file is not a Baton database, or it is damaged.
     case corrupt
-    /// Another process has opened the store in the meantime, or the store's files were removed or replaced. Nothing was
+    /// Another coordinator has ended this one's tenure, or the store's files were removed or replaced. Nothing was
     /// changed, and this process can write nothing more.
     case superseded
+    /// The store lacks a commit that this process has made: it went backwards. Nothing was changed except that the
+    /// fleet is paused and the store has another name, and this process can write nothing more.
+    case wentBackwards
+    /// Another coordinator, or another worker process, has what this call is about: a host's lease, or a duty of the
+    /// steward. Nothing was changed; the caller forgets it.
+    case moved
+    /// The store cannot be reached. Nothing was changed; the same call may succeed later.
+    case unavailable
     /// Too many writes wait already. Nothing was changed; the message says when to try again.
     case overloaded
   }

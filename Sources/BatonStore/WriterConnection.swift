@@ -1,3 +1,4 @@
+internal import BatonBase
 internal import BatonModel
 internal import GRDB
 
@@ -8,6 +9,7 @@ final class WriterConnection: @unchecked Sendable {
   private let limits: StoreLimits
   private let cache: DefinitionCache
   private let queuesSpans: Bool
+  private let isShared: Bool
   private var opened: Verbs?
   private let folder: StoreFolder?
   /// The error that every later write is answered with; set when the disk failed, another process took the store, or
@@ -16,7 +18,8 @@ final class WriterConnection: @unchecked Sendable {
 
   /// - Parameter folder: the folder of the store, which must belong to this process whenever it writes; `nil` for a
   ///   store in memory.
-  init(limits: StoreLimits, cache: DefinitionCache, queuesSpans: Bool, folder: StoreFolder?) {
+  init(limits: StoreLimits, cache: DefinitionCache, queuesSpans: Bool, isShared: Bool, folder: StoreFolder?) {
+    self.isShared = isShared
     self.folder = folder
     self.limits = limits
     self.cache = cache
@@ -25,17 +28,17 @@ final class WriterConnection: @unchecked Sendable {
 
   func verbs(of db: Database) -> Verbs {
     if let opened { return opened }
-    let verbs = Verbs(db, limits: limits, cache: cache, queuesSpans: queuesSpans)
+    let verbs = Verbs(db, limits: limits, cache: cache, queuesSpans: queuesSpans, isShared: isShared)
     opened = verbs
     return verbs
   }
 
-  /// Raises the store's epoch. From now on writes of a process that opened the store before are refused; writes of this
-  /// connection are refused when another process raises the epoch. Call it once, before the first write.
-  /// - Parameter name: a random number that no tenure had before.
-  func beginTenure(_ name: Int64, on db: Database) throws -> Tenure {
+  /// Begins the tenure of this process. Call it once, before the first write.
+  func beginTenure(on db: Database) throws -> Tenure {
     let verbs = verbs(of: db)
-    try verbs.transaction { try $0.beginTenure(name) }
+    try verbs.transaction {
+      try $0.join(as: .random(in: 1 ... .max), nextStore: RandomNumbers.name(), address: "")
+    }
     guard let tenure = verbs.tenure else { preconditionFailure("a tenure was begun and is not there") }
     return tenure
   }

@@ -4,8 +4,8 @@ import BatonSimulation
 /// The commands of `baton-simulate`. Each returns an exit status.
 enum Command {
   /// Runs one seed and prints everything that happens.
-  static func replay(_ seed: UInt64, _ breakage: Breakage?) throws -> Int32 {
-    let schedule = Schedule(seed: seed)
+  static func replay(_ seed: UInt64, coordinators: Int, _ breakage: Breakage?) throws -> Int32 {
+    let schedule = Schedule(seed: seed, coordinators: coordinators)
     print(schedule)
     let outcome = try Simulator().run(schedule, breakage: breakage, tracing: .print)
     print(
@@ -21,7 +21,7 @@ enum Command {
     let result = try await campaign.run { progress in
       if progress.seeds % 1_000 == 0 { print("\(progress.seeds) seeds, \(progress.faults) faults") }
     }
-    for failure in result.failures { try explain(failure, campaign.breakage, shrinks: shrinks) }
+    for failure in result.failures { try explain(failure, campaign, shrinks: shrinks) }
     let rate = Double(result.seeds) / seconds(clock.now - start)
     print(
       "\(Int(rate)) seeds a second on \(campaign.threads) threads, \(result.batches) batches, "
@@ -31,11 +31,11 @@ enum Command {
   }
 
   /// Runs `count` seeds from `first` on one thread, and prints how often each kind of thing happened.
-  static func cover(_ count: Int, first: UInt64) throws -> Int32 {
+  static func cover(_ count: Int, first: UInt64, coordinators: Int) throws -> Int32 {
     let simulator = try Simulator()
     var sum = Coverage()
     for seed in first..<first + UInt64(count) {
-      let outcome = simulator.run(Schedule(seed: seed), counting: true)
+      let outcome = simulator.run(Schedule(seed: seed, coordinators: coordinators), counting: true)
       if let coverage = outcome.coverage { sum.join(coverage) }
       if let violation = outcome.violation { print("seed \(seed): \(violation)") }
     }
@@ -45,13 +45,15 @@ enum Command {
 
   /// Prints a violation and, if `shrinks` is true, the smallest schedule that still causes it.
   private static func explain(
-    _ failure: Campaign.Failure, _ breakage: Breakage?, shrinks: Bool
+    _ failure: Campaign.Failure, _ campaign: Campaign, shrinks: Bool
   ) throws {
     print("seed \(failure.seed): \(failure.text)")
     guard shrinks, let rule = failure.rule else { return }
-    var shrinking = Shrinking(try Simulator(), rule: rule, breakage: breakage)
-    print("the smallest schedule that causes it:\n\(shrinking.shrink(Schedule(seed: failure.seed)))")
-    print("to see it happen: baton-simulate --seed \(failure.seed)")
+    var shrinking = Shrinking(try Simulator(), rule: rule, breakage: campaign.breakage)
+    let schedule = Schedule(seed: failure.seed, coordinators: campaign.coordinators)
+    print("the smallest schedule that causes it:\n\(shrinking.shrink(schedule))")
+    let option = campaign.coordinators == 1 ? "" : " --coordinators \(campaign.coordinators)"
+    print("to see it happen: baton-simulate --seed \(failure.seed)\(option)")
   }
 
   private static func seconds(_ duration: Duration) -> Double {

@@ -2,13 +2,14 @@ import BatonBase
 import BatonSimulation
 
 /// The simulator's program. `baton-simulate SEEDS [FIRST]` runs SEEDS seeds, and runs one in 64 of them (`--repeating`)
-/// twice to compare the results; with `--coverage` it prints how often each kind of thing happened in them.
+/// twice to compare the results; with `--coverage` it prints how often each kind of thing happened in them. With `--coordinators N` that many coordinators
+/// share the store.
 /// `baton-simulate --seed SEED` runs one seed and prints everything that happens. With
 /// `--breakage NAME` the simulated shells have the bug of that name; `baton-simulate --breakages` lists these bugs.
 @main
 struct Main {
   private static let usage = """
-    usage: baton-simulate SEEDS [FIRST] [--threads N] [--repeating N] [--no-shrinking] [--breakage NAME], \
+    usage: baton-simulate SEEDS [FIRST] [--threads N] [--repeating N] [--no-shrinking] [--coordinators N] [--breakage NAME], \
     baton-simulate SEEDS [FIRST] --coverage, \
     baton-simulate --seed SEED [--breakage NAME], or baton-simulate --breakages
     """
@@ -29,18 +30,26 @@ struct Main {
       print("--breakage: no such bug; baton-simulate --breakages lists the bugs")
       return end(64)
     }
+    let coordinators = number(after: "--coordinators") ?? 1
+    guard (1...9).contains(coordinators) else {
+      print("--coordinators: 1 to 9 coordinators can share the store")
+      return end(64)
+    }
     if arguments.first == "--seed", let seed = arguments.dropFirst().first.flatMap({ UInt64($0) }) {
-      return end(try Command.replay(seed, breakage))
+      return end(try Command.replay(seed, coordinators: coordinators, breakage))
     }
     guard let count = arguments.first.flatMap({ Int($0) }), count > 0 else {
       print(usage)
       return end(64)
     }
     let first = arguments.dropFirst().first.flatMap { UInt64($0) } ?? 1
-    if arguments.contains("--coverage") { return end(try Command.cover(count, first: first)) }
+    if arguments.contains("--coverage") {
+      return end(try Command.cover(count, first: first, coordinators: coordinators))
+    }
     var campaign = Campaign(
       first: first, count: count, threads: number(after: "--threads") ?? sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     campaign.breakage = breakage
+    campaign.coordinators = coordinators
     if let repeating = number(after: "--repeating") { campaign.repeating = max(1, repeating) }
     end(try await Command.run(campaign, shrinks: !arguments.contains("--no-shrinking")))
   }

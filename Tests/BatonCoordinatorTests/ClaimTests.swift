@@ -187,7 +187,7 @@ import Testing
     desk.attach()
     let reservation = desk.dispatcher.reserve(ready(1), count: 1)[0]
     _ = desk.dispatcher.processDied(a, Incarnation("a1"), isBlameless: false)
-    desk.dispatcher.leaseEnded(a, Incarnation("a1"))
+    desk.leaseEnded(a, Incarnation("a1"))
     #expect(desk.dispatcher.settle(reservation, with: [Desk.assignment(1)], hasMore: false) == [])
     #expect(desk.host.usedSlots == 0)
     #expect(desk.dispatcher.places == [:])
@@ -200,7 +200,7 @@ import Testing
     desk.attach()
     let reservation = desk.dispatcher.reserve(ready(1), count: 1)[0]
     _ = desk.dispatcher.processDied(a, Incarnation("a1"), isBlameless: false)
-    desk.dispatcher.leaseEnded(a, Incarnation("a1"))
+    desk.leaseEnded(a, Incarnation("a1"))
     desk.attach(Desk.hello("a", incarnation))
     #expect(desk.dispatcher.settle(reservation, with: [Desk.assignment(1)], hasMore: false) == [])
     #expect(desk.host.usedSlots == 0)

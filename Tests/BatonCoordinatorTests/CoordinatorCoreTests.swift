@@ -14,9 +14,9 @@ private let hostA = HostName("a")
 
   @Test func `a worker is welcome once the store knows of its lease and said what it runs`() {
     var bench = CoreBench()
-    bench.core.hello(Desk.hello(), from: "test", as: one, at: bench.now)
+    bench.hello(as: one)
     #expect(bench.effects() == ["store grantLease"])
-    bench.tell(.leaseGranted(one, hostA))
+    bench.tell(.leaseGranted(one, LeaseGrant(lease: Desk.lease())))
     #expect(bench.effects() == ["store readAssignments"])
     bench.tell(.assignmentsRead(one, [Desk.assignment(1)]))
     #expect(bench.effects() == ["store learn"])
@@ -75,20 +75,20 @@ private let hostA = HostName("a")
 
   @Test func `a lease that a full disk refused is asked for again`() {
     var bench = CoreBench()
-    bench.core.hello(Desk.hello(), from: "test", as: one, at: bench.now)
+    bench.hello(as: one)
     _ = bench.effects()
-    bench.fail(.grantLease(one, Desk.hello()), .cannotWrite)
+    bench.fail(.grantLease(one, Desk.hello(), secret: nil), .cannotWrite)
     #expect(bench.effects() == ["store grantLease after 0.5 seconds"])
-    bench.fail(.grantLease(one, Desk.hello()), .refused)
-    #expect(bench.effects() == ["close 1", "forget 1"])
+    bench.fail(.grantLease(one, Desk.hello(), secret: nil), .refused)
+    #expect(bench.effects() == ["send 1 refused", "close 1", "forget 1"])
     #expect(bench.core.dispatcher.hosts[hostA]?.link == .away)
   }
 
   @Test func `the end of an old connection does not detach the new one`() {
     var bench = CoreBench()
     bench.attach(as: one)
-    bench.core.hello(Desk.hello(), from: "test", as: two, at: bench.now)
-    bench.tell(.leaseGranted(two, hostA))
+    bench.hello(as: two)
+    bench.tell(.leaseGranted(two, LeaseGrant(lease: Desk.lease())))
     bench.tell(.assignmentsRead(two, []))
     #expect(bench.effects().contains("close 1"))
     bench.core.closed(one, at: bench.now)
@@ -100,14 +100,14 @@ private let hostA = HostName("a")
 
   @Test func `of two hellos of one process only the last is attached, whatever the store answers first`() {
     var bench = CoreBench()
-    bench.core.hello(Desk.hello(), from: "test", as: one, at: bench.now)
+    bench.hello(as: one)
     #expect(bench.effects() == ["store grantLease"])
-    bench.core.hello(Desk.hello(), from: "test", as: two, at: bench.now)
+    bench.hello(as: two)
     #expect(bench.effects() == ["close 1", "forget 1", "store grantLease"])
-    bench.tell(.leaseGranted(one, hostA))
+    bench.tell(.leaseGranted(one, LeaseGrant(lease: Desk.lease())))
     bench.tell(.assignmentsRead(one, []))
     #expect(bench.effects().isEmpty)
-    bench.tell(.leaseGranted(two, hostA))
+    bench.tell(.leaseGranted(two, LeaseGrant(lease: Desk.lease())))
     bench.tell(.assignmentsRead(two, []))
     #expect(bench.effects() == ["store readAssignments", "receipt 2", "send 2 welcome", "dispatch"])
   }
@@ -131,14 +131,14 @@ private let hostA = HostName("a")
     bench.attach(as: one, Desk.hello(host))
     bench.core.closed(one, at: bench.now)
     _ = bench.effects()
-    bench.core.hello(Desk.hello(host, "a2"), from: "test", as: two, at: bench.now)
-    guard case .store(.endLease(HostName(host), Incarnation("a1"), let counts), _)? = bench.core.effects.last else {
+    bench.hello(Desk.hello(host, "a2"), as: two)
+    guard case .store(.endLease(Desk.lease(host), let counts), _)? = bench.core.effects.last else {
       Issue.record("\(bench.effects())")
       return
     }
     #expect(counts == countsAsLoss)
     _ = bench.effects()
-    bench.tell(.leaseEnded(HostName(host), Incarnation("a1"), []))
+    bench.tell(.leaseEnded(Desk.lease(host), []))
     #expect(bench.effects() == ["dispatch", "store grantLease"])
   }
 
@@ -159,11 +159,11 @@ private let hostA = HostName("a")
     var bench = CoreBench()
     bench.core.decide { _ in [.endLease(), .noteExpiry(key(1), .paused)] }
     #expect(bench.effects() == ["store endLease"])
-    bench.fail(.endLease(hostA, Incarnation("a1"), countsAsLoss: true), .cannotWrite)
+    bench.fail(.endLease(Desk.lease(), countsAsLoss: true), .cannotWrite)
     #expect(bench.effects() == ["store endLease after 0.5 seconds"])
-    bench.tell(.leaseEnded(hostA, Incarnation("a1"), []))
+    bench.tell(.leaseEnded(Desk.lease(), []))
     #expect(bench.effects() == ["dispatch", "store noteExpiry"])
-    bench.fail(.noteExpiry(key(1), .paused, from: nil), .unknown)
+    bench.fail(.noteExpiry(key(1), .paused, from: nil, under: nil), .unknown)
     #expect(bench.effects().isEmpty)
   }
 
@@ -267,7 +267,7 @@ private let hostA = HostName("a")
     bench.attach(as: one)
     bench.define()
     let plans = bench.core.plan([CoreBench.submission], at: bench.now.moment) { SpanID(1) }
-    #expect(plans.first?.offer?.host?.host == hostA)
+    #expect(plans.first?.offer?.host?.lease.host == hostA)
     #expect(bench.core.dispatcher.hosts[hostA]?.host.usedSlots == 1)
     bench.core.notSubmitted(plans)
     #expect(bench.core.dispatcher.hosts[hostA]?.host.usedSlots == 0)
@@ -317,13 +317,20 @@ private struct CoreBench {
     core.tick(at: now)
   }
 
+  /// A worker that owns its name says hello; the store has everything that the worker was told.
+  mutating func hello(_ hello: Hello = Desk.hello(), as id: SessionID) {
+    let proof = Proof(secret: nil, signedReceipts: [], nextStore: "next")
+    core.hello(hello, proof, from: "test", as: id, at: now)
+    tell(.examined(id, Examination(secret: .matches, receipts: .covered)))
+  }
+
   mutating func attach(as id: SessionID, _ hello: Hello = Desk.hello(), running assignment: Assignment? = nil) {
     core.decide {
       $0.learn(DefinitionID(1), Desk.job())
       return []
     }
-    core.hello(hello, from: "test", as: id, at: now)
-    tell(.leaseGranted(id, hello.host))
+    self.hello(hello, as: id)
+    tell(.leaseGranted(id, LeaseGrant(lease: HostLease(host: hello.host, incarnation: hello.incarnation, number: 1))))
     tell(.assignmentsRead(id, assignment.map { [$0] } ?? []))
     core.dispatch { SpanID(1) }
     core.clearEffects()
@@ -340,7 +347,7 @@ private struct CoreBench {
   mutating func reportedCharges() -> [Int?] {
     defer { core.clearEffects() }
     return core.effects.compactMap {
-      if case .store(.noteReports(let reports), _) = $0 { reports[hostA]?.conditions.battery.value } else { nil }
+      if case .store(.noteReports(let reports), _) = $0 { reports[Desk.lease()]?.conditions.battery.value } else { nil }
     }
   }
 
@@ -360,6 +367,7 @@ private struct CoreBench {
       case .close(let id): "close \(id.number)"
       case .forget(let id): "forget \(id.number)"
       case .dispatch: "dispatch"
+      case .store(.examine, _): nil
       case .store(let order, .zero): "store \(Self.name(order))"
       case .store(let order, let delay): "store \(Self.name(order)) after \(delay)"
       case .tell: nil

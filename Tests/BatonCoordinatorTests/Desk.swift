@@ -46,7 +46,30 @@ struct Desk {
       conditions: conditions, running: running)
   }
 
-  mutating func says(_ hello: Hello) -> Dispatcher.Welcome { dispatcher.hello(hello, from: "127.0.0.1:9", at: now) }
+  /// Hello, and the lease that the store grants. The lease of the process `a2` has the number 2, unless the host has had
+  /// a lease of that number.
+  mutating func says(_ hello: Hello) -> Dispatcher.Welcome {
+    let before = dispatcher.hosts[hello.host]
+    let welcome = dispatcher.hello(hello, from: "127.0.0.1:9", at: now)
+    guard case .attached = welcome else { return welcome }
+    let known = before?.leaseNumber ?? 0
+    let number = before?.incarnation == hello.incarnation ? known : max(Desk.number(hello.incarnation), known + 1)
+    dispatcher.granted(HostLease(host: hello.host, incarnation: hello.incarnation, number: number), at: now)
+    return welcome
+  }
+
+  private static func number(_ incarnation: Incarnation) -> Int64 { Int64(incarnation.rawValue.suffix(1)) ?? 1 }
+
+  static func lease(_ host: String = "a", _ incarnation: String = "a1", number: Int64? = nil) -> HostLease {
+    let incarnation = Incarnation(incarnation)
+    return HostLease(host: HostName(host), incarnation: incarnation, number: number ?? Desk.number(incarnation))
+  }
+
+  /// The store has ended the present lease of this process, or any of its leases.
+  mutating func leaseEnded(_ host: HostName, _ incarnation: Incarnation) {
+    let number = dispatcher.hosts[host]?.leaseNumber ?? 0
+    dispatcher.leaseEnded(HostLease(host: host, incarnation: incarnation, number: number))
+  }
 
   /// Hello and the store's answer to it.
   @discardableResult
@@ -68,10 +91,11 @@ struct Desk {
     let records = hosts.map { host in
       HostRecord(
         name: HostName(host.name), isDraining: host.isDraining, incarnation: host.incarnation.map { Incarnation($0) },
-        lastSeenAt: date)
+        leaseNumber: host.incarnation.map { Desk.number(Incarnation($0)) } ?? 0,
+        owner: host.incarnation == nil ? nil : 1, lastSeenAt: date)
     }
     var fleet = FleetRecord(
-      storeIncarnation: "s", isPaused: false, hosts: records,
+      storeIncarnation: "s", isPaused: false, epoch: 1, steward: 1, definitionsVersion: 0, hosts: records,
       running: running.map { launch in
         RunningRecord(
           launch: launch, host: HostName("a"), incarnation: Incarnation("a1"), requirementClass: ready(1),
@@ -137,6 +161,6 @@ extension Dispatcher.Effect {
     .send(.definition(DefinitionID(id), definition), to: host)
   }
   static func endLease(_ host: String = "a", _ incarnation: String = "a1", countsAsLoss: Bool = true) -> Self {
-    .endLease(HostName(host), Incarnation(incarnation), countsAsLoss: countsAsLoss)
+    .endLease(Desk.lease(host, incarnation), countsAsLoss: countsAsLoss)
   }
 }

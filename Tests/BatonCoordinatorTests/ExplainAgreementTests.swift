@@ -89,7 +89,7 @@ struct FleetDraw {
     if once(in: 8) { desk.dispatcher.disconnected(hello.host) }
     if once(in: 12) {
       _ = desk.dispatcher.processDied(hello.host, hello.incarnation, isBlameless: true)
-      if once(in: 2) { desk.dispatcher.leaseEnded(hello.host, hello.incarnation) }
+      if once(in: 2) { desk.leaseEnded(hello.host, hello.incarnation) }
     }
   }
 

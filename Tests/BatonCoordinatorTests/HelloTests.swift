@@ -66,9 +66,9 @@ import Testing
     desk.attach()
     desk.start(Desk.assignment(1))
     desk.dispatcher.disconnected(a)
-    #expect(desk.says(Desk.hello("a", "a2")) == .after(ending: first))
+    #expect(desk.says(Desk.hello("a", "a2")) == .after(ending: Desk.lease()))
     #expect(desk.host.hasLease == false)
-    desk.dispatcher.leaseEnded(a, first)
+    desk.leaseEnded(a, first)
     #expect(desk.dispatcher.places == [:])
     #expect(desk.host.usedSlots == 0)
     #expect(desk.attach(Desk.hello("a", "a2")) == [.welcome])
@@ -78,11 +78,11 @@ import Testing
     var desk = Desk()
     desk.attach()
     desk.dispatcher.disconnected(a)
-    #expect(desk.says(Desk.hello("a", "a2")) == .after(ending: first))
-    #expect(desk.says(Desk.hello("a", "a2")) == .after(ending: first), "the first attempt broke off")
-    desk.dispatcher.leaseEnded(a, first)
+    #expect(desk.says(Desk.hello("a", "a2")) == .after(ending: Desk.lease()))
+    #expect(desk.says(Desk.hello("a", "a2")) == .after(ending: Desk.lease()), "the first attempt broke off")
+    desk.leaseEnded(a, first)
     #expect(desk.attach(Desk.hello("a", "a2")) == [.welcome])
-    desk.dispatcher.leaseEnded(a, first)
+    desk.leaseEnded(a, first)
     #expect(desk.dispatcher.hosts[a]?.incarnation == Incarnation("a2"), "the other attempt's end comes late")
   }
 
@@ -91,7 +91,7 @@ import Testing
     desk.attach()
     _ = desk.pass(15)
     #expect(desk.says(Desk.hello()) == .refused("the lease of host 'a' is just ending; try again", isFinal: false))
-    desk.dispatcher.leaseEnded(a, first)
+    desk.leaseEnded(a, first)
     #expect(desk.attach() == [.welcome])
   }
 
@@ -101,7 +101,7 @@ import Testing
     _ = desk.dispatcher.processDied(a, first, isBlameless: false)
     let effects = desk.dispatcher.attached(a, first, held: [], running: [], assignments: [])
     #expect(effects == [.disconnect(a)])
-    desk.dispatcher.leaseEnded(a, first)
+    desk.leaseEnded(a, first)
     #expect(desk.dispatcher.attached(a, first, held: [], running: [], assignments: []) == [.disconnect(a)])
     #expect(desk.dispatcher.hosts[a]?.isConnected == false)
   }
@@ -110,7 +110,7 @@ import Testing
     var desk = Desk()
     _ = desk.says(Desk.hello())
     _ = desk.pass(15)
-    desk.dispatcher.leaseEnded(a, first)
+    desk.leaseEnded(a, first)
     _ = desk.says(Desk.hello("a", "a2"))
     let late = desk.dispatcher.attached(a, first, held: [], running: [], assignments: [])
     #expect(late == [.disconnect(a)])
@@ -154,7 +154,7 @@ import Testing
       Issue.record("the second process was not taken")
       return
     }
-    desk.dispatcher.leaseEnded(HostName("a"), former)
+    desk.dispatcher.leaseEnded(former)
     #expect(!listens("a", "a1"))
     desk.attach(Desk.hello("a", "a2"))
     #expect(listens("a", "a2") && !listens("a", "a1"))

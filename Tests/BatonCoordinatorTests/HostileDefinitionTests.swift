@@ -99,7 +99,7 @@ import Testing
   private func storeWithHostileDefinitions() async throws -> SQLiteStore {
     let store = try SQLiteStore.inMemory(queuesSpans: true)
     let (host, process, now) = (HostName("a"), Incarnation("a1"), Self.now.moment)
-    try await store.grantLease(host, process, report: nil, at: now)
+    let lease = try await store.grantLease(host, process, report: nil, at: now).lease
     for (index, hostile) in HostileDefinition.all.enumerated() {
       let definition = valid("hostile.h\(index).*")
       let id = try await store.apply([definition], seeds: [Desk.trace], at: now)[0].id
@@ -107,7 +107,7 @@ import Testing
         let submission = Submission(
           id: "\(index) \(name)", identifier: JobIdentifier("hostile.h\(index).\(name)")!,
           earliestBeginDate: name == "later" ? .afterSubmission(.seconds(3600)) : nil, trace: Desk.trace)
-        let offer = SubmissionOffer.Offer(host: host, incarnation: process, gpus: [], spanID: Desk.trace.spanID)
+        let offer = SubmissionOffer.Offer(lease: lease, gpus: [], spanID: Desk.trace.spanID)
         _ = try await store.submit(
           [SubmissionOffer(submission: submission, definition: id, host: name == "runs" ? offer : nil)], at: now)
       }
@@ -179,11 +179,10 @@ import Testing
   {
     let store = try SQLiteStore.inMemory()
     let (process, now) = (WorkerProcess(host: HostName("a"), incarnation: Incarnation("a1")), Self.now.moment)
-    try await store.grantLease(process.host, process.incarnation, report: nil, at: now)
+    let lease = try await store.grantLease(process.host, process.incarnation, report: nil, at: now).lease
     let identifier = JobIdentifier("hostile.first")!
     let old = try await store.apply([valid(identifier.rawValue)], seeds: [Desk.trace], at: now)[0].id
-    let place = SubmissionOffer.Offer(
-      host: process.host, incarnation: process.incarnation, gpus: [], spanID: Desk.trace.spanID)
+    let place = SubmissionOffer.Offer(lease: lease, gpus: [], spanID: Desk.trace.spanID)
     let first = Submission(id: "first", identifier: identifier, trace: Desk.trace)
     let offers = [SubmissionOffer(submission: first, definition: old, host: place)]
     guard case .accepted(_, _, let launch?, _)? = try await store.submit(offers, at: now).first else {

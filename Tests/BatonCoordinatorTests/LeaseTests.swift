@@ -31,7 +31,7 @@ import Testing
     _ = desk.pass(15)
     #expect(desk.dispatcher.heartbeat(3, from: a, at: desk.now) == [.disconnect(a)])
     #expect(desk.dispatcher.heartbeat(3, from: HostName("nobody"), at: desk.now) == [.disconnect(HostName("nobody"))])
-    desk.dispatcher.leaseEnded(a, first)
+    desk.leaseEnded(a, first)
     #expect(desk.dispatcher.heartbeat(3, from: a, at: desk.now) == [.disconnect(a)])
   }
 
@@ -74,7 +74,7 @@ import Testing
     #expect(
       desk.dispatcher.overrunEndings(on: a)
         == [Ending(launch: key(1), outcome: .expired(.budgetSpent), isGraceful: false)], "its sibling is only lost")
-    desk.dispatcher.leaseEnded(a, first)
+    desk.leaseEnded(a, first)
     #expect(desk.dispatcher.overrunEndings(on: a) == [])
     desk.attach(Desk.hello("a", "a2"))
     #expect(!desk.host.isDraining)
@@ -92,11 +92,14 @@ import Testing
     #expect(desk.dispatcher.hosts[HostName("b")]?.host.isDraining == false)
   }
 
-  @Test func `the death of an earlier process, or of an unknown one, is no news`() {
+  @Test func `the death of an earlier process is no news, and that of another coordinator's process is its news`() {
     var desk = Desk()
     desk.attach(Desk.hello("a", "a2"))
     #expect(desk.dispatcher.processDied(a, first, isBlameless: false) == [])
-    #expect(desk.dispatcher.processDied(HostName("b"), first, isBlameless: false) == [])
+    let other = WorkerProcess(host: HostName("b"), incarnation: first)
+    #expect(
+      desk.dispatcher.processDied(HostName("b"), first, isBlameless: false)
+        == [.endLeaseElsewhere(other, countsAsLoss: true)])
     #expect(desk.dispatcher.hosts[a]?.lease == .held(Incarnation("a2"), until: desk.now + Desk.term))
   }
 
@@ -107,7 +110,7 @@ import Testing
     desk.start(Desk.assignment(1), Desk.assignment(2))
     #expect(desk.dispatcher.reserve(ready(1), count: 1) == [])
     _ = desk.pass(15)
-    desk.dispatcher.leaseEnded(a, first)
+    desk.leaseEnded(a, first)
     #expect(desk.dispatcher.places == [:])
     #expect(desk.host.usedSlots == 0)
     #expect(!desk.host.hasLease)
@@ -120,8 +123,8 @@ import Testing
     desk.learn(1)
     desk.attach()
     desk.start(Desk.assignment(1))
-    desk.dispatcher.leaseEnded(a, first)
-    desk.dispatcher.leaseEnded(a, Incarnation("a2"))
+    desk.leaseEnded(a, first)
+    desk.leaseEnded(a, Incarnation("a2"))
     #expect(desk.dispatcher.places == [key(1): a])
   }
 

@@ -58,8 +58,8 @@ import Testing
       let definition = try #require(try await fixture.store.definitions().first).id
       for _ in 0..<5 {
         let claim = Claim(
-          requirementClass: ready(definition.rawValue, .background), host: HostName("a"),
-          incarnation: Incarnation("a1"), places: [.init(gpus: [], spanID: SpanID(1))])
+          requirementClass: ready(definition.rawValue, .background), lease: Desk.lease(),
+          places: [.init(gpus: [], spanID: SpanID(1))])
         guard let launch = try await fixture.store.claim([claim], at: now).first?.assignments.first?.launch else {
           break
         }
@@ -191,7 +191,7 @@ import Testing
     _ = try await fixture.submit()
     // The store, unlike the dispatcher, knows that the host's lease has ended.
     let now = fixture.coordinator.now().moment
-    _ = try await fixture.store.endLease(HostName("a"), Incarnation("a1"), countsAsLoss: false, at: now)
+    _ = try await fixture.store.endLease(Desk.lease(), countsAsLoss: false, at: now)
     #expect(fixture.coordinator.hosts().map(\.state.host.usedSlots) == [0])
     let id = JobIdentifier("com.example.a")!
     let error = await #expect(throws: OperatorError.self) {

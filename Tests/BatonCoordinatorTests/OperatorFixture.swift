@@ -31,12 +31,14 @@ struct OperatorFixture {
 
   /// A worker says hello and is attached, as far as store and dispatcher see it.
   func attach(_ hello: Hello = Desk.hello()) async throws {
-    try await store.grantLease(hello.host, hello.incarnation, report: nil, at: coordinator.now().moment)
+    let grant = try await store.grantLease(
+      hello.host, hello.incarnation, report: nil, at: coordinator.now().moment)
     coordinator.decide { state in
       state.core.decide { dispatcher in
         guard case .attached(let held) = dispatcher.hello(hello, from: "test", at: Instant(nanoseconds: 0)) else {
           return []
         }
+        dispatcher.granted(grant.lease, at: Instant(nanoseconds: 0))
         return dispatcher.attached(hello.host, held: held, running: [], assignments: [])
       }
     }

@@ -112,7 +112,7 @@ import Testing
     #expect(desk.tick() == [.disconnect(a), .endLease(countsAsLoss: false)])
     #expect(desk.dispatcher.hosts[a]?.reportState == .gone && desk.host.isDraining == false)
     #expect(desk.tick() == [])
-    desk.dispatcher.leaseEnded(a, Incarnation("a1"))
+    desk.leaseEnded(a, Incarnation("a1"))
     #expect(desk.dispatcher.obstacles(for: Desk.job()).hosts.map(\.1) == [[.hostGone]])
   }
 
@@ -123,7 +123,7 @@ import Testing
     desk.dispatcher.workerDrains(a)
     desk.dispatcher.disconnected(a)
     desk.tick()
-    desk.dispatcher.leaseEnded(a, Incarnation("a1"))
+    desk.leaseEnded(a, Incarnation("a1"))
     #expect(desk.host.isDraining)
   }
 

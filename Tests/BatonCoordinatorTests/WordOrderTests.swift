@@ -10,8 +10,8 @@ import Testing
 
   @Test func `of two words at once the store and the dispatcher keep the same one`() async throws {
     let store = try SQLiteStore.inMemory()
-    try store.transaction {
-      try $0.grantLease(Self.host, Incarnation("a1"), at: Moment(Timestamp(nanoseconds: 1)))
+    _ = try store.transaction {
+      try $0.grantLease(Self.host, Incarnation("a1"), link: 1, at: Moment(Timestamp(nanoseconds: 1)))
     }
     let coordinator = Coordinator(store: store, settings: CoordinatorSettings(), logger: Logger(label: "test"))
     try await coordinator.restore()

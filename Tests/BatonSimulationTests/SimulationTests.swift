@@ -51,7 +51,8 @@ import Testing
   func breakages(breakage: Breakage) throws {
     let simulator = try Simulator()
     let isCaught = (1...300 as ClosedRange<UInt64>).contains { seed in
-      simulator.run(Schedule(seed: seed), breakage: breakage).violation != nil
+      let schedule = Schedule(seed: seed, coordinators: breakage.coordinators)
+      return simulator.run(schedule, breakage: breakage).violation != nil
     }
     #expect(isCaught, "\(breakage) goes through 300 seeds")
   }

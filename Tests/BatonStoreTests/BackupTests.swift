@@ -54,7 +54,7 @@ import Testing
       try FileManager.default.copyItem(atPath: file, toPath: backups + "/restored/" + StoreFolder.databaseName)
       let restored = try SQLiteStore.open(folder: backups + "/restored")
       #expect(try await restored.counts().map(\.count) == [1])
-      let standing = try await restored.standing(of: store.receipt)
+      let standing = try await restored.standing(of: [store.receipt])
       #expect(
         standing != .covered && standing != .foreign, "a worker's receipt does not notice the restore: \(standing)")
       try await restored.close()

@@ -24,7 +24,13 @@ import Testing
       let recovered = try SQLiteStore.open(folder: folder + "/dead")
       #expect(try await recovered.counts() == store.counts())
       #expect(try await recovered.request(launch.request)?.progress.cursor == [7])
-      #expect(try await recovered.fleet() == store.fleet())
+      var (found, wanted) = (try await recovered.fleet(), try await store.fleet())
+      // The start of the other coordinator has its own number, and has taken over the lease.
+      #expect(found.epoch == wanted.epoch + 1 && found.hosts[0].leaseNumber == wanted.hosts[0].leaseNumber + 1)
+      (found.epoch, found.steward) = (wanted.epoch, wanted.steward)
+      (found.hosts[0].leaseNumber, found.hosts[0].owner) = (wanted.hosts[0].leaseNumber, wanted.hosts[0].owner)
+      wanted.hosts[0].owner = wanted.epoch
+      #expect(found == wanted)
       #expect(try await recovered.submit("com.0", to: definition, id: "com.0") == store.submit("com.0", to: definition))
       try await recovered.close()
       try await store.close()

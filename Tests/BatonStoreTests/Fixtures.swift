@@ -6,6 +6,7 @@ let someTime = Moment(Timestamp(nanoseconds: 1_700_000_000_000_000_000))
 let someHost = HostName("alpha")
 let someProcess = Incarnation("alpha-1")
 let someWorker = WorkerProcess(host: someHost, incarnation: someProcess)
+let someLease = HostLease(host: someHost, incarnation: someProcess, number: 1)
 let someSpan = SpanID(1)
 let someTrace = TraceContext(traceID: TraceID(high: 1, low: 1), spanID: someSpan, isSampled: true)
 
@@ -32,8 +33,8 @@ extension Store {
 
   func start(_ definition: DefinitionID) async throws -> LaunchKey {
     let claim = Claim(
-      requirementClass: RequirementClass(definition: definition, priority: .background), host: someHost,
-      incarnation: someProcess, places: [Claim.Place(gpus: [], spanID: someSpan)])
+      requirementClass: RequirementClass(definition: definition, priority: .background), lease: someLease,
+      places: [Claim.Place(gpus: [], spanID: someSpan)])
     return try #require(try await self.claim([claim], at: someTime)[0].assignments.first).launch
   }
 }

@@ -49,9 +49,11 @@ extension SQLiteStore {
 
   fileprivate func runWhatIsReady(of definition: DefinitionID, at now: Moment) async throws -> [LaunchKey] {
     _ = try await promote(at: now, limit: 100)
+    var lease = someLease
+    lease.number = try await fleet().hosts[0].leaseNumber
     let claim = Claim(
-      requirementClass: RequirementClass(definition: definition, priority: .background), host: someHost,
-      incarnation: someProcess, places: [Claim.Place(gpus: [], spanID: someSpan)])
+      requirementClass: RequirementClass(definition: definition, priority: .background), lease: lease,
+      places: [Claim.Place(gpus: [], spanID: someSpan)])
     let launches = try await self.claim([claim], at: now)[0].assignments.map(\.launch)
     _ = try await end(launches.map { Ending(launch: $0, outcome: .finished) }, from: someWorker, at: now)
     return launches

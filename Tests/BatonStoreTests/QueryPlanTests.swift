@@ -8,12 +8,12 @@ import Testing
   private static let hot: [Query] = [
     .submission, .insertSubmission, .identifier, .insertIdentifier, .advanceIdentifier, .waitingOfIdentifier,
     .liveOfIdentifier, .insertRequest, .replaceRequest, .setPayload, .clearPayload, .insertEvent, .pattern,
-    .setPatternCounts, .definition, .leaseHolder, .oldestReady, .readyRequest, .startRequest, .insertLaunch,
+    .share, .setShare, .definition, .leaseHolder, .oldestReady, .readyRequest, .startRequest, .insertLaunch,
     .noteFirstLaunch, .due, .dueDates, .nextEligible, .nextDate, .anyReady, .waitingRequestByID, .standing, .firstBatch,
     .setProgress, .resetLosses,
     .launchedRequest, .closeLaunch, .settleRequest, .heldRequest, .setReadiness, .openLaunch, .noteExpiry,
     .itemStanding, .lastPage, .insertPage, .freezeItems, .pages, .openLaunchOn, .lastOutput, .setOutput, .trimOutput,
-    .output, .openElsewhere, .grantLease, .openOnHost, .endLease, .assignments, .unfinishedRequest,
+    .output, .hostRow, .leaseOwner, .grantLease, .openOnHost, .endLease, .assignments, .unfinishedRequest,
     .unfinishedOfIdentifier, .scheduledBelow, .readyBelow, .runningBelow, .cancelRequest, .noteCancellation,
     .reopenRequest, .requestByID,
     .requestByNumber, .liveRequest, .waitingRequest, .launches, .events, .lastLaunchedRequest, .lastRequestWithOutput,
@@ -23,7 +23,7 @@ import Testing
     .hostUse, .setHostUse,
     .hostName, .evict, .allow, .oldestReadyNotEvicted, .noteReport, .notePace, .saveClock, .clock,
     .requestExists, .insertJoining, .dropJoining, .joining, .noteUse, .readyBefore, .eligibleBefore, .datedBefore,
-    .epoch, .setSequence, .names, .tenure,
+    .ownTenure, .setCommits, .names, .commits, .raiseBeat, .isLiving,
   ]
 
   private func plan(_ query: Query) async throws -> [String] {

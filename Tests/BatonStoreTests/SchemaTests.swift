@@ -37,12 +37,12 @@ import Testing
     "UPDATE launch SET ended_at = 1, outcome = 'vanished'",
     // Rows to which other rows refer, and values outside of their domain.
     "DELETE FROM identifier", "DELETE FROM definition", "DELETE FROM host",
-    "UPDATE pattern SET ready = -1", "INSERT INTO store (id, incarnation) VALUES (2, 'b')",
+    "UPDATE share SET used = -1", "INSERT INTO store (id, incarnation) VALUES (2, 'b')",
     "UPDATE request SET number = 'two'", "UPDATE request SET poke = 7", "UPDATE request SET is_dated = 2",
     "UPDATE identifier SET anchor_at = 1", "UPDATE identifier SET anchor_is_dated = 1",
     "UPDATE identifier SET no_data_in_row = -1", "INSERT INTO poke VALUES (99, 1, 1, 5, '')",
     "INSERT INTO poke SELECT id, request, 1, 7, '' FROM submission", "UPDATE host SET used = -1",
-    "UPDATE pattern SET used = -1",
+    "UPDATE coordinator SET is_settled = 1",
     "INSERT INTO clock (id, date, steady, boot, instant) VALUES (2, 1, 1, '', 1)",
     "INSERT INTO eviction (host, pattern) VALUES (99, 'com.a')", "UPDATE launch SET is_simulated = 2",
   ])

@@ -121,10 +121,10 @@ import Testing
       let copy = try SQLiteStore.open(folder: folder)
       for name in ["com.a", "com.b", "com.c"] { _ = try await copy.submit(name, to: definition) }
       #expect(copy.receipt.sequence > lost.sequence)
-      #expect(try await copy.standing(of: kept) == .covered)
-      #expect(try await copy.standing(of: lost) == .ahead(of: kept))
-      try await copy.renewIncarnation(of: lost.store, as: "renewed")
-      #expect(try await copy.standing(of: lost) == .ahead(of: kept), "of the next worker, too")
+      #expect(try await copy.standing(of: [kept]) == .covered)
+      #expect(try await copy.standing(of: [lost]) == .ahead(receipt: lost, known: kept))
+      _ = try await copy.renewIncarnation(of: lost.store, as: "renewed")
+      #expect(try await copy.standing(of: [lost]) == .ahead(receipt: lost, known: kept), "of the next worker, too")
       try await copy.close()
     }
   }
@@ -140,7 +140,7 @@ import Testing
       let store = try SQLiteStore.open(folder: folder)
       let definition = try await store.prepare()
       try await DatabaseQueue(path: folder + "/" + StoreFolder.databaseName).write { db in
-        try db.execute(sql: "UPDATE store SET epoch = epoch + 1")
+        try db.execute(sql: "UPDATE coordinator SET is_ended = 1")
       }
       await withTaskGroup(of: StoreError.Code?.self) { group in
         for index in 0..<20 {
@@ -171,7 +171,7 @@ import Testing
     try await TemporaryFolder.with { folder in
       for epoch in 1...3 {
         let store = try SQLiteStore.open(folder: folder)
-        let found = try await store.read { try Int.fetchOne($0.db, sql: "SELECT epoch FROM store") }
+        let found = try await store.read { try Int.fetchOne($0.db, sql: "SELECT max(epoch) FROM coordinator") }
         #expect(found == epoch)
         try await store.demandTenure()
         try await store.close()

@@ -84,7 +84,7 @@ struct CoreFleet {
     guard !reservations.isEmpty else { return false }
     let claims = reservations.map { reservation in
       Claim(
-        requirementClass: reservation.requirementClass, host: reservation.host, incarnation: reservation.incarnation,
+        requirementClass: reservation.requirementClass, lease: reservation.lease,
         places: reservation.places.map { Claim.Place(gpus: $0, spanID: drawSpan()) })
     }
     let answers = try store.transaction { try $0.claim(claims, at: now.moment) }
@@ -139,11 +139,10 @@ struct CoreFleet {
         try store.transaction { try $0.note(event, detail: detail, of: request, at: now.moment) }
       case .noteUse(let pattern, let date):
         try store.transaction { try $0.noteUses([pattern: date]) }
-      case .endLease(let host, let incarnation, let countsAsLoss):
-        let answers = try store.transaction {
-          try $0.endLease(host, incarnation, countsAsLoss: countsAsLoss, at: now.moment)
-        }
-        dispatcher.leaseEnded(host, incarnation)
+      case .endLeaseElsewhere: break
+      case .endLease(let lease, let countsAsLoss):
+        let answers = try store.transaction { try $0.endLease(lease, countsAsLoss: countsAsLoss, at: now.moment) }
+        dispatcher.leaseEnded(lease)
         for answer in answers { note(answer, .lost) }
       }
     }
@@ -174,14 +173,17 @@ struct CoreFleet {
 
   private mutating func attach(_ hello: Hello) throws {
     switch dispatcher.hello(hello, from: "test", at: now.instant) {
-    case .after(let incarnation):
-      try perform([.endLease(hello.host, incarnation, countsAsLoss: true)])
+    case .after(let lease):
+      try perform([.endLease(lease, countsAsLoss: true)])
       try attach(hello)
     case .attached(let held):
-      let assignments = try store.transaction { verbs in
-        try verbs.grantLease(hello.host, hello.incarnation, report: nil, at: now.moment)
-        return try verbs.assignments(on: hello.host)
+      let (grant, assignments) = try store.transaction { verbs in
+        (
+          try verbs.grantLease(hello.host, hello.incarnation, link: 1, report: nil, at: now.moment),
+          try verbs.assignments(on: hello.host)
+        )
       }
+      dispatcher.granted(grant.lease, at: now.instant)
       try perform(
         dispatcher.attached(
           hello.host, hello.incarnation, held: held, running: hello.running, assignments: assignments))

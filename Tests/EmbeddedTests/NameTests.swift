@@ -15,7 +15,7 @@ import Testing
     FakeWorker("a", incarnation) { hello in
       hello.capabilities.handlers = [IdentifierPattern("com.*")!]
       hello.secret = secret
-      hello.receipt = receipt
+      hello.receipts = receipt.map { [$0] } ?? []
     }
   }
 

@@ -45,7 +45,7 @@ extension CoordinatorCore {
   private func claims(for reservations: [Dispatcher.Reservation], _ drawSpanID: () -> SpanID) -> [Claim] {
     reservations.map { reservation in
       Claim(
-        requirementClass: reservation.requirementClass, host: reservation.host, incarnation: reservation.incarnation,
+        requirementClass: reservation.requirementClass, lease: reservation.lease,
         places: reservation.places.map { Claim.Place(gpus: $0, spanID: drawSpanID()) },
         history: dispatcher.history(of: reservation.requirementClass))
     }
@@ -70,6 +70,7 @@ extension CoordinatorCore {
       perform(
         dispatcher.settle(
           reservation, with: answer.assignments, hasMore: answer.hasMore, hasFitting: answer.hasFitting))
+      if answer.isMoved { moved(reservation.lease) }
     }
     started(answers.flatMap(\.assignments))
     // A class that had no fitting request for a host held places there, which another class may now use.

@@ -13,6 +13,11 @@ package struct SessionID: Hashable, Comparable, Sendable, CustomStringConvertibl
 struct Session: Sendable {
   /// Indirect, because a hello is large, and a session is copied with each message of an attached worker.
   indirect enum Phase: Sendable {
+    /// The store is asked whose the host's name is, and whether it has everything that the worker was told.
+    case examining(Hello, Proof)
+    /// The worker belongs to another history of the store. The store is asked what runs on the host, to end it. The
+    /// launches are those that the worker runs.
+    case disowning(Hello, because: String, [LaunchKey])
     /// Waits until the lease of an earlier process of its host has ended.
     case waiting(Hello)
     /// The store has been ordered to grant the lease and is asked which launches run on the host. `held` has the
@@ -25,6 +30,8 @@ struct Session: Sendable {
 
   let process: WorkerProcess
   let address: String
+  /// The SHA-256 of the worker's secret.
+  var secret: [UInt8]?
   var phase: Phase
   /// Messages that the store has to process and that are not part of an order yet.
   var pending: [WorkerMessage] = []
@@ -47,33 +54,21 @@ extension CoordinatorCore {
 
   // MARK: Hello
 
-  /// A worker said hello on a new connection.
-  /// - Parameters:
-  ///   - address: the address of the worker, for messages.
-  ///   - id: the id of the connection. Each hello needs a new id.
-  package mutating func hello(_ hello: Hello, from address: String, as id: SessionID, at now: Now) {
-    // A process has one connection: a process that says hello again has given up the connection before. If both
-    // connections were attached, a launch that is claimed in between would be sent on the old one only.
-    for old in unattached[hello.host] ?? [] where sessions[old]?.process == hello.process { end(old, at: now) }
-    sessions[id] = Session(process: hello.process, address: address, phase: .waiting(hello))
-    unattached[hello.host, default: []].append(id)
-    welcome(id, at: now)
-  }
-
-  private mutating func welcome(_ id: SessionID, at now: Now) {
+  /// Takes the hello of an examined worker.
+  mutating func welcome(_ id: SessionID, at now: Now) {
     guard let session = sessions[id], case .waiting(let hello) = session.phase else { return }
     switch dispatcher.hello(hello, from: session.address, at: now.instant) {
     case .refused(let text, let isFinal):
       add(.send(id, .refused(text, isFinal: isFinal)))
       tell(.refused(hello.host, address: session.address, text))
       forget(id)
-    case .after(let incarnation):
+    case .after(let lease):
       // Another process connects with the same name, so the earlier process is gone and its launches are lost.
       tell(.cameBack(hello.host))
-      put(.endLease(hello.host, incarnation, countsAsLoss: hello.host != embeddedHost))
+      put(.endLease(lease, countsAsLoss: hello.host != embeddedHost))
     case .attached(let held):
       sessions[id]?.phase = .attaching(hello, held: held)
-      add(.store(.grantLease(id, hello), after: .zero))
+      add(.store(.grantLease(id, hello, secret: session.secret), after: .zero))
     }
   }
 
@@ -82,10 +77,26 @@ extension CoordinatorCore {
     for id in unattached[host] ?? [] { welcome(id, at: now) }
   }
 
+  /// The store has granted the lease.
+  mutating func granted(_ grant: LeaseGrant, for id: SessionID, at now: Now) {
+    dispatcher.granted(grant.lease, at: now.instant)
+    ended(grant.ended)
+    if sessions[id] != nil { add(.store(.readAssignments(id, grant.lease.host), after: .zero)) }
+  }
+
+  /// The host is another coordinator's now. It is forgotten here, and nothing of it is ended.
+  mutating func moved(_ lease: HostLease) {
+    let effects = dispatcher.moved(lease)
+    guard !effects.isEmpty else { return }
+    tell(.leaseMoved(lease))
+    perform(effects)
+    wantDispatch()
+  }
+
   /// Takes over the launches that the store believes to run on the host. It first orders the store to read the
   /// definitions that the core does not know.
   mutating func read(_ assignments: [Assignment], for id: SessionID, at now: Now) {
-    guard case .attaching(let hello, let held)? = sessions[id]?.phase else { return }
+    guard case .attaching(let hello, let held)? = sessions[id]?.phase else { return disown(id, assignments, at: now) }
     let unknown = Set(assignments.map(\.definition)).filter { dispatcher.definitions[$0] == nil }
     if unknown.isEmpty { return attach(id, hello, held: held, assignments, at: now) }
     sessions[id]?.phase = .learning(hello, held: held, assignments)
@@ -124,8 +135,10 @@ extension CoordinatorCore {
   package mutating func closed(_ id: SessionID, at now: Now) {
     guard let session = sessions[id], !session.isClosed else { return }
     sessions[id]?.isClosed = true
-    if case .waiting = session.phase { return end(id, at: now) }
-    endIfSettled(id, at: now)
+    switch session.phase {
+    case .examining, .disowning, .waiting: end(id, at: now)
+    case .attaching, .learning, .attached: endIfSettled(id, at: now)
+    }
   }
 
   /// Ends the session at once. The task that carried out its orders has ended, so the outcomes of open orders will
@@ -139,11 +152,11 @@ extension CoordinatorCore {
     if sessions.values[index].isClosed, sessions.values[index].isSettled { end(id, at: now) }
   }
 
-  private mutating func end(_ id: SessionID, at now: Now) {
+  mutating func end(_ id: SessionID, at now: Now) {
     guard let session = sessions[id] else { return }
     let host = session.process.host
     switch session.phase {
-    case .waiting: break
+    case .examining, .disowning, .waiting: break
     case .attaching, .learning:
       // Another connection of this host may be attached by now; then the host stays connected.
       if connections[host] == nil { dispatcher.disconnected(host) }
@@ -151,12 +164,15 @@ extension CoordinatorCore {
       connections[host] = nil
       dispatcher.disconnected(host)
       lastSeen[host] = now.date
+      if standing.isShared, let lease = dispatcher.hosts[host]?.ownLease {
+        put(.noteAway(lease, link: Int64(id.number)))
+      }
     case .attached: break
     }
     forget(id)
   }
 
-  private mutating func forget(_ id: SessionID) {
+  mutating func forget(_ id: SessionID) {
     if let session = sessions.removeValue(forKey: id) { removeFromUnattached(id, session.process.host) }
     add(.close(id))
     add(.forget(id))
@@ -208,6 +224,8 @@ extension CoordinatorCore {
     switch message {
     case .heartbeat(let number):
       lastSeen[host] = now.date
+      // Another coordinator may have taken over the host since the last beat that the store has confirmed.
+      guard standing.isConfirmed(at: now.instant) else { return true }
       perform(dispatcher.heartbeat(number, from: host, at: now.instant))
     case .conditions(let conditions):
       conditionsCame[host] = now.instant
@@ -348,7 +366,13 @@ extension CoordinatorCore {
 
   /// The store failed to grant the lease or to read the launches. The session ends, and the worker has to say hello
   /// again.
-  mutating func failedToAttach(_ id: SessionID, at now: Now) { end(id, at: now) }
+  mutating func failedToAttach(_ id: SessionID, because error: StoreError, at now: Now) {
+    if error.code == .refused, let session = sessions[id], case .attaching(let hello, _) = session.phase {
+      add(.send(id, .refused(error.message, isFinal: false)))
+      tell(.refused(hello.host, address: session.address, error.message))
+    }
+    end(id, at: now)
+  }
 
   // MARK: What launches say
 
@@ -371,7 +395,8 @@ extension CoordinatorCore {
     dispatcher.conditionsChanged(conditions, on: host)
     // The order may start at once, and takes the reports that are there then.
     let isQueued = !work.reports.isEmpty
-    work.reports[host] = dispatcher.hosts[host]?.word
+    guard let lease = dispatcher.hosts[host]?.ownLease else { return wantDispatch() }
+    work.reports[lease] = dispatcher.hosts[host]?.word
     if !isQueued { put(.noteReports([:])) }
     wantDispatch()
   }

@@ -7,6 +7,8 @@ package enum SubmissionPlan: Sendable {
   /// - Parameter mustStart: the submission is refused if it cannot start at once.
   case offered(SubmissionOffer, Dispatcher.Reservation?, mustStart: Bool)
 
+  /// Whether no definition is known for the identifier here. Another coordinator may have applied one a moment ago.
+  package var isUnknown: Bool { if case .refused(.notPermitted) = self { true } else { false } }
   package var mustStart: Bool { if case .offered(_, _, let mustStart) = self { mustStart } else { false } }
   package var offer: SubmissionOffer? { if case .offered(let offer, _, _) = self { offer } else { nil } }
   var reservation: Dispatcher.Reservation? {
@@ -123,7 +125,6 @@ extension CoordinatorCore {
 
 extension SubmissionOffer.Offer {
   init(_ reservation: Dispatcher.Reservation, spanID: SpanID) {
-    self.init(
-      host: reservation.host, incarnation: reservation.incarnation, gpus: reservation.places[0], spanID: spanID)
+    self.init(lease: reservation.lease, gpus: reservation.places[0], spanID: spanID)
   }
 }

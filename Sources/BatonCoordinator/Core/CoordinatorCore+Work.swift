@@ -11,7 +11,7 @@ struct WorkQueue: Sendable {
   var open = 0
   /// The newest report of each host that the store does not have yet. A host has one entry, however often its report
   /// changes.
-  var reports: [HostName: HostWord] = [:]
+  var reports: [HostLease: HostWord] = [:]
   /// When people last used definitions, as far as the store does not have it yet.
   var uses: [IdentifierPattern: Timestamp] = [:]
 }
@@ -28,14 +28,16 @@ extension CoordinatorCore {
     guard work.open == 0, let first = work.waiting.first else { return }
     switch first {
     case .noteExpiry: beginExpiries()
-    case .endLease(let host, let incarnation, _):
-      let endings = dispatcher.overrunEndings(on: host)
+    case .endLease(let lease, _):
+      let endings = dispatcher.overrunEndings(on: lease.host)
       // The process is gone. Its launches that overran their deadlines end as expired; without this order they would
       // end as lost, with the lease.
       if endings.isEmpty { return begin(1) }
       work.open = 1
-      add(.store(.endOverrun(endings, WorkerProcess(host: host, incarnation: incarnation)), after: .zero))
-    case .learn, .claim, .promote, .findReady, .endOverrun, .note, .noteReports, .noteUses, .grantLease,
+      let process = WorkerProcess(host: lease.host, incarnation: lease.incarnation)
+      add(.store(.endOverrun(endings, process), after: .zero))
+    case .endLeaseElsewhere, .noteAway, .beat, .endCoordinator, .readFleet, .readDefinitions, .examine, .renew, .learn,
+      .claim, .promote, .findReady, .endOverrun, .note, .noteReports, .noteUses, .grantLease,
       .readAssignments, .appendItems, .readItems, .appendOutput, .checkpoint, .end:
       begin(1)
     }
@@ -63,8 +65,9 @@ extension CoordinatorCore {
     case .noteUses:
       defer { work.uses = [:] }
       return .noteUses(work.uses)
-    case .learn, .claim, .promote, .findReady, .endOverrun, .endLease, .noteExpiry, .note, .grantLease,
-      .readAssignments, .appendItems, .readItems, .appendOutput, .checkpoint, .end:
+    case .endLeaseElsewhere, .noteAway, .beat, .endCoordinator, .readFleet, .readDefinitions, .examine, .renew,
+      .learn, .claim, .promote, .findReady, .endOverrun, .endLease, .noteExpiry, .note, .grantLease, .readAssignments,
+      .appendItems, .readItems, .appendOutput, .checkpoint, .end:
       return order
     }
   }
@@ -91,9 +94,25 @@ extension CoordinatorCore {
       ended(answers)
       for answer in answers { tell(.overran(answer)) }
       finishWork()
-    case .leaseEnded(let host, let incarnation, let answers):
-      leaseEnded(host, incarnation, answers, at: now)
+    case .leaseEnded(let lease, let answers):
+      leaseEnded(lease, answers, at: now)
       finishWork()
+    case .leaseEndedElsewhere(let process, let answers):
+      ended(answers)
+      finishWork()
+      welcomeWaiting(on: process.host, at: now)
+    case .beaten(let beat): beaten(beat, at: now.instant)
+    case .coordinatorEnded(let epoch):
+      standing.isEnding = false
+      standing.others[epoch] = nil
+      // The next beat takes over the leases.
+      standing.nextAt = nil
+      tell(.coordinatorEnded(epoch: epoch))
+    case .fleetRead(let fleet): heard(fleet, at: now.instant)
+    case .definitionsRead(let stored, let version):
+      standing.definitionsVersion = version
+      for one in stored { dispatcher.learn(one.id, one.definition) }
+      definitionsChanged(stored)
     case .expiryNoted(let launch, let reason, let subject):
       if let subject { tell(.askedToStop(subject, reason)) }
       tell(.changed(launch.request))
@@ -101,9 +120,10 @@ extension CoordinatorCore {
     case .noted(let request):
       tell(.changed(request))
       finishWork()
-    case .reportsNoted, .usesNoted: finishWork()
-    case .leaseGranted(let id, let host):
-      if sessions[id] != nil { add(.store(.readAssignments(id, host), after: .zero)) }
+    case .reportsNoted, .usesNoted, .awayNoted: finishWork()
+    case .examined(let id, let found): examined(found, id, at: now)
+    case .renewed(let id, let isNews): renewed(isNews: isNews, for: id)
+    case .leaseGranted(let id, let grant): granted(grant, for: id, at: now)
     case .assignmentsRead(let id, let assignments): read(assignments, for: id, at: now)
     case .itemsAppended(let id, let page, let answer, let host): appended(page, answer, for: id, of: host, at: now)
     case .itemsRead(let id, let page, let items, let host): read(items, of: page, for: id, of: host, at: now)
@@ -122,14 +142,23 @@ extension CoordinatorCore {
     if case .appendOutput(let id, _, _) = order, error.code == .overloaded {
       return outputAppended(of: [], for: id, at: now)
     }
+    if error.code == .moved { return moved(order) }
     tell(.failed(order, error))
     switch order {
     case .appendItems(let id, _, _), .readItems(let id, _, _, _), .appendOutput(let id, _, _),
       .checkpoint(let id, _, _), .end(let id, _, _):
       failedForWorker(id, at: now)
-    case .grantLease(let id, _), .readAssignments(let id, _), .learn(_, for: let id?):
-      if error.isPassing { add(.store(order, after: Self.retryInterval)) } else { failedToAttach(id, at: now) }
-    case .learn(_, for: nil), .claim, .promote, .findReady, .endOverrun, .endLease, .noteExpiry, .note, .noteReports,
+    case .grantLease(let id, _, _), .examine(let id, _, _), .renew(let id, _, _), .readAssignments(let id, _),
+      .learn(_, for: let id?):
+      // A worker that has left may be attached to another coordinator by now.
+      if error.isPassing, sessions[id]?.isClosed == false { return add(.store(order, after: Self.retryInterval)) }
+      failedToAttach(id, because: error, at: now)
+    case .beat: standing.sentAt = nil
+    case .endCoordinator: standing.isEnding = false
+    case .readFleet: standing.isHearing = false
+    case .readDefinitions: break
+    case .endLeaseElsewhere, .noteAway, .learn(_, for: nil), .claim, .promote, .findReady, .endOverrun, .endLease,
+      .noteExpiry, .note, .noteReports,
       .noteUses:
       if error.isPassing { tryAgain(order, at: now) }
     }
@@ -144,22 +173,43 @@ extension CoordinatorCore {
     case .promote:
       isPromoting = false
       nextDue.join(NextDue(steady: now.steady))
-    case .learn, .findReady, .endOverrun, .endLease, .noteExpiry, .note, .noteReports, .noteUses, .grantLease,
-      .readAssignments, .appendItems, .readItems, .appendOutput, .checkpoint, .end:
+    case .endLeaseElsewhere, .noteAway, .beat, .endCoordinator, .readFleet, .readDefinitions, .examine, .renew,
+      .learn, .findReady,
+      .endOverrun, .endLease, .noteExpiry, .note, .noteReports, .noteUses, .grantLease, .readAssignments, .appendItems,
+      .readItems, .appendOutput, .checkpoint, .end:
       add(.store(order, after: Self.retryInterval))
+    }
+  }
+
+  /// The store did not carry out an order, because another coordinator has the host or the duty that it is about.
+  private mutating func moved(_ order: StoreOrder) {
+    switch order {
+    case .promote:
+      isPromoting = false
+      standing.isSteward = false
+    case .endLease(let lease, _):
+      moved(lease)
+      finishWork()
+    case .noteAway(let lease, _), .noteExpiry(_, _, _, under: let lease?):
+      moved(lease)
+      finishWork()
+    case .learn, .claim, .findReady, .endOverrun, .endLeaseElsewhere, .noteExpiry, .note, .noteReports, .noteUses,
+      .beat, .endCoordinator, .readFleet, .readDefinitions, .examine, .renew, .grantLease, .readAssignments,
+      .appendItems, .readItems,
+      .appendOutput, .checkpoint, .end:
+      preconditionFailure(
+        "the store answered \(order.purpose) with 'moved', which it does not name a lease or duty for")
     }
   }
 
   // MARK: Endings
 
   /// The store has ended a lease, and its launches as lost.
-  package mutating func leaseEnded(
-    _ host: HostName, _ incarnation: Incarnation, _ answers: [EndingAnswer], at now: Now
-  ) {
-    dispatcher.leaseEnded(host, incarnation)
+  package mutating func leaseEnded(_ lease: HostLease, _ answers: [EndingAnswer], at now: Now) {
+    dispatcher.leaseEnded(lease)
     ended(answers)
     wantDispatch()
-    welcomeWaiting(on: host, at: now)
+    welcomeWaiting(on: lease.host, at: now)
   }
 
   /// The store has ended launches, or had ended them before.
@@ -189,14 +239,15 @@ extension CoordinatorCore {
 
 extension StoreError {
   /// This coordinator has to end at once: after `unknown` it is not known what is stored until the store is opened
-  /// again, and after `superseded` another coordinator has the store.
-  package var endsCoordinator: Bool { code == .unknown || code == .superseded }
+  /// again, after `superseded` another coordinator has the store, and after `wentBackwards` what this coordinator knows
+  /// is not true any more.
+  package var endsCoordinator: Bool { code == .unknown || code == .superseded || code == .wentBackwards }
 
   /// Nothing was changed, and the same call may succeed later.
   package var isPassing: Bool {
     switch code {
-    case .cannotWrite, .overloaded: true
-    case .notFound, .refused, .newerVersion, .locked, .superseded, .unknown, .corrupt: false
+    case .cannotWrite, .overloaded, .unavailable: true
+    case .notFound, .refused, .newerVersion, .locked, .superseded, .wentBackwards, .moved, .unknown, .corrupt: false
     }
   }
 }

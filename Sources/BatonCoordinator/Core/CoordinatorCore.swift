@@ -35,6 +35,13 @@ package struct CoordinatorCore: Sendable {
   package enum Fact: Sendable {
     case attached(HostName, running: Int)
     case refused(HostName, address: String, String)
+    /// The worker may not have the host's name.
+    case nameRefused(HostName, address: String, String)
+    /// The store does not reach this receipt, which its key did not sign.
+    case unprovenReceipt(HostName, Receipt)
+    case cameFromAnotherStore(HostName)
+    /// The store lacks something that it has acknowledged. It has another name, and the fleet is paused.
+    case wentBackwards(String)
     /// The worker came back as another process than the one that holds the lease.
     case cameBack(HostName)
     case checkpointed([Checkpoint], [CheckpointAnswer])
@@ -45,7 +52,11 @@ package struct CoordinatorCore: Sendable {
     /// The launch did not stop by its deadline and was killed.
     indirect case overran(EndingAnswer)
     /// A lease has ended. The store has been given the order to end it, but may not have carried it out yet.
-    case leaseEnded(HostName, Incarnation, countsAsLoss: Bool)
+    case leaseEnded(HostLease, countsAsLoss: Bool)
+    /// Another coordinator, or another worker process, has the host now. Nothing of it has ended.
+    case leaseMoved(HostLease)
+    /// This coordinator has ended the tenure of another one, whose beat stood still.
+    case coordinatorEnded(epoch: Int64)
     /// The store did not carry out an order.
     case failed(StoreOrder, StoreError)
   }
@@ -58,6 +69,7 @@ package struct CoordinatorCore: Sendable {
   /// When the next scheduled request may become ready.
   var nextDue = NextDue()
   var isPromoting = false
+  var standing: Standing
   /// Every connection on which a worker has said hello.
   var sessions: [SessionID: Session] = [:]
   /// Those that are not attached yet, the oldest first.
@@ -84,8 +96,15 @@ package struct CoordinatorCore: Sendable {
   /// The most requests that are made ready in one transaction.
   package static let promotionLimit = 10_000
 
-  package init(leaseTerm: Duration, embeddedHost: HostName? = nil) {
+  /// - Parameters:
+  ///   - isShared: whether other coordinators can have the store open.
+  ///   - coordinatorTerm: how long a coordinator may be silent before another one takes over.
+  package init(
+    leaseTerm: Duration, embeddedHost: HostName? = nil, isShared: Bool = false,
+    coordinatorTerm: Duration = .seconds(5)
+  ) {
     dispatcher = Dispatcher(leaseTerm: leaseTerm)
+    standing = Standing(isShared: isShared, term: coordinatorTerm)
     self.embeddedHost = embeddedHost
   }
 
@@ -94,7 +113,10 @@ package struct CoordinatorCore: Sendable {
     index = DefinitionIndex(definitions)
     nextDue = fleet.nextDue
     for host in fleet.hosts { lastSeen[host.name] = host.lastSeenAt }
-    dispatcher.restore(fleet, at: now)
+    standing.definitionsVersion = fleet.definitionsVersion
+    if standing.isShared { standing.isSteward = fleet.steward == fleet.epoch }
+    if !standing.isSteward { standing.clockBefore = fleet.clock }
+    perform(dispatcher.restore(fleet, at: now))
     wantDispatch()
   }
 
@@ -113,6 +135,7 @@ package struct CoordinatorCore: Sendable {
 
   /// Lets the core act on the passage of time. Call it every `tickInterval`, as `Dispatcher.tick` explains.
   package mutating func tick(at now: Now) {
+    if standing.isShared { keepStanding(at: now.instant, since: dispatcher.lastTickAt) }
     perform(dispatcher.tick(at: now))
     promoteIfDue(at: now.moment)
     wantDispatch()
@@ -121,7 +144,7 @@ package struct CoordinatorCore: Sendable {
   /// Starts a promotion if its time has come. It resets `nextDue`, because the store's answer to the promotion says
   /// when the next one is due.
   private mutating func promoteIfDue(at now: Moment) {
-    guard !isPromoting, nextDue.hasCome(at: now) else { return }
+    guard !isPromoting, standing.isSteward, nextDue.hasCome(at: now) else { return }
     nextDue = NextDue()
     isPromoting = true
     add(.store(.promote, after: .zero))
@@ -143,10 +166,14 @@ package struct CoordinatorCore: Sendable {
       switch effect {
       case .send(let host, let message): connections[host].map { add(.send($0, message)) }
       case .disconnect(let host): connections[host].map { add(.close($0)) }
-      case .endLease(let host, let incarnation, let countsAsLoss):
-        tell(.leaseEnded(host, incarnation, countsAsLoss: countsAsLoss))
-        put(.endLease(host, incarnation, countsAsLoss: countsAsLoss))
-      case .noteExpiry(let launch, let reason, let process): put(.noteExpiry(launch, reason, from: process))
+      case .endLease(let lease, let countsAsLoss):
+        tell(.leaseEnded(lease, countsAsLoss: countsAsLoss))
+        put(.endLease(lease, countsAsLoss: countsAsLoss))
+      case .endLeaseElsewhere(let process, let countsAsLoss):
+        if standing.isShared { put(.endLeaseElsewhere(process, countsAsLoss: countsAsLoss)) }
+      case .noteExpiry(let launch, let reason, let process):
+        let host = process == nil ? dispatcher.places[launch] : nil
+        put(.noteExpiry(launch, reason, from: process, under: host.flatMap { dispatcher.hosts[$0]?.ownLease }))
       case .note(let request, let event, let detail): put(.note(request, event: event, detail: detail))
       case .noteUse(let pattern, let date):
         // The order may start at once, and takes the uses that are there then.

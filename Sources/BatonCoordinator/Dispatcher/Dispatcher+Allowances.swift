@@ -40,7 +40,7 @@ extension Dispatcher {
   mutating func enforceAllowances() -> [Effect] {
     var effects: [Effect] = []
     // Most hosts have no allowance.
-    for name in hostNames(where: { $0.hasAllowance }) {
+    for name in hostNames(where: { $0.hasAllowance && $0.lease != .elsewhere }) {
       guard let state = hosts[name] else { continue }
       let isSpent = hasSpentAllowance(state)
       hosts[name]?.host.allowanceRefillsAt = isSpent ? DailyUse.refill(after: now.steady) : nil
@@ -54,6 +54,7 @@ extension Dispatcher {
     var isSpent: [DefinitionID: Bool] = [:]
     var spent: [LaunchKey] = []
     for host in hosts.values {
+      if host.lease == .elsewhere { continue }
       // A simulated launch ignores the allowance of its definition; what its host's owner has set still applies.
       for (key, launch) in host.launches where launch.expiring == nil && !launch.isSimulated {
         let id = launch.requirementClass.definition

@@ -1,4 +1,5 @@
 package import BatonModel
+package import BatonStore
 
 /// Decides which ready requests start where.
 extension Dispatcher {
@@ -6,16 +7,16 @@ extension Dispatcher {
   /// claimed for them, or until `giveUp`.
   package struct Reservation: Hashable, Sendable {
     package var requirementClass: RequirementClass
-    package var host: HostName
-    package var incarnation: Incarnation
+    /// The lease of the host when the reservation was made.
+    package var lease: HostLease
     /// The GPUs of each place; an empty list if the class needs no GPU.
     package var places: [[Int]]
     /// The number of the class's latest news when the reservation was made.
     var news: Int
-    /// The number of the host's lease when the reservation was made.
-    var grant: Int
     /// The number of the reservation in `openClaims`.
     var number: Int
+
+    package var host: HostName { lease.host }
   }
 
   /// Every obstacle for the next launch of `definition`, by host. The dispatcher decides with this list, and `explain`
@@ -79,12 +80,12 @@ extension Dispatcher {
     for name in hostsByFreeSlots() where left > 0 {
       if identifier == nil, isPassedOver(name, for: requirementClass) { continue }
       let places = takePlaces(on: name, for: definition, identifier, requirementClass.priority, atMost: left)
-      guard !places.isEmpty, let state = hosts[name], let incarnation = state.incarnation else { continue }
+      guard !places.isEmpty, let lease = hosts[name]?.ownLease else { continue }
       left -= places.count
       reservations.append(
         Reservation(
-          requirementClass: requirementClass, host: name, incarnation: incarnation, places: places,
-          news: ready[requirementClass]?.news ?? 0, grant: state.grant, number: openClaims.open()))
+          requirementClass: requirementClass, lease: lease, places: places,
+          news: ready[requirementClass]?.news ?? 0, number: openClaims.open()))
     }
     return reservations
   }
@@ -106,7 +107,7 @@ extension Dispatcher {
     }
     defer { openClaims.close(reservation.number) }
     // If the lease has ended meanwhile, the store has ended these launches with it.
-    let isCurrent = change(reservation.host) { $0.lease != .none && $0.grant == reservation.grant } ?? false
+    let isCurrent = hosts[reservation.host]?.ownLease == reservation.lease
     guard isCurrent else { return [] }
     if reservation.places.isEmpty { return hasFitting ?? hasMore ? relieve(reservation.requirementClass) : [] }
     return assignments.flatMap { begin($0, on: reservation.host) }
@@ -159,7 +160,7 @@ extension Dispatcher {
   private mutating func hostsByFreeSlots() -> [HostName] {
     var free: [HostName: Int] = [:]
     let names = hostNames { state in
-      guard state.link == .attached, state.host.freeSlots > 0 else { return false }
+      guard state.link == .attached, state.isGranted, state.host.freeSlots > 0 else { return false }
       free[state.host.name] = state.host.freeSlots
       return true
     }

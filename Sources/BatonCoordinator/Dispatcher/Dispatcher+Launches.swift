@@ -16,6 +16,8 @@ extension Dispatcher {
     }
     guard state.expiring == nil else { return [] }
     hosts[host]?.launches[launch]?.expiring = reason
+    // The coordinator that serves the host hears of it from the store.
+    if hosts[host]?.lease == .elsewhere { return [.noteExpiry(launch, reason)] }
     return [.noteExpiry(launch, reason), .send(host, .expire(launch, reason))]
   }
 
@@ -68,8 +70,10 @@ extension Dispatcher {
     return isDraining ? expireAll(on: host, .draining) : []
   }
 
+  /// Asks all launches of the host to stop, if this coordinator serves it.
   mutating func expireAll(on host: HostName, _ reason: ExpiryReason) -> [Effect] {
-    (hosts[host]?.launches.keys.sorted() ?? []).flatMap { expire($0, reason) }
+    if hosts[host]?.lease == .elsewhere { return [] }
+    return (hosts[host]?.launches.keys.sorted() ?? []).flatMap { expire($0, reason) }
   }
 
   /// Sends a launch to its host, after its definition if the definition was not sent on this connection before.

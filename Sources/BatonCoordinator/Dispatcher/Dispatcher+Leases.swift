@@ -1,4 +1,5 @@
 package import BatonModel
+package import BatonStore
 
 /// Hellos, heartbeats and the end of leases.
 extension Dispatcher {
@@ -9,7 +10,7 @@ extension Dispatcher {
     case attached(held: [LaunchKey])
     /// A process with the same name and another incarnation held the lease, and that process is gone. The caller ends
     /// its lease first, and then repeats the hello.
-    case after(ending: Incarnation)
+    case after(ending: HostLease)
     case refused(String, isFinal: Bool)
   }
 
@@ -17,23 +18,25 @@ extension Dispatcher {
   /// earlier process is still connected, two workers have the same name, and the second worker is refused.
   package mutating func hello(_ hello: Hello, from address: String, at now: Instant) -> Welcome {
     var state = hosts[hello.host] ?? .unknown(hello.host)
-    switch state.lease {
-    case .ending(let incarnation) where incarnation != hello.incarnation:
+    switch (state.lease, state.ownLease) {
+    case (.ending(let incarnation), let lease?) where incarnation != hello.incarnation:
       // The end of this lease is ordered again, because the first order may not have been carried out. A second end
       // has no effect.
-      return .after(ending: incarnation)
-    case .ending:
+      return .after(ending: lease)
+    case (.ending, _?):
       return .refused("the lease of host '\(hello.host)' is just ending; try again", isFinal: false)
-    case .held(let incarnation, _) where incarnation != hello.incarnation:
-      if state.isConnected { return .refused(Self.twoOfOneName(hello.host), isFinal: false) }
+    case (.held(let incarnation, _), let lease) where incarnation != hello.incarnation:
+      if state.isConnected { return .refused(HostLease.twoOfOneName(hello.host), isFinal: false) }
+      // The store has not granted the earlier process a lease, so there is nothing to end.
+      guard let lease else { break }
       state.lease = .ending(incarnation)
       state.loseLease()
       hosts[hello.host] = state
-      return .after(ending: incarnation)
-    case .held, .none:
+      return .after(ending: lease)
+    case (.held, _), (.none, _), (.elsewhere, _), (.ending, nil):
       break
     }
-    grant(hello.incarnation, to: &state, at: now)
+    hold(hello.incarnation, &state, at: now)
     state.link = .attaching
     state.undelivered = []
     state.isShuttingDown = false
@@ -45,18 +48,39 @@ extension Dispatcher {
     return .attached(held: state.launches.keys.sorted())
   }
 
-  mutating func grant(_ incarnation: Incarnation, to state: inout HostState, at now: Instant) {
-    if state.lease == .none {
-      grantCount += 1
-      state.grant = grantCount
-    }
+  /// Holds the lease for one term. A lease that is new here has no number before the store has granted it.
+  func hold(_ incarnation: Incarnation, _ state: inout HostState, at now: Instant) {
+    if state.incarnation != incarnation { state.isGranted = false }
     state.lease = .held(incarnation, until: now + leaseTerm)
     state.host.hasLease = true
   }
 
-  /// The text is always the same, so that a worker that tries again logs it only once.
-  private static func twoOfOneName(_ host: HostName) -> String {
-    "another worker named '\(host)' is connected and alive, so this one is not taken: give one of them another --name"
+  /// The store has granted the lease to the process that said hello. A lease that is new here begins with a full term:
+  /// another coordinator may have renewed it until a moment ago, while the store was slow.
+  package mutating func granted(_ lease: HostLease, at now: Instant) {
+    let term = leaseTerm
+    change(lease.host) { state in
+      guard state.incarnation == lease.incarnation, state.leaseNumber <= lease.number else { return }
+      if case .held = state.lease, !state.isGranted || state.leaseNumber < lease.number {
+        state.lease = .held(lease.incarnation, until: now + term)
+      }
+      (state.leaseNumber, state.isGranted) = (lease.number, true)
+    }
+  }
+
+  /// The lease is not this coordinator's any more: another coordinator, or another process, has the host. The host is
+  /// forgotten here, and nothing of it is ended.
+  package mutating func moved(_ lease: HostLease) -> [Effect] {
+    hosts[lease.host]?.ownLease == lease ? lose(lease.host) : []
+  }
+
+  mutating func lose(_ host: HostName) -> [Effect] {
+    for launch in hosts[host]?.launches.keys.sorted() ?? [] { release(launch) }
+    change(host) { state in
+      (state.lease, state.link, state.isGranted, state.undelivered) = (.elsewhere, .away, false, [])
+      (state.isShuttingDown, state.host.isDraining) = (false, state.isDrainedByOperator)
+    }
+    return [.disconnect(host)]
   }
 
   /// Takes over the launches that the store believes to run on this host, after the host's hello. Launches that the
@@ -186,6 +210,9 @@ extension Dispatcher {
   package mutating func processDied(
     _ host: HostName, _ incarnation: Incarnation, isBlameless: Bool
   ) -> [Effect] {
+    if hosts[host]?.lease == .elsewhere || hosts[host] == nil {
+      return [.endLeaseElsewhere(WorkerProcess(host: host, incarnation: incarnation), countsAsLoss: !isBlameless)]
+    }
     guard case .held(incarnation, _)? = hosts[host]?.lease else { return [] }
     return endLease(of: host, incarnation, countsAsLoss: !isBlameless)
   }
@@ -193,18 +220,25 @@ extension Dispatcher {
   private mutating func endLease(
     of name: HostName, _ incarnation: Incarnation, countsAsLoss: Bool
   ) -> [Effect] {
+    guard let lease = hosts[name]?.ownLease else {
+      // The store has not granted it, so there is nothing to end there.
+      hosts[name]?.loseLease()
+      hosts[name]?.lease = .none
+      return [.disconnect(name)]
+    }
     hosts[name]?.lease = .ending(incarnation)
     hosts[name]?.loseLease()
-    return [.disconnect(name), .endLease(name, incarnation, countsAsLoss: countsAsLoss)]
+    return [.disconnect(name), .endLease(lease, countsAsLoss: countsAsLoss)]
   }
 
   /// The store has ended the lease and its launches.
-  package mutating func leaseEnded(_ host: HostName, _ incarnation: Incarnation) {
-    guard case .ending(incarnation)? = hosts[host]?.lease else { return }
-    for launch in hosts[host]?.launches.keys.sorted() ?? [] { ended(launch) }
-    hosts[host]?.lease = .none
-    hosts[host]?.link = .away
-    hosts[host]?.undelivered = []
+  package mutating func leaseEnded(_ lease: HostLease) {
+    guard case .ending(lease.incarnation)? = hosts[lease.host]?.lease else { return }
+    for launch in hosts[lease.host]?.launches.keys.sorted() ?? [] { ended(launch) }
+    hosts[lease.host]?.lease = .none
+    hosts[lease.host]?.isGranted = false
+    hosts[lease.host]?.link = .away
+    hosts[lease.host]?.undelivered = []
   }
 
   /// The latest instant for the next `tick`; nil if no lease is held.

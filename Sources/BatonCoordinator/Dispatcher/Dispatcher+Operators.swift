@@ -19,7 +19,7 @@ extension Dispatcher {
 
   /// Expires the launches on this host that are evicted from it.
   mutating func enforceEvictions(on host: HostName) -> [Effect] {
-    guard let state = hosts[host], !state.host.evictions.isEmpty else { return [] }
+    guard let state = hosts[host], state.lease != .elsewhere, !state.host.evictions.isEmpty else { return [] }
     let launches = state.launches.filter { launch in
       launch.value.expiring == nil && state.host.evictions.contains { $0.matches(launch.value.identifier) }
     }
@@ -76,10 +76,9 @@ extension Dispatcher {
   private mutating func reserve(
     _ requirementClass: RequirementClass, _ definition: Definition, simulatedOn name: HostName
   ) -> Reservation? {
-    guard let state = hosts[name], let incarnation = state.incarnation else { return nil }
+    guard let lease = hosts[name]?.ownLease else { return nil }
     return Reservation(
-      requirementClass: requirementClass, host: name, incarnation: incarnation,
-      places: [takePlace(on: name, definition)],
-      news: ready[requirementClass]?.news ?? 0, grant: state.grant, number: openClaims.open())
+      requirementClass: requirementClass, lease: lease, places: [takePlace(on: name, definition)],
+      news: ready[requirementClass]?.news ?? 0, number: openClaims.open())
   }
 }

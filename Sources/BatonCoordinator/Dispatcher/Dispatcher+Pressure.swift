@@ -1,4 +1,5 @@
 import BatonModel
+import BatonStore
 
 /// Makes room for requests that a person waits for: discretionary launches of a lower priority give way (contract, row
 /// 32).
@@ -12,10 +13,10 @@ extension Dispatcher {
       relief(for: requirementClass).map { (requirementClass, $0.host) }
     }
     return wanted.compactMap { requirementClass, host in
-      guard let state = hosts[host], let incarnation = state.incarnation else { return nil }
+      guard let lease = hosts[host]?.ownLease else { return nil }
       return Reservation(
-        requirementClass: requirementClass, host: host, incarnation: incarnation, places: [],
-        news: ready[requirementClass]?.news ?? 0, grant: state.grant, number: openClaims.open())
+        requirementClass: requirementClass, lease: lease, places: [],
+        news: ready[requirementClass]?.news ?? 0, number: openClaims.open())
     }
   }
 

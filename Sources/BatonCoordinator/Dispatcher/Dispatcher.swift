@@ -1,4 +1,5 @@
 package import BatonModel
+package import BatonStore
 
 /// Decides which launches start where, which launches are asked to stop, and what every worker is told. It is a value
 /// without a clock, a store or a connection. `CoordinatorCore` gives it facts and performs the returned effects in
@@ -10,7 +11,9 @@ package struct Dispatcher: Sendable {
     /// The host's current connection ends, and the host gets no more messages on it.
     case disconnect(HostName)
     /// The store ends this lease, and its launches as lost. Afterwards `leaseEnded` is called.
-    case endLease(HostName, Incarnation, countsAsLoss: Bool)
+    case endLease(HostLease, countsAsLoss: Bool)
+    /// The process has died, and another coordinator owns its lease, if it holds one. The store ends that lease.
+    case endLeaseElsewhere(WorkerProcess, countsAsLoss: Bool)
     /// The store records that the launch was asked to stop. `from` is the worker's process that decided it; nil if the
     /// dispatcher decided it.
     case noteExpiry(LaunchKey, ExpiryReason, from: WorkerProcess? = nil)
@@ -37,7 +40,6 @@ package struct Dispatcher: Sendable {
   /// Counts the news of all classes together. A class that was removed and came back therefore has a news number that
   /// no earlier reservation has.
   var newsCount = 0
-  var grantCount = 0
   var lastTickAt: Instant?
   /// No lease ends before this instant: it is the earliest end of the leases at the last check, and a newer or renewed
   /// lease lasts a whole term. nil if the leases have to be checked at the next tick.
@@ -77,6 +79,8 @@ package struct HostState: Sendable {
     /// The lease has run out or was ended. The store is ending its launches; until then no launch may be assigned, and
     /// no message of the worker is accepted.
     case ending(Incarnation)
+    /// Another coordinator owns the lease. What is known of the host is what the store said last.
+    case elsewhere
   }
 
   package var host: Host
@@ -87,8 +91,10 @@ package struct HostState: Sendable {
   /// Launches that were asked to make room, with the priority of the class that needs the room. They count as long as
   /// they run.
   private var makingRoom: [(launch: LaunchKey, priority: Priority)] = []
-  /// The number of the current lease. A process that lost its lease and came back has a lease with another number.
-  var grant = 0
+  /// The highest number of a lease of this host that is known. News of the store about an earlier lease are old.
+  package internal(set) var leaseNumber: Int64 = 0
+  /// Whether the store has granted the lease that this coordinator holds, so that `leaseNumber` is its number.
+  package internal(set) var isGranted = false
   /// Launches that were claimed between a hello and its welcome. They are delivered after the welcome.
   var undelivered: [Assignment] = []
   /// The definitions that were sent on the current connection.
@@ -113,9 +119,15 @@ package struct HostState: Sendable {
 
   package var incarnation: Incarnation? {
     switch lease {
-    case .none: nil
+    case .none, .elsewhere: nil
     case .held(let incarnation, _), .ending(let incarnation): incarnation
     }
+  }
+
+  /// The lease that this coordinator owns; nil if it owns none, or the store has not granted it yet.
+  package var ownLease: HostLease? {
+    guard isGranted, let incarnation else { return nil }
+    return HostLease(host: host.name, incarnation: incarnation, number: leaseNumber)
   }
 }
 

@@ -12,7 +12,7 @@ extension WorkerCore {
     let hello = Hello(
       host: host, incarnation: incarnation, version: version, capabilities: capabilities,
       conditions: conditions.aged(by: now - conditionsReadAt),
-      running: running, receipt: receipt, secret: secret)
+      running: running, receipts: receipts, secret: secret)
     return [.send(.hello(hello))]
   }
 
@@ -78,8 +78,8 @@ extension WorkerCore {
   private mutating func keep(_ news: Receipt) -> [Effect] {
     // Another store may give out launch numbers that this worker has seen. A store that went backwards has a new name,
     // so it is another store here.
-    if let receipt, receipt.store != news.store { seen = SeenLaunches() }
-    if receipt?.join(news) == nil { receipt = news }
+    if let last = receipts.last, last.store != news.store { seen = SeenLaunches() }
+    Receipt.keep(news, among: &receipts)
     return []
   }
 

@@ -63,9 +63,9 @@ package struct WorkerCore: Sendable {
   /// The number of the last heartbeat. It counts over all connections, so that the answer to an old heartbeat is never
   /// taken for the answer to a later one.
   var lastHeartbeat = 0
-  /// The last receipt that a coordinator has sent; `nil` before the first. Each hello carries it, so that the
+  /// The last receipts that coordinators have sent, one for each tenure. Each hello carries them, so that the
   /// coordinator notices a store that went backwards (promise P12).
-  var receipt: Receipt?
+  var receipts: [Receipt] = []
   /// When the process ends because a handler ignored its deadline; `nil` if no end is planned. Until that time the
   /// worker accepts no launch and sends no new question, so that each of the other launches repeats at most one batch.
   package internal(set) var endsProcessAt: Instant?

@@ -38,17 +38,18 @@ package struct Hello: Hashable, Sendable {
   /// The launches that this process runs, with their GPUs, and those whose end is not yet durable. Empty in the first
   /// hello of an incarnation.
   package var running: [RunningLaunch]
-  /// The last receipt that a coordinator sent; `nil` if the worker has not received one.
-  package var receipt: Receipt?
+  /// The last receipt of each tenure that the worker has heard of, at most `Receipt.maximumKept`, the one that came last
+  /// at the end. Empty if the worker has not received one.
+  package var receipts: [Receipt]
   /// The secret that proves that this worker is the one that took the host's name first; `nil` from a worker of an
   /// older version.
   package var secret: [UInt8]?
 
   package init(
     host: HostName, incarnation: Incarnation, version: String, capabilities: Capabilities, conditions: Conditions,
-    running: [RunningLaunch] = [], receipt: Receipt? = nil, secret: [UInt8]? = nil
+    running: [RunningLaunch] = [], receipts: [Receipt] = [], secret: [UInt8]? = nil
   ) {
-    self.receipt = receipt
+    self.receipts = receipts
     self.secret = secret
     self.host = host
     self.incarnation = incarnation

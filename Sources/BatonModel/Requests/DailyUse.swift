@@ -25,6 +25,12 @@ package struct DailyUse: Hashable, Sendable {
   /// The launch time that is used on the day of `steady`.
   package func used(at steady: Timestamp) -> Duration { Self.day(of: steady) == day ? used : .zero }
 
+  /// Both uses together. Of two days only the later one counts.
+  package func joined(with other: DailyUse) -> DailyUse {
+    if day != other.day { return day > other.day ? self : other }
+    return DailyUse(day: day, used: used + other.used)
+  }
+
   /// Counts launch time that ends at `steady`. Time before midnight counts towards the previous day, and is not added.
   package mutating func charge(_ duration: Duration, at steady: Timestamp) {
     let today = Self.day(of: steady)

@@ -1,4 +1,4 @@
-/// The three services of Baton's coordinator. Regenerate the Swift code with `make proto` and commit it.
+/// The gRPC services of Baton's coordinator. After a change, regenerate the Swift code with `make proto` and commit it.
 
 // DO NOT EDIT.
 // swift-format-ignore-file
@@ -66,17 +66,18 @@ extension Baton_V1_Identity {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > For every client that reaches the coordinator over TCP: the one service that is answered without the token. Each
-    /// > connection is proven on its own; a client sends nothing else over it before that.
+    /// > For every client that reaches the coordinator over TCP. This is the only service that is answered without the token.
+    /// > Each connection is proven by itself, and a client sends nothing else over the connection before the proof.
     package protocol StreamingServiceProtocol: GRPCCore.RegistrableRPCService {
         /// Handle the "Prove" method.
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Both sides show that they know the token, and neither sends it. The code of the answer is
-        /// > HMAC-SHA256(key: the token, "baton.v1 coordinator" + 0x00 + the client's nonce + the coordinator's nonce). The client
-        /// > then sends `authorization: Baton-HMAC CODE` with each call of this connection, where CODE is, in hexadecimal,
-        /// > HMAC-SHA256(key: the token, "baton.v1 client" + 0x00 + the client's nonce + the coordinator's nonce).
+        /// > Both sides prove that they know the token, and neither side sends it. The `code` of the answer is
+        /// >   HMAC-SHA256(key: the token, "baton.v1 coordinator" + 0x00 + the client's nonce + the coordinator's nonce).
+        /// > After that the client sends `authorization: Baton-HMAC CODE` with each call on this connection. CODE is
+        /// >   HMAC-SHA256(key: the token, "baton.v1 client" + 0x00 + the client's nonce + the coordinator's nonce)
+        /// > in hexadecimal.
         ///
         /// - Parameters:
         ///   - request: A streaming request of `Baton_V1_ProveRequest` messages.
@@ -101,17 +102,18 @@ extension Baton_V1_Identity {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > For every client that reaches the coordinator over TCP: the one service that is answered without the token. Each
-    /// > connection is proven on its own; a client sends nothing else over it before that.
+    /// > For every client that reaches the coordinator over TCP. This is the only service that is answered without the token.
+    /// > Each connection is proven by itself, and a client sends nothing else over the connection before the proof.
     package protocol ServiceProtocol: Baton_V1_Identity.StreamingServiceProtocol {
         /// Handle the "Prove" method.
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Both sides show that they know the token, and neither sends it. The code of the answer is
-        /// > HMAC-SHA256(key: the token, "baton.v1 coordinator" + 0x00 + the client's nonce + the coordinator's nonce). The client
-        /// > then sends `authorization: Baton-HMAC CODE` with each call of this connection, where CODE is, in hexadecimal,
-        /// > HMAC-SHA256(key: the token, "baton.v1 client" + 0x00 + the client's nonce + the coordinator's nonce).
+        /// > Both sides prove that they know the token, and neither side sends it. The `code` of the answer is
+        /// >   HMAC-SHA256(key: the token, "baton.v1 coordinator" + 0x00 + the client's nonce + the coordinator's nonce).
+        /// > After that the client sends `authorization: Baton-HMAC CODE` with each call on this connection. CODE is
+        /// >   HMAC-SHA256(key: the token, "baton.v1 client" + 0x00 + the client's nonce + the coordinator's nonce)
+        /// > in hexadecimal.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_ProveRequest` message.
@@ -134,17 +136,18 @@ extension Baton_V1_Identity {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > For every client that reaches the coordinator over TCP: the one service that is answered without the token. Each
-    /// > connection is proven on its own; a client sends nothing else over it before that.
+    /// > For every client that reaches the coordinator over TCP. This is the only service that is answered without the token.
+    /// > Each connection is proven by itself, and a client sends nothing else over the connection before the proof.
     package protocol SimpleServiceProtocol: Baton_V1_Identity.ServiceProtocol {
         /// Handle the "Prove" method.
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Both sides show that they know the token, and neither sends it. The code of the answer is
-        /// > HMAC-SHA256(key: the token, "baton.v1 coordinator" + 0x00 + the client's nonce + the coordinator's nonce). The client
-        /// > then sends `authorization: Baton-HMAC CODE` with each call of this connection, where CODE is, in hexadecimal,
-        /// > HMAC-SHA256(key: the token, "baton.v1 client" + 0x00 + the client's nonce + the coordinator's nonce).
+        /// > Both sides prove that they know the token, and neither side sends it. The `code` of the answer is
+        /// >   HMAC-SHA256(key: the token, "baton.v1 coordinator" + 0x00 + the client's nonce + the coordinator's nonce).
+        /// > After that the client sends `authorization: Baton-HMAC CODE` with each call on this connection. CODE is
+        /// >   HMAC-SHA256(key: the token, "baton.v1 client" + 0x00 + the client's nonce + the coordinator's nonce)
+        /// > in hexadecimal.
         ///
         /// - Parameters:
         ///   - request: A `Baton_V1_ProveRequest` message.
@@ -221,17 +224,18 @@ extension Baton_V1_Identity {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > For every client that reaches the coordinator over TCP: the one service that is answered without the token. Each
-    /// > connection is proven on its own; a client sends nothing else over it before that.
+    /// > For every client that reaches the coordinator over TCP. This is the only service that is answered without the token.
+    /// > Each connection is proven by itself, and a client sends nothing else over the connection before the proof.
     package protocol ClientProtocol: Sendable {
         /// Call the "Prove" method.
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Both sides show that they know the token, and neither sends it. The code of the answer is
-        /// > HMAC-SHA256(key: the token, "baton.v1 coordinator" + 0x00 + the client's nonce + the coordinator's nonce). The client
-        /// > then sends `authorization: Baton-HMAC CODE` with each call of this connection, where CODE is, in hexadecimal,
-        /// > HMAC-SHA256(key: the token, "baton.v1 client" + 0x00 + the client's nonce + the coordinator's nonce).
+        /// > Both sides prove that they know the token, and neither side sends it. The `code` of the answer is
+        /// >   HMAC-SHA256(key: the token, "baton.v1 coordinator" + 0x00 + the client's nonce + the coordinator's nonce).
+        /// > After that the client sends `authorization: Baton-HMAC CODE` with each call on this connection. CODE is
+        /// >   HMAC-SHA256(key: the token, "baton.v1 client" + 0x00 + the client's nonce + the coordinator's nonce)
+        /// > in hexadecimal.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_ProveRequest` message.
@@ -259,8 +263,8 @@ extension Baton_V1_Identity {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > For every client that reaches the coordinator over TCP: the one service that is answered without the token. Each
-    /// > connection is proven on its own; a client sends nothing else over it before that.
+    /// > For every client that reaches the coordinator over TCP. This is the only service that is answered without the token.
+    /// > Each connection is proven by itself, and a client sends nothing else over the connection before the proof.
     package struct Client<Transport>: ClientProtocol where Transport: GRPCCore.ClientTransport {
         private let client: GRPCCore.GRPCClient<Transport>
 
@@ -276,10 +280,11 @@ extension Baton_V1_Identity {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Both sides show that they know the token, and neither sends it. The code of the answer is
-        /// > HMAC-SHA256(key: the token, "baton.v1 coordinator" + 0x00 + the client's nonce + the coordinator's nonce). The client
-        /// > then sends `authorization: Baton-HMAC CODE` with each call of this connection, where CODE is, in hexadecimal,
-        /// > HMAC-SHA256(key: the token, "baton.v1 client" + 0x00 + the client's nonce + the coordinator's nonce).
+        /// > Both sides prove that they know the token, and neither side sends it. The `code` of the answer is
+        /// >   HMAC-SHA256(key: the token, "baton.v1 coordinator" + 0x00 + the client's nonce + the coordinator's nonce).
+        /// > After that the client sends `authorization: Baton-HMAC CODE` with each call on this connection. CODE is
+        /// >   HMAC-SHA256(key: the token, "baton.v1 client" + 0x00 + the client's nonce + the coordinator's nonce)
+        /// > in hexadecimal.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_ProveRequest` message.
@@ -318,10 +323,11 @@ extension Baton_V1_Identity.ClientProtocol {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > Both sides show that they know the token, and neither sends it. The code of the answer is
-    /// > HMAC-SHA256(key: the token, "baton.v1 coordinator" + 0x00 + the client's nonce + the coordinator's nonce). The client
-    /// > then sends `authorization: Baton-HMAC CODE` with each call of this connection, where CODE is, in hexadecimal,
-    /// > HMAC-SHA256(key: the token, "baton.v1 client" + 0x00 + the client's nonce + the coordinator's nonce).
+    /// > Both sides prove that they know the token, and neither side sends it. The `code` of the answer is
+    /// >   HMAC-SHA256(key: the token, "baton.v1 coordinator" + 0x00 + the client's nonce + the coordinator's nonce).
+    /// > After that the client sends `authorization: Baton-HMAC CODE` with each call on this connection. CODE is
+    /// >   HMAC-SHA256(key: the token, "baton.v1 client" + 0x00 + the client's nonce + the coordinator's nonce)
+    /// > in hexadecimal.
     ///
     /// - Parameters:
     ///   - request: A request containing a single `Baton_V1_ProveRequest` message.
@@ -354,10 +360,11 @@ extension Baton_V1_Identity.ClientProtocol {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > Both sides show that they know the token, and neither sends it. The code of the answer is
-    /// > HMAC-SHA256(key: the token, "baton.v1 coordinator" + 0x00 + the client's nonce + the coordinator's nonce). The client
-    /// > then sends `authorization: Baton-HMAC CODE` with each call of this connection, where CODE is, in hexadecimal,
-    /// > HMAC-SHA256(key: the token, "baton.v1 client" + 0x00 + the client's nonce + the coordinator's nonce).
+    /// > Both sides prove that they know the token, and neither side sends it. The `code` of the answer is
+    /// >   HMAC-SHA256(key: the token, "baton.v1 coordinator" + 0x00 + the client's nonce + the coordinator's nonce).
+    /// > After that the client sends `authorization: Baton-HMAC CODE` with each call on this connection. CODE is
+    /// >   HMAC-SHA256(key: the token, "baton.v1 client" + 0x00 + the client's nonce + the coordinator's nonce)
+    /// > in hexadecimal.
     ///
     /// - Parameters:
     ///   - message: request message to send.
@@ -454,7 +461,7 @@ extension Baton_V1_Workers {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > For workers: one stream for the life of a worker, frames of many messages in both directions.
+    /// > For workers. A worker keeps one stream open while it runs; the frames in both directions contain many messages each.
     package protocol StreamingServiceProtocol: GRPCCore.RegistrableRPCService {
         /// Handle the "Connect" method.
         ///
@@ -474,7 +481,7 @@ extension Baton_V1_Workers {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > A supervisor's word that its worker's process died: its lease ends at once.
+        /// > A supervisor reports that its worker's process died. The lease of that process ends at once.
         ///
         /// - Parameters:
         ///   - request: A streaming request of `Baton_V1_DeathReport` messages.
@@ -499,7 +506,7 @@ extension Baton_V1_Workers {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > For workers: one stream for the life of a worker, frames of many messages in both directions.
+    /// > For workers. A worker keeps one stream open while it runs; the frames in both directions contain many messages each.
     package protocol ServiceProtocol: Baton_V1_Workers.StreamingServiceProtocol {
         /// Handle the "Connect" method.
         ///
@@ -519,7 +526,7 @@ extension Baton_V1_Workers {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > A supervisor's word that its worker's process died: its lease ends at once.
+        /// > A supervisor reports that its worker's process died. The lease of that process ends at once.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_DeathReport` message.
@@ -542,7 +549,7 @@ extension Baton_V1_Workers {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > For workers: one stream for the life of a worker, frames of many messages in both directions.
+    /// > For workers. A worker keeps one stream open while it runs; the frames in both directions contain many messages each.
     package protocol SimpleServiceProtocol: Baton_V1_Workers.ServiceProtocol {
         /// Handle the "Connect" method.
         ///
@@ -563,7 +570,7 @@ extension Baton_V1_Workers {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > A supervisor's word that its worker's process died: its lease ends at once.
+        /// > A supervisor reports that its worker's process died. The lease of that process ends at once.
         ///
         /// - Parameters:
         ///   - request: A `Baton_V1_DeathReport` message.
@@ -668,7 +675,7 @@ extension Baton_V1_Workers {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > For workers: one stream for the life of a worker, frames of many messages in both directions.
+    /// > For workers. A worker keeps one stream open while it runs; the frames in both directions contain many messages each.
     package protocol ClientProtocol: Sendable {
         /// Call the "Connect" method.
         ///
@@ -693,7 +700,7 @@ extension Baton_V1_Workers {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > A supervisor's word that its worker's process died: its lease ends at once.
+        /// > A supervisor reports that its worker's process died. The lease of that process ends at once.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_DeathReport` message.
@@ -721,7 +728,7 @@ extension Baton_V1_Workers {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > For workers: one stream for the life of a worker, frames of many messages in both directions.
+    /// > For workers. A worker keeps one stream open while it runs; the frames in both directions contain many messages each.
     package struct Client<Transport>: ClientProtocol where Transport: GRPCCore.ClientTransport {
         private let client: GRPCCore.GRPCClient<Transport>
 
@@ -765,7 +772,7 @@ extension Baton_V1_Workers {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > A supervisor's word that its worker's process died: its lease ends at once.
+        /// > A supervisor reports that its worker's process died. The lease of that process ends at once.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_DeathReport` message.
@@ -827,7 +834,7 @@ extension Baton_V1_Workers.ClientProtocol {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > A supervisor's word that its worker's process died: its lease ends at once.
+    /// > A supervisor reports that its worker's process died. The lease of that process ends at once.
     ///
     /// - Parameters:
     ///   - request: A request containing a single `Baton_V1_DeathReport` message.
@@ -888,7 +895,7 @@ extension Baton_V1_Workers.ClientProtocol {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > A supervisor's word that its worker's process died: its lease ends at once.
+    /// > A supervisor reports that its worker's process died. The lease of that process ends at once.
     ///
     /// - Parameters:
     ///   - message: request message to send.
@@ -1279,7 +1286,7 @@ extension Baton_V1_Operators {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > For operators: what the command line uses.
+    /// > For operators. The command line uses this service.
     package protocol StreamingServiceProtocol: GRPCCore.RegistrableRPCService {
         /// Handle the "Apply" method.
         ///
@@ -1355,7 +1362,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > The request now, and again whenever it changed; ends when the request has.
+        /// > Sends the request now, and again after every change. The stream ends when the request has ended.
         ///
         /// - Parameters:
         ///   - request: A streaming request of `Baton_V1_ShowRequest` messages.
@@ -1471,7 +1478,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > As Hosts and Explain, in pages that a client gathers: a fleet may be larger than one message.
+        /// > Hosts and Explain in pages, which the client joins: the answer for a large fleet does not fit in one message.
         ///
         /// - Parameters:
         ///   - request: A streaming request of `Baton_V1_Empty` messages.
@@ -1489,7 +1496,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > The first page has everything but the obstacles of the hosts, the others only those.
+        /// > The first page has everything except the obstacles of the hosts. The other pages have only those obstacles.
         ///
         /// - Parameters:
         ///   - request: A streaming request of `Baton_V1_ShowRequest` messages.
@@ -1507,7 +1514,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > The trace of a request, from the store alone.
+        /// > The trace of a request, made from the store alone.
         ///
         /// - Parameters:
         ///   - request: A streaming request of `Baton_V1_ShowRequest` messages.
@@ -1525,7 +1532,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Moves launches away from a host, and keeps them away until it is taken back.
+        /// > Moves launches away from hosts, and keeps them away until the eviction is taken back.
         ///
         /// - Parameters:
         ///   - request: A streaming request of `Baton_V1_EvictRequest` messages.
@@ -1543,7 +1550,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Starts a pending request now, whatever its times and the conditions of its host.
+        /// > Starts a pending request now, without regard to its times and to the conditions of its host.
         ///
         /// - Parameters:
         ///   - request: A streaming request of `Baton_V1_SimulateLaunchRequest` messages.
@@ -1589,7 +1596,8 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Writes a copy of the store to a file on the coordinator's machine: progress, then the summary as the last answer.
+        /// > Writes a copy of the store to a file on the coordinator's machine. The answers report the progress; the last answer
+        /// > has the summary.
         ///
         /// - Parameters:
         ///   - request: A streaming request of `Baton_V1_BackupRequest` messages.
@@ -1607,7 +1615,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Gives a request that does not run the definition that is applied for its identifier now.
+        /// > Gives a request that is not running the definition that is now applied for its identifier.
         ///
         /// - Parameters:
         ///   - request: A streaming request of `Baton_V1_ShowRequest` messages.
@@ -1625,7 +1633,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Releases the name of a host: the next worker that says it is taken, whatever its secret.
+        /// > Releases the name of a host. The next worker that uses the name is accepted, whatever its secret is.
         ///
         /// - Parameters:
         ///   - request: A streaming request of `Baton_V1_ForgetHostRequest` messages.
@@ -1650,7 +1658,7 @@ extension Baton_V1_Operators {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > For operators: what the command line uses.
+    /// > For operators. The command line uses this service.
     package protocol ServiceProtocol: Baton_V1_Operators.StreamingServiceProtocol {
         /// Handle the "Apply" method.
         ///
@@ -1726,7 +1734,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > The request now, and again whenever it changed; ends when the request has.
+        /// > Sends the request now, and again after every change. The stream ends when the request has ended.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
@@ -1842,7 +1850,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > As Hosts and Explain, in pages that a client gathers: a fleet may be larger than one message.
+        /// > Hosts and Explain in pages, which the client joins: the answer for a large fleet does not fit in one message.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_Empty` message.
@@ -1860,7 +1868,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > The first page has everything but the obstacles of the hosts, the others only those.
+        /// > The first page has everything except the obstacles of the hosts. The other pages have only those obstacles.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
@@ -1878,7 +1886,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > The trace of a request, from the store alone.
+        /// > The trace of a request, made from the store alone.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
@@ -1896,7 +1904,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Moves launches away from a host, and keeps them away until it is taken back.
+        /// > Moves launches away from hosts, and keeps them away until the eviction is taken back.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_EvictRequest` message.
@@ -1914,7 +1922,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Starts a pending request now, whatever its times and the conditions of its host.
+        /// > Starts a pending request now, without regard to its times and to the conditions of its host.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_SimulateLaunchRequest` message.
@@ -1960,7 +1968,8 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Writes a copy of the store to a file on the coordinator's machine: progress, then the summary as the last answer.
+        /// > Writes a copy of the store to a file on the coordinator's machine. The answers report the progress; the last answer
+        /// > has the summary.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_BackupRequest` message.
@@ -1978,7 +1987,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Gives a request that does not run the definition that is applied for its identifier now.
+        /// > Gives a request that is not running the definition that is now applied for its identifier.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
@@ -1996,7 +2005,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Releases the name of a host: the next worker that says it is taken, whatever its secret.
+        /// > Releases the name of a host. The next worker that uses the name is accepted, whatever its secret is.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_ForgetHostRequest` message.
@@ -2019,7 +2028,7 @@ extension Baton_V1_Operators {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > For operators: what the command line uses.
+    /// > For operators. The command line uses this service.
     package protocol SimpleServiceProtocol: Baton_V1_Operators.ServiceProtocol {
         /// Handle the "Apply" method.
         ///
@@ -2095,7 +2104,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > The request now, and again whenever it changed; ends when the request has.
+        /// > Sends the request now, and again after every change. The stream ends when the request has ended.
         ///
         /// - Parameters:
         ///   - request: A `Baton_V1_ShowRequest` message.
@@ -2213,7 +2222,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > As Hosts and Explain, in pages that a client gathers: a fleet may be larger than one message.
+        /// > Hosts and Explain in pages, which the client joins: the answer for a large fleet does not fit in one message.
         ///
         /// - Parameters:
         ///   - request: A `Baton_V1_Empty` message.
@@ -2232,7 +2241,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > The first page has everything but the obstacles of the hosts, the others only those.
+        /// > The first page has everything except the obstacles of the hosts. The other pages have only those obstacles.
         ///
         /// - Parameters:
         ///   - request: A `Baton_V1_ShowRequest` message.
@@ -2251,7 +2260,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > The trace of a request, from the store alone.
+        /// > The trace of a request, made from the store alone.
         ///
         /// - Parameters:
         ///   - request: A `Baton_V1_ShowRequest` message.
@@ -2269,7 +2278,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Moves launches away from a host, and keeps them away until it is taken back.
+        /// > Moves launches away from hosts, and keeps them away until the eviction is taken back.
         ///
         /// - Parameters:
         ///   - request: A `Baton_V1_EvictRequest` message.
@@ -2287,7 +2296,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Starts a pending request now, whatever its times and the conditions of its host.
+        /// > Starts a pending request now, without regard to its times and to the conditions of its host.
         ///
         /// - Parameters:
         ///   - request: A `Baton_V1_SimulateLaunchRequest` message.
@@ -2333,7 +2342,8 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Writes a copy of the store to a file on the coordinator's machine: progress, then the summary as the last answer.
+        /// > Writes a copy of the store to a file on the coordinator's machine. The answers report the progress; the last answer
+        /// > has the summary.
         ///
         /// - Parameters:
         ///   - request: A `Baton_V1_BackupRequest` message.
@@ -2352,7 +2362,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Gives a request that does not run the definition that is applied for its identifier now.
+        /// > Gives a request that is not running the definition that is now applied for its identifier.
         ///
         /// - Parameters:
         ///   - request: A `Baton_V1_ShowRequest` message.
@@ -2370,7 +2380,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Releases the name of a host: the next worker that says it is taken, whatever its secret.
+        /// > Releases the name of a host. The next worker that uses the name is accepted, whatever its secret is.
         ///
         /// - Parameters:
         ///   - request: A `Baton_V1_ForgetHostRequest` message.
@@ -3237,7 +3247,7 @@ extension Baton_V1_Operators {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > For operators: what the command line uses.
+    /// > For operators. The command line uses this service.
     package protocol ClientProtocol: Sendable {
         /// Call the "Apply" method.
         ///
@@ -3338,7 +3348,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > The request now, and again whenever it changed; ends when the request has.
+        /// > Sends the request now, and again after every change. The stream ends when the request has ended.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
@@ -3494,7 +3504,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > As Hosts and Explain, in pages that a client gathers: a fleet may be larger than one message.
+        /// > Hosts and Explain in pages, which the client joins: the answer for a large fleet does not fit in one message.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_Empty` message.
@@ -3517,7 +3527,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > The first page has everything but the obstacles of the hosts, the others only those.
+        /// > The first page has everything except the obstacles of the hosts. The other pages have only those obstacles.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
@@ -3540,7 +3550,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > The trace of a request, from the store alone.
+        /// > The trace of a request, made from the store alone.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
@@ -3563,7 +3573,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Moves launches away from a host, and keeps them away until it is taken back.
+        /// > Moves launches away from hosts, and keeps them away until the eviction is taken back.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_EvictRequest` message.
@@ -3586,7 +3596,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Starts a pending request now, whatever its times and the conditions of its host.
+        /// > Starts a pending request now, without regard to its times and to the conditions of its host.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_SimulateLaunchRequest` message.
@@ -3647,7 +3657,8 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Writes a copy of the store to a file on the coordinator's machine: progress, then the summary as the last answer.
+        /// > Writes a copy of the store to a file on the coordinator's machine. The answers report the progress; the last answer
+        /// > has the summary.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_BackupRequest` message.
@@ -3670,7 +3681,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Gives a request that does not run the definition that is applied for its identifier now.
+        /// > Gives a request that is not running the definition that is now applied for its identifier.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
@@ -3693,7 +3704,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Releases the name of a host: the next worker that says it is taken, whatever its secret.
+        /// > Releases the name of a host. The next worker that uses the name is accepted, whatever its secret is.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_ForgetHostRequest` message.
@@ -3721,7 +3732,7 @@ extension Baton_V1_Operators {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > For operators: what the command line uses.
+    /// > For operators. The command line uses this service.
     package struct Client<Transport>: ClientProtocol where Transport: GRPCCore.ClientTransport {
         private let client: GRPCCore.GRPCClient<Transport>
 
@@ -3887,7 +3898,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > The request now, and again whenever it changed; ends when the request has.
+        /// > Sends the request now, and again after every change. The stream ends when the request has ended.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
@@ -4127,7 +4138,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > As Hosts and Explain, in pages that a client gathers: a fleet may be larger than one message.
+        /// > Hosts and Explain in pages, which the client joins: the answer for a large fleet does not fit in one message.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_Empty` message.
@@ -4159,7 +4170,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > The first page has everything but the obstacles of the hosts, the others only those.
+        /// > The first page has everything except the obstacles of the hosts. The other pages have only those obstacles.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
@@ -4191,7 +4202,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > The trace of a request, from the store alone.
+        /// > The trace of a request, made from the store alone.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
@@ -4225,7 +4236,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Moves launches away from a host, and keeps them away until it is taken back.
+        /// > Moves launches away from hosts, and keeps them away until the eviction is taken back.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_EvictRequest` message.
@@ -4259,7 +4270,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Starts a pending request now, whatever its times and the conditions of its host.
+        /// > Starts a pending request now, without regard to its times and to the conditions of its host.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_SimulateLaunchRequest` message.
@@ -4353,7 +4364,8 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Writes a copy of the store to a file on the coordinator's machine: progress, then the summary as the last answer.
+        /// > Writes a copy of the store to a file on the coordinator's machine. The answers report the progress; the last answer
+        /// > has the summary.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_BackupRequest` message.
@@ -4385,7 +4397,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Gives a request that does not run the definition that is applied for its identifier now.
+        /// > Gives a request that is not running the definition that is now applied for its identifier.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
@@ -4419,7 +4431,7 @@ extension Baton_V1_Operators {
         ///
         /// > Source IDL Documentation:
         /// >
-        /// > Releases the name of a host: the next worker that says it is taken, whatever its secret.
+        /// > Releases the name of a host. The next worker that uses the name is accepted, whatever its secret is.
         ///
         /// - Parameters:
         ///   - request: A request containing a single `Baton_V1_ForgetHostRequest` message.
@@ -4583,7 +4595,7 @@ extension Baton_V1_Operators.ClientProtocol {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > The request now, and again whenever it changed; ends when the request has.
+    /// > Sends the request now, and again after every change. The stream ends when the request has ended.
     ///
     /// - Parameters:
     ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
@@ -4783,7 +4795,7 @@ extension Baton_V1_Operators.ClientProtocol {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > As Hosts and Explain, in pages that a client gathers: a fleet may be larger than one message.
+    /// > Hosts and Explain in pages, which the client joins: the answer for a large fleet does not fit in one message.
     ///
     /// - Parameters:
     ///   - request: A request containing a single `Baton_V1_Empty` message.
@@ -4810,7 +4822,7 @@ extension Baton_V1_Operators.ClientProtocol {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > The first page has everything but the obstacles of the hosts, the others only those.
+    /// > The first page has everything except the obstacles of the hosts. The other pages have only those obstacles.
     ///
     /// - Parameters:
     ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
@@ -4837,7 +4849,7 @@ extension Baton_V1_Operators.ClientProtocol {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > The trace of a request, from the store alone.
+    /// > The trace of a request, made from the store alone.
     ///
     /// - Parameters:
     ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
@@ -4866,7 +4878,7 @@ extension Baton_V1_Operators.ClientProtocol {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > Moves launches away from a host, and keeps them away until it is taken back.
+    /// > Moves launches away from hosts, and keeps them away until the eviction is taken back.
     ///
     /// - Parameters:
     ///   - request: A request containing a single `Baton_V1_EvictRequest` message.
@@ -4895,7 +4907,7 @@ extension Baton_V1_Operators.ClientProtocol {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > Starts a pending request now, whatever its times and the conditions of its host.
+    /// > Starts a pending request now, without regard to its times and to the conditions of its host.
     ///
     /// - Parameters:
     ///   - request: A request containing a single `Baton_V1_SimulateLaunchRequest` message.
@@ -4974,7 +4986,8 @@ extension Baton_V1_Operators.ClientProtocol {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > Writes a copy of the store to a file on the coordinator's machine: progress, then the summary as the last answer.
+    /// > Writes a copy of the store to a file on the coordinator's machine. The answers report the progress; the last answer
+    /// > has the summary.
     ///
     /// - Parameters:
     ///   - request: A request containing a single `Baton_V1_BackupRequest` message.
@@ -5001,7 +5014,7 @@ extension Baton_V1_Operators.ClientProtocol {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > Gives a request that does not run the definition that is applied for its identifier now.
+    /// > Gives a request that is not running the definition that is now applied for its identifier.
     ///
     /// - Parameters:
     ///   - request: A request containing a single `Baton_V1_ShowRequest` message.
@@ -5030,7 +5043,7 @@ extension Baton_V1_Operators.ClientProtocol {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > Releases the name of a host: the next worker that says it is taken, whatever its secret.
+    /// > Releases the name of a host. The next worker that uses the name is accepted, whatever its secret is.
     ///
     /// - Parameters:
     ///   - request: A request containing a single `Baton_V1_ForgetHostRequest` message.
@@ -5208,7 +5221,7 @@ extension Baton_V1_Operators.ClientProtocol {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > The request now, and again whenever it changed; ends when the request has.
+    /// > Sends the request now, and again after every change. The stream ends when the request has ended.
     ///
     /// - Parameters:
     ///   - message: request message to send.
@@ -5440,7 +5453,7 @@ extension Baton_V1_Operators.ClientProtocol {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > As Hosts and Explain, in pages that a client gathers: a fleet may be larger than one message.
+    /// > Hosts and Explain in pages, which the client joins: the answer for a large fleet does not fit in one message.
     ///
     /// - Parameters:
     ///   - message: request message to send.
@@ -5471,7 +5484,7 @@ extension Baton_V1_Operators.ClientProtocol {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > The first page has everything but the obstacles of the hosts, the others only those.
+    /// > The first page has everything except the obstacles of the hosts. The other pages have only those obstacles.
     ///
     /// - Parameters:
     ///   - message: request message to send.
@@ -5502,7 +5515,7 @@ extension Baton_V1_Operators.ClientProtocol {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > The trace of a request, from the store alone.
+    /// > The trace of a request, made from the store alone.
     ///
     /// - Parameters:
     ///   - message: request message to send.
@@ -5535,7 +5548,7 @@ extension Baton_V1_Operators.ClientProtocol {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > Moves launches away from a host, and keeps them away until it is taken back.
+    /// > Moves launches away from hosts, and keeps them away until the eviction is taken back.
     ///
     /// - Parameters:
     ///   - message: request message to send.
@@ -5568,7 +5581,7 @@ extension Baton_V1_Operators.ClientProtocol {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > Starts a pending request now, whatever its times and the conditions of its host.
+    /// > Starts a pending request now, without regard to its times and to the conditions of its host.
     ///
     /// - Parameters:
     ///   - message: request message to send.
@@ -5659,7 +5672,8 @@ extension Baton_V1_Operators.ClientProtocol {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > Writes a copy of the store to a file on the coordinator's machine: progress, then the summary as the last answer.
+    /// > Writes a copy of the store to a file on the coordinator's machine. The answers report the progress; the last answer
+    /// > has the summary.
     ///
     /// - Parameters:
     ///   - message: request message to send.
@@ -5690,7 +5704,7 @@ extension Baton_V1_Operators.ClientProtocol {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > Gives a request that does not run the definition that is applied for its identifier now.
+    /// > Gives a request that is not running the definition that is now applied for its identifier.
     ///
     /// - Parameters:
     ///   - message: request message to send.
@@ -5723,7 +5737,7 @@ extension Baton_V1_Operators.ClientProtocol {
     ///
     /// > Source IDL Documentation:
     /// >
-    /// > Releases the name of a host: the next worker that says it is taken, whatever its secret.
+    /// > Releases the name of a host. The next worker that uses the name is accepted, whatever its secret is.
     ///
     /// - Parameters:
     ///   - message: request message to send.

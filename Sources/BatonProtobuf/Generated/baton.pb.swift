@@ -8,7 +8,7 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// The three services of Baton's coordinator. Regenerate the Swift code with `make proto` and commit it.
+/// The gRPC services of Baton's coordinator. After a change, regenerate the Swift code with `make proto` and commit it.
 
 #if canImport(FoundationEssentials)
 package import FoundationEssentials
@@ -27,17 +27,17 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// Which request of an identifier is meant where no number is given.
+/// Which request of an identifier is meant if a call gives no number.
 package nonisolated enum Baton_V1_RequestChoice: SwiftProtobuf.Enum, Swift.CaseIterable {
   package typealias RawValue = Int
 
-  /// The live one, else the one that waits for its first launch, else the last to end.
+  /// The live request, otherwise the request that waits for its first launch, otherwise the request that ended last.
   case current // = 0
 
-  /// The live one, else the last that was launched, else the one that waits.
+  /// The live request, otherwise the request that was launched last, otherwise the request that waits.
   case ran // = 1
 
-  /// As RAN where the definition repeats and the next request is not due yet, else as CURRENT.
+  /// RAN if the definition repeats and the next request is not due yet, otherwise CURRENT.
   case ranIfRepeating // = 2
   case UNRECOGNIZED(Int)
 
@@ -230,7 +230,7 @@ package nonisolated struct Baton_V1_CoordinatorFrame: Sendable {
 
   package var messages: [Baton_V1_CoordinatorMessage] = []
 
-  /// How far the store is that the answers in this frame are in. An older worker does not read it.
+  /// The state of the store that contains the answers in this frame. A worker of an older version ignores it.
   package var receipt: Baton_V1_Receipt {
     get {_receipt ?? Baton_V1_Receipt()}
     set {_receipt = newValue}
@@ -247,21 +247,23 @@ package nonisolated struct Baton_V1_CoordinatorFrame: Sendable {
   fileprivate var _receipt: Baton_V1_Receipt? = nil
 }
 
-/// How far a store is: everything up to `sequence` is durable. A store that says less later went backwards.
+/// How many commits a coordinator has made: everything of it up to `sequence` is durable. If the same store later has a
+/// lower number for the same tenure, it went backwards.
 package nonisolated struct Baton_V1_Receipt: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The store's incarnation.
+  /// The incarnation of the store.
   package var store: String = String()
 
   package var sequence: Int64 = 0
 
-  /// Drawn at each start of a coordinator.
+  /// A random number that is drawn at each start of a coordinator.
   package var tenure: Int64 = 0
 
-  /// HMAC-SHA256 of the others with the key of the store's folder. An older coordinator sets none.
+  /// HMAC-SHA256 of the other fields, with the key in the store's folder. A coordinator of an older version leaves it
+  /// empty.
   package var mac: Data = Data()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -276,7 +278,7 @@ package nonisolated struct Baton_V1_CoordinatorMessage: Sendable {
 
   package var kind: Baton_V1_CoordinatorMessage.OneOf_Kind? = nil
 
-  /// The term of the lease in nanoseconds.
+  /// The answer to the hello: the term of the lease in nanoseconds.
   package var welcome: Int64 {
     get {
       if case .welcome(let v)? = kind {return v}
@@ -384,7 +386,7 @@ package nonisolated struct Baton_V1_CoordinatorMessage: Sendable {
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package nonisolated enum OneOf_Kind: Equatable, Sendable {
-    /// The term of the lease in nanoseconds.
+    /// The answer to the hello: the term of the lease in nanoseconds.
     case welcome(Int64)
     case refused(Baton_V1_Refused)
     case heartbeatAnswered(Int64)
@@ -404,7 +406,7 @@ package nonisolated struct Baton_V1_CoordinatorMessage: Sendable {
   package init() {}
 }
 
-/// Takes the place of real conditions; what is not set stays as it is.
+/// Conditions that take the place of the real ones. A field that is not set leaves the real condition as it is.
 package nonisolated struct Baton_V1_ConditionOverrides: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -490,7 +492,7 @@ package nonisolated struct Baton_V1_SimulatedConditions: Sendable {
   /// Clears the value of `overrides`. Subsequent reads from it will return its default value.
   package mutating func clearOverrides() {self._overrides = nil}
 
-  /// In nanoseconds.
+  /// How long the simulation lasts, in nanoseconds.
   package var lasting: Int64 = 0
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -500,65 +502,82 @@ package nonisolated struct Baton_V1_SimulatedConditions: Sendable {
   fileprivate var _overrides: Baton_V1_ConditionOverrides? = nil
 }
 
-package nonisolated struct Baton_V1_Hello: Sendable {
+package nonisolated struct Baton_V1_Hello: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  package var host: String = String()
+  package var host: String {
+    get {_storage._host}
+    set {_uniqueStorage()._host = newValue}
+  }
 
-  package var incarnation: String = String()
+  package var incarnation: String {
+    get {_storage._incarnation}
+    set {_uniqueStorage()._incarnation = newValue}
+  }
 
-  package var version: String = String()
+  package var version: String {
+    get {_storage._version}
+    set {_uniqueStorage()._version = newValue}
+  }
 
   package var capabilities: Baton_V1_Capabilities {
-    get {_capabilities ?? Baton_V1_Capabilities()}
-    set {_capabilities = newValue}
+    get {_storage._capabilities ?? Baton_V1_Capabilities()}
+    set {_uniqueStorage()._capabilities = newValue}
   }
   /// Returns true if `capabilities` has been explicitly set.
-  package var hasCapabilities: Bool {self._capabilities != nil}
+  package var hasCapabilities: Bool {_storage._capabilities != nil}
   /// Clears the value of `capabilities`. Subsequent reads from it will return its default value.
-  package mutating func clearCapabilities() {self._capabilities = nil}
+  package mutating func clearCapabilities() {_uniqueStorage()._capabilities = nil}
 
   package var conditions: Baton_V1_Conditions {
-    get {_conditions ?? Baton_V1_Conditions()}
-    set {_conditions = newValue}
+    get {_storage._conditions ?? Baton_V1_Conditions()}
+    set {_uniqueStorage()._conditions = newValue}
   }
   /// Returns true if `conditions` has been explicitly set.
-  package var hasConditions: Bool {self._conditions != nil}
+  package var hasConditions: Bool {_storage._conditions != nil}
   /// Clears the value of `conditions`. Subsequent reads from it will return its default value.
-  package mutating func clearConditions() {self._conditions = nil}
+  package mutating func clearConditions() {_uniqueStorage()._conditions = nil}
 
-  package var running: [Baton_V1_RunningLaunch] = []
+  package var running: [Baton_V1_RunningLaunch] {
+    get {_storage._running}
+    set {_uniqueStorage()._running = newValue}
+  }
 
-  /// The last one that this worker got, from whichever coordinator.
+  /// The last receipt that this worker received, from any coordinator.
   package var receipt: Baton_V1_Receipt {
-    get {_receipt ?? Baton_V1_Receipt()}
-    set {_receipt = newValue}
+    get {_storage._receipt ?? Baton_V1_Receipt()}
+    set {_uniqueStorage()._receipt = newValue}
   }
   /// Returns true if `receipt` has been explicitly set.
-  package var hasReceipt: Bool {self._receipt != nil}
+  package var hasReceipt: Bool {_storage._receipt != nil}
   /// Clears the value of `receipt`. Subsequent reads from it will return its default value.
-  package mutating func clearReceipt() {self._receipt = nil}
+  package mutating func clearReceipt() {_uniqueStorage()._receipt = nil}
 
-  /// Drawn at the worker's first start: proves that it is the one that had the name before. An older worker sends none.
+  /// The secret that the worker drew at its first start. It proves that this worker had the name before. A worker of an
+  /// older version sends none.
   package var secret: Data {
-    get {_secret ?? Data()}
-    set {_secret = newValue}
+    get {_storage._secret ?? Data()}
+    set {_uniqueStorage()._secret = newValue}
   }
   /// Returns true if `secret` has been explicitly set.
-  package var hasSecret: Bool {self._secret != nil}
+  package var hasSecret: Bool {_storage._secret != nil}
   /// Clears the value of `secret`. Subsequent reads from it will return its default value.
-  package mutating func clearSecret() {self._secret = nil}
+  package mutating func clearSecret() {_uniqueStorage()._secret = nil}
+
+  /// The last receipts of other tenures that this worker received, at most 7, the one that came last at the end. They
+  /// are of the same store as `receipt`.
+  package var earlierReceipts: [Baton_V1_Receipt] {
+    get {_storage._earlierReceipts}
+    set {_uniqueStorage()._earlierReceipts = newValue}
+  }
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
-  fileprivate var _capabilities: Baton_V1_Capabilities? = nil
-  fileprivate var _conditions: Baton_V1_Conditions? = nil
-  fileprivate var _receipt: Baton_V1_Receipt? = nil
-  fileprivate var _secret: Data? = nil
+  fileprivate var _storage = _StorageClass.defaultInstance
 }
 
 package nonisolated struct Baton_V1_Capabilities: Sendable {
@@ -576,7 +595,7 @@ package nonisolated struct Baton_V1_Capabilities: Sendable {
 
   package var permittedIdentifiers: [String] = []
 
-  /// Launch time per day, in nanoseconds.
+  /// Launch time in a day, in nanoseconds.
   package var dailyAllowance: Int64 {
     get {_dailyAllowance ?? 0}
     set {_dailyAllowance = newValue}
@@ -616,7 +635,7 @@ package nonisolated struct Baton_V1_RunningLaunch: Sendable {
   fileprivate var _launch: Baton_V1_LaunchKey? = nil
 }
 
-/// A fact about a host; without a value it is unknown.
+/// One condition of a host. Without a value the condition is unknown.
 package nonisolated struct Baton_V1_Reading: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -635,7 +654,7 @@ package nonisolated struct Baton_V1_Reading: Sendable {
 
   package var raw: String = String()
 
-  /// How long it had been so when it was sent, in nanoseconds.
+  /// How long the condition had had this value when the message was sent, in nanoseconds.
   package var age: Int64 {
     get {_age ?? 0}
     set {_age = newValue}
@@ -664,7 +683,7 @@ package nonisolated struct Baton_V1_GPU: Sendable {
 
   package var id: String = String()
 
-  /// It is no longer there, and keeps its place in the list.
+  /// The GPU has disappeared. It keeps its index in the list.
   package var isGone: Bool = false
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -672,13 +691,13 @@ package nonisolated struct Baton_V1_GPU: Sendable {
   package init() {}
 }
 
-/// What the host's owner lets it do.
+/// Whether the host's owner lets the host work now.
 package nonisolated struct Baton_V1_OwnersWord: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// Set if they paused it: who did.
+  /// The user who paused the host; set while the host is paused.
   package var pausedBy: String {
     get {_pausedBy ?? String()}
     set {_pausedBy = newValue}
@@ -690,7 +709,7 @@ package nonisolated struct Baton_V1_OwnersWord: Sendable {
 
   package var isOutsideHours: Bool = false
 
-  /// On the host's wall clock, in nanoseconds since 1970.
+  /// When this ends, on the host's wall clock, in nanoseconds since 1970.
   package var until: Int64 {
     get {_until ?? 0}
     set {_until = newValue}
@@ -767,7 +786,7 @@ package nonisolated struct Baton_V1_Conditions: @unchecked Sendable {
   /// Clears the value of `isIdle`. Subsequent reads from it will return its default value.
   package mutating func clearIsIdle() {_uniqueStorage()._isIdle = nil}
 
-  /// Its value only says whether the list is known.
+  /// The value only says whether `gpu_list` is known.
   package var gpus: Baton_V1_Reading {
     get {_storage._gpus ?? Baton_V1_Reading()}
     set {_uniqueStorage()._gpus = newValue}
@@ -782,13 +801,13 @@ package nonisolated struct Baton_V1_Conditions: @unchecked Sendable {
     set {_uniqueStorage()._gpuList = newValue}
   }
 
-  /// What a coordinator of an older version reads of `owner`.
+  /// For a coordinator of an older version, which does not read `owner`.
   package var isPausedByOwner: Bool {
     get {_storage._isPausedByOwner}
     set {_uniqueStorage()._isPausedByOwner = newValue}
   }
 
-  /// Its value only says whether the labels are known.
+  /// The value only says whether `label_values` is known.
   package var labels: Baton_V1_Reading {
     get {_storage._labels ?? Baton_V1_Reading()}
     set {_uniqueStorage()._labels = newValue}
@@ -943,7 +962,8 @@ package nonisolated struct Baton_V1_Checkpoint: Sendable {
 
   package var reachesEnd: Bool = false
 
-  /// Nothing was done since the batch before: it says that the end is reached, and is not counted as a batch.
+  /// No work was done since the batch before. The checkpoint only says that the end is reached, and is not counted as a
+  /// batch.
   package var isEndOnly: Bool = false
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -1088,7 +1108,7 @@ package nonisolated struct Baton_V1_LaunchReason: Sendable {
   /// Clears the value of `detail`. Subsequent reads from it will return its default value.
   package mutating func clearDetail() {self._detail = nil}
 
-  /// Of a worker only: the launch ignored its deadline, and the worker's process ends for it.
+  /// Only from a worker: the launch ignored its deadline, and the worker's process ends because of it.
   package var isOverrun: Bool = false
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -1138,7 +1158,7 @@ package nonisolated struct Baton_V1_Ending: Sendable {
 
   package var outcome: String = String()
 
-  /// The error, or the code of the expiry reason.
+  /// The message of the failure, or the code of the expiry reason.
   package var text: String = String()
 
   package var detail: String {
@@ -1162,7 +1182,7 @@ package nonisolated struct Baton_V1_Ending: Sendable {
   /// Clears the value of `result`. Subsequent reads from it will return its default value.
   package mutating func clearResult() {self._result = nil}
 
-  /// What kind of error a failure was: the type of what was thrown, or `exit 3`.
+  /// The kind of error of a failure: the type of the thrown error, or `exit 3`.
   package var errorType: String {
     get {_errorType ?? String()}
     set {_errorType = newValue}
@@ -1355,10 +1375,10 @@ package nonisolated struct Baton_V1_DeathReport: Sendable {
 
   package var incarnation: String = String()
 
-  /// Its launches are not to blame: another one's overrun ended the process.
+  /// The process ended because of an overrun. Its launches end as lost, which counts against none of their requests.
   package var isBlameless: Bool = false
 
-  /// As in the hello.
+  /// The secret, as in the hello.
   package var secret: Data {
     get {_secret ?? Data()}
     set {_secret = newValue}
@@ -1380,7 +1400,7 @@ package nonisolated struct Baton_V1_ProveRequest: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// 32 random bytes.
+  /// 32 random bytes, drawn by the client.
   package var nonce: Data = Data()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -1393,10 +1413,10 @@ package nonisolated struct Baton_V1_ProveReply: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// 32 random bytes of the coordinator.
+  /// 32 random bytes, drawn by the coordinator.
   package var nonce: Data = Data()
 
-  /// 32 bytes.
+  /// 32 bytes that prove that the coordinator knows the token.
   package var code: Data = Data()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -1478,7 +1498,7 @@ package nonisolated struct Baton_V1_SubmitRequest: Sendable {
 
   package var principal: String = String()
 
-  /// The submitter's span (W3C Trace Context); the header of that name says the same.
+  /// The span of the submitter (W3C Trace Context). The header of the same name may be used instead.
   package var traceparent: String {
     get {_traceparent ?? String()}
     set {_traceparent = newValue}
@@ -1508,7 +1528,7 @@ package nonisolated struct Baton_V1_SubmitRequest: Sendable {
     /// Clears the value of `payload`. Subsequent reads from it will return its default value.
     package mutating func clearPayload() {self._payload = nil}
 
-    /// At most one of the two; both in nanoseconds.
+    /// At most one of these two is set. Both are in nanoseconds: a duration, and a date since 1970.
     package var earliestAfter: Int64 {
       get {_earliestAfter ?? 0}
       set {_earliestAfter = newValue}
@@ -1536,7 +1556,7 @@ package nonisolated struct Baton_V1_SubmitRequest: Sendable {
     /// Clears the value of `priority`. Subsequent reads from it will return its default value.
     package mutating func clearPriority() {self._priority = nil}
 
-    /// Set if this is a poke: 5 or 10.
+    /// Set if this is a poke: its priority, 5 or 10.
     package var poke: Int32 {
       get {_poke ?? 0}
       set {_poke = newValue}
@@ -1576,7 +1596,7 @@ package nonisolated struct Baton_V1_SubmitReply: Sendable {
     // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
     // methods supported on all messages.
 
-    /// Set if it was accepted.
+    /// Set if the submission was accepted; otherwise `refused` is set.
     package var accepted: Baton_V1_SubmitReply.Accepted {
       get {_accepted ?? Baton_V1_SubmitReply.Accepted()}
       set {_accepted = newValue}
@@ -1622,7 +1642,7 @@ package nonisolated struct Baton_V1_SubmitReply: Sendable {
 
     package var traceID: String = String()
 
-    /// Set if no known host could run it now: why.
+    /// The reason why no known host could run the request now; not set if a host could.
     package var warning: String {
       get {_warning ?? String()}
       set {_warning = newValue}
@@ -1902,7 +1922,7 @@ package nonisolated struct Baton_V1_Request: @unchecked Sendable {
   /// Clears the value of `poke`. Subsequent reads from it will return its default value.
   package mutating func clearPoke() {_uniqueStorage()._poke = nil}
 
-  /// Batches that an operator passed over, in order, and how many of the completed units are theirs.
+  /// The indices of the batches that an operator skipped, in order; and how many of the completed units were skipped.
   package var skippedBatches: [Int64] {
     get {_storage._skippedBatches}
     set {_uniqueStorage()._skippedBatches = newValue}
@@ -1913,7 +1933,7 @@ package nonisolated struct Baton_V1_Request: @unchecked Sendable {
     set {_uniqueStorage()._skippedUnits = newValue}
   }
 
-  /// Its definition repeats.
+  /// Whether the definition repeats.
   package var repeats: Bool {
     get {_storage._repeats}
     set {_uniqueStorage()._repeats = newValue}
@@ -1926,7 +1946,7 @@ package nonisolated struct Baton_V1_Request: @unchecked Sendable {
   fileprivate var _storage = _StorageClass.defaultInstance
 }
 
-/// An obstacle of a request itself: a time it waits for, or another request.
+/// An obstacle of the request itself: a time, or another request, that it waits for.
 package nonisolated struct Baton_V1_RequestObstacle: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -2093,7 +2113,7 @@ package nonisolated struct Baton_V1_ShowReply: Sendable {
 
   package var pokes: [Baton_V1_Poke] = []
 
-  /// How many requests of its class go before it, if it is pending.
+  /// How many requests of its class go before this request; set if it is pending.
   package var position: Int64 {
     get {_position ?? 0}
     set {_position = newValue}
@@ -2103,7 +2123,7 @@ package nonisolated struct Baton_V1_ShowReply: Sendable {
   /// Clears the value of `position`. Subsequent reads from it will return its default value.
   package mutating func clearPosition() {self._position = nil}
 
-  /// The request of the same identifier that waits for its first launch, if it is another one.
+  /// The request of the same identifier that waits for its first launch, if that is another request.
   package var waiting: Baton_V1_Request {
     get {_waiting ?? Baton_V1_Request()}
     set {_waiting = newValue}
@@ -2292,7 +2312,7 @@ package nonisolated struct Baton_V1_CancelReply: Sendable {
 
     package var number: Int64 = 0
 
-    /// Where its launch is still stopping; without it the request has ended.
+    /// The host on which the launch is still stopping. If it is not set, the request has ended.
     package var stoppingOn: String {
       get {_stoppingOn ?? String()}
       set {_stoppingOn = newValue}
@@ -2334,7 +2354,7 @@ package nonisolated struct Baton_V1_RetryRequest: Sendable {
 
   package var skipBatch: Bool = false
 
-  /// It takes over the definition that is applied for its identifier now.
+  /// The request takes over the definition that is now applied for its identifier.
   package var withNewDefinition: Bool = false
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -2449,7 +2469,7 @@ package nonisolated struct Baton_V1_ExplainReply: Sendable {
   /// Clears the value of `request`. Subsequent reads from it will return its default value.
   package mutating func clearRequest() {self._request = nil}
 
-  /// running, waiting, impossible, ended
+  /// running, waiting, impossible or ended.
   package var verdict: String = String()
 
   package var obstacles: [Baton_V1_Obstacle] = []
@@ -2463,10 +2483,10 @@ package nonisolated struct Baton_V1_ExplainReply: Sendable {
   /// Clears the value of `position`. Subsequent reads from it will return its default value.
   package mutating func clearPosition() {self._position = nil}
 
-  /// What would start it.
+  /// What an operator can do so that the request starts.
   package var advice: String = String()
 
-  /// When a person used its definition last.
+  /// When a person last used the definition.
   package var lastUsedAt: Int64 {
     get {_lastUsedAt ?? 0}
     set {_lastUsedAt = newValue}
@@ -2476,7 +2496,7 @@ package nonisolated struct Baton_V1_ExplainReply: Sendable {
   /// Clears the value of `lastUsedAt`. Subsequent reads from it will return its default value.
   package mutating func clearLastUsedAt() {self._lastUsedAt = nil}
 
-  /// Whether that is recent enough to go before definitions that were not used; not set for a request that is not pending.
+  /// Whether that use is recent enough to go before definitions without one. Not set unless the request is pending.
   package var hasRecentUse_p: Bool {
     get {_hasRecentUse_p ?? false}
     set {_hasRecentUse_p = newValue}
@@ -2486,7 +2506,7 @@ package nonisolated struct Baton_V1_ExplainReply: Sendable {
   /// Clears the value of `hasRecentUse_p`. Subsequent reads from it will return its default value.
   package mutating func clearHasRecentUse_p() {self._hasRecentUse_p = nil}
 
-  /// How many other classes that have ready requests go before its own.
+  /// How many other classes with ready requests go before the class of this request.
   package var classesAhead: Int64 = 0
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -2521,7 +2541,7 @@ package nonisolated struct Baton_V1_Obstacle: Sendable {
 
   package var isPermanent: Bool = false
 
-  /// Who says so, with its raw words, for an obstacle that comes from a host's conditions.
+  /// The source and the raw reading of the condition; set for an obstacle that comes from a condition of the host.
   package var source: String {
     get {_source ?? String()}
     set {_source = newValue}
@@ -2540,7 +2560,7 @@ package nonisolated struct Baton_V1_Obstacle: Sendable {
   /// Clears the value of `raw`. Subsequent reads from it will return its default value.
   package mutating func clearRaw() {self._raw = nil}
 
-  /// When the host was heard of last.
+  /// When the coordinator last heard from the host.
   package var reportedAt: Int64 {
     get {_reportedAt ?? 0}
     set {_reportedAt = newValue}
@@ -2559,7 +2579,7 @@ package nonisolated struct Baton_V1_Obstacle: Sendable {
   /// Clears the value of `clearsAt`. Subsequent reads from it will return its default value.
   package mutating func clearClearsAt() {self._clearsAt = nil}
 
-  /// For how long the host has been so, in nanoseconds.
+  /// How long the condition has had its value, in nanoseconds.
   package var age: Int64 {
     get {_age ?? 0}
     set {_age = newValue}
@@ -2588,7 +2608,7 @@ package nonisolated struct Baton_V1_EvictRequest: Sendable {
 
   package var pattern: String = String()
 
-  /// Without it: where it runs.
+  /// The host to evict from. If it is not set, it is the host on which the job runs.
   package var host: String {
     get {_host ?? String()}
     set {_host = newValue}
@@ -2601,7 +2621,7 @@ package nonisolated struct Baton_V1_EvictRequest: Sendable {
   /// False takes an eviction back.
   package var isEvicted: Bool = false
 
-  /// More hosts, beside `host`.
+  /// Further hosts, in addition to `host`.
   package var hosts: [String] = []
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -2690,7 +2710,7 @@ package nonisolated struct Baton_V1_SimulateExpiryRequest: Sendable {
   /// Clears the value of `number`. Subsequent reads from it will return its default value.
   package mutating func clearNumber() {self._number = nil}
 
-  /// The code of the reason that is simulated.
+  /// The code of the reason to simulate.
   package var reason: String {
     get {_reason ?? String()}
     set {_reason = newValue}
@@ -2751,10 +2771,10 @@ package nonisolated struct Baton_V1_TraceReply: Sendable {
   /// An ExportTraceServiceRequest of OTLP.
   package var otlp: Data = Data()
 
-  /// Ids of the spans that go on; they end at `as_of`.
+  /// The ids of the spans that have not ended. In `otlp` they end at `as_of`.
   package var `open`: [Data] = []
 
-  /// Nanoseconds since 1970.
+  /// In nanoseconds since 1970.
   package var asOf: Int64 = 0
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -2767,7 +2787,7 @@ package nonisolated struct Baton_V1_BackupRequest: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// Absolute; there must be no such file yet.
+  /// An absolute path, at which there is no file yet.
   package var path: String = String()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -2780,12 +2800,12 @@ package nonisolated struct Baton_V1_BackupReply: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// Pages of the database that were copied so far, and all of them.
+  /// The number of pages of the database that were copied so far, and the number of all pages.
   package var pages: Int64 = 0
 
   package var totalPages: Int64 = 0
 
-  /// Set in the last answer: the file is there, whole, and synced.
+  /// Set in the last answer. The file is then complete and synced to the disk.
   package var summary: Baton_V1_BackupSummary {
     get {_summary ?? Baton_V1_BackupSummary()}
     set {_summary = newValue}
@@ -2811,7 +2831,7 @@ package nonisolated struct Baton_V1_BackupSummary: Sendable {
 
   package var bytes: Int64 = 0
 
-  /// How far the store was: what was answered until then is in the file.
+  /// The state of the store that the file contains: every answer up to this receipt is in it.
   package var receipt: Baton_V1_Receipt {
     get {_receipt ?? Baton_V1_Receipt()}
     set {_receipt = newValue}
@@ -3563,68 +3583,125 @@ nonisolated extension Baton_V1_SimulatedConditions: SwiftProtobuf.Message, Swift
 
 nonisolated extension Baton_V1_Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Hello"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0\u{1}incarnation\0\u{1}version\0\u{1}capabilities\0\u{1}conditions\0\u{1}running\0\u{1}receipt\0\u{1}secret\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0\u{1}incarnation\0\u{1}version\0\u{1}capabilities\0\u{1}conditions\0\u{1}running\0\u{1}receipt\0\u{1}secret\0\u{3}earlier_receipts\0")
+
+  fileprivate class _StorageClass {
+    var _host: String = String()
+    var _incarnation: String = String()
+    var _version: String = String()
+    var _capabilities: Baton_V1_Capabilities? = nil
+    var _conditions: Baton_V1_Conditions? = nil
+    var _running: [Baton_V1_RunningLaunch] = []
+    var _receipt: Baton_V1_Receipt? = nil
+    var _secret: Data? = nil
+    var _earlierReceipts: [Baton_V1_Receipt] = []
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _host = source._host
+      _incarnation = source._incarnation
+      _version = source._version
+      _capabilities = source._capabilities
+      _conditions = source._conditions
+      _running = source._running
+      _receipt = source._receipt
+      _secret = source._secret
+      _earlierReceipts = source._earlierReceipts
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    while let fieldNumber = try decoder.nextFieldNumber() {
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every case branch when no optimizations are
-      // enabled. https://github.com/apple/swift-protobuf/issues/1034
-      switch fieldNumber {
-      case 1: try { try decoder.decodeSingularStringField(value: &self.host) }()
-      case 2: try { try decoder.decodeSingularStringField(value: &self.incarnation) }()
-      case 3: try { try decoder.decodeSingularStringField(value: &self.version) }()
-      case 4: try { try decoder.decodeSingularMessageField(value: &self._capabilities) }()
-      case 5: try { try decoder.decodeSingularMessageField(value: &self._conditions) }()
-      case 6: try { try decoder.decodeRepeatedMessageField(value: &self.running) }()
-      case 7: try { try decoder.decodeSingularMessageField(value: &self._receipt) }()
-      case 8: try { try decoder.decodeSingularBytesField(value: &self._secret) }()
-      default: break
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularStringField(value: &_storage._host) }()
+        case 2: try { try decoder.decodeSingularStringField(value: &_storage._incarnation) }()
+        case 3: try { try decoder.decodeSingularStringField(value: &_storage._version) }()
+        case 4: try { try decoder.decodeSingularMessageField(value: &_storage._capabilities) }()
+        case 5: try { try decoder.decodeSingularMessageField(value: &_storage._conditions) }()
+        case 6: try { try decoder.decodeRepeatedMessageField(value: &_storage._running) }()
+        case 7: try { try decoder.decodeSingularMessageField(value: &_storage._receipt) }()
+        case 8: try { try decoder.decodeSingularBytesField(value: &_storage._secret) }()
+        case 9: try { try decoder.decodeRepeatedMessageField(value: &_storage._earlierReceipts) }()
+        default: break
+        }
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    // The use of inline closures is to circumvent an issue where the compiler
-    // allocates stack space for every if/case branch local when no optimizations
-    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-    // https://github.com/apple/swift-protobuf/issues/1182
-    if !self.host.isEmpty {
-      try visitor.visitSingularStringField(value: self.host, fieldNumber: 1)
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      if !_storage._host.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._host, fieldNumber: 1)
+      }
+      if !_storage._incarnation.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._incarnation, fieldNumber: 2)
+      }
+      if !_storage._version.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._version, fieldNumber: 3)
+      }
+      try { if let v = _storage._capabilities {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+      } }()
+      try { if let v = _storage._conditions {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+      } }()
+      if !_storage._running.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._running, fieldNumber: 6)
+      }
+      try { if let v = _storage._receipt {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
+      } }()
+      try { if let v = _storage._secret {
+        try visitor.visitSingularBytesField(value: v, fieldNumber: 8)
+      } }()
+      if !_storage._earlierReceipts.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._earlierReceipts, fieldNumber: 9)
+      }
     }
-    if !self.incarnation.isEmpty {
-      try visitor.visitSingularStringField(value: self.incarnation, fieldNumber: 2)
-    }
-    if !self.version.isEmpty {
-      try visitor.visitSingularStringField(value: self.version, fieldNumber: 3)
-    }
-    try { if let v = self._capabilities {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
-    } }()
-    try { if let v = self._conditions {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
-    } }()
-    if !self.running.isEmpty {
-      try visitor.visitRepeatedMessageField(value: self.running, fieldNumber: 6)
-    }
-    try { if let v = self._receipt {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
-    } }()
-    try { if let v = self._secret {
-      try visitor.visitSingularBytesField(value: v, fieldNumber: 8)
-    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Baton_V1_Hello, rhs: Baton_V1_Hello) -> Bool {
-    if lhs.host != rhs.host {return false}
-    if lhs.incarnation != rhs.incarnation {return false}
-    if lhs.version != rhs.version {return false}
-    if lhs._capabilities != rhs._capabilities {return false}
-    if lhs._conditions != rhs._conditions {return false}
-    if lhs.running != rhs.running {return false}
-    if lhs._receipt != rhs._receipt {return false}
-    if lhs._secret != rhs._secret {return false}
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._host != rhs_storage._host {return false}
+        if _storage._incarnation != rhs_storage._incarnation {return false}
+        if _storage._version != rhs_storage._version {return false}
+        if _storage._capabilities != rhs_storage._capabilities {return false}
+        if _storage._conditions != rhs_storage._conditions {return false}
+        if _storage._running != rhs_storage._running {return false}
+        if _storage._receipt != rhs_storage._receipt {return false}
+        if _storage._secret != rhs_storage._secret {return false}
+        if _storage._earlierReceipts != rhs_storage._earlierReceipts {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

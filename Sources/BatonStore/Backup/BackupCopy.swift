@@ -144,8 +144,12 @@ struct BackupCheck {
     return Receipt(store: String(row[..<gap]), tenure: 0, sequence: sequence)
   }
 
-  /// The SQL expression for the number of commits: `0` for stores of older versions, which do not count their commits.
+  /// The SQL expression for the number of commits. Older versions counted them in the row of the store, and the first
+  /// ones not at all.
   private func sequence(_ copy: OpaquePointer) throws -> String {
+    if try !texts(copy, "SELECT name FROM pragma_table_info('coordinator') WHERE name = 'commits'").isEmpty {
+      return "(SELECT coalesce(max(commits), 0) FROM coordinator)"
+    }
     let hasSequence = try texts(copy, "SELECT name FROM pragma_table_info('store') WHERE name = 'sequence'")
     return hasSequence.isEmpty ? "0" : "sequence"
   }

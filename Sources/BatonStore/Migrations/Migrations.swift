@@ -17,6 +17,7 @@ enum Migrations {
     migrator.registerMigration("5 skipped batches") { try SkippedBatchesSchema.extend($0) }
     migrator.registerMigration("6 recent use") { try UseSchema.extend($0) }
     migrator.registerMigration("7 workers") { try WorkerSchema.extend($0) }
+    migrator.registerMigration("8 coordinators") { try CoordinatorSchema.extend($0) }
     return migrator
   }
 

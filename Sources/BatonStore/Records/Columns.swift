@@ -18,6 +18,14 @@ struct Columns {
     return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
   }
 
+  /// Whether the text of the column is `other`. It is compared where SQLite has it, and copied nowhere.
+  func equals(_ index: Int32, _ other: String) -> Bool {
+    guard let start = sqlite3_column_text(statement, index) else { return false }
+    let count = Int(sqlite3_column_bytes(statement, index))
+    var other = other
+    return other.withUTF8 { UnsafeBufferPointer(start: start, count: count).elementsEqual($0) }
+  }
+
   func blob(_ index: Int32) -> [UInt8] {
     guard let start = sqlite3_column_blob(statement, index) else { return [] }
     return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, index))))

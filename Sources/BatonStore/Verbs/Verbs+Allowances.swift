@@ -1,15 +1,12 @@
 internal import BatonModel
 
-/// Daily allowances (contract, row 17). The launch time that is used is kept in the row of the definition's pattern and
-/// in the row of the host. Each row is written back once per transaction.
+/// Daily allowances (contract, row 17). The launch time that is used is kept in the coordinator's share of the
+/// definition's pattern and in the row of the host. Each row is written back once per transaction.
 extension Verbs {
   /// Adds the duration of a launch that ends now to the use of its definition and of its host.
   func charge(_ launch: LaunchedRequest, pattern id: Int64, at now: Moment) throws {
     let duration = now.steady - launch.startedSteady
-    var row = try pattern(id)
-    row.use.charge(duration, at: now.steady)
-    patterns[id] = row
-    changedPatterns.insert(id)
+    try change(id) { $0.use.charge(duration, at: now.steady) }
     var use = try hostUse(launch.host)
     use.charge(duration, at: now.steady)
     hostUses[launch.host] = use
@@ -38,12 +35,13 @@ extension Verbs {
   /// What is used of daily allowances, for the patterns that used any.
   func patternUses() throws -> [IdentifierPattern: DailyUse] {
     let rows = try prepare(.patternUses).all { (IdentifierPattern(trusted: $0.text(0)), Self.use($0, from: 1)) }
-    return Dictionary(uniqueKeysWithValues: rows)
+    return Dictionary(rows) { $0.joined(with: $1) }
   }
 }
 
 extension Query {
   static let hostUse = Query("SELECT use_day, used FROM host WHERE id = ?")
   static let setHostUse = Query("UPDATE host SET use_day = ?, used = ? WHERE id = ?")
-  static let patternUses = Query("SELECT name, use_day, used FROM pattern WHERE used > 0 ORDER BY name")
+  static let patternUses = Query(
+    "SELECT p.name, s.use_day, s.used FROM share s JOIN pattern p ON p.id = s.pattern WHERE s.used > 0 ORDER BY p.name")
 }

@@ -78,6 +78,7 @@ extension Verbs {
     let unfinished = try self.pattern(id).counts.unfinished
     guard unfinished == 0 else { throw try unfinishedRequests(of: pattern, id, count: unfinished) }
     try prepare(.removeDefinition).run(id)
+    try prepare(.raiseDefinitions).run()
     patterns[id]?.definition = nil
   }
 
@@ -115,6 +116,7 @@ extension Verbs {
     let content = try number(of: definition, pattern: id)
     if before != content.rawValue {
       try prepare(.applyDefinition).run(content.rawValue, now.date, id)
+      try prepare(.raiseDefinitions).run()
       patterns[id]?.definition = content.rawValue
     }
     let change: AppliedDefinition.Change =
@@ -143,6 +145,7 @@ extension Query {
   static let patternByName = Query("SELECT id FROM pattern WHERE name = ?")
   static let insertPattern = Query("INSERT INTO pattern (name) VALUES (?) ON CONFLICT (name) DO NOTHING")
   static let applyDefinition = Query("UPDATE pattern SET definition = ?, applied_at = ? WHERE id = ?")
+  static let raiseDefinitions = Query("UPDATE store SET definitions_version = definitions_version + 1 WHERE id = 1")
   static let removeDefinition = Query("UPDATE pattern SET definition = NULL, applied_at = NULL WHERE id = ?")
   static let insertDefinition = Query(
     "INSERT INTO definition (pattern, content) VALUES (?, ?) ON CONFLICT (content) DO NOTHING")

@@ -3,8 +3,7 @@ package import BatonModel
 /// A request for launches of one class on one host.
 package struct Claim: Hashable, Sendable {
   package var requirementClass: RequirementClass
-  package var host: HostName
-  package var incarnation: Incarnation
+  package var lease: HostLease
   /// The places for the launches that are wanted: for each the GPUs and the span id that the launch gets.
   package var places: [Place]
   /// The obstacles that kept the class waiting, for the spans of its waits.
@@ -20,13 +19,11 @@ package struct Claim: Hashable, Sendable {
   }
 
   package init(
-    requirementClass: RequirementClass, host: HostName, incarnation: Incarnation, places: [Place],
-    history: WaitHistory? = nil
+    requirementClass: RequirementClass, lease: HostLease, places: [Place], history: WaitHistory? = nil
   ) {
     self.history = history
     self.requirementClass = requirementClass
-    self.host = host
-    self.incarnation = incarnation
+    self.lease = lease
     self.places = places
   }
 }
@@ -42,6 +39,8 @@ package struct ClaimAnswer: Hashable, Sendable {
   /// When to promote what this claim scheduled: the next requests of repeating definitions, and requests whose date
   /// turned out not to have come.
   package var nextDue = NextDue()
+  /// Whether the claim's lease is not the present one any more. Nothing was started then.
+  package var isMoved = false
 }
 
 /// The row of a ready request, with everything that its next launch needs.
@@ -74,21 +73,30 @@ extension Verbs {
     try claims.map { try claim($0, at: now) }
   }
 
-  /// Answers one claim. Nothing is started for an incarnation that does not hold the lease of its host.
+  /// Answers one claim.
   private func claim(_ claim: Claim, at now: Moment) throws -> ClaimAnswer {
-    guard let host = try holder(claim.host, claim.incarnation) else {
-      return ClaimAnswer(assignments: [], hasMore: try hasReady(claim.requirementClass))
+    guard let host = try holder(claim.lease) else {
+      return ClaimAnswer(assignments: [], hasMore: try hasReady(claim.requirementClass), isMoved: true)
     }
+    let room = try room(for: claim.requirementClass.definition)
     var answer = ClaimAnswer(assignments: [], hasMore: false)
     let ready = try ready(for: claim, on: host, putBack: &answer.nextDue, at: now)
     let waits = WaitTexts(claim.history)
-    answer.assignments = try zip(ready, claim.places).map { candidate, place in
-      try start(candidate, on: host, claim.incarnation, place, waits: waits, at: now)
+    answer.assignments = try zip(ready, claim.places).prefix(room).map { candidate, place in
+      try start(candidate, on: host, claim.lease.incarnation, place, waits: waits, at: now)
     }
     let mayHaveLeft = try !evictions(from: host).isEmpty || answer.nextDue != NextDue()
-    answer.hasFitting = ready.count > claim.places.count
+    answer.hasFitting = ready.count > min(room, claim.places.count)
     answer.hasMore = try answer.hasFitting || mayHaveLeft && hasReady(claim.requirementClass)
     return answer
+  }
+
+  /// How many more launches of the definition may run in the whole fleet (`maxRunning`), whichever coordinator has
+  /// started the others.
+  func room(for id: DefinitionID) throws -> Int {
+    let known = try knownDefinition(id)
+    guard let limit = known.definition.maxRunning else { return .max }
+    return max(0, limit - (try pattern(known.pattern).counts[.running]))
   }
 
   /// The oldest ready requests of the class, one more than there are places. Requests whose date has not come are

@@ -2,8 +2,10 @@ package import BatonModel
 
 extension Verbs {
   package func noteExpiry(
-    _ launch: LaunchKey, _ reason: ExpiryReason, from process: WorkerProcess? = nil, at now: Moment
+    _ launch: LaunchKey, _ reason: ExpiryReason, from process: WorkerProcess? = nil, under lease: HostLease? = nil,
+    at now: Moment
   ) throws -> LaunchSubject? {
+    if let lease, try host(lease.host)?.lease != lease.number { throw StoreError.moved(lease) }
     if let process, try !isRunning(launch, on: process) { return nil }
     let subject = try prepare(.openLaunch).first(launch.request.rawValue, launch.number, reason.code) { row in
       LaunchSubject(

@@ -14,6 +14,11 @@ extension Verbs {
     case nil: break
     }
     if let obstacle = try obstacle(to: offer.host, new.identifier) { found.append(obstacle) }
+    if let limit = new.definition.definition.maxRunning, try room(for: new.definition.id) == 0,
+      offer.host != nil
+    {
+      found.append(HostObstacle(host: nil, obstacle: .maxRunningReached(limit: limit)))
+    }
     return found.isEmpty ? nil : .immediateRunIneligible(found)
   }
 
@@ -29,9 +34,9 @@ extension Verbs {
   /// The obstacle on the offered host; `nil` if the request can start there.
   private func obstacle(to offer: SubmissionOffer.Offer?, _ identifier: JobIdentifier) throws -> HostObstacle? {
     guard let offer else { return HostObstacle(host: nil, obstacle: .noHosts) }
-    guard let host = try holder(offer.host, offer.incarnation) else {
-      return HostObstacle(host: offer.host, obstacle: .hostGone)
+    guard let host = try holder(offer.lease) else {
+      return HostObstacle(host: offer.lease.host, obstacle: .hostGone)
     }
-    return try isEvicted(identifier, from: host) ? HostObstacle(host: offer.host, obstacle: .evicted) : nil
+    return try isEvicted(identifier, from: host) ? HostObstacle(host: offer.lease.host, obstacle: .evicted) : nil
   }
 }

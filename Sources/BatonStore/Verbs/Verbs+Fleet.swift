@@ -11,6 +11,12 @@ package struct FleetRecord: Hashable, Sendable {
   /// The random name of the store, which is drawn when the store is made and changes when it went backwards.
   package var storeIncarnation: String
   package var isPaused: Bool
+  /// The number of the coordinator that reads; 0 for a reader without a tenure.
+  package var epoch: Int64
+  /// The number of the steward; `nil` if there is none.
+  package var steward: Int64?
+  /// Rises whenever the applied definitions change.
+  package var definitionsVersion: Int64
   package var hosts: [HostRecord]
   /// The launches that run, for workers that connect again and for counting `maxRunning`.
   package var running: [RunningRecord]
@@ -35,6 +41,10 @@ package struct HostRecord: Hashable, Sendable {
   package var isDraining: Bool
   /// The incarnation that holds the lease; `nil` if no incarnation does.
   package var incarnation: Incarnation?
+  /// The number of the present lease, or of the last one; 0 before the first one.
+  package var leaseNumber: Int64
+  /// The epoch of the coordinator that owns the lease; `nil` if no incarnation holds it.
+  package var owner: Int64?
   /// When the host connected, sent a stored report or lost its lease last, on the wall clock.
   package var lastSeenAt: Timestamp
   package var evictions: Set<IdentifierPattern> = []
@@ -59,10 +69,12 @@ package struct RunningRecord: Hashable, Sendable {
 
 extension Verbs {
   package func fleet() throws -> FleetRecord {
-    // The rows of patterns may lack what this transaction has counted, so it is written first.
+    // The shares may lack what this transaction has counted, so it is written first.
     try flush()
-    let store = try prepare(.store).first { row in (incarnation: row.text(0), isPaused: row.bool(1)) }
-    guard let store else { throw StoreError(.corrupt, "The database is damaged: the name of the store is missing.") }
+    let store = try prepare(.store).first { row in
+      (incarnation: row.text(0), isPaused: row.bool(1), definitions: row.int64(2), steward: row.optionalInt64(3))
+    }
+    guard let store else { throw StoreError.unnamed }
     let running = try prepare(.running).all(row: Self.running)
     let ready = try readyClasses()
     var definitions: [DefinitionID: Definition] = [:]
@@ -70,7 +82,8 @@ extension Verbs {
       definitions[id] = try knownDefinition(id).definition
     }
     return FleetRecord(
-      storeIncarnation: store.incarnation, isPaused: store.isPaused, hosts: try hosts(), running: running,
+      storeIncarnation: store.incarnation, isPaused: store.isPaused, epoch: tenure?.epoch ?? 0, steward: store.steward,
+      definitionsVersion: store.definitions, hosts: try hosts(), running: running,
       readyClasses: ready, definitions: definitions, nextDue: try nextDue(), use: try patternUses(),
       usualBatches: try usualBatches(), lastUses: try lastUses(), clock: try clock())
   }
@@ -85,7 +98,8 @@ extension Verbs {
     return try prepare(.hosts).all { row in
       HostRecord(
         name: HostName(row.text(0)), isDraining: row.bool(1),
-        incarnation: row.optionalText(2).map(Incarnation.init), lastSeenAt: row.time(3),
+        incarnation: row.optionalText(2).map(Incarnation.init), leaseNumber: row.int64(8), owner: row.optionalInt64(9),
+        lastSeenAt: row.time(3),
         evictions: Set(evictions[row.int64(7)] ?? []), use: Self.use(row, from: 4),
         word: row.optionalText(6).flatMap(HostWord.init(canonicalJSON:)))
     }
@@ -125,9 +139,11 @@ extension Verbs {
 }
 
 extension Query {
-  static let store = Query("SELECT incarnation, is_paused FROM store WHERE id = 1")
+  static let store = Query("SELECT incarnation, is_paused, definitions_version, steward FROM store WHERE id = 1")
   static let hosts = Query(
-    "SELECT name, is_draining, incarnation, last_seen_at, use_day, used, word, id FROM host ORDER BY name")
+    """
+    SELECT name, is_draining, incarnation, last_seen_at, use_day, used, word, id, lease, owner FROM host ORDER BY name
+    """)
   static let running = Query(
     """
     SELECT l.request, l.number, h.name, l.incarnation, r.definition, r.priority, i.name, l.expiring_reason,

@@ -26,7 +26,32 @@ package struct HostWord: Hashable, Sendable, Codable {
   }
 }
 
+/// The row of a host, as far as leases need it.
+struct HostRow {
+  var id: Int64
+  var incarnation: Incarnation?
+  /// The epoch of the coordinator that owns the lease; `nil` if no process holds it.
+  var owner: Int64?
+  var lease: Int64
+  /// The number of the connection to the owner; `nil` while the worker is away.
+  var link: Int64?
+}
+
 extension Verbs {
+  /// The row of the host; `nil` if the host was never connected.
+  func host(_ name: HostName) throws -> HostRow? {
+    try prepare(.hostRow).first(name.rawValue) { row in
+      HostRow(
+        id: row.int64(0), incarnation: row.optionalText(1).map(Incarnation.init), owner: row.optionalInt64(2),
+        lease: row.int64(3), link: row.optionalInt64(4))
+    }
+  }
+
+  /// The row number of the host if `lease` is its present lease; otherwise `nil`.
+  func holder(_ lease: HostLease) throws -> Int64? {
+    try prepare(.leaseOwner).first(lease.host.rawValue, lease.number, lease.incarnation.rawValue) { $0.int64(0) }
+  }
+
   /// The row number of `host` if `incarnation` holds its lease; otherwise `nil`.
   func holder(_ host: HostName, _ incarnation: Incarnation) throws -> Int64? {
     try prepare(.leaseHolder).first(host.rawValue, incarnation.rawValue) { $0.int64(0) }
@@ -44,24 +69,45 @@ extension Verbs {
   }
 
   package func grantLease(
-    _ host: HostName, _ incarnation: Incarnation, secret: [UInt8]? = nil, report: HostWord? = nil, at now: Moment
-  ) throws {
-    switch try standing(of: host, secret: secret) {
+    _ name: HostName, _ incarnation: Incarnation, link: Int64, secret: [UInt8]? = nil, report: HostWord? = nil,
+    at now: Moment
+  ) throws -> LeaseGrant {
+    switch try standing(of: name, secret: secret) {
     case .matches, .unclaimed: break
     case .differs, .missing:
-      throw StoreError(.refused, "The name \(host) belongs to a worker with another secret.")
+      throw StoreError(.refused, "The name \(name) belongs to a worker with another secret.")
     }
-    let others = try prepare(.openElsewhere).first(host.rawValue, incarnation.rawValue) { $0.int(0) } ?? 0
-    guard others == 0 else {
+    let (known, epoch) = (try host(name), tenure?.epoch ?? 0)
+    let ended = try known.map { try endEarlier($0, name, than: incarnation, at: now) } ?? []
+    let stays = known?.incarnation == incarnation && known?.owner == epoch
+    let number = (known?.lease ?? 0) + (stays ? 0 : 1)
+    try prepare(.grantLease).run(
+      name.rawValue, incarnation.rawValue, now.date, try report?.canonicalJSON(), secret, epoch, number, link)
+    return LeaseGrant(lease: HostLease(host: name, incarnation: incarnation, number: number), ended: ended)
+  }
+
+  /// Ends what an earlier worker process of the host runs. A process of this coordinator has to be ended by
+  /// `endLease` first, because the coordinator may know how its launches ended.
+  /// - Throws: `.refused` if the earlier process is connected to another coordinator that lives.
+  private func endEarlier(
+    _ known: HostRow, _ name: HostName, than incarnation: Incarnation, at now: Moment
+  ) throws -> [EndingAnswer] {
+    guard let earlier = known.incarnation, earlier != incarnation, let owner = known.owner else { return [] }
+    let isOwn = owner == tenure?.epoch ?? 0
+    if !isOwn, known.link != nil, try prepare(.isLiving).first(owner, row: { _ in true }) == true {
+      throw StoreError(.refused, HostLease.twoOfOneName(name))
+    }
+    guard isOwn else { return try endLaunches(on: known.id, countsAsLoss: true, at: now) }
+    let open = try prepare(.openOnHost).all(known.id) { _ in 1 }.count
+    guard open == 0 else {
       throw StoreError(
         .refused,
         """
-        \(others) launch\(others == 1 ? "" : "es") of an earlier worker process of host \(host) did not end yet; end \
+        \(open) launch\(open == 1 ? "" : "es") of an earlier worker process of host \(name) did not end yet; end \
         its lease first.
         """)
     }
-    try prepare(.grantLease).run(
-      host.rawValue, incarnation.rawValue, now.date, try report?.canonicalJSON(), secret)
+    return []
   }
 
   package func standing(of host: HostName, secret: [UInt8]?) throws -> SecretStanding {
@@ -77,17 +123,31 @@ extension Verbs {
     try prepare(.forgetSecret).run(host.rawValue)
   }
 
-  package func endLease(
-    _ host: HostName, _ incarnation: Incarnation, countsAsLoss: Bool, at now: Moment
-  ) throws -> [EndingAnswer] {
-    guard let id = try holder(host, incarnation) else { return [] }
-    let open = try prepare(.openOnHost).all(id) { LaunchKey(request: RequestID($0.int64(0)), number: $0.int(1)) }
-    let answers = try open.map { launch in
-      try end(
-        Ending(launch: launch, outcome: .lost, isGraceful: false), on: id, countsAsLoss: countsAsLoss, at: now)
-    }
-    try prepare(.endLease).run(now.date, id)
+  package func endLease(_ lease: HostLease, countsAsLoss: Bool, at now: Moment) throws -> [EndingAnswer] {
+    guard let host = try host(lease.host), host.lease == lease.number else { throw StoreError.moved(lease) }
+    guard host.incarnation == lease.incarnation else { return [] }
+    let answers = try endLaunches(on: host.id, countsAsLoss: countsAsLoss, at: now)
+    try prepare(.endLease).run(now.date, host.id)
     return answers
+  }
+
+  package func endLease(of process: WorkerProcess, countsAsLoss: Bool, at now: Moment) throws -> [EndingAnswer] {
+    guard let host = try host(process.host), host.incarnation == process.incarnation else { return [] }
+    let lease = HostLease(host: process.host, incarnation: process.incarnation, number: host.lease)
+    return try endLease(lease, countsAsLoss: countsAsLoss, at: now)
+  }
+
+  private func endLaunches(on host: Int64, countsAsLoss: Bool, at now: Moment) throws -> [EndingAnswer] {
+    let open = try prepare(.openOnHost).all(host) { LaunchKey(request: RequestID($0.int64(0)), number: $0.int(1)) }
+    return try open.map { launch in
+      try end(
+        Ending(launch: launch, outcome: .lost, isGraceful: false), on: host, countsAsLoss: countsAsLoss, at: now)
+    }
+  }
+
+  package func noteAway(_ lease: HostLease, link: Int64) throws {
+    guard let host = try holder(lease) else { throw StoreError.moved(lease) }
+    try prepare(.unlink).run(host, link)
   }
 
   package func assignments(on host: HostName) throws -> [Assignment] {
@@ -103,9 +163,9 @@ extension Verbs {
     }
   }
 
-  package func noteReports(_ reports: [HostName: HostWord], at now: Moment) throws {
-    for (host, word) in reports.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-      try prepare(.noteReport).run(try word.canonicalJSON(), now.date, host.rawValue)
+  package func noteReports(_ reports: [HostLease: HostWord], at now: Moment) throws {
+    for (lease, word) in reports.sorted(by: { $0.key.host < $1.key.host }) {
+      try prepare(.noteReport).run(try word.canonicalJSON(), now.date, lease.host.rawValue, lease.number)
     }
   }
 
@@ -128,23 +188,25 @@ extension Query {
   static let leaseHolder = Query("SELECT id FROM host WHERE name = ? AND incarnation = ?")
   static let openLaunchOn = Query(
     "SELECT 1 FROM launch WHERE request = ? AND number = ? AND host = ? AND ended_at IS NULL")
-  static let openElsewhere = Query(
-    """
-    SELECT count(*) FROM launch l JOIN host h ON h.id = l.host
-    WHERE h.name = ? AND l.ended_at IS NULL AND l.incarnation <> ?
-    """)
+  static let hostRow = Query("SELECT id, incarnation, owner, lease, link FROM host WHERE name = ?")
+  static let leaseOwner = Query("SELECT id FROM host WHERE name = ? AND lease = ? AND incarnation = ?")
+  static let isLiving = Query("SELECT 1 FROM coordinator WHERE epoch = ? AND is_ended = 0")
   static let grantLease = Query(
     """
-    INSERT INTO host (name, incarnation, last_seen_at, word, secret) VALUES (?, ?, ?, ?, ?)
+    INSERT INTO host (name, incarnation, last_seen_at, word, secret, owner, lease, link)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (name) DO UPDATE SET incarnation = excluded.incarnation, last_seen_at = excluded.last_seen_at,
-      word = coalesce(excluded.word, word), secret = coalesce(secret, excluded.secret)
+      word = coalesce(excluded.word, host.word), secret = coalesce(host.secret, excluded.secret),
+      owner = excluded.owner, lease = excluded.lease, link = excluded.link
     """)
   static let secret = Query("SELECT secret FROM host WHERE name = ?")
   static let forgetSecret = Query("UPDATE host SET secret = NULL WHERE name = ?")
   static let openOnHost = Query(
     "SELECT request, number FROM launch WHERE host = ? AND ended_at IS NULL ORDER BY request")
-  static let endLease = Query("UPDATE host SET incarnation = NULL, last_seen_at = ? WHERE id = ?")
-  static let noteReport = Query("UPDATE host SET word = ?, last_seen_at = ? WHERE name = ?")
+  static let endLease = Query(
+    "UPDATE host SET incarnation = NULL, owner = NULL, link = NULL, last_seen_at = ? WHERE id = ?")
+  static let unlink = Query("UPDATE host SET link = NULL WHERE id = ? AND link = ?")
+  static let noteReport = Query("UPDATE host SET word = ?, last_seen_at = ? WHERE name = ? AND lease = ?")
   static let hostExists = Query("SELECT 1 FROM host WHERE name = ?")
   static let setDraining = Query("UPDATE host SET is_draining = ? WHERE name = ?")
   static let setPaused = Query("UPDATE store SET is_paused = ? WHERE id = 1")

@@ -1,15 +1,19 @@
 internal import BatonModel
 
-/// A row of `pattern`: the definition that is applied, the number of requests in each state, and the launch time used
-/// today.
+/// A row of `pattern`, with the number of its requests in each state: the sum of the shares of all coordinators.
 struct PatternRow {
   /// The number of the applied definition; `nil` after `remove`.
   var definition: Int64?
   var counts: StateCounts
-  /// The use of the definition's daily allowance.
-  var use: DailyUse
 
   var pending: Int { counts[.scheduled] + counts[.ready] }
+}
+
+/// What one coordinator has counted for one pattern. Its numbers may be negative; the sums of all shares are not.
+struct Share {
+  var counts = StateCounts()
+  /// The use of the definition's daily allowance by the launches whose ends this coordinator has stored.
+  var use = DailyUse()
 }
 
 /// The number of requests in each state, indexed by the state's code. It is a vector, because each transition changes
@@ -17,56 +21,83 @@ struct PatternRow {
 struct StateCounts: Hashable {
   private var values = SIMD8<Int>()
 
+  init() {}
+  private init(values: SIMD8<Int>) { self.values = values }
+
   subscript(state: RequestState) -> Int {
     get { values[state.code] }
     set { values[state.code] = newValue }
   }
 
   var unfinished: Int { self[.scheduled] + self[.ready] + self[.running] }
+
+  /// Counts a request that changed its state; `nil` stands for a request that does not exist.
+  mutating func move(from old: RequestState?, to new: RequestState?) {
+    if let old { self[old] -= 1 }
+    if let new { self[new] += 1 }
+  }
+
+  static func + (one: StateCounts, other: StateCounts) -> StateCounts {
+    StateCounts(values: one.values &+ other.values)
+  }
 }
 
 extension Verbs {
   /// The row of a pattern. Throws `.corrupt` if there is none.
   func pattern(_ id: Int64) throws -> PatternRow {
     if let known = patterns[id] { return known }
-    guard let row = try prepare(.pattern).first(id, row: Self.patternRow) else {
-      throw StoreError(.corrupt, "A definition in the database names a pattern that is not there.")
+    let (own, epoch) = (try share(id), tenure?.epoch ?? -1)
+    let row = try prepare(.pattern).first(id, epoch) { row in
+      PatternRow(definition: row.optionalInt64(0), counts: Self.stateCounts(row, from: 1) + own.counts)
     }
+    guard let row else { throw StoreError(.corrupt, "A definition in the database names a pattern that is not there.") }
     patterns[id] = row
     return row
+  }
+
+  /// This coordinator's share of a pattern.
+  private func share(_ id: Int64) throws -> Share {
+    if let known = shares[id] { return known }
+    guard let tenure else { return Share() }
+    let share = try prepare(.share).first(id, tenure.epoch) { row in
+      Share(counts: Self.stateCounts(row, from: 0), use: Self.use(row, from: 6))
+    }
+    shares[id] = share ?? Share()
+    return share ?? Share()
+  }
+
+  /// Changes this coordinator's share of a pattern.
+  func change(_ id: Int64, _ body: (inout Share) -> Void) throws {
+    var share = try share(id)
+    body(&share)
+    shares[id] = share
+    changedShares.insert(id)
   }
 
   /// Counts a request that changed its state from `old` to `new`. `nil` stands for a request that does not exist before
   /// or afterwards.
   func count(pattern id: Int64, from old: RequestState?, to new: RequestState?) throws {
     guard old != new else { return }
-    var row = try pattern(id)
-    if let old { row.counts[old] -= 1 }
-    if let new { row.counts[new] += 1 }
-    patterns[id] = row
-    changedPatterns.insert(id)
-    let change = (new?.isPending == true ? 1 : 0) - (old?.isPending == true ? 1 : 0)
-    if let total = pendingTotal { pendingTotal = total + change }
+    if old?.isPending == true { pendingChange -= 1 }
+    if new?.isPending == true { pendingChange += 1 }
+    try change(id) { $0.counts.move(from: old, to: new) }
+    patterns[id]?.counts.move(from: old, to: new)
   }
 
   /// The number of pending requests in the store.
   func pendingInAll() throws -> Int {
-    if let known = pendingTotal { return known }
-    try flush()
-    let total = try prepare(.pendingInAll).first { $0.int(0) } ?? 0
-    pendingTotal = total
-    return total
+    if let known = pendingBefore { return known + pendingChange }
+    let before = try prepare(.pendingInAll).first { $0.int(0) } ?? 0
+    pendingBefore = before
+    return before + pendingChange
   }
 
-  func write(_ row: PatternRow, of pattern: Int64) throws {
-    let counts = row.counts
-    try prepare(.setPatternCounts).run(
-      counts[.scheduled], counts[.ready], counts[.running], counts[.succeeded], counts[.failed], counts[.cancelled],
-      row.use.day, row.use.used.nanoseconds, pattern)
-  }
-
-  private static func patternRow(_ row: Columns) -> PatternRow {
-    PatternRow(definition: row.optionalInt64(0), counts: stateCounts(row, from: 1), use: use(row, from: 7))
+  func write(_ share: Share, of pattern: Int64) throws {
+    guard let tenure else { throw StoreError(.corrupt, "Something was counted without a tenure.") }
+    let counts = share.counts
+    try prepare(.setShare).run(
+      pattern, tenure.epoch, counts[.scheduled], counts[.ready], counts[.running], counts[.succeeded], counts[.failed],
+      counts[.cancelled], share.use.day, share.use.used.nanoseconds)
   }
 
   /// Reads six columns, one for each state in the order of the codes.
@@ -78,15 +109,27 @@ extension Verbs {
 }
 
 extension Query {
+  /// The applied definition, and the sums of the shares of the other coordinators.
   static let pattern = Query(
     """
-    SELECT definition, scheduled, ready, running, succeeded, failed, cancelled, use_day, used FROM pattern WHERE id = ?
+    SELECT p.definition, coalesce(sum(s.scheduled), 0), coalesce(sum(s.ready), 0), coalesce(sum(s.running), 0),
+      coalesce(sum(s.succeeded), 0), coalesce(sum(s.failed), 0), coalesce(sum(s.cancelled), 0)
+    FROM pattern p LEFT JOIN share s ON s.pattern = p.id AND s.coordinator <> ?2
+    WHERE p.id = ?1 GROUP BY p.id
     """)
-  static let setPatternCounts = Query(
+  static let share = Query(
     """
-    UPDATE pattern SET scheduled = ?, ready = ?, running = ?, succeeded = ?, failed = ?, cancelled = ?, use_day = ?,
-      used = ?
-    WHERE id = ?
+    SELECT scheduled, ready, running, succeeded, failed, cancelled, use_day, used FROM share
+    WHERE pattern = ? AND coordinator = ?
     """)
-  static let pendingInAll = Query("SELECT coalesce(sum(scheduled + ready), 0) FROM pattern")
+  static let setShare = Query(
+    """
+    INSERT INTO share (pattern, coordinator, scheduled, ready, running, succeeded, failed, cancelled, use_day, used)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (pattern, coordinator) DO UPDATE SET scheduled = excluded.scheduled, ready = excluded.ready,
+      running = excluded.running, succeeded = excluded.succeeded, failed = excluded.failed,
+      cancelled = excluded.cancelled, use_day = excluded.use_day, used = excluded.used
+    """)
+  static let pendingInAll = Query(
+    "SELECT coalesce(sum(pending), 0) FROM coordinator INDEXED BY coordinator_unsettled WHERE is_settled = 0")
 }

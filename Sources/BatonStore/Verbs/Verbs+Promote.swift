@@ -43,6 +43,7 @@ struct WaitingRequest {
 
 extension Verbs {
   package func promote(at now: Moment, limit: Int) throws -> Promotion {
+    try demandStewardship()
     var due = try prepare(.due).all(now.steady, limit, row: Self.waiting)
     due += try prepare(.dueDates).all(now.date, limit - due.count, row: Self.waiting)
     var classes: [RequirementClass: Int] = [:]

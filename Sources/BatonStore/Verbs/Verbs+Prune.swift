@@ -67,6 +67,7 @@ extension Verbs {
   /// Deletes the requests that were found, and old submission ids, at most one step of each.
   /// - Returns: true if there may be more to delete.
   func prune(_ found: Prunable, _ limits: RetentionLimits, at now: Moment) throws -> Bool {
+    try demandStewardship()
     let step = max(1, limits.step)
     try delete(found.requests)
     let submissions = try deleteSubmissions(before: now.steady + (.zero - limits.submissionsFor), limit: step)
@@ -111,7 +112,7 @@ extension Query {
     """)
   static let endedState = Query("SELECT state FROM request WHERE id = ? AND ended_at IS NOT NULL")
   static let deleteUnsent = Query("DELETE FROM unsent_span WHERE request = ?")
-  static let endedCount = Query("SELECT coalesce(sum(succeeded + failed + cancelled), 0) FROM pattern")
+  static let endedCount = Query("SELECT coalesce(sum(succeeded + failed + cancelled), 0) FROM share")
   static let deleteRequest = Query("DELETE FROM request WHERE id = ?")
   static let oldestSubmissions = Query("SELECT id, at FROM submission ORDER BY id LIMIT ?")
   static let deleteSubmission = Query("DELETE FROM submission WHERE id = ?")

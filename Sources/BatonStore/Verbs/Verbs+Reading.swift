@@ -314,5 +314,8 @@ extension Query {
       ORDER BY id LIMIT 64)
     """)
   static let patternCounts = Query(
-    "SELECT name, scheduled, ready, running, succeeded, failed, cancelled FROM pattern ORDER BY name")
+    """
+    SELECT p.name, sum(s.scheduled), sum(s.ready), sum(s.running), sum(s.succeeded), sum(s.failed), sum(s.cancelled)
+    FROM pattern p JOIN share s ON s.pattern = p.id GROUP BY p.id ORDER BY p.name
+    """)
 }

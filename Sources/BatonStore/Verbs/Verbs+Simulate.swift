@@ -6,15 +6,12 @@ extension Verbs {
   package func launchNow(
     _ id: RequestID, on offer: SubmissionOffer.Offer, at now: Moment
   ) throws -> Assignment {
-    guard let host = try holder(offer.host, offer.incarnation) else {
-      throw StoreError(
-        .refused, "The worker of host \(offer.host) holds no lease any more; connect it, then try again.")
-    }
+    guard let host = try holder(offer.lease) else { throw StoreError.moved(offer.lease) }
     let request = try launchable(id)
     if request.state == .scheduled { try makeReady(request, at: now) }
-    try note(.simulatedLaunch, detail: offer.host.rawValue, of: id.rawValue, at: now)
+    try note(.simulatedLaunch, detail: offer.lease.host.rawValue, of: id.rawValue, at: now)
     return try start(
-      readyCandidate(id), on: host, offer.incarnation, offer.place, isSimulated: true, at: now)
+      readyCandidate(id), on: host, offer.lease.incarnation, offer.place, isSimulated: true, at: now)
   }
 
   /// The request, if it can be launched by hand. Throws `.notFound` or `.refused` otherwise.

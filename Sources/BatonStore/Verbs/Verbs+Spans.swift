@@ -15,12 +15,14 @@ extension Verbs {
 
   /// Removes spans that a backend has confirmed.
   package func confirmSpans(_ keys: [SpanKey]) throws {
+    try demandStewardship()
     for key in keys { try prepare(.confirmSpans).run(key.request.rawValue, key.launch, key.parts.rawValue) }
   }
 
   /// Removes spans that a backend will never accept. They are kept in `rejected_span` for as long as their request, so
   /// that people can see them.
   package func rejectSpans(_ keys: [SpanKey], because message: String, at now: Moment) throws {
+    try demandStewardship()
     let message = message.bounded(toBytes: 1024)
     for key in keys {
       try prepare(.rejectSpans).run(key.request.rawValue, key.launch, key.parts.rawValue, now.date, message)

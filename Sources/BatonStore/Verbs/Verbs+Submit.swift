@@ -15,14 +15,12 @@ package struct SubmissionOffer: Hashable, Sendable {
 
   /// The place that the dispatcher reserved for the submission's first launch.
   package struct Offer: Hashable, Sendable {
-    package var host: HostName
-    package var incarnation: Incarnation
+    package var lease: HostLease
     package var gpus: [Int]
     /// The span id of the launch, if the submission starts one.
     package var spanID: SpanID
-    package init(host: HostName, incarnation: Incarnation, gpus: [Int], spanID: SpanID) {
-      self.host = host
-      self.incarnation = incarnation
+    package init(lease: HostLease, gpus: [Int], spanID: SpanID) {
+      self.lease = lease
       self.gpus = gpus
       self.spanID = spanID
     }
@@ -116,11 +114,12 @@ extension Verbs {
     var receipt = enqueued.receipt
     let requirementClass = RequirementClass(definition: new.definition.id, priority: new.priority)
     var assignment: Assignment?
-    if receipt.state == .ready, let place = offer.host, let host = try holder(place.host, place.incarnation),
-      try !isEvicted(new.identifier, from: host)
+    if receipt.state == .ready, let place = offer.host, let host = try holder(place.lease),
+      try !isEvicted(new.identifier, from: host), try room(for: new.definition.id) > 0
     {
       assignment = try start(
-        candidate(new, enqueued), on: host, place.incarnation, place.place, waits: WaitTexts(offer.history), at: now)
+        candidate(new, enqueued), on: host, place.lease.incarnation, place.place, waits: WaitTexts(offer.history),
+        at: now)
       receipt.state = .running
     }
     try remember(offer.submission, receipt, of: enqueued.identifierID, requirementClass, at: now)

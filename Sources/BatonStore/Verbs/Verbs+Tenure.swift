@@ -2,117 +2,186 @@ package import BatonModel
 internal import GRDB
 internal import GRDBSQLite
 
-/// What a worker's last receipt says about the store that the worker connects to.
+/// What a worker's receipts say about the store that the worker connects to.
 package enum ReceiptStanding: Hashable, Sendable {
   /// The store has everything that the worker was told.
   case covered
-  /// The store lacks something that it has acknowledged: it went backwards, under its present name or under the name
-  /// before. The associated receipt says how far the store reaches.
-  case ahead(of: Receipt)
-  /// The receipt is of another store.
+  /// The store lacks something that it has acknowledged with `receipt`: it went backwards, under its present name or
+  /// under the name before. `known` says how far the store reaches.
+  case ahead(receipt: Receipt, known: Receipt)
+  /// The last receipt is of another store.
   case foreign
 }
 
-/// The tenure of the writer: from when this process opened the store until another process opens it.
+/// The tenure of the writer: from its coordinator's start until the coordinator ends or is ended.
 struct Tenure {
-  /// The epoch that this process raised when it opened the store. Each writing transaction compares it (promise P11).
+  /// The number of the tenure. Each writing transaction begins by reading its row, which says whether it has ended
+  /// (promise P11).
   let epoch: Int64
   /// The receipt of the last commit.
   var receipt: Receipt
-  /// The receipt that the store will have after this transaction; `nil` until the transaction is counted or gives the
-  /// store another name.
-  var renewed: Receipt?
+  /// How many requests became pending through this coordinator, less those that ceased to be.
+  var pending = 0
+  /// The name that the store gets if it turns out to have gone backwards.
+  let nextStore: String
+  /// Whether this coordinator is the steward, as this transaction has read it.
+  var isSteward = false
+  /// The receipt and the number of pending requests after this transaction; `nil` until the transaction is counted.
+  var renewed: (receipt: Receipt, pending: Int)?
 }
 
 extension Verbs {
-  /// Raises the epoch and begins a tenure. A process that opened this store before can write nothing more.
-  /// - Parameter name: a random number that no tenure had before.
-  func beginTenure(_ name: Int64) throws {
-    let begun = try prepare(.raiseEpoch).first { row in
-      Tenure(epoch: row.int64(0), receipt: Receipt(store: row.text(1), tenure: name, sequence: row.int64(2)))
+  /// Begins a tenure.
+  ///
+  /// If no other coordinator can have this store open (`isShared` is false), every earlier tenure ends, and this
+  /// coordinator is the steward and owns every lease.
+  /// - Parameters:
+  ///   - name: a random number that no tenure had before.
+  ///   - nextStore: a random name that no store had before.
+  ///   - address: where the coordinator serves, for people.
+  package func join(as name: Int64, nextStore: String, address: String) throws {
+    let store = try prepare(.store).first { $0.text(0) }
+    let last = try prepare(.lastTenure).first { (epoch: $0.int64(0), commits: $0.int64(1)) }
+    guard let store, let last else { throw StoreError.unnamed }
+    let epoch = last.epoch + 1
+    try prepare(.insertCoordinator).run(epoch, name, address, last.commits)
+    try prepare(.forgetTenures).run(epoch - Self.tenuresKept)
+    tenure = Tenure(
+      epoch: epoch, receipt: Receipt(store: store, tenure: name, sequence: last.commits), nextStore: nextStore)
+    shares.removeAll()
+    if !isShared {
+      try prepare(.endOthers).run(epoch)
+      try takeShares(at: epoch)
     }
-    guard let begun else { throw StoreError.unnamed }
-    try prepare(.endTenures).run(begun.receipt.sequence)
-    try prepare(.beginTenure).run(name)
-    try prepare(.forgetTenures).run(Self.tenuresKept)
-    tenure = begun
+    try takeOver(at: epoch)
   }
 
   /// The number of tenures that are remembered. A receipt from an earlier tenure looks as if it were ahead of the
   /// store.
   private static let tenuresKept: Int64 = 10_000
 
-  /// Throws `.superseded` if another process has opened the store since this tenure began. Call it first in a
-  /// transaction: the transaction then holds the only write lock, so no other process can begin a tenure before the
+  /// The receipt of the last commit of this tenure; `nil` for a reader.
+  package var receipt: Receipt? { tenure?.receipt }
+
+  /// Reads the row of this tenure. Call it first in a transaction: no other coordinator can end the tenure before the
   /// commit.
+  /// - Throws: `.superseded` if another coordinator has ended this tenure; `.wentBackwards` if the store lacks a commit
+  ///   of this tenure.
   func demandTenure() throws {
-    guard let tenure else { return }
-    guard try prepare(.epoch).first(row: { $0.int64(0) }) == tenure.epoch else { throw StoreError.superseded }
+    guard var tenure else { return }
+    let row = try prepare(.ownTenure).first(tenure.epoch, tenure.receipt.tenure) { row in
+      (
+        commits: row.int64(0), isEnded: row.bool(1), isOurName: row.equals(2, tenure.receipt.store),
+        steward: row.int64(3)
+      )
+    }
+    guard let row, row.commits >= tenure.receipt.sequence else { throw StoreError.wentBackwards }
+    if row.isEnded { throw StoreError.superseded }
+    tenure.isSteward = row.steward == tenure.epoch
+    if !row.isOurName { tenure.receipt.store = try prepare(.store).first { $0.text(0) } ?? tenure.receipt.store }
+    self.tenure = tenure
   }
 
-  /// Raises the number of commits if this transaction has changed anything since `changes`. Call it last before the
-  /// commit.
+  /// Whether this tenure's commit of this number was made, for a caller that lost its connection in the commit. Call it
+  /// in a transaction that has locked the row of this tenure: the lock waits for a commit that is still being made, and
+  /// a read without it would take that commit for one that was not made.
+  package func hasCommitted(_ sequence: Int64) throws -> Bool {
+    guard let tenure else { return false }
+    return try prepare(.commits).first(tenure.receipt.tenure) { $0.int64(0) } ?? 0 >= sequence
+  }
+
+  /// Throws `.moved` unless this coordinator is the steward. A reader and the tools that have no tenure are not asked.
+  func demandStewardship() throws {
+    guard let tenure, !tenure.isSteward else { return }
+    throw StoreError(.moved, "Another coordinator keeps house in this store.")
+  }
+
+  /// Raises this tenure's number of commits if this transaction has changed anything since `changes`. Call it last
+  /// before the commit.
   /// - Parameter changes: SQLite's total number of changes when the transaction began.
   func countCommit(since changes: Int32) throws {
     guard let tenure, sqlite3_total_changes(db.sqliteConnection) != changes else { return }
-    var next = tenure.renewed ?? tenure.receipt
-    next.sequence += 1
-    try prepare(.setSequence).run(next.sequence)
-    self.tenure?.renewed = next
+    var receipt = tenure.receipt
+    receipt.store = renewedStore ?? receipt.store
+    receipt.sequence += 1
+    let pending = tenure.pending + pendingChange
+    try prepare(.setCommits).run(receipt.sequence, pending, tenure.epoch)
+    self.tenure?.renewed = (receipt, pending)
   }
 
-  /// Takes over the counted receipt, after the commit made it durable.
+  /// Takes over what was counted, after the commit made it durable.
   func noteCommit() {
     guard let renewed = tenure?.renewed else { return }
-    tenure?.receipt = renewed
+    tenure?.receipt = renewed.receipt
+    tenure?.pending = renewed.pending
     tenure?.renewed = nil
   }
 
   /// Gives the store another name and pauses the fleet. The store lacks something that it has told workers, so nothing
   /// may run again before a person has looked. Nothing happens if the store's name is no longer `incarnation`.
-  func renewIncarnation(of incarnation: String, as name: String) throws {
-    guard let sequence = tenure?.receipt.sequence, let current = tenure?.receipt.tenure,
-      try prepare(.renewIncarnation).first(name, incarnation, row: { _ in true }) == true
-    else { return }
-    tenure?.renewed = Receipt(store: name, tenure: current, sequence: sequence)
+  package func renewIncarnation(of incarnation: String, as name: String) throws -> Bool {
+    guard try prepare(.renewIncarnation).first(name, incarnation, row: { _ in true }) == true else { return false }
+    renewedStore = name
+    return true
   }
 
-  /// Compares a worker's last receipt with this store.
-  func standing(of receipt: Receipt) throws -> ReceiptStanding {
-    let store = try prepare(.names).first { (name: $0.text(0), former: $0.optionalText(1), sequence: $0.int64(2)) }
+  /// Compares a worker's receipts with this store.
+  /// - Parameter receipts: one for each tenure, the one that came last at the end.
+  package func standing(of receipts: [Receipt]) throws -> ReceiptStanding {
+    let store = try prepare(.names).first { (name: $0.text(0), former: $0.optionalText(1)) }
     guard let store else { throw StoreError.unnamed }
-    guard [store.name, store.former].contains(receipt.store) else { return .foreign }
-    var known = Receipt(store: receipt.store, tenure: receipt.tenure, sequence: store.sequence)
-    guard let ended = try prepare(.tenure).first(receipt.tenure, row: { (last: $0.optionalInt64(0), ()) }) else {
-      known.tenure = try prepare(.presentTenure).first { $0.int64(0) } ?? 0
-      return .ahead(of: known)
+    for receipt in receipts where [store.name, store.former].contains(receipt.store) {
+      if let known = try shortfall(of: receipt) { return .ahead(receipt: receipt, known: known) }
     }
-    if let last = ended.last { known.sequence = last }
-    return receipt.sequence <= known.sequence ? .covered : .ahead(of: known)
+    guard let last = receipts.last, ![store.name, store.former].contains(last.store) else { return .covered }
+    return .foreign
+  }
+
+  /// How far the store reaches if it lacks what the receipt says; otherwise `nil`.
+  private func shortfall(of receipt: Receipt) throws -> Receipt? {
+    if let commits = try prepare(.commits).first(receipt.tenure, row: { $0.int64(0) }) {
+      if receipt.sequence <= commits { return nil }
+      return Receipt(store: receipt.store, tenure: receipt.tenure, sequence: commits)
+    }
+    return try prepare(.newestTenure).first {
+      Receipt(store: receipt.store, tenure: $0.int64(0), sequence: $0.int64(1))
+    } ?? Receipt(store: receipt.store, tenure: 0, sequence: 0)
   }
 }
 
 extension StoreError {
-  fileprivate static let unnamed = StoreError(.corrupt, "The database is damaged: the name of the store is missing.")
+  static let unnamed = StoreError(.corrupt, "The database is damaged: the name of the store is missing.")
   static let superseded = StoreError(
     .superseded,
     """
-    Another coordinator has opened this store, so this coordinator stops without writing anything more. Only one \
-    coordinator may use a store: decide which one to keep, and check whether the lock file was removed.
+    Another coordinator has taken over the work of this one, so this coordinator stops without writing anything more. \
+    If only one coordinator should use the store, check whether another one was started, and whether the lock file was \
+    removed.
+    """)
+  static let wentBackwards = StoreError(
+    .wentBackwards,
+    """
+    The store lacks changes that this coordinator has made and acknowledged: was an older backup put in its place? The \
+    fleet is paused, and this coordinator stops without writing anything more. Put the right database back, or start \
+    the coordinator again and let the fleet go on with 'baton resume'.
     """)
 }
 
 extension Query {
-  static let raiseEpoch = Query(
-    "UPDATE store SET epoch = epoch + 1 WHERE id = 1 RETURNING epoch, incarnation, sequence")
-  static let epoch = Query("SELECT epoch FROM store WHERE id = 1")
-  static let setSequence = Query("UPDATE store SET sequence = ? WHERE id = 1")
-  static let names = Query("SELECT incarnation, former_incarnation, sequence FROM store WHERE id = 1")
-  static let tenure = Query("SELECT last FROM tenure WHERE name = ?")
-  static let presentTenure = Query("SELECT name FROM tenure WHERE last IS NULL")
-  static let endTenures = Query("UPDATE tenure SET last = ? WHERE last IS NULL")
-  static let beginTenure = Query("INSERT INTO tenure (name) VALUES (?)")
-  static let forgetTenures = Query("DELETE FROM tenure WHERE id <= (SELECT max(id) FROM tenure) - ?")
+  static let lastTenure = Query("SELECT coalesce(max(epoch), 0), coalesce(max(commits), 0) FROM coordinator")
+  static let insertCoordinator = Query(
+    "INSERT INTO coordinator (epoch, tenure, address, commits) VALUES (?, ?, ?, ?)")
+  static let forgetTenures = Query("DELETE FROM coordinator WHERE epoch <= ? AND is_ended = 1")
+  static let endOthers = Query("UPDATE coordinator SET is_ended = 1 WHERE epoch <> ? AND is_ended = 0")
+  static let ownTenure = Query(
+    """
+    SELECT c.commits, c.is_ended, s.incarnation, s.steward FROM coordinator c, store s
+    WHERE c.epoch = ? AND c.tenure = ? AND s.id = 1
+    """)
+  static let setCommits = Query("UPDATE coordinator SET commits = ?, pending = ? WHERE epoch = ?")
+  static let names = Query("SELECT incarnation, former_incarnation FROM store WHERE id = 1")
+  static let commits = Query("SELECT commits FROM coordinator WHERE tenure = ?")
+  static let newestTenure = Query("SELECT tenure, commits FROM coordinator ORDER BY epoch DESC LIMIT 1")
   static let renewIncarnation = Query(
     """
     UPDATE store SET former_incarnation = incarnation, is_paused = 1, incarnation = ?

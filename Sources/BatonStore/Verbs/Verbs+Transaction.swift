@@ -1,3 +1,4 @@
+internal import BatonModel
 internal import GRDB
 internal import GRDBSQLite
 
@@ -37,17 +38,42 @@ extension Verbs {
     }
   }
 
-  /// Runs `body` in a transaction. If it throws, the transaction is rolled back and the error is thrown as a
-  /// `StoreError`.
+  /// Runs `body` in a transaction, as `attempt` does. If it throws, the transaction is rolled back and the error is
+  /// thrown as a `StoreError`.
   package func transaction(_ body: (Verbs) throws -> Void) throws {
-    try prepare(.begin).run()
     do {
-      try body(self)
-      try flush()
+      try prepare(.begin).run()
+      try runCounted(body)
       try prepare(.commit).run()
+      noteCommit()
     } catch {
       rollBack()
-      throw StoreError(anything: error)
+      throw StoreError(anything: noteHistory(error))
+    }
+  }
+
+  /// Runs `body` after a look at the tenure, writes back what it has counted, and counts the commit.
+  private func runCounted(_ body: (Verbs) throws -> Void) throws {
+    beginAnew()
+    try demandTenure()
+    let changes = sqlite3_total_changes(db.sqliteConnection)
+    try body(self)
+    try flush()
+    try countCommit(since: changes)
+  }
+
+  /// If the store went backwards, gives it another name and pauses the fleet, in a transaction of its own: nothing that
+  /// is missing may run again before a person has looked (promise P12).
+  private func noteHistory(_ error: any Error) -> any Error {
+    guard let tenure, (error as? StoreError)?.code == .wentBackwards else { return error }
+    do {
+      try prepare(.begin).run()
+      _ = try renewIncarnation(of: tenure.receipt.store, as: tenure.nextStore)
+      try prepare(.commit).run()
+      return error
+    } catch {
+      rollBack()
+      return error
     }
   }
 
@@ -57,24 +83,21 @@ extension Verbs {
     var isCommitting = false
     do {
       try prepare(.begin).run()
-      try demandTenure()
-      let changes = sqlite3_total_changes(db.sqliteConnection)
-      try body(self)
-      try flush()
-      try countCommit(since: changes)
+      try runCounted(body)
       isCommitting = true
       try prepare(.commit).run()
       noteCommit()
       return .committed
     } catch {
       rollBack()
+      let error = noteHistory(error)
       return fate(of: error, isCommitting: isCommitting) ?? thrown(error)
     }
   }
 
   /// What an error means for the whole group; `nil` if it is an error of the operation itself.
   private func fate(of error: any Error, isCommitting: Bool) -> Attempt? {
-    if let error = error as? StoreError, error.code == .superseded { return .failed(error) }
+    if let error = error as? StoreError, [.superseded, .wentBackwards].contains(error.code) { return .failed(error) }
     guard let error = error as? DatabaseError else { return nil }
     switch error.resultCode {
     case .SQLITE_FULL: return .refused(StoreError(error))

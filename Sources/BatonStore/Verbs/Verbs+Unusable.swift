@@ -13,7 +13,8 @@ extension Verbs {
   /// Fails unfinished requests whose definition breaks a rule, at most `limit`, without a retry. If it fails fewer than
   /// `limit` requests, none is left. The stored definitions are not changed.
   package func failUnusable(limit: Int, at now: Moment) throws -> [UnusableDefinition] {
-    // The rows of patterns may lack what this transaction has counted, so it is written first.
+    try demandStewardship()
+    // The shares may lack what this transaction has counted, so it is written first.
     try flush()
     var left = limit
     var found: [UnusableDefinition] = []
@@ -67,7 +68,7 @@ extension Query {
   static let unfinishedDefinitions = Query(
     """
     SELECT d.id FROM pattern p CROSS JOIN definition d INDEXED BY definition_pattern ON d.pattern = p.id
-    WHERE p.scheduled + p.ready + p.running > 0 ORDER BY d.id
+    WHERE (SELECT sum(s.scheduled + s.ready + s.running) FROM share s WHERE s.pattern = p.id) > 0 ORDER BY d.id
     """)
   static let scheduledOf = Query(
     unfinishedColumns(of: "request r INDEXED BY request_scheduled") + " WHERE r.state = 0 AND r.definition = ? LIMIT ?")

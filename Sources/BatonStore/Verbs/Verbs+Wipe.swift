@@ -10,13 +10,16 @@ extension Verbs {
 extension Query {
   /// Deletes the rows of every table. Tables that refer to others come first, because of the foreign keys.
   fileprivate static let wipes =
-    ["UPDATE store SET is_paused = 0, next_request = 1", "UPDATE pattern SET definition = NULL, applied_at = NULL"].map
-  {
-    Query($0)
-  }
+    [
+      """
+      UPDATE store SET is_paused = 0, next_request = 1, steward = NULL, definitions_version = 0,
+        incarnation = coalesce(former_incarnation, incarnation), former_incarnation = NULL
+      """, "UPDATE pattern SET definition = NULL, applied_at = NULL",
+    ].map { Query($0) }
     + [
       "joining", "rejected_span", "unsent_span", "completion", "poke", "submission", "output", "item_page", "event",
       "payload",
-      "progress", "launch", "request", "identifier", "definition", "pattern", "eviction", "host", "clock",
+      "progress", "launch", "request", "identifier", "definition", "share", "pattern", "eviction", "host", "clock",
+      "coordinator",
     ].map { Query("DELETE FROM \($0)") }
 }

@@ -16,20 +16,31 @@ package final class Verbs {
   /// The tenure of the writer; `nil` for a reader.
   var tenure: Tenure?
   private var prepared: [ObjectIdentifier: Prepared] = [:]
-  /// The rows of `pattern` as this transaction has changed them. Like the values below, they are kept over
-  /// transactions, and `flush()` writes changed ones back.
+  /// Whether other coordinators can have this store open at the same time.
+  let isShared: Bool
+  /// This coordinator's rows of `share`. They are kept over transactions, because only this coordinator writes them
+  /// while its tenure lasts, and each transaction begins with a look at its tenure.
+  var shares: [Int64: Share] = [:]
+  // What this transaction has read and changed. `flush()` writes changes back, and nothing of it is kept: before the
+  // next transaction another coordinator may change any of it.
   var patterns: [Int64: PatternRow] = [:]
-  var changedPatterns: Set<Int64> = []
+  var changedShares: Set<Int64> = []
+  /// How this transaction changes the number of pending requests.
+  var pendingChange = 0
   /// What hosts have used of their daily allowances, by the row number of the host.
   var hostUses: [Int64: DailyUse] = [:]
   var changedHosts: Set<Int64> = []
   /// The evicted patterns by the row number of the host; `nil` until they are needed.
   var knownEvictions: [Int64: [IdentifierPattern]]?
-  var pendingTotal: Int?
+  /// The number of pending requests when this transaction began; `nil` until it is needed.
+  var pendingBefore: Int?
+  /// The name that this transaction has given the store; `nil` if it keeps its name.
+  var renewedStore: String?
   var nextRequest: Int64?
   var nextRequestChanged = false
 
-  init(_ db: Database, limits: StoreLimits, cache: DefinitionCache, queuesSpans: Bool) {
+  init(_ db: Database, limits: StoreLimits, cache: DefinitionCache, queuesSpans: Bool, isShared: Bool) {
+    self.isShared = isShared
     self.db = db
     self.limits = limits
     self.cache = cache
@@ -52,25 +63,33 @@ package final class Verbs {
       try prepare(.setNextRequest).run(nextRequest)
       nextRequestChanged = false
     }
-    for id in changedPatterns.sorted() {
-      guard let pattern = patterns[id] else { preconditionFailure("a changed pattern is not known") }
-      try write(pattern, of: id)
+    for id in changedShares.sorted() {
+      guard let share = shares[id] else { preconditionFailure("a changed share is not known") }
+      try write(share, of: id)
     }
-    changedPatterns.removeAll(keepingCapacity: true)
+    changedShares.removeAll(keepingCapacity: true)
     if !changedHosts.isEmpty { try writeHostUses() }
   }
 
-  /// Forgets all values that are kept in memory, because a transaction that changed them was rolled back.
-  func forget() {
-    patterns.removeAll()
-    changedPatterns.removeAll()
-    hostUses.removeAll()
-    changedHosts.removeAll()
+  /// Forgets what the last transaction has read, so that the next one reads it again.
+  func beginAnew() {
+    patterns.removeAll(keepingCapacity: true)
+    changedShares.removeAll(keepingCapacity: true)
+    pendingChange = 0
+    hostUses.removeAll(keepingCapacity: true)
+    changedHosts.removeAll(keepingCapacity: true)
     knownEvictions = nil
-    pendingTotal = nil
+    pendingBefore = nil
+    renewedStore = nil
     nextRequest = nil
     nextRequestChanged = false
     tenure?.renewed = nil
+  }
+
+  /// Forgets everything that is kept in memory, because a transaction that changed it was rolled back.
+  func forget() {
+    beginAnew()
+    shares.removeAll()
     cache.removeAll()
   }
 

@@ -58,6 +58,7 @@ package enum WireLimits {
   package static let incarnation = WireLimit("incarnation of a worker", 64, .bytes, refusesWorker)
   package static let version = WireLimit("version of a worker", 64, .bytes, refusesWorker)
   package static let secret = WireLimit("secret of a worker", 64, .bytes, refusesWorker)
+  package static let receipts = WireLimit("receipts of a worker", Receipt.maximumKept, .count, refusesWorker)
   /// All texts of the hello together. The launches in it have a limit of their own.
   package static let hello = WireLimit("hello, without its launches", 64 << 10, .bytes, refusesWorker)
   package static let runningLaunches = WireLimit("launches in a hello", 100_000, .count, refusesWorker)

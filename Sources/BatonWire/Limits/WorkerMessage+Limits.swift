@@ -49,7 +49,8 @@ extension Hello {
     hello.incarnation = try incarnation.heldToLimits()
     try WireLimits.version.check(name: version)
     try WireLimits.secret.check(secret?.count ?? 0)
-    if let receipt {
+    try WireLimits.receipts.check(receipts.count)
+    for receipt in receipts {
       try WireLimits.incarnation.check(name: receipt.store)
       try WireLimits.secret.check(receipt.seal.count)
     }
@@ -66,7 +67,8 @@ extension Hello {
   /// The size of all texts of the hello without its launches, in bytes.
   private var textBytes: Int {
     let patterns = capabilities.handlers + capabilities.permittedIdentifiers
-    return patterns.reduce(conditions.textBytes + version.utf8.count + (receipt?.store.utf8.count ?? 0)) {
+    return patterns.reduce(conditions.textBytes + version.utf8.count + receipts.reduce(0) { $0 + $1.store.utf8.count })
+    {
       $0 + $1.rawValue.utf8.count
     }
   }

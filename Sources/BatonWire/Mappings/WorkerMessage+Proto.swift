@@ -74,7 +74,8 @@ extension Hello {
           $0.gpus = running.gpus.map(Int32.init)
         }
       }
-      if let receipt { $0.receipt = receipt.proto }
+      if let last = receipts.last { $0.receipt = last.proto }
+      $0.earlierReceipts = receipts.dropLast().map(\.proto)
       if let secret { $0.secret = Data(secret) }
     }
   }
@@ -84,7 +85,7 @@ extension Hello {
       host: HostName(proto.host), incarnation: Incarnation(proto.incarnation), version: proto.version,
       capabilities: try Capabilities(proto.capabilities), conditions: Conditions(proto.conditions),
       running: proto.running.map { RunningLaunch(launch: LaunchKey($0.launch), gpus: $0.gpus.map(Int.init)) },
-      receipt: proto.hasReceipt ? Receipt(proto.receipt) : nil,
+      receipts: proto.earlierReceipts.map(Receipt.init) + (proto.hasReceipt ? [Receipt(proto.receipt)] : []),
       secret: proto.hasSecret ? Array(proto.secret) : nil)
   }
 }

@@ -40,7 +40,8 @@ extension StoreError {
   fileprivate var needsMending: Bool {
     switch code {
     case .refused, .newerVersion, .corrupt: true
-    case .notFound, .locked, .cannotWrite, .unknown, .superseded, .overloaded: false
+    case .notFound, .locked, .cannotWrite, .unknown, .superseded, .overloaded, .wentBackwards, .moved, .unavailable:
+      false
     }
   }
 }

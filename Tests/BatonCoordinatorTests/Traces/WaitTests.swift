@@ -92,7 +92,7 @@ struct WaitTests {
     desk.attach(unfit)
     desk.attach(Desk.hello("f", "f1", slots: 1))
     _ = desk.dispatcher.processDied(HostName("f"), Incarnation("f1"), isBlameless: true)
-    desk.dispatcher.leaseEnded(HostName("f"), Incarnation("f1"))
+    desk.leaseEnded(HostName("f"), Incarnation("f1"))
     desk.dispatcher.noteReady(ready(1, .background))
     desk.advance(.milliseconds(100))
     desk.tick()

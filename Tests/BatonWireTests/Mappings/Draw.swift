@@ -94,7 +94,7 @@ extension Draw {
           host: HostName("h" + text().prefix(200)), incarnation: Incarnation("i" + text()), version: text(),
           capabilities: capabilities(), conditions: conditions(),
           running: some { draw in RunningLaunch(launch: draw.launch(), gpus: draw.some { $0.number(0...99) }) },
-          receipt: maybe { $0.receipt() }))
+          receipts: (0..<number(0...3)).map { _ in receipt() }))
     case 1: .heartbeat(number: Int(wide()))
     case 2: .conditions(conditions())
     case 3: .items(page())

@@ -33,7 +33,7 @@ import Testing
     #expect(said.host == HostName("anna") && said.incarnation == Incarnation("i1") && said.version == "0.1.0")
     #expect(said.capabilities.slots == 4 && said.capabilities.kinds == [.processing] && said.capabilities.runsCommands)
     #expect(said.running == [RunningLaunch(launch: LaunchKey(request: RequestID(9), number: 1), gpus: [2])])
-    #expect(said.receipt == nil)
+    #expect(said.receipts == [])
     #expect(try worker([0x10, 7]) == .heartbeat(number: 7))
     #expect(try worker(field(11, [])) == .draining)
     let key = LaunchKey(request: RequestID(9), number: 1)

@@ -5,9 +5,23 @@ import Testing
 
 /// The receipts that a worker keeps of the coordinator's store (promise P12).
 @Suite struct ReceiptTests {
-  private func receipt(of effects: [WorkerCore.Effect]) -> Receipt? {
-    guard case .send(.hello(let hello))? = effects.first else { return nil }
-    return hello.receipt
+  private func receipts(of effects: [WorkerCore.Effect]) -> [Receipt] {
+    guard case .send(.hello(let hello))? = effects.first else { return [] }
+    return hello.receipts
+  }
+  private func receipt(of effects: [WorkerCore.Effect]) -> Receipt? { receipts(of: effects).last }
+
+  /// Each coordinator counts its own commits. A lost commit of the first one must be noticed although the worker has
+  /// heard of the second one since.
+  @Test func `the last receipt of each tenure is kept, the latest at the end, and at most eight of them`() {
+    var bench = Bench()
+    func news(_ tenure: Int64, _ sequence: Int64) -> Receipt { Receipt(store: "s", tenure: tenure, sequence: sequence) }
+    for receipt in [news(1, 5), news(2, 90), news(1, 7), news(2, 89)] { _ = bench.hears(.receipt(receipt)) }
+    #expect(receipts(of: bench.connects()) == [news(1, 7), news(2, 90)])
+    for tenure in 3...10 as ClosedRange<Int64> { _ = bench.hears(.receipt(news(tenure, 1))) }
+    #expect(receipts(of: bench.connects()).map(\.tenure) == Array(3...10))
+    _ = bench.hears(.receipt(Receipt(store: "t", tenure: 3, sequence: 1)))
+    #expect(receipts(of: bench.connects()) == [Receipt(store: "t", tenure: 3, sequence: 1)])
   }
 
   @Test func `the first hello has no receipt, and each later one has the last that came`() {

@@ -20,7 +20,7 @@ extension StoreConformance {
       try await s.submit("com.lost", to: definition)
       _ = try await s.start(definition)
       s.advance(.seconds(30))
-      _ = try await s.store.endLease(StoreScenario.host, StoreScenario.process, countsAsLoss: true, at: s.now)
+      try await s.endLease()
       try await s.expectUse(.seconds(60), of: "com.*", "after a loss")
     },
     Case("launches that run together are charged each, and an ending that comes twice once") { s in

@@ -80,8 +80,8 @@ extension StoreConformance {
       for index in 0..<30 { try await s.submit("com.\(index)", to: definition) }
       let claims = (0..<50).map { _ in
         Claim(
-          requirementClass: RequirementClass(definition: definition, priority: .background), host: StoreScenario.host,
-          incarnation: StoreScenario.process, places: [Claim.Place(gpus: [], spanID: s.drawSpan())])
+          requirementClass: RequirementClass(definition: definition, priority: .background), lease: s.lease(),
+          places: [Claim.Place(gpus: [], spanID: s.drawSpan())])
       }
       let (store, now) = (s.store, s.now)
       let launches = try await withThrowingTaskGroup(of: [Assignment].self) { group in

@@ -53,7 +53,7 @@ extension StoreConformance {
       let job = try StoreScenario.pattern("job")
       for _ in 0..<2 { try await s.store.setEvicted(job, from: StoreScenario.host, true) }
       try await s.end(launch, .expired(.evicted))
-      _ = try await s.store.endLease(StoreScenario.host, StoreScenario.process, countsAsLoss: true, at: s.now)
+      try await s.endLease()
       try await s.connect()
       try expect(try await s.store.fleet().hosts.map(\.evictions), [[job]], "evictions")
       try expect(try await s.claim(definition).assignments, [], "claimed while it is evicted")

@@ -46,14 +46,14 @@ extension StoreConformance {
     },
     Case("the last report of a host is kept, also after the host has gone") { s in
       let (first, second) = (StoreScenario.word("1.0", slots: 2), StoreScenario.word("1.1", slots: 4))
-      try await s.store.grantLease(StoreScenario.host, StoreScenario.process, report: first, at: s.now)
+      try await s.connect(report: first)
       try expect(try await s.store.fleet().hosts.map(\.word), [first], "what it said when it connected")
       s.advance(.seconds(5))
-      try await s.store.noteReports([StoreScenario.host: second, HostName("nobody"): first], at: s.now)
+      try await s.store.noteReports([s.lease(): second, s.lease(HostName("nobody")): first], at: s.now)
       let host = try require(try await s.store.fleet().hosts.first, "the host")
       try expect([host.word], [second], "what it said next")
       try expect(host.lastSeenAt, s.now.date, "when it was seen")
-      _ = try await s.store.endLease(StoreScenario.host, StoreScenario.process, countsAsLoss: true, at: s.now)
+      try await s.endLease()
       try await s.connect(StoreScenario.host, Incarnation("alpha-2"))
       try expect(try await s.store.fleet().hosts.map(\.word), [second], "what is known of it after that")
     },
@@ -91,7 +91,7 @@ extension StoreConformance {
       try await s.end(second, .expired(.thermal))
       let third = try await s.start(definition)
       _ = try await s.store.noteExpiry(third, .thermal, at: s.now)
-      _ = try await s.store.endLease(StoreScenario.host, StoreScenario.process, countsAsLoss: true, at: s.now)
+      try await s.endLease()
       try expect(try await s.store.events(of: first.request), [event], "events after others")
     },
     Case("an ending that arrives before the message that its launch was asked to stop records the expiry") { s in

@@ -11,7 +11,7 @@ extension StoreConformance {
       for name in ["com.a", "com.b", "com.c"] { try await s.submit(name, to: definition) }
       let mine = try await s.claim(definition, places: 2).assignments.map(\.launch)
       let other = try await s.start(definition, .background, on: beta, betaProcess)
-      let answers = try await s.store.endLease(StoreScenario.host, StoreScenario.process, countsAsLoss: true, at: s.now)
+      let answers = try await s.endLease()
       try expect(answers.map(\.launch), mine, "what ended")
       try expect(answers.map(\.state), [.ready, .ready], "what became of the requests")
       try expect(try await s.state(other.request), .running, "the other host's request")
@@ -21,18 +21,25 @@ extension StoreConformance {
     },
     Case("a lease that ends blamelessly brings no launch nearer to quarantine", rows: [29.5]) { s in
       let (_, launch) = try await s.running()
-      let answers = try await s.store.endLease(
-        StoreScenario.host, StoreScenario.process, countsAsLoss: false, at: s.now)
+      let answers = try await s.endLease(countsAsLoss: false)
       try expect(answers.map(\.state), [.ready], "what became of the request")
       try expect(try await s.record(launch.request).ledger, Ledger(), "its ledger")
       try expect(try await s.store.launches(of: launch.request).map(\.outcome), [.lost], "the launch's outcome")
     },
-    Case("ending a lease that another incarnation holds does nothing") { s in
+    Case("a lease that is not the host's present one ends nothing, also if it was") { s in
       let (_, launch) = try await s.running()
-      let stale = Incarnation("alpha-0")
-      try expect(
-        try await s.store.endLease(StoreScenario.host, stale, countsAsLoss: true, at: s.now), [], "the answer")
+      let (scenario, stale) = (s, Incarnation("alpha-0"))
+      try await expectRefusal(.moved, saying: ["alpha"]) {
+        try await scenario.endLease(StoreScenario.host, stale)
+      }
       try expect(try await s.state(launch.request), .running, "the request")
+      try await s.endLease()
+      try expect(try await s.endLease(), [], "a second end")
+      let ended = s.lease()
+      try await s.connect(StoreScenario.host, Incarnation("alpha-2"))
+      let (store, now) = (s.store, s.now)
+      try await expectRefusal(.moved) { _ = try await store.endLease(ended, countsAsLoss: true, at: now) }
+      try expect(try await s.store.fleet().hosts.map(\.incarnation), [Incarnation("alpha-2")], "who holds the lease")
     },
     Case("a lease is refused while an earlier incarnation's launches are open, and granted again to its holder") { s in
       let (_, launch) = try await s.running()
@@ -41,7 +48,7 @@ extension StoreConformance {
       try await expectRefusal(.refused, saying: ["alpha", "1 launch "]) {
         try await store.grantLease(StoreScenario.host, next, report: nil, at: now)
       }
-      _ = try await s.store.endLease(StoreScenario.host, StoreScenario.process, countsAsLoss: true, at: s.now)
+      try await s.endLease()
       try await s.connect(StoreScenario.host, next)
       try expect(try await s.store.fleet().hosts.map(\.incarnation), [next], "who holds the lease")
       try expect(try await s.commit(launch, 0), .superseded, "a checkpoint of the earlier incarnation")
@@ -51,8 +58,8 @@ extension StoreConformance {
       try await s.connect()
       try await s.submit("job", to: definition) { $0.payload = [3] }
       let claim = Claim(
-        requirementClass: RequirementClass(definition: definition, priority: .background), host: StoreScenario.host,
-        incarnation: StoreScenario.process, places: [Claim.Place(gpus: [0, 3], spanID: s.drawSpan())])
+        requirementClass: RequirementClass(definition: definition, priority: .background), lease: s.lease(),
+        places: [Claim.Place(gpus: [0, 3], spanID: s.drawSpan())])
       let given = try require(try await s.store.claim([claim], at: s.now)[0].assignments.first, "the assignment")
       try expect(given.gpus, [0, 3], "its GPUs")
       try expect(try await s.store.assignments(on: StoreScenario.host), [given], "at once")
@@ -65,7 +72,7 @@ extension StoreConformance {
     Case("a host drains until it is told otherwise, across leases; an unknown one cannot") { s in
       try await s.connect()
       try await s.store.setDraining(StoreScenario.host, true, at: s.now)
-      _ = try await s.store.endLease(StoreScenario.host, StoreScenario.process, countsAsLoss: true, at: s.now)
+      try await s.endLease()
       try await s.connect(StoreScenario.host, Incarnation("alpha-2"))
       try expect(try await s.store.fleet().hosts.map(\.isDraining), [true], "isDraining")
       try await s.store.setDraining(StoreScenario.host, false, at: s.now)

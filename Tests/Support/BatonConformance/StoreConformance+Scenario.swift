@@ -16,6 +16,9 @@ package struct StoreScenario {
   /// The worker process that holds the lease of the scenario's host.
   static let worker = WorkerProcess(host: host, incarnation: process)
 
+  /// The lease that each worker process has been granted last.
+  private var leases: [WorkerProcess: HostLease] = [:]
+
   init(_ store: any Store) { self.store = store }
 
   /// Lets time pass: both clocks advance.
@@ -81,13 +84,28 @@ package struct StoreScenario {
 
   /// A place on the scenario's host, for a submission to start on.
   mutating func place(on host: HostName = host, _ process: Incarnation = process) -> SubmissionOffer.Offer {
-    SubmissionOffer.Offer(host: host, incarnation: process, gpus: [], spanID: drawSpan())
+    SubmissionOffer.Offer(lease: lease(host, process), gpus: [], spanID: drawSpan())
   }
 
   // MARK: Dispatching
 
-  func connect(_ host: HostName = host, _ process: Incarnation = process) async throws {
-    try await store.grantLease(host, process, report: nil, at: now)
+  mutating func connect(
+    _ host: HostName = host, _ process: Incarnation = process, report: HostWord? = nil
+  ) async throws {
+    let grant = try await store.grantLease(host, process, report: report, at: now)
+    leases[WorkerProcess(host: host, incarnation: process)] = grant.lease
+  }
+
+  /// The lease that the process was granted last; a lease that never was if it was granted none.
+  func lease(_ host: HostName = host, _ process: Incarnation = process) -> HostLease {
+    leases[WorkerProcess(host: host, incarnation: process)] ?? HostLease(host: host, incarnation: process, number: 99)
+  }
+
+  @discardableResult
+  func endLease(
+    _ host: HostName = host, _ process: Incarnation = process, countsAsLoss: Bool = true
+  ) async throws -> [EndingAnswer] {
+    try await store.endLease(lease(host, process), countsAsLoss: countsAsLoss, at: now)
   }
 
   mutating func claim(
@@ -96,7 +114,7 @@ package struct StoreScenario {
   ) async throws -> ClaimAnswer {
     let wanted = (0..<places).map { _ in Claim.Place(gpus: [], spanID: drawSpan()) }
     let claim = Claim(
-      requirementClass: RequirementClass(definition: definition, priority: priority), host: host, incarnation: process,
+      requirementClass: RequirementClass(definition: definition, priority: priority), lease: lease(host, process),
       places: wanted, history: history)
     return try require(try await store.claim([claim], at: now).first, "claim's answer")
   }

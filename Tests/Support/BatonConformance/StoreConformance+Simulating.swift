@@ -51,7 +51,7 @@ extension StoreConformance {
       }
       try await s.end(launch)
       let stranger = s.place(on: StoreScenario.host, Incarnation("alpha-0"))
-      try await expectRefusal(.refused, saying: ["alpha", "lease"]) {
+      try await expectRefusal(.moved, saying: ["alpha", "lease"]) {
         _ = try await store.launchNow(waiting.request, on: stranger, at: now)
       }
       try expect(try await s.store.events(of: waiting.request), [], "events after refusals")

@@ -149,8 +149,7 @@ extension StoreConformance {
       s.advance(.seconds(30))
       _ = try await s.store.promote(at: s.now, limit: 10)
       let second = try await s.start(definition)
-      let lost = try await s.store.endLease(
-        StoreScenario.host, StoreScenario.process, countsAsLoss: true, at: s.now)
+      let lost = try await s.endLease()
       try expect(lost.map(\.launch), [second], "the lost launch")
       let launches = try await s.sources(of: first.request, .launch).compactMap(\.launch)
       try expect(launches.map(\.errorType), ["exit 3", "lost"], "their error types")

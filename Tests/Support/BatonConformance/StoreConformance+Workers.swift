@@ -88,7 +88,7 @@ extension StoreConformance {
       try expect(try await s.store.standing(of: host, secret: mine), .unclaimed, "after a worker without a secret")
       let (store, now) = (s.store, s.now)
       func grant(_ secret: [UInt8]?) async throws {
-        try await store.grantLease(host, StoreScenario.process, secret: secret, report: nil, at: now)
+        try await store.grantLease(host, StoreScenario.process, link: 1, secret: secret, report: nil, at: now)
       }
       try await grant(mine)
       try expect(try await store.standing(of: host, secret: mine), .matches, "its own")
@@ -113,7 +113,7 @@ extension StoreScenario {
   /// Worker processes that must have no access to a launch of the scenario's host: another host that is connected,
   /// another process of the same host, a host that was never connected, and another host's name with the incarnation of
   /// the scenario's host.
-  fileprivate func impostors() async throws -> [WorkerProcess] {
+  fileprivate mutating func impostors() async throws -> [WorkerProcess] {
     let beta = WorkerProcess(host: HostName("beta"), incarnation: Incarnation("beta-1"))
     try await connect(beta.host, beta.incarnation)
     return [

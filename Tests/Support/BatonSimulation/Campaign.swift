@@ -10,6 +10,8 @@ package struct Campaign: Sendable {
   package var threads: Int
   /// A bug that is planted in the simulated shells; `nil` for none.
   package var breakage: Breakage?
+  /// How many coordinators share the store of each seed.
+  package var coordinators = 1
 
   package init(first: UInt64, count: Int, threads: Int) {
     (self.first, self.count, self.threads) = (first, count, max(1, threads))
@@ -72,7 +74,8 @@ package struct Campaign: Sendable {
 
   private func run(_ seed: UInt64, _ simulator: Simulator, _ result: inout Result) {
     let isRepeated = seed % UInt64(repeating) == 0
-    let outcome = simulator.run(Schedule(seed: seed), breakage: breakage, tracing: isRepeated ? .hash : .off)
+    let outcome = simulator.run(
+      Schedule(seed: seed, coordinators: coordinators), breakage: breakage, tracing: isRepeated ? .hash : .off)
     result.seeds += 1
     result.faults += outcome.faults
     result.batches += outcome.batches
@@ -81,7 +84,9 @@ package struct Campaign: Sendable {
     }
     guard isRepeated else { return }
     result.hash ^= SplitMix64.mixed(outcome.hash &+ seed)
-    if simulator.run(Schedule(seed: seed), breakage: breakage, tracing: .hash).hash != outcome.hash {
+    if simulator.run(Schedule(seed: seed, coordinators: coordinators), breakage: breakage, tracing: .hash).hash
+      != outcome.hash
+    {
       result.failures.append(Failure(seed: seed, text: "two runs of one seed have different traces"))
     }
   }

@@ -60,12 +60,14 @@ extension World {
     guard coverage != nil else { return }
     count(.order, Self.name(of: order))
     switch news {
-    case .leaseEnded(_, _, let answers), .overrunEnded(let answers), .ended(_, _, let answers, _):
+    case .leaseEnded(_, let answers), .leaseEndedElsewhere(_, let answers), .overrunEnded(let answers),
+      .ended(_, _, let answers, _):
       for answer in answers { count(answer) }
     case .checkpointed(_, _, let answers, _):
       for answer in answers { count(.order, "checkpoint \(Self.name(of: answer))") }
     case .claimed, .learned, .promoted, .foundReady, .expiryNoted, .noted, .reportsNoted, .usesNoted, .leaseGranted,
-      .assignmentsRead, .itemsAppended, .itemsRead, .outputAppended:
+      .awayNoted, .beaten, .coordinatorEnded, .fleetRead, .definitionsRead, .examined, .renewed, .assignmentsRead,
+      .itemsAppended, .itemsRead, .outputAppended:
       break
     }
   }

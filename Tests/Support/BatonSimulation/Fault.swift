@@ -27,6 +27,8 @@ package struct Fault: Sendable {
     case repeatMessages(Int, Duration)
     /// A step of the coordinator's wall clock, which stays until the calm.
     case stepClock(Duration)
+    /// A coordinator cannot reach the store. Only where several coordinators share it.
+    case cutOffStore(Duration)
     case loseCondition(Int, Condition, Duration)
     case cancel(JobIdentifier)
     case cancelAll
@@ -64,7 +66,7 @@ package struct Fault: Sendable {
       .applyAgain, .remove, .redefine, .retryFailed:
       true
     case .crashCoordinator, .pauseCoordinator, .killWorker, .pauseWorker, .restartWorker, .loseConnection, .partition,
-      .slowNetwork, .slowStore, .fullDisk, .overload, .repeatMessages, .stepClock, .loseCondition:
+      .slowNetwork, .slowStore, .fullDisk, .overload, .repeatMessages, .stepClock, .cutOffStore, .loseCondition:
       false
     }
   }
@@ -77,6 +79,10 @@ extension Schedule {
   }
 
   private func damage(_ draw: inout Draw) -> Fault.Kind {
+    if coordinators > 1, draw.chance(15) { return .cutOffStore(draw.milliseconds(200...20_000)) }
+    if coordinators > 1, draw.chance(15) {
+      return .crashCoordinator(.unknownCommit, downFor: draw.milliseconds(10...12_000), reboots: false)
+    }
     let host = draw.number(0...hosts.count - 1)
     switch draw.number(0...27) {
     case 0...3:

@@ -66,11 +66,11 @@ extension Journal {
   /// Whether the time of a scheduled request has come by the simulator's own clock: the end of its backoff, or of the
   /// delay that the client asked for. `false` if something else decides its time.
   func isDue(_ record: RequestRecord, at time: Time) -> Bool {
-    if let rest = requests[record.id]?.restsUntil { return rest.boot == time.boot && time.elapsed >= rest.elapsed }
+    if let rest = requests[record.id]?.restsUntil { return time.isDue(rest, lag: lag) }
     guard record.launches == 0, let (plan, accepted) = acceptedAt[record.id], plan.poke == nil,
       schedule.definition(for: record.identifier)?.kind == .processing, case .after(let delay)? = plan.earliest
     else { return false }
-    return accepted.boot == time.boot && time.elapsed >= accepted.elapsed + delay
+    return time.isDue(accepted.after(delay), lag: lag)
   }
 
   // MARK: Why launches expire

@@ -54,7 +54,7 @@ extension Journal {
   private func checkTime(of assignment: Assignment, _ request: Request, at time: Time) throws {
     let launch = assignment.launch
     if let rest = request.restsUntil, !assignment.isSimulated {
-      try expect(time.isAfter(rest), .time, "\(launch) starts before its backoff ends")
+      try expect(time.isAfter(rest, lag: lag), .time, "\(launch) starts before its backoff ends")
     }
     guard launch.number == 1 else { return }
     if !assignment.isSimulated, let (plan, submitted) = acceptedAt[launch.request] {
@@ -63,7 +63,7 @@ extension Journal {
     if !assignment.isSimulated, let last = lastFirstLaunch[assignment.identifier] {
       let end = last.after(spacing(of: assignment.identifier, request.definition))
       try expect(
-        time.isAfter(end) || hadImmediatePoke(assignment.identifier), .time,
+        time.isAfter(end, lag: lag) || hadImmediatePoke(assignment.identifier), .time,
         "first launches of \(assignment.identifier) are not spaced")
     }
     lastFirstLaunch[assignment.identifier] = time
@@ -106,7 +106,9 @@ extension Journal {
     guard definition.kind != .continued, plan.poke == nil else { return }
     switch plan.earliest {
     case .after(let delay):
-      try expect(time.isAfter(submitted.after(delay)), .time, "\(launch) starts before its delay is over")
+      try expect(
+        time.isAfter(submitted.after(delay), lag: lag), .time,
+        "\(launch) starts \((submitted.after(delay).elapsed - time.elapsed).inSeconds) s before its delay is over")
     case .date(let offset):
       try expect(time.date >= Self.epoch + offset, .time, "\(launch) starts before its date")
     case nil: break

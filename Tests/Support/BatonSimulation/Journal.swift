@@ -43,8 +43,18 @@ final class Journal {
       Time(elapsed: elapsed + delay, date: date + delay, boot: boot, steady: steady + delay)
     }
 
+    /// Whether a wait until `end` should be over. The clock of a fleet that had no steward for a while has lost that
+    /// while, so it decides itself where several coordinators may have been the steward.
+    /// - Parameter lag: as in `isAfter`; zero where one coordinator has the store for itself.
+    func isDue(_ end: Time, lag: Duration) -> Bool {
+      lag == .zero ? boot == end.boot && elapsed >= end.elapsed : steady >= end.steady + lag
+    }
+
     /// Whether a wait until `end` is over.
-    func isAfter(_ end: Time) -> Bool { elapsed >= end.elapsed || (boot != end.boot && steady >= end.steady) }
+    /// - Parameter lag: how far the clock of a coordinator may be behind the clock that ends the wait.
+    func isAfter(_ end: Time, lag: Duration) -> Bool {
+      elapsed + lag >= end.elapsed || (boot != end.boot && steady >= end.steady)
+    }
   }
 
   struct Launch {
@@ -85,6 +95,9 @@ final class Journal {
   }
 
   let schedule: Schedule
+  /// Of several coordinators, only one keeps the steady clock. The others are behind by the time that a reading takes to
+  /// them, here at most three transactions with a slow store.
+  var lag: Duration { schedule.coordinators > 1 ? .seconds(3) : .zero }
   private(set) var wishes: [Wish] = []
   /// The hosts that operators' words ever concerned; `nil` is in it if a word concerned the fleet.
   private var everWished: Set<HostName?> = []

@@ -4,6 +4,8 @@ import BatonModel
 /// is data, so that it can be printed and shrunk.
 package struct Schedule: Sendable {
   package var seed: UInt64
+  /// How many coordinators share the store. One has the store for itself.
+  package let coordinators: Int
   var leaseTerm: Duration
   /// The interval of the timers of each process.
   var tickInterval: Duration
@@ -52,8 +54,8 @@ package struct Schedule: Sendable {
   /// The number of batches that run if no request is cancelled or replaced.
   package var plannedBatches: Int { requests.reduce(0) { $0 + batches[$1.identifier, default: 1] } }
 
-  /// The interval of the timers in the calm while no launch is open.
-  var longestPace: Duration { max(tickInterval, leaseTerm / 4) }
+  /// The interval of the timers in the calm while no launch is open. Coordinators that share a store have to beat.
+  var longestPace: Duration { coordinators > 1 ? tickInterval : max(tickInterval, leaseTerm / 4) }
 
   package var hostCount: Int { hosts.count }
 
@@ -65,9 +67,10 @@ package struct Schedule: Sendable {
 
 extension Schedule {
   /// Draws the schedule of a seed. It has at least 3 workers, 20 requests, 200 batches and 10 faults.
-  package init(seed: UInt64) {
+  package init(seed: UInt64, coordinators: Int = 1) {
     var draw = Draw(seed: seed)
     self.seed = seed
+    self.coordinators = coordinators
     leaseTerm = .seconds(draw.one(of: [4, 6, 10, 15]))
     tickInterval = .milliseconds(draw.one(of: [400, 700, 1_000]))
     (batches, troubles, requests, faults) = ([:], [:], [], [])

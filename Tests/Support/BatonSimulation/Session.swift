@@ -20,8 +20,10 @@ final class Session {
 
   func send(_ message: CoordinatorMessage) {
     guard !link.isClosedByCoordinator else { return }
+    notice(message)
+    let name = coordinator.name
     world.network.sendDown(link, in: world) { [world, link] in
-      world.note("coordinator to \(world.schedule.hosts[link.host].name): \(message.line)")
+      world.note("\(name) to \(world.schedule.hosts[link.host].name): \(message.line)")
       world.count(.message, "to worker: \(World.name(of: message))")
       try world.workers[link.host].received(message, on: link)
     }
@@ -48,10 +50,9 @@ final class Session {
 
   func received(_ message: WorkerMessage) throws {
     guard !isUpClosed else { return }
-    world.note("\(world.schedule.hosts[link.host].name) to coordinator: \(message.line)")
+    world.note("\(world.schedule.hosts[link.host].name) to \(coordinator.name): \(message.line)")
     world.count(.message, "to coordinator: \(World.name(of: message))")
     if let id {
-      notice(message)
       return try coordinator.tell { $0.received([message], from: id, at: coordinator.now()) }
     }
     guard case .hello(let hello) = message else {
@@ -59,14 +60,13 @@ final class Session {
     }
     let id = coordinator.open(self)
     self.id = id
-    try coordinator.tell { $0.hello(hello, from: "\(hello.host)", as: id, at: coordinator.now()) }
+    let proof = coordinator.proof(of: hello)
+    try coordinator.tell { $0.hello(hello, proof, from: "\(hello.host)", as: id, at: coordinator.now()) }
   }
 
-  /// Records when the host's worker was last heard of, for the check of leases.
-  private func notice(_ message: WorkerMessage) {
-    guard case .heartbeat = message else { return }
-    let host = world.schedule.hosts[link.host].name
-    guard case .held? = coordinator.dispatcher.hosts[host]?.lease else { return }
-    world.heard[host] = world.now
+  /// Records when the lease of the host was last renewed, for the check of leases.
+  private func notice(_ message: CoordinatorMessage) {
+    guard case .heartbeatAnswered = message else { return }
+    coordinator.machine.heard[world.schedule.hosts[link.host].name] = world.now
   }
 }

@@ -20,7 +20,7 @@ final class SimulatedClient {
     guard !isAnswered else { return }
     attempt += 1
     world.after(draw.milliseconds(1_000...4_000), for: .world) { [self] in try submit() }
-    guard let coordinator = world.coordinator, coordinator.isReady, !isLost else { return }
+    guard let coordinator = world.anyCoordinator(), !isLost else { return }
     let submission = submission
     for _ in 0..<(plan.isSentTwice ? 2 : 1) {
       world.after(draw.milliseconds(1...200), for: coordinator.owner) { [self] in

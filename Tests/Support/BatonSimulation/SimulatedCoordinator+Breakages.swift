@@ -16,19 +16,20 @@ extension SimulatedCoordinator {
   func loseLeases(_ fleet: FleetRecord) throws {
     guard world.breakage == .losesLeasesAtRestart else { return }
     for host in fleet.hosts {
-      guard let incarnation = host.incarnation else { continue }
-      try decide { _ in [.endLease(host.name, incarnation, countsAsLoss: true)] }
+      guard let lease = dispatcher.hosts[host.name]?.ownLease else { continue }
+      try decide { _ in [.endLease(lease, countsAsLoss: true)] }
     }
   }
 
   /// Notes an order that the core has given.
   func notice(_ order: StoreOrder) {
     switch order {
-    case .grantLease(_, let hello): world.heard[hello.host] = world.now
-    case .endLease(let host, let incarnation, _): world.note("coordinator: ends the lease of \(host) \(incarnation)")
+    case .grantLease(_, let hello, _): machine.heard[hello.host] = world.now
+    case .endLease(let lease, _): world.note("\(name): ends the lease of \(lease.host) \(lease.incarnation)")
     case .checkpoint(let id, let checkpoints, _) where world.breakage == .answersBeforeCommit:
       for checkpoint in checkpoints { sessions[id]?.send(.committed(checkpoint.launch, batch: checkpoint.batch)) }
-    case .checkpoint, .learn, .claim, .promote, .findReady, .endOverrun, .noteExpiry, .note, .noteReports, .noteUses,
+    case .endLeaseElsewhere, .noteAway, .beat, .endCoordinator, .readFleet, .readDefinitions, .examine, .renew,
+      .checkpoint, .learn, .claim, .promote, .findReady, .endOverrun, .noteExpiry, .note, .noteReports, .noteUses,
       .readAssignments, .appendItems, .readItems, .appendOutput, .end:
       break
     }

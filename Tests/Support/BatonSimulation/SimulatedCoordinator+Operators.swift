@@ -11,7 +11,15 @@ extension SimulatedCoordinator {
     _ submission: Submission, _ plan: Schedule.RequestPlan, then: @escaping (SubmissionAnswer) throws -> Void
   ) throws {
     let (now, time) = (now().moment, time())
-    let plans = try tell { $0.plan([submission], at: now, world.drawSpanID) }
+    var plans = try tell { $0.plan([submission], at: now, world.drawSpanID) }
+    if world.isShared, plans.first?.isUnknown == true {
+      // Another coordinator may have applied the definition a moment ago.
+      let (stored, version) = try world.store.transaction { (try $0.definitions(), try $0.fleet().definitionsVersion) }
+      plans = try tell {
+        $0.stored(.definitionsRead(stored, version: version), at: self.now())
+        return $0.plan([submission], at: now, world.drawSpanID)
+      }
+    }
     guard let offer = plans.first?.offer else {
       if case .refused(let refusal)? = plans.first { try then(.refused(refusal)) }
       return
@@ -25,7 +33,7 @@ extension SimulatedCoordinator {
       guard case .accepted(let receipt, _, let launch, let isRepeat)? = answers.first else { return }
       if !isRepeat { try world.journal.submitted(plan, receipt, at: time) }
       guard let launch, let place = offer.host else { return }
-      try world.started(launch, on: place.host, place.incarnation, at: time)
+      try world.started(launch, on: place.lease.host, place.lease.incarnation, at: time)
     } then: { [self] result in
       switch result {
       case .success(let answers):
@@ -126,9 +134,21 @@ extension SimulatedCoordinator {
 
   func setPaused(_ isPaused: Bool) { say(.pause(isPaused)) }
 
-  /// Carries out operators' words one after the other, as the daemon's `Turnstile` does.
-  private func say(_ word: CoordinatorCore.Word) {
+  /// Carries out what concerns operators' words one after the other, as the daemon's `Turnstile` does.
+  func inTurn(_ body: @escaping (_ done: @escaping () throws -> Void) throws -> Void) {
     words.append { [self] in
+      do {
+        try body { [self] in
+          words.removeFirst()
+          words.first?()
+        }
+      } catch { preconditionFailure("a word could not be begun: \(error)") }
+    }
+    if words.count == 1 { words[0]() }
+  }
+
+  private func say(_ word: CoordinatorCore.Word) {
+    inTurn { [self] done in
       let now = now().moment
       writer.write(.urgent) {
         switch word {
@@ -140,11 +160,9 @@ extension SimulatedCoordinator {
         world.journal.wished(word)
       } then: { [self] result in
         if case .success = result { try tell { $0.said(word) } }
-        words.removeFirst()
-        words.first?()
+        try done()
       }
     }
-    if words.count == 1 { words[0]() }
   }
 
   // MARK: Simulated launches
@@ -165,7 +183,7 @@ extension SimulatedCoordinator {
     writer.write(.ordinary) {
       try $0.launchNow(record.id, on: offer, at: now)
     } committed: { [world] assignment in
-      try world.started(assignment, on: offer.host, offer.incarnation, at: time)
+      try world.started(assignment, on: offer.lease.host, offer.lease.incarnation, at: time)
     } then: { [self] result in
       try tell { $0.launched(try? result.get(), for: reservation, record.id, at: self.now()) }
     }
@@ -186,7 +204,7 @@ extension SimulatedCoordinator {
   /// events.
   func keepHouse() {
     world.after(.seconds(11), for: owner, isTimer: true) { [self] in
-      prune()
+      if core.isSteward { prune() }
       keepHouse()
     }
   }

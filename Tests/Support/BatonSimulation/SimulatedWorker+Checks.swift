@@ -61,7 +61,8 @@ extension SimulatedWorker {
   /// the store are fast.
   var isHealthy: Bool {
     guard let link, isAlive, isWelcomed, !world.isStopped(owner), !link.isBroken, !link.isClosedByCoordinator,
-      let coordinator = world.coordinator, coordinator.isReady, !world.isStopped(coordinator.owner)
+      let coordinator = world.machines.lazy.compactMap(\.ready).first(where: { $0.life == link.coordinatorLife }),
+      !world.isStopped(coordinator.owner), !coordinator.machine.isCutOff
     else { return false }
     return !world.network.isCut(number) && !world.network.isSlow[number] && !world.isStoreSlow
       && world.now >= world.settledAt

@@ -7,7 +7,7 @@ extension SimulatedWorker {
   func connect() {
     connectsAt = now
     world.after(world.network.delay(number), for: owner) { [self] in
-      guard let coordinator = world.coordinator, coordinator.isReady, !world.isStopped(coordinator.owner),
+      guard let coordinator = world.machines[address].ready, !world.isStopped(coordinator.owner),
         !world.network.isCut(number)
       else { return connectAgain() }
       isWelcomed = false
@@ -21,6 +21,7 @@ extension SimulatedWorker {
   }
 
   private func connectAgain() {
+    address = (address + 1) % world.machines.count
     let pause = core.pauseBeforeConnecting(afterConnectionOf: now - connectsAt, using: &draw)
     world.after(pause, for: owner) { [self] in connect() }
   }

@@ -20,6 +20,8 @@ final class SimulatedWorker {
   /// Since when this worker has been healthy (`isHealthy`), as `watch()` saw it; `nil` while it is not.
   var healthySince: Instant?
   var isWelcomed = false
+  /// The machine that the next connection goes to. The worker knows the addresses of all machines.
+  var address = 0
   /// The launches that this process has started.
   private var started: Set<LaunchKey> = []
   var draw: Draw
@@ -34,6 +36,7 @@ final class SimulatedWorker {
     conditions = plan.conditions
     core = Self.core(plan, Incarnation("none"), conditions)
     draw = Draw(seed: world.schedule.seed, stream: 4_000 + UInt64(number))
+    address = number % world.machines.count
   }
 
   // MARK: Processes
@@ -52,6 +55,8 @@ final class SimulatedWorker {
     isAlive = true
     (link, started, handlers) = (nil, [], [:])
     core = Self.core(plan, Incarnation("\(plan.name)-\(life)"), conditions)
+    // The same for each process of the host. The store keeps it as it is; the daemon hashes it.
+    core.prove(with: Array(repeating: UInt8(number + 1), count: 32))
     world.note("\(plan.name): starts as process \(life)")
     connect()
     loop()
@@ -79,7 +84,7 @@ final class SimulatedWorker {
   /// Reports the death of a process to the coordinator, and repeats the attempt until the coordinator can be reached.
   private func reportDeath(of incarnation: Incarnation, isBlameless: Bool) {
     world.after(draw.milliseconds(1...800), for: .world) { [self] in
-      guard let coordinator = world.coordinator, coordinator.isReady, !world.network.isCut(number) else {
+      guard let coordinator = world.anyMachine().ready, !world.network.isCut(number) else {
         return reportDeath(of: incarnation, isBlameless: isBlameless)
       }
       world.after(world.network.delay(number), for: coordinator.owner) { [self] in

@@ -6,6 +6,8 @@ import Synchronization
 /// a simulator at a time.
 package final class Simulator {
   private let store: SQLiteStore
+  /// Verbs without a tenure, which empty the store and look into it. They are used on the connection of `store` alone.
+  private var observer: Verbs?
   private weak var lastWorld: World?
   /// Whether the world of the last run is no longer in memory.
   package var isClean: Bool { lastWorld == nil }
@@ -39,7 +41,9 @@ package final class Simulator {
   ) -> Outcome {
     do {
       return try store.exclusively { verbs in
-        let world = World(schedule, store: OpenStore(verbs: verbs), breakage: breakage, trace: tracing.mode)
+        let observer = observer ?? SQLiteStore.another(on: verbs, isShared: true)
+        self.observer = observer
+        let world = World(schedule, store: OpenStore(verbs: observer), breakage: breakage, trace: tracing.mode)
         if counting { world.coverage = Coverage() }
         return run(world)
       }

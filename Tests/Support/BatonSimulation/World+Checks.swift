@@ -25,19 +25,15 @@ extension World {
   /// Checks that a request does not stay ready for 10 s without an obstacle on some host, and that a scheduled request
   /// says what it waits for.
   func checkReasons(_ unfinished: [RequestRecord]) throws {
-    guard let coordinator, coordinator.isReady else { return }
+    let ready = ready
+    guard !ready.isEmpty else { return }
     for record in unfinished {
       if record.state == .scheduled {
         try journal.expect(
           record.waitsBecause != nil, .explain, "\(record.identifier) is scheduled and does not say what it waits for")
       }
       let key = record.id
-      guard record.state == .ready, let definition = coordinator.dispatcher.definitions[record.definition] else {
-        freeSince[key] = nil
-        continue
-      }
-      let (fleet, hosts) = coordinator.dispatcher.obstacles(for: definition, record.identifier, record.priority)
-      guard fleet.isEmpty, hosts.contains(where: \.1.isEmpty) else {
+      guard record.state == .ready, ready.contains(where: { $0.sees(aPlaceFor: record) }) else {
         freeSince[key] = nil
         continue
       }
@@ -52,7 +48,8 @@ extension World {
   /// Checks, in the calm, that a request is promoted soon after its time has come, and that a request that waits for a
   /// live request has one.
   func checkPunctuality(_ unfinished: [RequestRecord]) throws {
-    guard let coordinator, coordinator.isReady else { return }
+    // The time of a request comes by the clock of the steward, which makes it ready.
+    guard let coordinator = ready.first(where: \.core.isSteward) else { return }
     let live = Set(unfinished.filter { $0.launches > 0 }.map(\.identifier))
     let (moment, time) = (coordinator.now().moment, coordinator.time())
     for record in unfinished {
@@ -72,22 +69,24 @@ extension World {
       let since = lateSince[record.id] ?? now
       lateSince[record.id] = since
       try journal.expect(
-        now - since < .seconds(3) + pace, .late,
+        now - since < .seconds(3) + pace + journal.lag * 2, .late,
         "\(record.identifier) is scheduled \(record.waitsBecause.map { "(\($0.code))" } ?? ""), and nothing keeps it")
     }
   }
 
   /// Hosts on which slots or GPUs are in use. It is read when everything has ended, so the list has to be empty.
   var held: [String] {
-    guard let coordinator else { return [] }
-    return coordinator.dispatcher.hosts.values.filter { $0.host.usedSlots != 0 || !$0.host.usedGPUs.isEmpty }
-      .map(\.host.name.rawValue).sorted()
+    ready.flatMap { coordinator in
+      coordinator.dispatcher.hosts.values.filter { $0.host.usedSlots != 0 || !$0.host.usedGPUs.isEmpty }
+        .map(\.host.name.rawValue).sorted()
+    }
   }
 
   /// Checks that the dispatcher regards a healthy worker as attached. The dispatcher starts launches only on attached
   /// workers.
   func checkAttachment(of worker: SimulatedWorker) throws {
     let host = worker.plan.name
+    let coordinator = ready.first { $0.life == worker.link?.coordinatorLife }
     guard worker.isHealthy, let coordinator, coordinator.dispatcher.hosts[host]?.link != .attached else {
       awaySince[host] = nil
       return
@@ -102,12 +101,15 @@ extension World {
   /// Checks the end of a lease. Unless the death of the process was reported, either the worker has given the lease
   /// back, or its time is over: the coordinator has not heard of the worker for a whole term, a restart of the
   /// coordinator begins a new term, and the lease has ended by the worker's own clock already.
-  func checkEndOfLease(_ host: HostName, _ incarnation: Incarnation, countsAsLoss: Bool) throws {
+  func checkEndOfLease(
+    _ lease: HostLease, by coordinator: SimulatedCoordinator, heard: Instant?, countsAsLoss: Bool
+  ) throws {
+    let (host, incarnation, machine) = (lease.host, lease.incarnation, coordinator.machine)
     if reportedDeaths.contains(incarnation) { return }
     guard countsAsLoss else { return try checkGivenBack(host, incarnation) }
-    let heard = heard[host] ?? now
+    let heard = heard ?? machine.heard[host] ?? now
     try journal.expect(
-      now - heard >= schedule.leaseTerm, now - restoredAt < schedule.leaseTerm ? .restart : .leaseByTime,
+      now - heard >= schedule.leaseTerm, now - machine.restoredAt < schedule.leaseTerm ? .restart : .leaseByTime,
       "\(host) lost its lease \((now - heard).inSeconds) s after it was heard of")
     guard let worker = workers.first(where: { $0.plan.name == host }), worker.isAlive,
       worker.core.incarnation == incarnation, case .held(let until, _, _) = worker.core.lease
@@ -138,7 +140,7 @@ extension World {
 
   /// Cancels a job that has just been claimed, perhaps before the dispatcher has heard of the claim.
   private func cancelAtOnce(_ identifier: JobIdentifier) {
-    guard let coordinator else { return }
+    guard let coordinator = anyCoordinator() else { return }
     after(.milliseconds(1), for: coordinator.owner) { coordinator.cancel(.identifier(identifier)) }
   }
 
@@ -236,5 +238,16 @@ extension World {
         asked.contains(record.id), .submissionLost,
         "request \(record.id) of \(record.identifier) was asked for by nobody")
     }
+  }
+}
+
+extension SimulatedCoordinator {
+  /// Whether nothing keeps the request from starting on a host of this coordinator, as far as the coordinator knows.
+  fileprivate func sees(aPlaceFor record: RequestRecord) -> Bool {
+    guard !machine.isCutOff, !world.isStopped(owner), let definition = dispatcher.definitions[record.definition] else {
+      return false
+    }
+    let (fleet, hosts) = dispatcher.obstacles(for: definition, record.identifier, record.priority)
+    return fleet.isEmpty && hosts.contains(where: \.1.isEmpty)
   }
 }

@@ -5,18 +5,28 @@ import BatonStore
 extension World {
   /// Tells the journal what the store has committed for an order of the coordinator. The journal hears of it before the
   /// coordinator does.
-  func committed(_ news: StoreNews, of order: StoreOrder, at time: Journal.Time) throws {
+  func committed(
+    _ news: StoreNews, of order: StoreOrder, by coordinator: SimulatedCoordinator, at time: Journal.Time
+  ) throws {
     count(order, news)
     switch news {
     case .claimed(let reservations, let answers):
       for (reservation, answer) in zip(reservations, answers) {
         for assignment in answer.assignments {
-          try started(assignment, on: reservation.host, reservation.incarnation, at: time)
+          try started(assignment, on: reservation.lease.host, reservation.lease.incarnation, at: time)
         }
       }
-    case .leaseEnded(_, _, let answers):
-      guard case .endLease(_, _, let countsAsLoss) = order else { break }
+    case .leaseEnded(let lease, let answers):
+      guard case .endLease(_, let countsAsLoss) = order else { break }
+      if let heard = coordinator.endedLeases.removeValue(forKey: lease) {
+        try checkEndOfLease(lease, by: coordinator, heard: heard, countsAsLoss: countsAsLoss)
+      }
       for answer in answers { try journal.ended(answer, as: .lost, isBlameless: !countsAsLoss, at: time) }
+    case .leaseEndedElsewhere(_, let answers):
+      guard case .endLeaseElsewhere(_, let countsAsLoss) = order else { break }
+      for answer in answers { try journal.ended(answer, as: .lost, isBlameless: !countsAsLoss, at: time) }
+    case .leaseGranted(_, let grant):
+      for answer in grant.ended { try journal.ended(answer, as: .lost, at: time) }
     case .overrunEnded(let answers):
       guard case .endOverrun(let endings, _) = order else { break }
       try ended(endings, answers, at: time)
@@ -26,7 +36,8 @@ extension World {
       for (checkpoint, answer) in zip(checkpoints, answers) { try journal.checkpointed(checkpoint, answer) }
     case .itemsAppended(_, let page, _, _), .itemsRead(_, let page, _, _):
       journal.launches[page.launch]?.steppedAt = journal.now
-    case .learned, .promoted, .foundReady, .noted, .reportsNoted, .usesNoted, .leaseGranted, .assignmentsRead,
+    case .learned, .promoted, .foundReady, .noted, .reportsNoted, .usesNoted, .assignmentsRead, .awayNoted, .beaten,
+      .coordinatorEnded, .fleetRead, .definitionsRead, .examined, .renewed,
       .outputAppended:
       break
     }

@@ -9,10 +9,11 @@ extension World {
     count(.fault, Self.name(of: fault.kind))
     switch fault.kind {
     case .crashCoordinator(let point, let downFor, let reboots):
-      guard coordinator != nil else { return }
-      crashPlan = (downFor, reboots)
-      if point == .now { try crashCoordinator() } else { crash = point }
-    case .pauseCoordinator(let duration): pause(coordinator?.owner, duration)
+      let machine = anyMachine()
+      guard machine.coordinator != nil else { return }
+      machine.crashPlan = (downFor, reboots)
+      if point == .now { try crashCoordinator(on: machine) } else { machine.crash = point }
+    case .pauseCoordinator(let duration): pause(anyMachine().coordinator?.owner, duration)
     case .killWorker(let host, let word, let backAfter, let losesPower):
       // The process dies even while it is stopped.
       workers[host].die(word: word, losesPower: losesPower, backAfter: backAfter)
@@ -50,7 +51,14 @@ extension World {
     case .repeatMessages(let host, let duration):
       network.isRepeating[host] = true
       after(duration, for: .world) { self.network.isRepeating[host] = false }
-    case .stepClock(let step): clocks.error += step
+    case .stepClock(let step): anyMachine().clocks.error += step
+    case .cutOffStore(let duration):
+      let machine = anyMachine()
+      machine.isCutOff = true
+      after(duration, for: .world) {
+        machine.isCutOff = false
+        self.settle()
+      }
     case .loseCondition(let host, let condition, let duration):
       let (host, condition) = aimed(host, condition)
       count(.fault, "lose \(condition)")
@@ -109,10 +117,10 @@ extension World {
 
   /// Carries out an action of an operator, unless no coordinator is ready.
   private func ask(_ kind: Fault.Kind) throws {
-    guard let coordinator, coordinator.isReady else { return }
+    guard let coordinator = anyCoordinator() else { return }
     let kind = aimed(kind, coordinator)
     after(.milliseconds(5), for: coordinator.owner) { [self] in
-      crashAtWord()
+      crashAtWord(on: coordinator.machine)
       switch kind {
       case .cancel(let identifier): coordinator.cancel(try selection(identifier))
       case .cancelAll: coordinator.cancel(.all)
@@ -144,7 +152,7 @@ extension World {
       case .redefine(let identifier): try record(identifier).map { try coordinator.redefine($0) }
       case .retryFailed: try retryFailed(coordinator)
       case .crashCoordinator, .pauseCoordinator, .killWorker, .pauseWorker, .restartWorker, .loseConnection, .partition,
-        .slowNetwork, .slowStore, .fullDisk, .overload, .repeatMessages, .stepClock, .loseCondition:
+        .slowNetwork, .slowStore, .fullDisk, .overload, .repeatMessages, .stepClock, .cutOffStore, .loseCondition:
         break
       }
     }
@@ -165,16 +173,16 @@ extension World {
     case .drainHost(_, let duration): return .drainHost(host, duration)
     case .cancelAll, .pauseFleet, .simulateLaunch, .simulateConditions, .applyAgain, .remove, .redefine, .retryFailed,
       .crashCoordinator, .pauseCoordinator, .killWorker, .pauseWorker, .restartWorker, .loseConnection, .partition,
-      .slowNetwork, .slowStore, .fullDisk, .overload, .repeatMessages, .stepClock, .loseCondition:
+      .slowNetwork, .slowStore, .fullDisk, .overload, .repeatMessages, .stepClock, .cutOffStore, .loseCondition:
       return kind
     }
   }
 
   /// In 20 % of the cases the coordinator dies after it has stored an operator's word and before it has answered.
-  private func crashAtWord() {
-    guard !isCalm, crash == nil, draw.chance(20) else { return }
-    crashPlan = (draw.milliseconds(10...3_000), false)
-    crash = .betweenCommitAndAnswer
+  private func crashAtWord(on machine: Machine) {
+    guard !isCalm, machine.crash == nil, draw.chance(20) else { return }
+    machine.crashPlan = (draw.milliseconds(10...3_000), false)
+    machine.crash = .betweenCommitAndAnswer
   }
 
   private func record(_ identifier: JobIdentifier) throws -> RequestRecord? {
@@ -200,7 +208,7 @@ extension World {
 
   private func takeBack(after duration: Duration, _ body: @escaping (SimulatedCoordinator) throws -> Void) {
     after(duration, for: .world) { [self] in
-      guard let coordinator, coordinator.isReady else { return }
+      guard let coordinator = anyCoordinator() else { return }
       after(.milliseconds(5), for: coordinator.owner) { try body(coordinator) }
     }
   }
@@ -209,36 +217,27 @@ extension World {
 
   /// Ends the coordinator's process with everything that it held in memory. Its connections are closed, or hang if the
   /// machine reboots.
-  func crashCoordinator() throws {
-    crash = nil
-    guard let coordinator, let (downFor, reboots) = crashPlan else { return }
-    note("coordinator: process \(coordinator.life) dies")
-    self.coordinator = nil
+  func crashCoordinator(on machine: Machine) throws {
+    machine.crash = nil
+    guard let coordinator = machine.coordinator, let (downFor, reboots) = machine.crashPlan else { return }
+    note("\(coordinator.name): process \(coordinator.life) dies")
+    machine.coordinator = nil
     coordinator.abandon()
-    for link in network.links where !link.isBroken {
+    for link in network.links where !link.isBroken && link.coordinatorLife == coordinator.life {
       link.isBroken = true
       let number = link.host
       if reboots { continue }
       after(.milliseconds(1), for: link.workerOwner) { try self.workers[number].closed(link) }
     }
-    forgetCaches()
-    if reboots { clocks.reboot(at: now) }
-    after(downFor, for: .world) { try self.startCoordinator() }
+    if reboots { machine.clocks.reboot(at: now) }
+    after(downFor, for: .world) { try self.startCoordinator(on: machine) }
   }
 
-  /// Makes the store's connection forget its caches, by a transaction that fails. In the daemon they end with the
-  /// process.
-  private func forgetCaches() {
-    do {
-      try store.transaction { _ in throw StoreError(.refused, "the process is gone") }
-    } catch {}
-  }
-
-  func startCoordinator() throws {
-    guard coordinator == nil else { return }
-    let new = SimulatedCoordinator(self)
-    coordinator = new
-    note("coordinator: starts as process \(new.life)")
+  func startCoordinator(on machine: Machine) throws {
+    guard machine.coordinator == nil else { return }
+    let new = SimulatedCoordinator(self, on: machine)
+    machine.coordinator = new
+    note("\(new.name): starts as process \(new.life)")
     try new.restore()
     try checkSubmissions()
   }

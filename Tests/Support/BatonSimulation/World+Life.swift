@@ -16,8 +16,8 @@ extension World {
 
   func begin() throws {
     try store.transaction { try $0.wipe() }
-    try startCoordinator()
-    guard let coordinator else { return }
+    for machine in machines { try startCoordinator(on: machine) }
+    guard let coordinator = ready.first else { return }
     try coordinator.apply(schedule.definitions) { [self] in try beginWork() }
   }
 
@@ -48,9 +48,12 @@ extension World {
   private func calm() throws {
     note("calm: nothing goes wrong from here on")
     isCalm = true
-    if coordinator?.writer.hasFailed == true { try crashCoordinator() }
-    crash = nil
-    clocks.error = .zero
+    for machine in machines {
+      if machine.coordinator?.writer.hasFailed == true { try crashCoordinator(on: machine) }
+      machine.crash = nil
+      machine.clocks.error = .zero
+      machine.isCutOff = false
+    }
     (writesAreSlow, isDiskFull, isOverloaded) = (false, false, false)
     settle()
     for host in schedule.hosts.indices {
@@ -58,17 +61,19 @@ extension World {
       network.heal(host, in: self)
     }
     goOnAll()
-    try startCoordinator()
+    for machine in machines { try startCoordinator(on: machine) }
     for worker in workers {
       try worker.change(worker.plan.conditions)
       worker.start()
     }
     takeBackEverything()
+    // The first coordinator that hears it may turn out to have been ended while it was stopped.
+    if isShared { for delay in [10, 20] { after(.seconds(delay), for: .world) { self.takeBackEverything() } } }
     after(.seconds(1), for: .world) { try self.look(from: self.now) }
   }
 
   private func takeBackEverything() {
-    guard let coordinator else { return }
+    guard let coordinator = ready.first(where: { !$0.writer.hasFailed }) else { return }
     after(.milliseconds(1), for: coordinator.owner) {
       try self.retryFailed(coordinator)
       // Requests that wait for tomorrow's allowance take over the definitions without allowances in `redefine`.
@@ -93,7 +98,7 @@ extension World {
     let chained = unfinished.filter { definition(of: $0)?.repeatEvery != nil }
     if unfinished.count == chained.count, clients.allSatisfy(\.isAnswered) {
       if chained.isEmpty, workers.allSatisfy(\.isHealthy), held.isEmpty { return try end() }
-      for identifier in Set(chained.map(\.identifier)).sorted() { coordinator?.cancel(.identifier(identifier)) }
+      for identifier in Set(chained.map(\.identifier)).sorted() { anyCoordinator()?.cancel(.identifier(identifier)) }
     }
     guard now - start < Self.patience else {
       let waiting = unfinished.map { "\($0.identifier) is \($0.state) \($0.waitsBecause.map { "(\($0.code))" } ?? "")" }
@@ -114,8 +119,9 @@ extension World {
   /// Gives the definition without an allowance to requests that could otherwise wait for a day.
   private func redefine(_ unfinished: [RequestRecord]) throws {
     for record in unfinished where record.state.isPending {
-      let definition = coordinator?.dispatcher.definitions[record.definition]
-      if definition?.dailyAllowance != nil { try coordinator?.redefine(record) }
+      guard let coordinator = anyCoordinator() else { return }
+      let definition = coordinator.dispatcher.definitions[record.definition]
+      if definition?.dailyAllowance != nil { try coordinator.redefine(record) }
     }
   }
 

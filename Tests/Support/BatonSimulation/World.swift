@@ -10,6 +10,11 @@ package enum Breakage: String, CaseIterable, Sendable {
   case forgetsToResend = "a worker's shell does not send what its core says again"
   case newIDForEachAttempt = "a client draws a new id for each attempt"
   case losesLeasesAtRestart = "after a restart all leases are ended"
+  case takesUnknownForRefused = "several: a commit whose connection was lost is taken for one that was not made"
+  case readsCounterWithoutLock = "several: after a lost connection the counter is read while the commit is being made"
+
+  /// How many coordinators the simulation needs to show the bug.
+  package var coordinators: Int { rawValue.hasPrefix("several: ") ? 3 : 1 }
 
   package static func named(_ name: String) -> Breakage? { allCases.first { "\($0)" == name } }
 }
@@ -27,9 +32,8 @@ final class World {
   /// The virtual time since the beginning.
   private(set) var now = Instant(nanoseconds: 0)
   private var queue = EventQueue()
-  var clocks = WallClock()
+  let machines: [Machine]
   let network: Network
-  var coordinator: SimulatedCoordinator?
   var coordinatorLives = 0
   var workers: [SimulatedWorker] = []
   /// The processes that are stopped, each with the events that wait until it goes on.
@@ -38,9 +42,6 @@ final class World {
   var draw: Draw
   /// Whether the calm has begun, in which no fault happens.
   var isCalm = false
-  /// Where the coordinator dies next, if it is to die; `crashPlan` has what follows.
-  var crash: Fault.CrashPoint?
-  var crashPlan: (downFor: Duration, reboots: Bool)?
   var writesAreSlow = false
   var isDiskFull = false
   /// Whether the store refuses all writes that are not urgent.
@@ -55,12 +56,8 @@ final class World {
   var lateSince: [RequestID: Instant] = [:]
   /// Since when the coordinator has regarded each host as away although its worker is healthy.
   var awaySince: [HostName: Instant] = [:]
-  /// When the present coordinator has started.
-  var restoredAt = Instant(nanoseconds: 0)
   /// The processes of workers whose deaths their supervisors have reported.
   var reportedDeaths: Set<Incarnation> = []
-  /// When the present coordinator last heard of each host's worker.
-  var heard: [HostName: Instant] = [:]
 
   init(_ schedule: Schedule, store: OpenStore, breakage: Breakage? = nil, trace: Trace.Mode = .off) {
     self.schedule = schedule
@@ -68,6 +65,7 @@ final class World {
     self.store = store
     self.trace = Trace(trace)
     journal = Journal(schedule)
+    machines = (0..<schedule.coordinators).map(Machine.init)
     network = Network(schedule)
     draw = Draw(seed: schedule.seed, stream: 1)
   }
@@ -113,8 +111,10 @@ final class World {
   private func dismantle() {
     queue = EventQueue()
     (stopped, clients, workers) = ([:], [], [])
-    coordinator?.abandon()
-    coordinator = nil
+    for machine in machines {
+      machine.coordinator?.abandon()
+      machine.coordinator = nil
+    }
     network.abandon()
   }
 
@@ -126,7 +126,7 @@ final class World {
   private func isAlive(_ owner: Owner) -> Bool {
     switch owner {
     case .world: true
-    case .coordinator(let life): coordinator?.life == life
+    case .coordinator(let life): machines.contains { $0.coordinator?.life == life }
     case .worker(let number, let life): workers[number].isAlive && workers[number].life == life
     }
   }

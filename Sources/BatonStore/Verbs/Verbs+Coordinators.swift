@@ -1,0 +1,121 @@
+internal import BatonModel
+
+/// The answer to a beat: what this coordinator has to know of the others.
+package struct Beat: Hashable, Sendable {
+  /// A coordinator that has not ended, as its row says.
+  package struct Other: Hashable, Sendable {
+    package var epoch: Int64
+    package var address: String
+    /// Raised by each of its beats.
+    package var beat: Int64
+  }
+
+  /// Whether this coordinator is the steward: the one that promotes, prunes, sends spans, keeps the clock, and takes
+  /// over the leases of coordinators that have ended.
+  package var isSteward = true
+  /// The other coordinators that have not ended, in the order of their starts.
+  package var living: [Other] = []
+  /// Whether this beat has taken over leases. `fleet` has them.
+  package var hasAdopted = false
+}
+
+extension Verbs {
+  /// Raises this coordinator's beat, so that the others see that it lives, and reads theirs. If there is no steward, this
+  /// coordinator becomes it.
+  /// - Parameter reading: the clock that the steward keeps for the others; `nil` if it has not yet followed the last
+  ///   reading of the steward before it.
+  package func beat(_ reading: ClockReading?) throws -> Beat {
+    guard let tenure else { return Beat() }
+    if tenure.isSteward, let reading { try saveClock(reading) }
+    try prepare(.raiseBeat).run(tenure.epoch)
+    let hasAdopted = try takeOver(at: tenure.epoch)
+    let others = try prepare(.livingCoordinators).all(tenure.epoch) { row in
+      Beat.Other(epoch: row.int64(0), address: row.text(1), beat: row.int64(2))
+    }
+    return Beat(isSteward: self.tenure?.isSteward ?? false, living: others, hasAdopted: hasAdopted)
+  }
+
+  /// Ends the tenure of a coordinator whose beat stands still. From now on nothing of it commits. Nothing happens if
+  /// its beat is not `beat` any more, or if it has ended before.
+  package func end(coordinator epoch: Int64, silentSince beat: Int64) throws {
+    guard let tenure, try prepare(.endCoordinator).first(epoch, beat, row: { _ in true }) == true else { return }
+    try takeOver(at: tenure.epoch)
+  }
+
+  /// Ends this tenure. The other coordinators take over at once.
+  package func leave() throws {
+    guard let tenure else { return }
+    try flush()
+    try prepare(.leave).run(tenure.epoch)
+  }
+
+  /// Takes over what coordinators that have ended had: their shares, the office of the steward, and, if this coordinator
+  /// has that office, their leases. The number of each lease rises, and the worker has one full term to come back.
+  /// - Returns: whether a lease was taken over.
+  @discardableResult
+  func takeOver(at epoch: Int64) throws -> Bool {
+    if try prepare(.unsettled).first(row: { _ in true }) == true { try takeShares(at: epoch) }
+    try prepare(.takeStewardship).run(epoch)
+    tenure?.isSteward = try prepare(.steward).first { $0.int64(0) } == epoch
+    guard tenure?.isSteward == true else { return false }
+    return try prepare(.adoptLeases).first(epoch, row: { _ in true }) == true
+  }
+
+  /// Adds the shares of all coordinators that do not live to the shares of this one.
+  func takeShares(at epoch: Int64) throws {
+    try flush()
+    shares.removeAll()
+    patterns.removeAll()
+    try prepare(.addShares).run(epoch)
+    try prepare(.deleteShares).run(epoch)
+    try prepare(.settle).run()
+    let pending = try prepare(.ownPending).first(epoch) { $0.int(0) } ?? 0
+    pendingChange = pending - (tenure?.pending ?? 0)
+  }
+}
+
+extension Query {
+  static let raiseBeat = Query("UPDATE coordinator SET beat = beat + 1 WHERE epoch = ?")
+  static let livingCoordinators = Query(
+    "SELECT epoch, address, beat FROM coordinator WHERE is_ended = 0 AND epoch <> ? ORDER BY epoch")
+  static let endCoordinator = Query(
+    "UPDATE coordinator SET is_ended = 1 WHERE epoch = ? AND beat = ? AND is_ended = 0 RETURNING epoch")
+  static let leave = Query("UPDATE coordinator SET is_ended = 1 WHERE epoch = ?")
+  static let unsettled = Query(
+    "SELECT 1 FROM coordinator INDEXED BY coordinator_unsettled WHERE is_settled = 0 AND is_ended = 1 LIMIT 1")
+  static let settle = Query("UPDATE coordinator SET is_settled = 1, pending = 0 WHERE is_settled = 0 AND is_ended = 1")
+  /// Of the uses of a daily allowance those of the latest day count.
+  static let addShares = Query(
+    """
+    INSERT INTO share (pattern, coordinator, scheduled, ready, running, succeeded, failed, cancelled, use_day, used)
+    SELECT s.pattern, ?1, sum(s.scheduled), sum(s.ready), sum(s.running), sum(s.succeeded), sum(s.failed),
+      sum(s.cancelled), max(s.use_day),
+      sum(CASE WHEN s.use_day = (SELECT max(m.use_day) FROM share m WHERE m.pattern = s.pattern AND \(isGone("m")))
+        THEN s.used ELSE 0 END)
+    FROM share s WHERE \(isGone("s")) GROUP BY s.pattern
+    ON CONFLICT (pattern, coordinator) DO UPDATE SET scheduled = excluded.scheduled, ready = excluded.ready,
+      running = excluded.running, succeeded = excluded.succeeded, failed = excluded.failed,
+      cancelled = excluded.cancelled, use_day = excluded.use_day, used = excluded.used
+    """)
+  static let deleteShares = Query("DELETE FROM share WHERE coordinator <> ?1 AND \(isGone("share"))")
+  static let ownPending = Query("SELECT coalesce(sum(scheduled + ready), 0) FROM share WHERE coordinator = ?")
+  /// Whether a share is this coordinator's (`?1`), or of a coordinator that does not live.
+  private static func isGone(_ share: String) -> String {
+    """
+    (\(share).coordinator = ?1
+      OR NOT EXISTS (SELECT 1 FROM coordinator c WHERE c.epoch = \(share).coordinator AND c.is_ended = 0))
+    """
+  }
+  static let steward = Query("SELECT steward FROM store WHERE id = 1")
+  static let takeStewardship = Query(
+    """
+    UPDATE store SET steward = ? WHERE id = 1
+      AND NOT EXISTS (SELECT 1 FROM coordinator WHERE epoch = store.steward AND is_ended = 0)
+    """)
+  static let adoptLeases = Query(
+    """
+    UPDATE host SET owner = ?1, lease = lease + 1, link = NULL WHERE incarnation IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM coordinator WHERE epoch = host.owner AND is_ended = 0)
+    RETURNING id
+    """)
+}
