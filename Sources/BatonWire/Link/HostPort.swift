@@ -13,6 +13,9 @@ package struct HostPort: Hashable, Sendable, CustomStringConvertible {
 
   /// Parses `HOST:PORT`. Throws a `HostPortError` that says what is wrong with `text`.
   package init(parsing text: String) throws {
+    guard !text.contains(",") else {
+      throw HostPortError("'\(text)' is more than one address: write one HOST:PORT, such as 127.0.0.1:7420")
+    }
     guard let colon = text.lastIndex(of: ":"), let port = Self.port(text[text.index(after: colon)...]) else {
       throw HostPortError("'\(text)' is not HOST:PORT, such as 127.0.0.1:7420")
     }

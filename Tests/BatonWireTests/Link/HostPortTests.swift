@@ -15,7 +15,7 @@ import Testing
 
   @Test(arguments: [
     "", ":", "7420", "host", "host:", "host:x", "host:-1", "host:65536", ":7420", "[]:7420", "a b:1", "http://a:1",
-    "a/b:1", "host:1.5", "host: 1", "host:99999999999999999999", "host:+80", "host:000080",
+    "a:1,b:2", "a/b:1", "host:1.5", "host: 1", "host:99999999999999999999", "host:+80", "host:000080",
   ])
   func `anything else is refused with its own words`(text: String) {
     let error = #expect(throws: HostPortError.self) { try HostPort(parsing: text) }
