@@ -54,7 +54,7 @@ extension WorkerCore {
 
   private mutating func welcomed(term: Duration, at now: Instant) -> [Effect] {
     guard let sentAt = openHello else { return [] }
-    (openHello, refusals) = (nil, 0)
+    (openHello, refusals, hasGivenUp) = (nil, 0, false)
     lease = .held(until: sentAt + term, term: term, heartbeats: Heartbeats(lastSentAt: sentAt))
     return (isDraining ? [.send(.draining)] : []) + repeated()
   }

@@ -123,17 +123,37 @@ extension WorkerCore {
   /// Returns what has become due at `now`: heartbeats, the end of the lease, of a simulation, of budgets and of closing
   /// windows, and the end of the worker.
   package mutating func tick(at now: Instant) -> [Effect] {
-    heartbeat(at: now) + lapse(at: now) + endSimulation(at: now) + endLaunches(at: now) + loseHello(at: now)
-      + leave(at: now) + endProcess(at: now)
+    heartbeat(at: now) + lapse(at: now) + giveUp(at: now) + endSimulation(at: now) + endLaunches(at: now)
+      + loseHello(at: now) + leave(at: now) + endProcess(at: now)
   }
 
-  /// How long a hello may stay unanswered. After that the worker closes the connection and opens another one.
+  /// How long a hello may stay unanswered. After that the worker closes the connection and opens another one. A worker
+  /// that holds a lease and knows other coordinators waits at most a quarter of the lease's term; see `giveUp(at:)`.
   package static let helloPatience = Duration.seconds(10)
 
   private mutating func loseHello(at now: Instant) -> [Effect] {
-    guard let sentAt = openHello, now - sentAt >= Self.helloPatience else { return [] }
+    let patience = patienceForHello
+    guard let sentAt = openHello, now - sentAt >= patience else { return [] }
     openHello = now
-    return [.reconnect("the coordinator did not answer the hello within \(Self.helloPatience)")]
+    return [.reconnect("the coordinator did not answer the hello within \(patience)")]
+  }
+
+  private var patienceForHello: Duration {
+    guard knowsOtherCoordinators, case .held(_, let term, _) = lease else { return Self.helloPatience }
+    return min(Self.helloPatience, term / 4)
+  }
+
+  /// Gives up a coordinator that has not answered for half of the lease's term, if the worker knows others. The second
+  /// half is left for them: with hellos that each wait for a quarter of the term, the worker can try more than one.
+  /// The launches go on, because the lease still holds.
+  private mutating func giveUp(at now: Instant) -> [Effect] {
+    guard knowsOtherCoordinators, !hasGivenUp, openHello == nil, case .held(let until, let term, _) = lease,
+      until - now <= term / 2
+    else { return [] }
+    hasGivenUp = true
+    return [
+      .reconnect("the coordinator has not answered for half of the lease's term, so another one is tried")
+    ]
   }
 
   private mutating func heartbeat(at now: Instant) -> [Effect] {

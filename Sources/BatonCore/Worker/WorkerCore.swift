@@ -22,7 +22,8 @@ package struct WorkerCore: Sendable {
     case answered(LaunchKey, question: Int, Dialogue.Answer)
     /// The launch is over for this worker and for the coordinator.
     case forget(LaunchKey)
-    /// Closes the connection, so that the worker connects again. The text says why.
+    /// Closes the connection, so that the worker connects again, to another coordinator if it knows one. The text says
+    /// why.
     case reconnect(String)
     /// Ends the worker. The text says why the coordinator refuses this worker for good; it is `nil` if the shutdown is
     /// complete.
@@ -51,6 +52,11 @@ package struct WorkerCore: Sendable {
   /// Whether a Swift handler that ignores its deadline ends the process. If `false`, such a handler holds its slots
   /// until it returns.
   let endsProcessOnOverrun: Bool
+  /// Whether the shell can reach other coordinators than the one that it is connected to.
+  let knowsOtherCoordinators: Bool
+  /// Whether this worker has given its coordinator up because of its silence, and no coordinator has welcomed the
+  /// worker since.
+  var hasGivenUp = false
   var reconnection = Reconnection()
   /// How often in a row the coordinator has refused this worker.
   package internal(set) var refusals = 0
@@ -89,9 +95,15 @@ package struct WorkerCore: Sendable {
     var unanswered: [Int: Instant] = [:]
   }
 
+  /// - Parameters:
+  ///   - endsProcessOnOverrun: whether a Swift handler that ignores its deadline ends the process.
+  ///   - knowsOtherCoordinators: whether the shell knows the addresses of more than one coordinator, and goes to the
+  ///     next one after the effect `Effect.reconnect`. The worker then gives a silent coordinator up after half of the
+  ///     lease's term, so that another coordinator can renew the lease before it ends. If `false`, the worker stays
+  ///     connected until the lease ends: there is nowhere else to go.
   package init(
     host: HostName, incarnation: Incarnation, version: String, capabilities: Capabilities,
-    conditions: Conditions = .assumed, endsProcessOnOverrun: Bool
+    conditions: Conditions = .assumed, endsProcessOnOverrun: Bool, knowsOtherCoordinators: Bool = false
   ) {
     self.host = host
     self.incarnation = incarnation
@@ -99,6 +111,7 @@ package struct WorkerCore: Sendable {
     self.capabilities = capabilities
     self.conditions = conditions
     self.endsProcessOnOverrun = endsProcessOnOverrun
+    self.knowsOtherCoordinators = knowsOtherCoordinators
     measured = conditions
   }
 

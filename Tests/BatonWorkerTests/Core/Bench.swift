@@ -12,15 +12,17 @@ struct Bench {
   var core: WorkerCore
   var now = Instant(nanoseconds: 0)
 
-  init(endsProcessOnOverrun: Bool = false) {
+  init(endsProcessOnOverrun: Bool = false, knowsOtherCoordinators: Bool = false) {
     core = WorkerCore(
       host: HostName("a"), incarnation: Incarnation("a1"), version: "1", capabilities: Capabilities(slots: 4),
-      endsProcessOnOverrun: endsProcessOnOverrun)
+      endsProcessOnOverrun: endsProcessOnOverrun, knowsOtherCoordinators: knowsOtherCoordinators)
   }
 
   /// Returns a bench that is connected and has been welcomed at time 0.
-  static func welcomed(endsProcessOnOverrun: Bool = false) -> Bench {
-    var bench = Bench(endsProcessOnOverrun: endsProcessOnOverrun)
+  static func welcomed(
+    endsProcessOnOverrun: Bool = false, knowsOtherCoordinators: Bool = false, term: Duration = term
+  ) -> Bench {
+    var bench = Bench(endsProcessOnOverrun: endsProcessOnOverrun, knowsOtherCoordinators: knowsOtherCoordinators)
     _ = bench.connects()
     _ = bench.hears(.welcome(leaseTerm: term))
     return bench
@@ -124,5 +126,7 @@ extension WorkerCore.Effect {
   static func refused(_ launch: LaunchKey, _ text: String, isSuperseded: Bool, question: Int = 1) -> Self {
     .answered(launch, question: question, .refused(text, isSuperseded: isSuperseded))
   }
+  static let givenUp = Self.reconnect(
+    "the coordinator has not answered for half of the lease's term, so another one is tried")
   static let lapsed = Self.reconnect("the lease ran out before the coordinator renewed it")
 }
