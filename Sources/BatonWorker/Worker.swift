@@ -31,7 +31,8 @@ import Synchronization
 ///
 /// **Connection.** The worker connects again by itself when the connection is lost. While the coordinator is away,
 /// launches go on until the worker's lease ends. Then they expire with the reason `leaseLost`, because the coordinator
-/// gives them to other hosts.
+/// gives them to other hosts. A worker that knows several coordinators goes to another one before that; see
+/// `WorkerConfiguration.coordinator`.
 ///
 /// **Handlers.** Up to `slots` launches run at the same time, each in a Swift task of its own. A handler that blocks a
 /// thread keeps a thread of Swift's task pool from all others.
@@ -47,6 +48,8 @@ public final class Worker: Service {
   let logger: Logger
   let connector: (any Connector)?
   let clocks: Clocks
+  /// How many addresses of coordinators the worker knows.
+  let addressCount: Int
   let state: Mutex<State>
   let registry = Mutex(Registry())
   /// The launches that are about to start. `startLoop` makes a task of each.
@@ -71,8 +74,11 @@ public final class Worker: Service {
     var limit: CPULimit?
     /// `true` when the worker is about to end. No connection is opened after that.
     var isEnding = false
-    /// The last problem of the connection that was logged; empty while the connection works.
-    var lastProblem = ""
+    /// The problems of the connection that were logged last, at most as many as there are addresses; empty while the
+    /// connection works.
+    var problems: [String] = []
+    /// The address of the present connection or attempt; `nil` if the worker knows only one address.
+    var address: String?
   }
 
   struct Registry {
@@ -97,12 +103,15 @@ public final class Worker: Service {
     self.logger = logger
     self.connector = connector
     self.clocks = clocks
+    // If the addresses are wrong, `run()` says so.
+    addressCount =
+      connector == nil ? (try? CoordinatorAddresses(parsing: configuration.coordinator))?.all.count ?? 1 : 1
     let core = WorkerCore(
       host: HostName(configuration.name), incarnation: incarnation, version: BatonVersion.current,
       capabilities: Capabilities(
         slots: configuration.slots, kinds: configuration.accepts, runsCommands: configuration.runsCommands,
         permittedIdentifiers: configuration.permittedIdentifiers, dailyAllowance: configuration.dailyAllowance),
-      endsProcessOnOverrun: configuration.endsProcessOnOverrun)
+      endsProcessOnOverrun: configuration.endsProcessOnOverrun, knowsOtherCoordinators: addressCount > 1)
     state = Mutex(State(core: core))
   }
 
@@ -212,20 +221,26 @@ public final class Worker: Service {
     case .answered(_, let question, let answer): launch?.answered(question, answer)
     case .reconnect(let why):
       note(why)
-      state.withLock { $0.connection }?.close()
+      state.withLock { $0.connection }?.giveUp()
     case .end(let why): ends.send(why ?? "")
     case .endProcess: endProcess()
     }
   }
 
-  /// Logs a problem of the connection. A problem that repeats with each attempt to connect is logged once.
+  /// Logs a problem of the connection. A problem that repeats with each attempt to connect, or with each round of the
+  /// addresses, is logged once.
   func note(_ problem: String) {
-    let isNews = state.withLock { state in
-      defer { state.lastProblem = problem }
-      return state.lastProblem != problem
+    let (isNews, metadata) = state.withLock { state in
+      defer { state.problems = (state.problems.filter { $0 != problem } + [problem]).suffix(addressCount) }
+      return (!state.problems.contains(problem), state.addressMetadata)
     }
-    if isNews { logger.warning("not connected: \(problem); trying again") }
+    if isNews { logger.warning("not connected: \(problem); trying again", metadata: metadata) }
   }
+}
+
+extension Worker.State {
+  /// Names the coordinator of a log entry, if there is a choice.
+  var addressMetadata: Logger.Metadata? { address.map { ["address": "\($0)"] } }
 }
 
 extension WorkerCore.Effect {

@@ -1,5 +1,6 @@
 package import BatonBase
 package import BatonModel
+internal import Synchronization
 
 /// One connection between a worker and the coordinator, with a mailbox for each direction. When either end closes it,
 /// the connection ends.
@@ -8,6 +9,7 @@ package struct Connection: Sendable {
   package let up: Mailbox<WorkerMessage>
   /// Messages from the coordinator to the worker.
   package let down: Mailbox<CoordinatorMessage>
+  private let abandonment = Abandonment()
 
   /// The largest number of messages that may wait in one direction. If more gather, the connection is closed.
   package static let capacity = 65_536
@@ -21,6 +23,22 @@ package struct Connection: Sendable {
     up.close()
     down.close()
   }
+
+  /// Closes the connection because its coordinator is of no use to the worker, for example because it does not answer.
+  /// A connector that knows several addresses connects to another one next, and does not wait for the coordinator to
+  /// close its end.
+  package func giveUp() {
+    abandonment.isGivenUp.withLock { $0 = true }
+    close()
+  }
+
+  /// Whether the worker has given this connection up.
+  package var isGivenUp: Bool { abandonment.isGivenUp.withLock { $0 } }
+}
+
+/// Whether a connection has been given up. It is a class because the copies of a `Connection` share it.
+private final class Abandonment: Sendable {
+  let isGivenUp = Mutex(false)
 }
 
 /// Connects a worker to its coordinator, over gRPC or within the same process.

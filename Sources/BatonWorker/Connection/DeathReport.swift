@@ -28,10 +28,13 @@ package struct DeathReport: Sendable {
     self.isBlameless = isBlameless
   }
 
-  /// Sends the report, and tries again until the coordinator has accepted it or the task is cancelled. After a
-  /// cancellation the hello of the next worker tells the coordinator the same.
+  /// Sends the report, and tries again until a coordinator has accepted it or the task is cancelled. The addresses of
+  /// the configuration are tried one after the other, because the supervisor does not know which of them the worker was
+  /// connected to. After a cancellation the hello of the next worker tells the coordinator the same.
   package func send() async {
-    guard let endpoint = try? HostPort(parsing: configuration.coordinator), endpoint.refusal == nil else { return }
+    guard let addresses = try? CoordinatorAddresses(parsing: configuration.coordinator).all,
+      addresses.allSatisfy({ $0.refusal == nil })
+    else { return }
     let report = Baton_V1_DeathReport.with {
       $0.host = configuration.name
       $0.incarnation = incarnation.rawValue
@@ -41,8 +44,8 @@ package struct DeathReport: Sendable {
         $0.secret = Data(secret)
       }
     }
-    await Self.untilAccepted(Clocks.system) {
-      try await CoordinatorClient.withClient(endpoint, tokenFile: configuration.tokenFile) { client, metadata in
+    await Self.untilAccepted(by: addresses, Clocks.system) { address in
+      try await CoordinatorClient.withClient(address, tokenFile: configuration.tokenFile) { client, metadata in
         var options = CoordinatorClient.callOptions
         options.timeout = .seconds(2)
         _ = try await Baton_V1_Workers.Client(wrapping: client)
@@ -51,14 +54,20 @@ package struct DeathReport: Sendable {
     }
   }
 
-  /// Repeats the attempt until it does not throw, or the task is cancelled.
-  static func untilAccepted(_ clocks: Clocks, _ attempt: () async throws -> Void) async {
+  /// Tries the addresses one after the other, and again from the first, until an attempt does not throw or the task is
+  /// cancelled. After each round it pauses, so that it does not use up a processor while no coordinator runs.
+  static func untilAccepted(
+    by addresses: [HostPort], _ clocks: Clocks, _ attempt: (HostPort) async throws -> Void
+  ) async {
     while !Task.isCancelled {
-      do {
-        return try await attempt()
-      } catch {
-        try? await clocks.sleep(.milliseconds(200))
+      for address in addresses where !Task.isCancelled {
+        do {
+          return try await attempt(address)
+        } catch {
+          continue
+        }
       }
+      try? await clocks.sleep(.milliseconds(200))
     }
   }
 }

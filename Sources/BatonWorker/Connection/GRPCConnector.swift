@@ -3,39 +3,48 @@ import BatonModel
 import BatonProtobuf
 package import BatonWire
 import GRPCCore
+import Synchronization
 
-/// Connects a worker to a coordinator in another process of this machine, by gRPC.
-package struct GRPCConnector: Connector {
-  let endpoint: HostPort
-  let tokenFile: String?
+/// Connects a worker to one coordinator at a time, in another process of this machine, by gRPC. Each connection goes to
+/// the address that `CoordinatorAddresses` names.
+package final class GRPCConnector: Connector {
+  private let addresses: Mutex<CoordinatorAddresses>
+  private let tokenFile: String?
 
-  /// Throws `WorkerError` if the coordinator's address is wrong, or is not a loopback address (promise P14).
-  package init(_ configuration: WorkerConfiguration) throws {
+  /// Throws `WorkerError` if an address of a coordinator is wrong, or is not a loopback address (promise P14).
+  /// - Parameter generator: the source of random numbers, which decides in which order the addresses are tried.
+  package init(_ configuration: WorkerConfiguration, using generator: inout some RandomNumberGenerator) throws {
+    var addresses: CoordinatorAddresses
     do {
-      endpoint = try HostPort(parsing: configuration.coordinator)
+      addresses = try CoordinatorAddresses(parsing: configuration.coordinator)
     } catch {
       throw WorkerError("the coordinator's address is wrong: \(error)")
     }
-    if let refusal = endpoint.refusal { throw WorkerError(refusal) }
+    if let refusal = addresses.all.lazy.compactMap(\.refusal).first { throw WorkerError(refusal) }
+    addresses.shuffle(using: &generator)
+    self.addresses = Mutex(addresses)
     tokenFile = configuration.tokenFile
   }
 
-  package var address: String { endpoint.description }
+  /// Tries the addresses in an order that differs from process to process. Throws like `init(_:using:)`.
+  package convenience init(_ configuration: WorkerConfiguration) throws {
+    var generator = SystemRandomNumberGenerator()
+    try self.init(configuration, using: &generator)
+  }
+
+  /// The address of the present connection or attempt, and else of the next attempt.
+  package var address: String { addresses.withLock { $0.current.description } }
 
   package func withConnection(_ body: @escaping @Sendable (Connection) async throws -> Void) async throws {
+    let connection = Connection()
+    let endpoint = addresses.withLock { $0.current }
+    defer { addresses.withLock { $0.ended(isGivenUp: connection.isGivenUp) } }
     do {
-      try await CoordinatorClient.withLoopClient(endpoint, tokenFile: tokenFile) { client, metadata in
-        let workers = Baton_V1_Workers.Client(wrapping: client)
-        let connection = Connection()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-          group.addTask { try await Self.pump(connection, workers, metadata) }
-          group.addTask { try await body(connection) }
-          defer { connection.close() }
-          try await group.next()
-          connection.close()
-          try await group.waitForAll()
-        }
+      try await CoordinatorClient.withLoopClient(endpoint, tokenFile: tokenFile) { [self] client, metadata in
+        try await serve(connection, Baton_V1_Workers.Client(wrapping: client), metadata, body)
       }
+    } catch _ where isLeft(connection) {
+      // The worker has said why it gave the connection up. The error only says that the call was cancelled.
     } catch let error as RPCError {
       throw ConnectionError(Self.message(error, endpoint))
     } catch let error as LinkError {
@@ -45,8 +54,31 @@ package struct GRPCConnector: Connector {
     }
   }
 
+  /// Runs `body` on the connection, and carries its messages, until either side closes the connection.
+  private func serve(
+    _ connection: Connection, _ workers: Baton_V1_Workers.Client<some ClientTransport>, _ metadata: Metadata,
+    _ body: @escaping @Sendable (Connection) async throws -> Void
+  ) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await self.pump(connection, workers, metadata) }
+      group.addTask { try await body(connection) }
+      defer { connection.close() }
+      try await group.next()
+      connection.close()
+      // A coordinator that has stopped answering would not close its end either, and the worker would wait for it
+      // instead of going to the next address.
+      if isLeft(connection) { group.cancelAll() }
+      try await group.waitForAll()
+    }
+  }
+
+  /// Whether the worker has given the connection up, and another address is next.
+  private func isLeft(_ connection: Connection) -> Bool {
+    connection.isGivenUp && addresses.withLock { $0.hasOthers }
+  }
+
   /// Carries messages in both directions until either side closes the connection.
-  private static func pump(
+  private func pump(
     _ connection: Connection, _ workers: Baton_V1_Workers.Client<some ClientTransport>, _ metadata: Metadata
   ) async throws {
     defer { connection.close() }
@@ -54,9 +86,11 @@ package struct GRPCConnector: Connector {
       while let messages = await connection.up.receive() {
         for frame in Framing.frames(messages) { try await writer.write(frame) }
       }
-    } onResponse: { response in
+    } onResponse: { [self] response in
       for try await frame in response.messages {
-        connection.down.send(contentsOf: try Framing.messages(frame))
+        let messages = try Framing.messages(frame)
+        if messages.contains(where: \.isWelcome) { addresses.withLock { $0.welcomed() } }
+        connection.down.send(contentsOf: messages)
       }
       connection.close()
     }
@@ -69,4 +103,8 @@ package struct GRPCConnector: Connector {
     default: "the connection to \(endpoint) failed: \(error.message)"
     }
   }
+}
+
+extension CoordinatorMessage {
+  fileprivate var isWelcome: Bool { if case .welcome = self { true } else { false } }
 }

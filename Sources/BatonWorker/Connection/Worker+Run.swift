@@ -152,6 +152,7 @@ extension Worker {
     var generator = SystemRandomNumberGenerator()
     while !Task.isCancelled {
       let before = clocks.instant()
+      if addressCount > 1 { state.withLock { $0.address = connector.address } }
       do {
         try await connector.withConnection { try await self.serve($0) }
       } catch let error as ConnectionError {
@@ -177,7 +178,7 @@ extension Worker {
         return messages.flatMap { core.received($0, at: now) }
       }
     }
-    let isNews = state.withLock { $0.lastProblem.isEmpty && !$0.isEnding }
+    let isNews = state.withLock { $0.problems.isEmpty && !$0.isEnding }
     if isNews, !Task.isCancelled { note("the coordinator closed the connection") }
   }
 
@@ -190,10 +191,13 @@ extension Worker {
   }
 
   private func welcomed() {
-    state.withLock { $0.lastProblem = "" }
+    let metadata = state.withLock { state in
+      state.problems = []
+      return state.addressMetadata
+    }
     // With a lease there are heartbeats to send.
     startSignal.raise()
-    logger.notice("connected to the coordinator")
+    logger.notice("connected to the coordinator", metadata: metadata)
   }
 
   /// Enters the connection. The hello is sent under the lock, so that no other message comes before it.
