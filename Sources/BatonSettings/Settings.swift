@@ -53,6 +53,15 @@ package struct Settings: Sendable {
     return nil
   }
 
+  /// The text of a key whose value may also be a list in the file. The elements of a list are joined by commas, so that
+  /// the caller parses only one form. A mapping is noted as an error.
+  package func textOrList(_ key: String) -> String? {
+    if let text = reader.string(forKey: ConfigKey(key)) { return text }
+    if let elements = reader.stringArray(forKey: ConfigKey(key)) { return elements.joined(separator: ",") }
+    if isNotPlain(key) { note(key, "must be a text, or a list of texts") }
+    return nil
+  }
+
   /// A whole number. A value outside of `range`, or that is no number, is noted as an error.
   package func number(_ key: String, in range: ClosedRange<Int>) -> Int? {
     guard let text = written(key) else { return nil }
@@ -124,9 +133,12 @@ package struct Settings: Sendable {
   }
 
   private func requirePlain(_ key: String) {
-    if environment[Self.variable(key)] == nil, file?.places[key]?.isPlain == false {
-      note(key, "must be one plain value, not a list or a mapping")
-    }
+    if isNotPlain(key) { note(key, "must be one plain value, not a list or a mapping") }
+  }
+
+  /// Whether the value of a key is a list or a mapping in the file, and the environment has no other value.
+  private func isNotPlain(_ key: String) -> Bool {
+    environment[Self.variable(key)] == nil && file?.places[key]?.isPlain == false
   }
 
   /// Notes that the value of a key is wrong, with the place where the value was set.

@@ -11,6 +11,10 @@ internal import Tracing
 public struct WorkerConfiguration: Sendable {
   /// The address of the coordinator, `HOST:PORT`; by default `127.0.0.1:7420`. Only loopback addresses are accepted
   /// (promise P14).
+  ///
+  /// Several addresses are separated by commas; at most 16 are accepted. They are for coordinators that share a store.
+  /// The worker is connected to one coordinator at a time. When that coordinator has not answered for half of the
+  /// lease's term, the worker goes to another address, and its launches go on meanwhile.
   public var coordinator: String
   /// The name of this host in the fleet: 1 to 63 ASCII letters, digits, `.`, `_` and `-`, of which the first is a
   /// letter or a digit. Each worker needs a name of its own. The first worker that uses a name owns it, by a secret in

@@ -52,7 +52,7 @@ package struct WorkerSettings: Sendable {
   ///   - cores: the number of slots, unless flags or settings say otherwise.
   ///   - more: reads further settings that only the caller knows, and notes what is wrong with them.
   /// - Throws: `SettingsError` with everything that is wrong, and where; `HostPortError` if the coordinator's address
-  ///   in the flags is wrong.
+  ///   in the flags is wrong, and is only one.
   package init(
     _ flags: Flags, environment: [String: String], hostName: String, cores: Int,
     reading more: (Settings) -> Void = { _ in }
@@ -69,12 +69,12 @@ package struct WorkerSettings: Sendable {
     let data = flags.data ?? settings.text("data") ?? state.map { "\($0)/worker/\(name)" }
     if data == nil { settings.note("data", UserFolders.noState) }
     configuration = WorkerConfiguration(
-      coordinator: flags.coordinator ?? settings.text("coordinator") ?? "127.0.0.1:7420", name: name,
+      coordinator: flags.coordinator ?? settings.textOrList("coordinator") ?? "127.0.0.1:7420", name: name,
       dataFolder: data ?? "", slots: cores)
     do {
-      _ = try HostPort(parsing: configuration.coordinator)
+      _ = try CoordinatorAddresses(parsing: configuration.coordinator)
     } catch {
-      guard flags.coordinator == nil else { throw error }
+      if let text = flags.coordinator { throw text.contains(",") ? SettingsError("--coordinator: \(error)") : error }
       settings.note("coordinator", "\(error)")
     }
     configuration.tokenFile = flags.tokenFile ?? settings.text("tokenFile")

@@ -16,7 +16,11 @@ struct RunCommand: AsyncParsableCommand {
     abstract: "Run the worker of this host (the default command).",
     discussion: "Settings come from flags, else from the environment (BATON_SLOTS), else from worker.yaml.")
 
-  @Option(help: "Where the coordinator listens, HOST:PORT (default: BATON_COORDINATOR, else 127.0.0.1:7420).")
+  @Option(
+    help: """
+      Where the coordinator listens, HOST:PORT, or several addresses separated by commas (default: BATON_COORDINATOR, \
+      else 127.0.0.1:7420).
+      """)
   var coordinator: String?
 
   @Option(help: "The host's name in the fleet, unique there (default: the machine's name).")

@@ -94,7 +94,9 @@ extension WorkerConfiguration {
   /// The metrics token of this worker's fleet, derived from the present token; `nil` if the token file does not exist
   /// or is refused.
   fileprivate func metricsToken() -> String? {
-    guard let endpoint = try? HostPort(parsing: coordinator) else { return nil }
-    return (try? TokenFile.read(tokenFile, port: endpoint.port)).map { MetricsToken.derived(from: $0) }
+    // A coordinator publishes the token for its own port only, and perhaps not all of them run.
+    let addresses = (try? CoordinatorAddresses(parsing: coordinator).all) ?? []
+    let token = addresses.lazy.compactMap { try? TokenFile.read(tokenFile, port: $0.port) }.first
+    return token.map { MetricsToken.derived(from: $0) }
   }
 }

@@ -130,6 +130,75 @@ struct WorkerSettingsTests {
     #expect(configuration.conditions.facts?.command == ["/bin/facts"])
   }
 
+  @Test(
+    "one coordinator or several, as a text, as a list, or in the environment",
+    arguments: [
+      ("", [:], "127.0.0.1:7420"), ("coordinator: localhost:7420", [:], "localhost:7420"),
+      ("coordinator: 127.0.0.1:7420,127.0.0.1:7430", [:], "127.0.0.1:7420,127.0.0.1:7430"),
+      ("coordinator: [\"127.0.0.1:7420\", \"[::1]:7430\"]", [:], "127.0.0.1:7420,[::1]:7430"),
+      ("coordinator:\n  - 127.0.0.1:7420\n  - 127.0.0.1:7430", [:], "127.0.0.1:7420,127.0.0.1:7430"),
+      (
+        "coordinator: [nowhere]", ["BATON_COORDINATOR": "127.0.0.1:7420,127.0.0.1:7430"],
+        "127.0.0.1:7420,127.0.0.1:7430"
+      ),
+    ] as [(String, [String: String], String)])
+  func coordinators(yaml: String, environment: [String: String], expected: String) async throws {
+    #expect(try await Self.read(yaml, environment: environment).coordinator == expected)
+  }
+
+  private static let seventeen = (1...17).map { "127.0.0.1:\($0)" }.joined(separator: ",")
+
+  @Test(
+    "a wrong address of a coordinator is told with its place, and with what to do",
+    arguments: [
+      ("coordinator: nowhere", "1:14: error: 'coordinator': 'nowhere' is not HOST:PORT, such as 127.0.0.1:7420"),
+      (
+        "coordinator: 127.0.0.1:7420,nowhere",
+        "1:14: error: 'coordinator': 'nowhere' is not HOST:PORT, such as 127.0.0.1:7420"
+      ),
+      (
+        "coordinator: [\"127.0.0.1:7420\", \"nowhere\"]",
+        "1:14: error: 'coordinator': 'nowhere' is not HOST:PORT, such as 127.0.0.1:7420"
+      ),
+      (
+        "coordinator: [\"127.0.0.1:7420\", \"127.0.0.1:7420\"]",
+        "1:14: error: 'coordinator': '127.0.0.1:7420' is the same address as '127.0.0.1:7420', which is before it: "
+          + "remove one of the two"
+      ),
+      (
+        "coordinator: 127.0.0.1:7420,",
+        "1:14: error: 'coordinator': address 2 of 2 is empty: write HOST:PORT there, such as 127.0.0.1:7420, or remove "
+          + "a comma"
+      ),
+      (
+        "coordinator: \(seventeen)",
+        "1:14: error: 'coordinator': there are 17 addresses, and at most 16 are allowed: remove the others"
+      ),
+      ("coordinator: {a: b}", "1:14: error: 'coordinator': must be a text, or a list of texts"),
+      ("coordinator: [1, 2]", "1:14: error: 'coordinator': '1' is not HOST:PORT, such as 127.0.0.1:7420"),
+    ])
+  func wrongCoordinators(yaml: String, expected: String) async throws {
+    let error = try await #require(throws: SettingsError.self) { _ = try await Self.read(yaml) }
+    #expect(error.problems.map { $0.replacing(/^.*\/worker-[^:]*\.yaml:/, with: "") } == [expected])
+  }
+
+  @Test(
+    "a wrong address in the variable or in the flag is told with the name of the variable or the flag",
+    arguments: ["127.0.0.1:7420,nowhere"])
+  func wrongElsewhere(text: String) async throws {
+    let mistake = "'nowhere' is not HOST:PORT, such as 127.0.0.1:7420"
+    let variable = try await #require(throws: SettingsError.self) {
+      _ = try await Self.read("", environment: ["BATON_COORDINATOR": text])
+    }
+    #expect(variable.message == "the environment variable BATON_COORDINATOR: error: 'coordinator': \(mistake)")
+    var flags = WorkerSettings.Flags()
+    flags.coordinator = text
+    let flag = try await #require(throws: SettingsError.self) {
+      _ = try await WorkerSettings(flags, environment: ["XDG_STATE_HOME": "/data"], hostName: "desk", cores: 4)
+    }
+    #expect(flag.message == "--coordinator: \(mistake)")
+  }
+
   @Test("the environment says the same, and beats the file")
   func environment() async throws {
     let configuration = try await Self.read(

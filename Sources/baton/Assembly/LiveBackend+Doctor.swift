@@ -26,7 +26,9 @@ extension LiveBackend {
     if options.roles.contains(.coordinator) { await examineStore(options.coordinator, &facts) }
     var target = options.target
     if options.roles.contains(.worker), let configuration = await examineWorker(options, &facts) {
-      target.endpoint = options.address ?? configuration.coordinator
+      // Of several addresses only the first is asked.
+      let first = try? CoordinatorAddresses(parsing: configuration.coordinator).current.description
+      target.endpoint = options.address ?? first ?? configuration.coordinator
       target.tokenFile = target.tokenFile ?? configuration.tokenFile
     }
     await askCoordinator(target, &facts)
