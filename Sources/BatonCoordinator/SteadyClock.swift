@@ -36,10 +36,10 @@ package struct SteadyClock: Sendable {
   }
 
   /// Takes over the reading of the steward's clock that the store has now. Call it with the same reading too: a reading
-  /// that is new came since the store was asked before, so the steward's clock shows more than the reading, but by at most
-  /// the time since then. A clock that is outside of these bounds steps to the nearer one. It is then behind the steward's
-  /// clock, or ahead of it, by at most the time between two calls; on the same boot of the same machine both show the same
-  /// time.
+  /// that is new came since the store was asked before, so the steward's clock shows more than the reading, but by at
+  /// most the time since then. A clock that is outside of these bounds steps to the nearer one. It is then behind the
+  /// steward's clock, or ahead of it, by at most the time between two calls; on the same boot of the same machine both
+  /// show the same time.
   /// - Parameter asked: when the store was asked, which may be long ago: this process may have been stopped.
   package mutating func follow(
     _ reading: ClockReading, askedAt asked: Instant, at instant: Instant, boot: String
@@ -51,8 +51,8 @@ package struct SteadyClock: Sendable {
     (steady, self.instant) = (min(max(steady(at: instant), told), told + (instant - askedAt)), instant)
   }
 
-  /// Becomes the clock of the steward, after the steward before has gone. It goes on from that clock as far as the store
-  /// has told of it: a clock that is ahead of it would start too early what others have delayed by that clock.
+  /// Becomes the clock of the steward, after the steward before has gone. It goes on from that clock as far as the
+  /// store has told of it: a clock that is ahead of it would start too early what others have delayed by that clock.
   package mutating func takeOffice(at instant: Instant, boot: String) {
     guard let (reading, seenAt) = followed else { return }
     let told = reading.steady(at: instant, boot: boot) ?? reading.moment.steady + (instant - seenAt)

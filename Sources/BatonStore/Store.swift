@@ -41,9 +41,9 @@ package protocol Store: Sendable {
 
   // MARK: Coordinators
 
-  // Opening a store begins a tenure. It ends for ever by `leave`, or by another coordinator's `end(coordinator:)`; every
-  // later write throws `.superseded`. The duties of the steward (`saveClock`, `failUnusable`, `promote`, `prune` and
-  // the queue of spans) throw `.moved` for any other coordinator.
+  // Opening a store begins a tenure. It ends for ever by `leave`, or by another coordinator's `end(coordinator:)`;
+  // every later write throws `.superseded`. The duties of the steward (`saveClock`, `failUnusable`, `promote`, `prune`
+  // and the queue of spans) throw `.moved` for any other coordinator.
 
   /// Whether other coordinators can have this store open at the same time.
   var isShared: Bool { get }

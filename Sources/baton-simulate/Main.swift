@@ -2,14 +2,15 @@ import BatonBase
 import BatonSimulation
 
 /// The simulator's program. `baton-simulate SEEDS [FIRST]` runs SEEDS seeds, and runs one in 64 of them (`--repeating`)
-/// twice to compare the results; with `--coverage` it prints how often each kind of thing happened in them. With `--coordinators N` that many coordinators
-/// share the store.
+/// twice to compare the results; with `--coverage` it prints how often each kind of thing happened in them. With
+/// `--coordinators N` that many coordinators share the store.
 /// `baton-simulate --seed SEED` runs one seed and prints everything that happens. With
 /// `--breakage NAME` the simulated shells have the bug of that name; `baton-simulate --breakages` lists these bugs.
 @main
 struct Main {
   private static let usage = """
-    usage: baton-simulate SEEDS [FIRST] [--threads N] [--repeating N] [--no-shrinking] [--coordinators N] [--breakage NAME], \
+    usage: baton-simulate SEEDS [FIRST] [--threads N] [--repeating N] [--no-shrinking] [--coordinators N] \
+    [--breakage NAME], \
     baton-simulate SEEDS [FIRST] --coverage, \
     baton-simulate --seed SEED [--breakage NAME], or baton-simulate --breakages
     """

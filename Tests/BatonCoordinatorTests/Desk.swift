@@ -46,8 +46,8 @@ struct Desk {
       conditions: conditions, running: running)
   }
 
-  /// Hello, and the lease that the store grants. The lease of the process `a2` has the number 2, unless the host has had
-  /// a lease of that number.
+  /// Hello, and the lease that the store grants. The lease of the process `a2` has the number 2, unless the host has
+  /// had a lease of that number.
   mutating func says(_ hello: Hello) -> Dispatcher.Welcome {
     let before = dispatcher.hosts[hello.host]
     let welcome = dispatcher.hello(hello, from: "127.0.0.1:9", at: now)

@@ -28,8 +28,8 @@ package struct Examination: Hashable, Sendable {
   }
 }
 
-/// The examination of a worker that says hello: whether the host's name is its own, and whether the store has everything
-/// that the worker was told. Nothing that the worker says counts before.
+/// The examination of a worker that says hello: whether the host's name is its own, and whether the store has
+/// everything that the worker was told. Nothing that the worker says counts before.
 extension CoordinatorCore {
   /// A worker said hello on a new connection.
   /// - Parameters:

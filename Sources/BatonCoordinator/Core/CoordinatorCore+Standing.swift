@@ -44,8 +44,8 @@ struct Standing: Sendable {
 extension CoordinatorCore {
   /// Whether this coordinator keeps house in the store.
   package var isSteward: Bool { standing.isSteward }
-  /// Whether this coordinator is about to become the steward. Its clock becomes the fleet's clock with the next answer to
-  /// `readFleet`.
+  /// Whether this coordinator is about to become the steward. Its clock becomes the fleet's clock with the next answer
+  /// to `readFleet`.
   package var takesOffice: Bool { standing.takesOffice }
   /// Whether this coordinator may serve workers and operators: it knows the steady clock.
   package var hasJoined: Bool { standing.clockBefore == nil }

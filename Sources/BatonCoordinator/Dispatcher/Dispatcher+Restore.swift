@@ -4,8 +4,8 @@ package import BatonStore
 /// What the dispatcher takes over from the store: everything at the start of its coordinator, and later what other
 /// coordinators have changed.
 extension Dispatcher {
-  /// Takes over the store's state at the start of a coordinator. Each lease that this coordinator owns gets one full new
-  /// term (promise P7). Until a host says hello, its last stored report is used.
+  /// Takes over the store's state at the start of a coordinator. Each lease that this coordinator owns gets one full
+  /// new term (promise P7). Until a host says hello, its last stored report is used.
   @discardableResult
   package mutating func restore(_ fleet: FleetRecord, at now: Now) -> [Effect] {
     self.now = now
@@ -17,8 +17,8 @@ extension Dispatcher {
   }
 
   /// Takes over what the store says of the fleet now. News about this coordinator's own hosts are few: operators' words
-  /// that another coordinator has stored, leases that were taken over from a coordinator that has ended, and leases that
-  /// another coordinator has. What the store says about the hosts of other coordinators replaces what was known.
+  /// that another coordinator has stored, leases that were taken over from a coordinator that has ended, and leases
+  /// that another coordinator has. What the store says about the hosts of other coordinators replaces what was known.
   package mutating func hear(_ fleet: FleetRecord, at instant: Instant) -> [Effect] {
     definitions.merge(fleet.definitions) { $1 }
     use = fleet.use

@@ -26,8 +26,8 @@ package struct Receipt: Hashable, Sendable {
   /// The number of tenures of which a worker keeps the last receipt.
   package static let maximumKept = 8
 
-  /// Keeps `news` among the last receipts of each tenure, at the end. Receipts of another store are dropped: a store that
-  /// went backwards has been given another name after they were compared with it.
+  /// Keeps `news` among the last receipts of each tenure, at the end. Receipts of another store are dropped: a store
+  /// that went backwards has been given another name after they were compared with it.
   package static func keep(_ news: Receipt, among kept: inout [Receipt]) {
     if kept.last?.store != news.store { kept = [] }
     var latest = news

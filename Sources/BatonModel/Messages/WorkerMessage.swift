@@ -38,8 +38,8 @@ package struct Hello: Hashable, Sendable {
   /// The launches that this process runs, with their GPUs, and those whose end is not yet durable. Empty in the first
   /// hello of an incarnation.
   package var running: [RunningLaunch]
-  /// The last receipt of each tenure that the worker has heard of, at most `Receipt.maximumKept`, the one that came last
-  /// at the end. Empty if the worker has not received one.
+  /// The last receipt of each tenure that the worker has heard of, at most `Receipt.maximumKept`, the one that came
+  /// last at the end. Empty if the worker has not received one.
   package var receipts: [Receipt]
   /// The secret that proves that this worker is the one that took the host's name first; `nil` from a worker of an
   /// older version.

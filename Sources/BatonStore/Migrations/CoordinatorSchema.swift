@@ -6,8 +6,8 @@ internal import GRDB
 enum CoordinatorSchema {
   static func extend(_ db: Database) throws { try db.execute(sql: coordinators + leases + shares) }
 
-  /// A row is a tenure: it begins with the start of one coordinator and ends for ever. The tenures of a store that comes
-  /// from an earlier version have ended, and keep the receipts of their workers valid.
+  /// A row is a tenure: it begins with the start of one coordinator and ends for ever. The tenures of a store of an
+  /// earlier version have ended; they keep the receipts of their workers valid.
   private static let coordinators = """
     CREATE TABLE coordinator (
       epoch INTEGER PRIMARY KEY,  -- 1, 2 … in the order of their starts

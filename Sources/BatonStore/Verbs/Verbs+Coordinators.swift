@@ -20,8 +20,8 @@ package struct Beat: Hashable, Sendable {
 }
 
 extension Verbs {
-  /// Raises this coordinator's beat, so that the others see that it lives, and reads theirs. If there is no steward, this
-  /// coordinator becomes it.
+  /// Raises this coordinator's beat, so that the others see that it lives, and reads theirs. If there is no steward,
+  /// this coordinator becomes it.
   /// - Parameter reading: the clock that the steward keeps for the others; `nil` if it has not yet followed the last
   ///   reading of the steward before it.
   package func beat(_ reading: ClockReading?) throws -> Beat {
@@ -49,8 +49,9 @@ extension Verbs {
     try prepare(.leave).run(tenure.epoch)
   }
 
-  /// Takes over what coordinators that have ended had: their shares, the office of the steward, and, if this coordinator
-  /// has that office, their leases. The number of each lease rises, and the worker has one full term to come back.
+  /// Takes over what coordinators that have ended had: their shares, the office of the steward, and, if this
+  /// coordinator has that office, their leases. The number of each lease rises, and the worker has one full term to
+  /// come back.
   /// - Returns: whether a lease was taken over.
   @discardableResult
   func takeOver(at epoch: Int64) throws -> Bool {

@@ -81,6 +81,8 @@ extension Journal {
       let definition = requests[launch.request]?.definition
     else { return }
     launches[launch]?.isToldOfStall = true
+    // The next coordinator of the worker tells it what the store knows.
+    if schedule.coordinators > 1, log.asked?.reason == .stalled { return }
     // The dispatcher takes the time of its last tick for the time of a step, and leaves out only gaps above a second.
     let tick = max(.seconds(1), now < schedule.calmAt ? schedule.tickInterval : schedule.longestPace)
     let least = (definition.stallAfter ?? .seconds(60)) * 2 - tick

@@ -95,8 +95,8 @@ final class Journal {
   }
 
   let schedule: Schedule
-  /// Of several coordinators, only one keeps the steady clock. The others are behind by the time that a reading takes to
-  /// them, here at most three transactions with a slow store.
+  /// Of several coordinators, only one keeps the steady clock. The others are behind by the time that a reading takes
+  /// to them, here at most three transactions with a slow store.
   var lag: Duration { schedule.coordinators > 1 ? .seconds(3) : .zero }
   private(set) var wishes: [Wish] = []
   /// The hosts that operators' words ever concerned; `nil` is in it if a word concerned the fleet.

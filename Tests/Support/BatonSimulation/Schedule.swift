@@ -73,6 +73,8 @@ extension Schedule {
     self.coordinators = coordinators
     leaseTerm = .seconds(draw.one(of: [4, 6, 10, 15]))
     tickInterval = .milliseconds(draw.one(of: [400, 700, 1_000]))
+    // A worker that knows other coordinators has to have an answer within half a term.
+    if coordinators > 1 { tickInterval = min(tickInterval, leaseTerm / 10) }
     (batches, troubles, requests, faults) = ([:], [:], [], [])
     hosts = (0..<draw.one(of: [3, 3, 4])).map { HostPlan(number: $0, &draw) }
     definitions = Self.definitions(&draw)

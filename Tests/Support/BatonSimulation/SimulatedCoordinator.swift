@@ -155,7 +155,7 @@ final class SimulatedCoordinator {
       switch effect {
       case .send(let id, let message):
         // A worker that has moved to another coordinator does not hear what this one still says.
-        if !world.isShared || sessions[id]?.link.isBroken == false { try world.journal.checkCommitted(message) }
+        if !world.isShared || sessions[id]?.isHeard == true { try world.journal.checkCommitted(message) }
         sessions[id]?.send(message)
       case .close(let id): try sessions[id]?.close()
       case .forget(let id): sessions[id] = nil

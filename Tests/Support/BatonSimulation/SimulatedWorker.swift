@@ -34,7 +34,7 @@ final class SimulatedWorker {
     (self.world, self.number) = (world, number)
     let plan = world.schedule.hosts[number]
     conditions = plan.conditions
-    core = Self.core(plan, Incarnation("none"), conditions)
+    core = Self.core(plan, Incarnation("none"), conditions, knowsOthers: world.isShared)
     draw = Draw(seed: world.schedule.seed, stream: 4_000 + UInt64(number))
     address = number % world.machines.count
   }
@@ -42,11 +42,11 @@ final class SimulatedWorker {
   // MARK: Processes
 
   private static func core(
-    _ plan: Schedule.HostPlan, _ incarnation: Incarnation, _ conditions: Conditions
+    _ plan: Schedule.HostPlan, _ incarnation: Incarnation, _ conditions: Conditions, knowsOthers: Bool
   ) -> WorkerCore {
     WorkerCore(
       host: plan.name, incarnation: incarnation, version: "1", capabilities: plan.capabilities, conditions: conditions,
-      endsProcessOnOverrun: true)
+      endsProcessOnOverrun: true, knowsOtherCoordinators: knowsOthers)
   }
 
   func start() {
@@ -54,7 +54,7 @@ final class SimulatedWorker {
     life += 1
     isAlive = true
     (link, started, handlers) = (nil, [], [:])
-    core = Self.core(plan, Incarnation("\(plan.name)-\(life)"), conditions)
+    core = Self.core(plan, Incarnation("\(plan.name)-\(life)"), conditions, knowsOthers: world.isShared)
     // The same for each process of the host. The store keeps it as it is; the daemon hashes it.
     core.prove(with: Array(repeating: UInt8(number + 1), count: 32))
     world.note("\(plan.name): starts as process \(life)")

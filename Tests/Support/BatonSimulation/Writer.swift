@@ -128,7 +128,7 @@ final class Writer {
 
   private func writeGroup() throws {
     let group = urgent + ordinary
-    // Most groups have no claim in them, whose loss nobody repeats.
+    // Most groups contain no claim. A claim is the write that no other process repeats.
     let isWorthLosing = !world.isShared || !ordinary.isEmpty || draw.chance(20)
     (urgent, ordinary) = ([], [])
     if machine.crash == .beforeCommit { return try world.crashCoordinator(on: machine) }

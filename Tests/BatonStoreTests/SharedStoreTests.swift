@@ -1,0 +1,218 @@
+import BatonModel
+import GRDB
+import Testing
+
+@testable import BatonStore
+
+/// What two coordinators that share a store may rely on: each of them has opened the store once.
+@Suite struct SharedStoreTests {
+  private static let other = Incarnation("alpha-2")
+  private static let reading = ClockReading(moment: someTime, boot: "b", instant: Instant(nanoseconds: 0))
+
+  private func two() throws -> (SQLiteStore, SQLiteStore) {
+    let first = try SQLiteStore.inMemory(isShared: true)
+    return (first, try first.another())
+  }
+
+  private func claim(_ definition: DefinitionID, under lease: HostLease, places: Int = 1) -> Claim {
+    Claim(
+      requirementClass: RequirementClass(definition: definition, priority: .background), lease: lease,
+      places: (0..<places).map { _ in Claim.Place(gpus: [], spanID: someSpan) })
+  }
+
+  private func end(_ coordinator: SQLiteStore, by other: SQLiteStore) async throws {
+    let beat = try #require(try await other.beat(nil).living.first)
+    #expect(beat.epoch == coordinator.epoch)
+    try await other.end(coordinator: beat.epoch, silentSince: beat.beat)
+  }
+
+  // MARK: Leases
+
+  @Test func theSameProcessAtAnotherCoordinatorIsATakeoverThatEndsNothing() async throws {
+    let (first, second) = try two()
+    let definition = try await first.prepare()
+    try await first.submit("com.a", to: definition)
+    let launch = try await first.start(definition)
+    let lease = try await second.grantLease(someHost, someProcess, report: nil, at: someTime).lease
+    #expect(lease.number == someLease.number + 1)
+    #expect(try await second.assignments(on: someHost).map(\.launch) == [launch])
+    #expect(
+      await refusal { _ = try await first.endLease(someLease, countsAsLoss: true, at: someTime) }?.code == .moved)
+    #expect(
+      await refusal {
+        _ = try await first.noteExpiry(launch, .stalled, from: nil, under: someLease, at: someTime)
+      }?.code == .moved)
+    try await first.submit("com.b", to: definition)
+    let stale = try await first.claim([claim(definition, under: someLease)], at: someTime)[0]
+    #expect(stale.isMoved && stale.assignments.isEmpty && stale.hasMore)
+    let commit = Checkpoint(launch: launch, batch: 0, completedUnits: 1)
+    #expect(try await first.checkpoint([commit], from: someWorker, at: someTime) == [.committed(batch: 0)])
+    #expect(try await second.claim([claim(definition, under: lease)], at: someTime)[0].assignments.count == 1)
+  }
+
+  @Test func anotherProcessOfTheNameHasToWaitUntilTheFirstIsAway() async throws {
+    let (first, second) = try two()
+    let definition = try await first.prepare()
+    try await first.submit("com.a", to: definition)
+    let launch = try await first.start(definition)
+    let error = await refusal { try await second.grantLease(someHost, Self.other, report: nil, at: someTime) }
+    #expect(error?.code == .refused && error?.message.contains("connected and alive") == true)
+    // The end of an older connection says nothing of the present one.
+    try await first.noteAway(someLease, link: 99)
+    #expect(await refusal { try await second.grantLease(someHost, Self.other, report: nil, at: someTime) } != nil)
+    try await first.noteAway(someLease, link: 0)
+    let grant = try await second.grantLease(someHost, Self.other, report: nil, at: someTime)
+    #expect(grant.ended.map(\.launch) == [launch] && grant.ended.map(\.launched?.outcome) == [.lost])
+    #expect(
+      await refusal { _ = try await first.endLease(someLease, countsAsLoss: true, at: someTime) }?.code == .moved)
+  }
+
+  @Test func aReportedDeathEndsTheLeaseWhicheverCoordinatorHearsOfIt() async throws {
+    let (first, second) = try two()
+    let definition = try await first.prepare()
+    try await first.submit("com.a", to: definition)
+    let launch = try await first.start(definition)
+    let stranger = WorkerProcess(host: someHost, incarnation: Self.other)
+    #expect(try await second.endLease(of: stranger, countsAsLoss: true, at: someTime) == [])
+    let ended = try await second.endLease(of: someWorker, countsAsLoss: true, at: someTime)
+    #expect(ended.map(\.launch) == [launch])
+    #expect(try await first.fleet().hosts.map(\.incarnation) == [nil])
+  }
+
+  // MARK: Tenures
+
+  @Test func aCoordinatorWhoseBeatStandsStillIsEndedAndCommitsNothingMore() async throws {
+    let (first, second) = try two()
+    let definition = try await first.prepare()
+    try await first.submit("com.a", to: definition)
+    let seen = try #require(try await second.beat(nil).living.first)
+    _ = try await first.beat(nil)
+    try await second.end(coordinator: seen.epoch, silentSince: seen.beat)
+    try await first.setPaused(false)
+    try await end(first, by: second)
+    #expect(await refusal { try await first.setPaused(true) }?.code == .superseded)
+    #expect(try await second.fleet().isPaused == false)
+    // The next beat takes over the lease under a new number, and what the ended one had counted stays counted.
+    #expect(try await second.beat(nil).isSteward)
+    let host = try #require(try await second.fleet().hosts.first)
+    #expect(host.owner == second.epoch && host.leaseNumber == someLease.number + 1)
+    #expect(try await second.counts() == second.recount())
+  }
+
+  @Test func onlyTheStewardKeepsHouse() async throws {
+    let (first, second) = try two()
+    _ = try await first.prepare()
+    let duties: [(SQLiteStore) async throws -> Void] = [
+      { _ = try await $0.promote(at: someTime, limit: 9) }, { try await $0.saveClock(Self.reading) },
+      { _ = try await $0.prune(RetentionLimits(), at: someTime) }, { try await $0.confirmSpans([]) },
+      { try await $0.rejectSpans([], because: "", at: someTime) },
+      { _ = try await $0.failUnusable(limit: 9, at: someTime) },
+    ]
+    for duty in duties {
+      try await duty(first)
+      #expect(await refusal { try await duty(second) }?.code == .moved)
+    }
+    try await first.leave()
+    #expect(try await second.beat(nil).isSteward)
+    for duty in duties { try await duty(second) }
+    #expect(await refusal { _ = try await first.promote(at: someTime, limit: 9) }?.code == .superseded)
+  }
+
+  @Test func theClockIsKeptOnceTheStewardHasFollowedIt() async throws {
+    let (first, second) = try two()
+    _ = try await first.beat(Self.reading)
+    #expect(try await second.fleet().clock?.steward == first.epoch)
+    _ = try await second.beat(Self.reading)
+    #expect(try await second.fleet().clock?.steward == first.epoch, "another coordinator's clock was kept")
+    try await first.leave()
+    _ = try await second.beat(nil)
+    #expect(try await second.fleet().clock?.steward == first.epoch)
+    _ = try await second.beat(Self.reading)
+    #expect(try await second.fleet().clock?.steward == second.epoch)
+  }
+
+  @Test func eachCoordinatorCountsItsOwnCommits() async throws {
+    let (first, second) = try two()
+    try await first.setPaused(true)
+    let receipt = first.receipt
+    for _ in 0..<5 { try await second.setPaused(false) }
+    #expect(first.receipt == receipt)
+    #expect(try await second.standing(of: [receipt, second.receipt]) == .covered)
+    var lost = receipt
+    lost.sequence += 1
+    #expect(try await second.standing(of: [lost, second.receipt]) == .ahead(receipt: lost, known: receipt))
+  }
+
+  /// A standby that was behind is promoted, or an old backup is put in place, while the coordinator lives.
+  @Test func aCoordinatorNoticesAStoreThatWentBackwards() async throws {
+    let (first, second) = try two()
+    _ = try await first.prepare()
+    let epoch = first.epoch
+    try await second.write(.urgent) { verbs in
+      try verbs.db.execute(sql: "UPDATE coordinator SET commits = commits - 1 WHERE epoch = ?", arguments: [epoch])
+    }
+    let name = try await second.fleet().storeIncarnation
+    #expect(await refusal { try await first.submit("com.a", to: DefinitionID(1)) }?.code == .wentBackwards)
+    let fleet = try await second.fleet()
+    #expect(fleet.isPaused && fleet.storeIncarnation != name)
+    #expect(await refusal { try await first.setPaused(false) }?.code == .wentBackwards)
+  }
+
+  // MARK: Limits and counts
+
+  @Test func maxRunningIsExactForTheFleet() async throws {
+    let (first, second) = try two()
+    var limited = Definition(pattern: IdentifierPattern("com.*")!, kind: .processing)
+    limited.maxRunning = 2
+    let definition = try await first.apply([limited], seeds: [someTrace], at: someTime)[0].id
+    let lease = try await first.grantLease(someHost, someProcess, report: nil, at: someTime).lease
+    let beta = try await second.grantLease(HostName("beta"), someProcess, report: nil, at: someTime).lease
+    for name in ["com.a", "com.b", "com.c", "com.d"] { try await first.submit(name, to: definition) }
+    #expect(try await first.claim([claim(definition, under: lease)], at: someTime)[0].assignments.count == 1)
+    let answer = try await second.claim([claim(definition, under: beta, places: 3)], at: someTime)[0]
+    #expect(answer.assignments.count == 1 && answer.hasMore && answer.hasFitting)
+    let place = SubmissionOffer.Offer(lease: beta, gpus: [], spanID: someSpan)
+    let submission = Submission(id: "offered", identifier: JobIdentifier("com.e")!, trace: someTrace)
+    let offer = SubmissionOffer(submission: submission, definition: definition, host: place)
+    guard case .accepted(let receipt, _, nil, _) = try await second.submit([offer], at: someTime)[0] else {
+      Issue.record("it started beyond the limit")
+      return
+    }
+    #expect(receipt.state == .ready)
+  }
+
+  @Test func countsAndLimitsAreThoseOfTheFleet() async throws {
+    let (first, second) = try two()
+    var limited = Definition(pattern: IdentifierPattern("com.*")!, kind: .processing)
+    limited.pendingLimit = 3
+    let definition = try await first.apply([limited], seeds: [someTrace], at: someTime)[0].id
+    for (store, name) in [(first, "com.a"), (second, "com.b"), (first, "com.c")] {
+      let answer = try await store.submit(name, to: definition)
+      guard case .accepted = answer else { throw StoreError(.refused, "\(answer)") }
+    }
+    let refused = SubmissionAnswer.refused(.tooManyPending(limit: "pendingLimit", allowed: 3, pending: 3))
+    #expect(try await second.submit("com.d", to: definition) == refused)
+    _ = try await second.cancel(.identifier(JobIdentifier("com.a")!), by: "ada", at: someTime)
+    #expect(try await first.submit("com.e", to: definition) != refused)
+    #expect(try await first.counts() == second.recount())
+    let requests = try await first.requests(RequestFilter(), after: nil, limit: 9)
+    #expect(Set(requests.map(\.id)).count == 4, "an id was given twice")
+  }
+
+  /// Nothing that a transaction has read of others' rows is kept for the next one.
+  @Test func aTransactionSeesWhatAnotherCoordinatorHasChanged() async throws {
+    let (first, second) = try two()
+    let definition = try await first.prepare()
+    try await first.submit("com.a", to: definition)
+    _ = try await second.cancel(.all, by: "ada", at: someTime)
+    try await second.remove(IdentifierPattern("com.*")!)
+    guard case .refused(.notPermitted) = try await first.submit("com.b", to: definition) else {
+      Issue.record("a removed definition took a submission")
+      return
+    }
+    try await second.setEvicted(IdentifierPattern("com.*")!, from: someHost, true)
+    _ = try await first.prepare()
+    try await first.submit("com.c", to: definition)
+    #expect(try await first.claim([claim(definition, under: someLease)], at: someTime)[0].assignments.isEmpty)
+  }
+}
