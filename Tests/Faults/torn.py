@@ -190,8 +190,8 @@ def inconsistencies(fleet, keys):
         "launches are missing": "SELECT 1 FROM request r WHERE launches <> (SELECT count(*) FROM launch WHERE request = r.id)",
         "a succeeded request lacks batches": "SELECT 1 FROM request r JOIN progress p ON p.request = r.id WHERE r.state = 3 AND"
         " p.batches <> (SELECT sum(batches) FROM launch WHERE request = r.id)",
-        "the counts of a pattern are wrong": "SELECT 1 FROM pattern p WHERE scheduled + ready + running + succeeded + failed +"
-        " cancelled <> (SELECT count(*) FROM request r JOIN definition d ON d.id = r.definition WHERE d.pattern = p.id)",
+        "the counts of a pattern are wrong": "SELECT 1 FROM pattern p WHERE (SELECT coalesce(sum(scheduled + ready + running +"
+        " succeeded + failed + cancelled), 0) FROM share WHERE pattern = p.id) <> (SELECT count(*) FROM request r JOIN definition d ON d.id = r.definition WHERE d.pattern = p.id)",
     }
     return found + [text for text, sql in checks.items() if fleet.rows(sql)]
 

@@ -81,14 +81,25 @@ extension Journal {
       let definition = requests[launch.request]?.definition
     else { return }
     launches[launch]?.isToldOfStall = true
-    // The next coordinator of the worker tells it what the store knows.
-    if schedule.coordinators > 1, log.asked?.reason == .stalled { return }
+    try checkIdle(launch, definition, for: now - log.steppedAt)
+  }
+
+  /// How long the launch has made no progress.
+  func idleTime(of launch: LaunchKey) -> Duration? { launches[launch].map { now - $0.steppedAt } }
+
+  /// Checks a stall that the store has recorded, which a coordinator has decided for a launch of its own host.
+  /// - Parameter idle: how long the launch had made no progress when the coordinator decided.
+  func checkStall(of launch: LaunchKey, decidedAfter idle: Duration) throws {
+    guard let definition = requests[launch.request]?.definition else { return }
+    try checkIdle(launch, definition, for: idle)
+  }
+
+  private func checkIdle(_ launch: LaunchKey, _ definition: Definition, for idle: Duration) throws {
     // The dispatcher takes the time of its last tick for the time of a step, and leaves out only gaps above a second.
     let tick = max(.seconds(1), now < schedule.calmAt ? schedule.tickInterval : schedule.longestPace)
     let least = (definition.stallAfter ?? .seconds(60)) * 2 - tick
     try expect(
-      now - log.steppedAt >= least, .cause,
-      "\(launch) made progress \((now - log.steppedAt).inSeconds) s ago, and is taken for stalled")
+      idle >= least, .cause, "\(launch) made progress \(idle.inSeconds) s ago, and is taken for stalled")
   }
 
   /// Checks that a launch that makes no progress was asked to stop in time.

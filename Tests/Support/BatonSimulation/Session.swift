@@ -18,9 +18,6 @@ final class Session {
     self.coordinator = coordinator
   }
 
-  /// Whether the worker still uses this connection.
-  var isHeard: Bool { !link.isBroken && world.workers[link.host].link === link }
-
   func send(_ message: CoordinatorMessage) {
     guard !link.isClosedByCoordinator else { return }
     notice(message)

@@ -25,6 +25,8 @@ final class SimulatedCoordinator {
   /// The leases that this coordinator has decided to end before a worker's next process came.
   /// For each, when the host had been heard of at the decision.
   var endedLeases: [HostLease: Instant] = [:]
+  /// The launches that this coordinator has taken for stalled, and how long they had made no progress then.
+  var stalls: [LaunchKey: Duration] = [:]
   private(set) var isReady = false
 
   /// Read in place, because copies would be a large part of the cost of a simulation.
@@ -154,8 +156,12 @@ final class SimulatedCoordinator {
     for effect in core.effects {
       switch effect {
       case .send(let id, let message):
-        // A worker that has moved to another coordinator does not hear what this one still says.
-        if !world.isShared || sessions[id]?.isHeard == true { try world.journal.checkCommitted(message) }
+        // The store refuses a stall that a coordinator has found on a host that has moved.
+        if world.isShared, case .expire(let launch, .stalled) = message {
+          stalls[launch] = stalls[launch] ?? world.journal.idleTime(of: launch)
+        } else {
+          try world.journal.checkCommitted(message)
+        }
         sessions[id]?.send(message)
       case .close(let id): try sessions[id]?.close()
       case .forget(let id): sessions[id] = nil

@@ -31,7 +31,11 @@ extension World {
       guard case .endOverrun(let endings, _) = order else { break }
       try ended(endings, answers, at: time)
     case .ended(_, let endings, let answers, _): try ended(endings, answers, at: time)
-    case .expiryNoted(let launch, let reason, _): journal.noted(reason, of: launch)
+    case .expiryNoted(let launch, let reason, _):
+      if reason == .stalled, let idle = coordinator.stalls[launch] {
+        try journal.checkStall(of: launch, decidedAfter: idle)
+      }
+      journal.noted(reason, of: launch)
     case .checkpointed(_, let checkpoints, let answers, _):
       for (checkpoint, answer) in zip(checkpoints, answers) { try journal.checkpointed(checkpoint, answer) }
     case .itemsAppended(_, let page, _, _), .itemsRead(_, let page, _, _):
