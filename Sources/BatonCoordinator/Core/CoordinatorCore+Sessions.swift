@@ -79,7 +79,7 @@ extension CoordinatorCore {
 
   /// The store has granted the lease.
   mutating func granted(_ grant: LeaseGrant, for id: SessionID, at now: Now) {
-    dispatcher.granted(grant.lease, at: now.instant)
+    dispatcher.granted(grant.lease, at: now.instant, grace: standing.isShared ? standing.term : .zero)
     ended(grant.ended)
     if sessions[id] != nil { add(.store(.readAssignments(id, grant.lease.host), after: .zero)) }
   }

@@ -24,6 +24,8 @@ struct Standing: Sendable {
   /// reading may be old, because its steward is gone: a coordinator that measured delays from it would measure them too
   /// short. So a coordinator joins when it has seen the clock go on, or when it is the steward itself.
   var clockBefore: ClockReading?
+  /// When the store last answered what the others have changed.
+  var heardAt: Instant?
   /// Whether an order to end a coordinator, or to read the fleet, is open.
   var isEnding = false
   var isHearing = false
@@ -97,7 +99,11 @@ extension CoordinatorCore {
   mutating func heard(_ fleet: FleetRecord, at now: Instant) {
     standing.isHearing = false
     if standing.takesOffice, fleet.steward == fleet.epoch { (standing.isSteward, standing.takesOffice) = (true, false) }
-    if standing.isSteward || fleet.clock != standing.clockBefore { standing.clockBefore = nil }
+    // A reading that is new may still be old: it is only known to be as new as the answer before.
+    let isFresh = standing.heardAt.map { now - $0 <= Standing.interval * 2 } ?? false
+    standing.heardAt = now
+    if standing.isSteward || isFresh && fleet.clock != standing.clockBefore { standing.clockBefore = nil }
+    if standing.clockBefore != nil { standing.clockBefore = fleet.clock }
     perform(dispatcher.hear(fleet, at: now))
     if fleet.definitionsVersion > standing.definitionsVersion { add(.store(.readDefinitions, after: .zero)) }
     nextDue.join(fleet.nextDue)

@@ -57,8 +57,9 @@ extension Dispatcher {
 
   /// The store has granted the lease to the process that said hello. A lease that is new here begins with a full term:
   /// another coordinator may have renewed it until a moment ago, while the store was slow.
-  package mutating func granted(_ lease: HostLease, at now: Instant) {
-    let term = leaseTerm
+  /// - Parameter grace: how long another coordinator may still renew it, before it hears that the host has moved.
+  package mutating func granted(_ lease: HostLease, at now: Instant, grace: Duration = .zero) {
+    let term = leaseTerm + grace
     change(lease.host) { state in
       guard state.incarnation == lease.incarnation, state.leaseNumber <= lease.number else { return }
       if case .held = state.lease, !state.isGranted || state.leaseNumber < lease.number {
