@@ -85,7 +85,7 @@ extension StoreOrder {
         process, try await store.endLease(of: process, countsAsLoss: countsAsLoss, at: now))
     case .examine(let id, let hello, let proof):
       let secret = try await store.standing(of: hello.host, secret: proof.secret)
-      // A receipt that the store's key has signed counts, whatever other receipts the worker brings.
+      // Signed receipts are compared first, so that a receipt without a signature cannot hide them.
       var receipts = ReceiptStanding.covered
       let signed = hello.receipts.filter(proof.signedReceipts.contains)
       if !signed.isEmpty { receipts = try await store.standing(of: signed) }

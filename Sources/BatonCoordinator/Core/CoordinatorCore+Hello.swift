@@ -107,6 +107,82 @@ extension CoordinatorCore {
     }
   }
 
+  // MARK: The welcome
+
+  /// Takes the hello of an examined worker.
+  mutating func welcome(_ id: SessionID, at now: Now) {
+    guard let session = sessions[id], case .waiting(let hello) = session.phase else { return }
+    switch dispatcher.hello(hello, from: session.address, at: now.instant) {
+    case .refused(let text, let isFinal):
+      add(.send(id, .refused(text, isFinal: isFinal)))
+      tell(.refused(hello.host, address: session.address, text))
+      forget(id)
+    case .after(let lease):
+      // Another process connects with the same name, so the earlier process is gone and its launches are lost.
+      tell(.cameBack(hello.host))
+      put(.endLease(lease, countsAsLoss: hello.host != embeddedHost))
+    case .attached(let held):
+      sessions[id]?.phase = .attaching(hello, held: held)
+      add(.store(.grantLease(id, hello, secret: session.secret), after: .zero))
+    }
+  }
+
+  /// Takes the hello of each worker of this host that waited for the end of a lease.
+  mutating func welcomeWaiting(on host: HostName, at now: Now) {
+    for id in unattached[host] ?? [] { welcome(id, at: now) }
+  }
+
+  /// The store has granted the lease.
+  mutating func granted(_ grant: LeaseGrant, for id: SessionID, at now: Now) {
+    dispatcher.granted(grant.lease, at: now.instant, grace: standing.isShared ? standing.term : .zero)
+    ended(grant.ended)
+    if sessions[id] != nil { add(.store(.readAssignments(id, grant.lease.host), after: .zero)) }
+  }
+
+  /// The host is another coordinator's now. It is forgotten here, and nothing of it is ended.
+  mutating func moved(_ lease: HostLease) {
+    let effects = dispatcher.moved(lease)
+    guard !effects.isEmpty else { return }
+    tell(.leaseMoved(lease))
+    perform(effects)
+    wantDispatch()
+  }
+
+  /// Takes over the launches that the store believes to run on the host. It first orders the store to read the
+  /// definitions that the core does not know.
+  mutating func read(_ assignments: [Assignment], for id: SessionID, at now: Now) {
+    guard case .attaching(let hello, let held)? = sessions[id]?.phase else { return disown(id, assignments, at: now) }
+    let unknown = Set(assignments.map(\.definition)).filter { dispatcher.definitions[$0] == nil }
+    if unknown.isEmpty { return attach(id, hello, held: held, assignments, at: now) }
+    sessions[id]?.phase = .learning(hello, held: held, assignments)
+    add(.store(.learn(unknown.sorted(), for: id), after: .zero))
+  }
+
+  mutating func learned(for id: SessionID, at now: Now) {
+    guard case .learning(let hello, let held, let assignments)? = sessions[id]?.phase else { return }
+    attach(id, hello, held: held, assignments, at: now)
+  }
+
+  private mutating func attach(
+    _ id: SessionID, _ hello: Hello, held: [LaunchKey], _ assignments: [Assignment], at now: Now
+  ) {
+    if let old = connections[hello.host], old != id { add(.close(old)) }
+    connections[hello.host] = id
+    sessions[id]?.phase = .attached
+    removeFromUnattached(id, hello.host)
+    (lastSeen[hello.host], conditionsCame[hello.host]) = (now.date, now.instant)
+    add(.sendReceipt(id))
+    decide {
+      $0.attached(hello.host, hello.incarnation, held: held, running: hello.running, assignments: assignments)
+    }
+    tell(.attached(hello.host, running: hello.running.count))
+    wantDispatch()
+    let said = sessions[id]?.pending ?? []
+    sessions[id]?.pending = []
+    if !said.isEmpty { take(said, from: id, at: now) }
+    endIfSettled(id, at: now)
+  }
+
   // MARK: A store that went backwards (promise P12)
 
   /// The store has another name, so that the receipts of its lost history are noticed only once. The first worker that

@@ -178,7 +178,11 @@ extension StoreOrder {
   package var concernsWords: Bool {
     switch self {
     case .readFleet, .renew: true
-    default: false
+    case .learn, .claim, .promote, .findReady, .endOverrun, .endLease, .endLeaseElsewhere, .noteAway, .noteExpiry,
+      .note,
+      .noteReports, .noteUses, .beat, .endCoordinator, .readDefinitions, .examine, .grantLease, .readAssignments,
+      .appendItems, .readItems, .appendOutput, .checkpoint, .end:
+      false
     }
   }
 
