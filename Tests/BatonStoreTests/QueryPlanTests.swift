@@ -65,6 +65,35 @@ import Testing
     #expect(try await plan(.datedBefore).contains { $0.contains("request_dated (earliest_at<?)") })
   }
 
+  /// Each list reads the index of its own requests, however many others there are.
+  @Test(arguments: [
+    (ListSource.host, "request_host (host=?"), (.scheduled, "request_scheduled (id>?)"),
+    (.ready, "request_ready (definition=? AND priority=? AND rowid>?)"), (.running, "launch_open (request>?)"),
+    (.succeeded, "request_ended"), (.failed, "request_unsuccessful (state="),
+    (.cancelled, "request_unsuccessful (state="),
+  ])
+  func aListUsesItsIndex(source: ListSource, index: String) async throws {
+    for names in [NameRange.Kind.every, .many] {
+      let plan = try await plan(Query.list(source, names))
+      #expect(plan.contains { $0.contains(index) }, "\(plan)")
+    }
+  }
+
+  @Test func ordersThatReadManyRequestsUseTheirIndexes() async throws {
+    let indexes: [(Query, String)] = [
+      (.scheduledBelow, "request_scheduled (id<?)"), (.readyBelow, "request_ready"),
+      (.runningBelow, "launch_open (request>? AND request<?)"), (.scheduledOf, "request_scheduled"),
+      (.readyOf, "request_ready (definition=?)"), (.runningOf, "launch_open"), (.unsentBefore, "request_ended"),
+      (.pendingInAll, "coordinator_unsettled"),
+      (.unsettled, "coordinator_unsettled"), (.nextReadyPriority, "request_ready (definition=? AND priority>?)"),
+      (.nextReadyDefinition, "request_ready (definition>?)"),
+    ]
+    for (query, index) in indexes {
+      let plan = try await plan(query)
+      #expect(plan.contains { $0.contains(index) }, "\(plan)")
+    }
+  }
+
   /// Only lists whose length names or retention bound may sort.
   @Test(arguments: ListSource.allCases)
   func noListSortsTheQueue(source: ListSource) async throws {

@@ -60,6 +60,11 @@ extension Dispatcher {
   /// - Parameter grace: how long another coordinator may still renew it, before it hears that the host has moved.
   package mutating func granted(_ lease: HostLease, at now: Instant, grace: Duration = .zero) {
     let term = leaseTerm + grace
+    // The worker was at another coordinator, where its launches may have made progress.
+    if let known = hosts[lease.host], known.incarnation == lease.incarnation, known.leaseNumber < lease.number {
+      forgiveStalls(on: lease.host)
+      if known.awaySince != nil { hosts[lease.host]?.awaySince = now }
+    }
     change(lease.host) { state in
       guard state.incarnation == lease.incarnation, state.leaseNumber <= lease.number else { return }
       if case .held = state.lease, !state.isGranted || state.leaseNumber < lease.number {

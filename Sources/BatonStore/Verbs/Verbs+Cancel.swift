@@ -159,12 +159,12 @@ extension Query {
       AND r.launches > 0 AND r.state <= 2
     """)
   static let scheduledBelow = Query(
-    unfinishedColumns(of: "request r INDEXED BY request_scheduled")
+    unfinishedColumns(of: "request r")
       + " WHERE r.state = 0 AND r.id < ? ORDER BY r.id LIMIT ?")
   static let readyBelow = Query(
-    unfinishedColumns(of: "request r INDEXED BY request_ready") + " WHERE r.state = 1 AND +r.id < ? LIMIT ?")
+    unfinishedColumns(of: "request r") + " WHERE r.state = 1 AND r.id + 0 < ? LIMIT ?")
   static let runningBelow = Query(
-    unfinishedColumns(of: "launch l INDEXED BY launch_open CROSS JOIN request r ON r.id = l.request")
+    unfinishedColumns(of: "launch l JOIN request r ON r.id = l.request")
       + " WHERE l.ended_at IS NULL AND l.request > ? AND l.request < ? ORDER BY l.request LIMIT ?")
   static let cancelRequest = Query(
     """

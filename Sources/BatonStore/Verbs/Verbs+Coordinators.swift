@@ -83,7 +83,7 @@ extension Query {
     "UPDATE coordinator SET is_ended = 1 WHERE epoch = ? AND beat = ? AND is_ended = 0 RETURNING epoch")
   static let leave = Query("UPDATE coordinator SET is_ended = 1 WHERE epoch = ?")
   static let unsettled = Query(
-    "SELECT 1 FROM coordinator INDEXED BY coordinator_unsettled WHERE is_settled = 0 AND is_ended = 1 LIMIT 1")
+    "SELECT 1 FROM coordinator WHERE is_settled = 0 AND is_ended = 1 LIMIT 1")
   static let settle = Query("UPDATE coordinator SET is_settled = 1, pending = 0 WHERE is_settled = 0 AND is_ended = 1")
   /// Of the uses of a daily allowance those of the latest day count.
   static let addShares = Query(

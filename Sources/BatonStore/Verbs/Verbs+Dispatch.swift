@@ -163,7 +163,7 @@ extension Verbs {
 
 extension Query {
   static let anyReady = Query(
-    "SELECT 1 FROM request INDEXED BY request_ready WHERE state = 1 AND definition = ? AND priority = ? LIMIT 1")
+    "SELECT 1 FROM request WHERE state = 1 AND definition = ? AND priority = ? LIMIT 1")
   static let oldestReady = Query(
     candidateColumns + " WHERE r.state = 1 AND r.definition = ? AND r.priority = ? ORDER BY r.id LIMIT ?")
   static let readyRequest = Query(candidateColumns + " WHERE r.id = ? AND r.state = 1")

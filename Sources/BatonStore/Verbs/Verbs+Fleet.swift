@@ -154,12 +154,12 @@ extension Query {
     """)
   static let nextReadyPriority = Query(
     """
-    SELECT definition, priority FROM request INDEXED BY request_ready
+    SELECT definition, priority FROM request
     WHERE state = 1 AND definition = ? AND priority > ? ORDER BY priority LIMIT 1
     """)
   static let nextReadyDefinition = Query(
     """
-    SELECT definition, priority FROM request INDEXED BY request_ready WHERE state = 1 AND definition > ?
+    SELECT definition, priority FROM request WHERE state = 1 AND definition > ?
     ORDER BY definition, priority LIMIT 1
     """)
 }

@@ -98,27 +98,33 @@ enum ListSource: Int, CaseIterable {
 
   var tables: String {
     switch self {
-    case .every, .names: "FROM request r"
-    case .host: "FROM request r INDEXED BY request_host"
-    case .scheduled: "FROM request r INDEXED BY request_scheduled"
-    case .ready: "FROM request r INDEXED BY request_ready"
-    case .running: "FROM launch l INDEXED BY launch_open CROSS JOIN request r ON r.id = l.request"
-    case .succeeded: "FROM request r INDEXED BY request_ended"
-    case .failed, .cancelled: "FROM request r INDEXED BY request_unsuccessful"
+    case .every, .names, .host, .scheduled, .ready, .succeeded, .failed, .cancelled: "FROM request r"
+    case .running: "FROM launch l JOIN request r ON r.id = l.request"
     }
   }
 
+  /// `+ 0` keeps the database from searching by that column, where another column narrows the search more.
   var condition: String {
     switch self {
     case .every: "r.id > ?1"
-    case .names: "+r.id > ?1"
+    case .names: "r.id > ?1"
     case .host: "r.host = (SELECT id FROM host WHERE name = ?6) AND r.id > ?1"
     case .scheduled: "r.state = 0 AND r.id > ?1"
     case .ready: "r.state = 1 AND r.definition = ?7 AND r.priority = ?8 AND r.id > ?1"
     case .running: "l.ended_at IS NULL AND l.request > ?1"
-    case .succeeded: "r.ended_at IS NOT NULL AND +r.state = 3 AND +r.id > ?1"
+    case .succeeded: "r.ended_at >= 0 AND r.state + 0 = 3 AND r.id + 0 > ?1"
     case .failed: "r.state >= 4 AND r.state = 4 AND r.id > ?1"
     case .cancelled: "r.state >= 4 AND r.state = 5 AND r.id > ?1"
+    }
+  }
+}
+
+extension ListSource {
+  var order: String {
+    switch self {
+    case .running: "l.request"
+    case .succeeded: "r.id + 0"
+    case .every, .names, .host, .scheduled, .ready, .failed, .cancelled: "r.id"
     }
   }
 }
@@ -147,21 +153,21 @@ extension Query {
     ListSource.allCases.map { Query(listText($0, names)) }
   }
 
-  /// A `+` before a column keeps SQLite from using an index for that condition. The last condition is always true; it
-  /// names every parameter, because all of them are bound.
+  /// `+ 0` and `|| ''` keep the database from searching by that column. The last condition is always true; it names
+  /// every parameter, because all of them are bound.
   private static func listText(_ source: ListSource, _ names: NameRange.Kind) -> String {
     let nameCondition =
       switch names {
       case .every: ""
       case .few: "AND r.identifier IN (SELECT id FROM identifier WHERE name >= ?3 AND name <= ?4)"
-      case .many: "AND +i.name >= ?3 AND +i.name <= ?4"
+      case .many: "AND i.name || '' >= ?3 AND i.name || '' <= ?4"
       }
     return """
       \(recordColumns(withBlobs: false)) \(source.tables) \(recordJoins)
-      WHERE \(source.condition) AND (?5 IS NULL OR ?5 >> +r.state & 1) \(nameCondition)
-        AND (?6 IS NULL OR +r.host = (SELECT id FROM host WHERE name = ?6))
+      WHERE \(source.condition) AND (?5 IS NULL OR ?5 >> (r.state + 0) & 1) \(nameCondition)
+        AND (?6 IS NULL OR r.host + 0 = (SELECT id FROM host WHERE name = ?6))
         AND coalesce(?3, ?4, ?5, ?6, ?7, ?8, 0) IS NOT NULL
-      ORDER BY \(source == .running ? "l.request" : "r.id") LIMIT ?2
+      ORDER BY \(source.order) LIMIT ?2
       """
   }
 }

@@ -131,5 +131,5 @@ extension Query {
       cancelled = excluded.cancelled, use_day = excluded.use_day, used = excluded.used
     """)
   static let pendingInAll = Query(
-    "SELECT coalesce(sum(pending), 0) FROM coordinator INDEXED BY coordinator_unsettled WHERE is_settled = 0")
+    "SELECT coalesce(sum(pending), 0) FROM coordinator WHERE is_settled = 0")
 }

@@ -31,16 +31,16 @@ extension Verbs {
 extension Query {
   static let readyBefore = Query(
     """
-    SELECT count(*) FROM request INDEXED BY request_ready WHERE state = 1 AND definition = ? AND priority = ? AND id < ?
+    SELECT count(*) FROM request WHERE state = 1 AND definition = ? AND priority = ? AND id < ?
     """)
   static let eligibleBefore = Query(
     """
-    SELECT count(*) FROM request INDEXED BY request_eligible WHERE state = 0 AND eligible_at < ? AND definition = ?
+    SELECT count(*) FROM request WHERE state = 0 AND eligible_at < ? AND definition = ?
       AND priority = ?
     """)
   static let datedBefore = Query(
     """
-    SELECT count(*) FROM request INDEXED BY request_dated WHERE state = 0 AND cause = 0 AND is_dated = 1
+    SELECT count(*) FROM request WHERE state = 0 AND cause = 0 AND is_dated = 1
       AND earliest_at < ? AND definition = ? AND priority = ?
     """)
 }

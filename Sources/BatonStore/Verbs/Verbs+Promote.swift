@@ -93,21 +93,21 @@ extension Verbs {
 
 extension Query {
   /// The columns that `Verbs.waiting` reads.
-  /// - Parameter requests: the table `request` under the name `r`, and the index to use.
+  /// - Parameter requests: the table `request` under the name `r`.
   static func waitingColumns(of requests: String) -> String {
     """
     SELECT r.id, r.definition, r.priority, r.launches, r.earliest_at, r.is_dated, r.poke, i.last_first_launch_at,
       i.no_data_in_row, EXISTS (SELECT 1 FROM request v WHERE v.identifier = r.identifier AND v.launches > 0
         AND v.state <= 2 AND v.id <> r.id),
       i.usual_interval
-    FROM \(requests) CROSS JOIN identifier i ON i.id = r.identifier
+    FROM \(requests) JOIN identifier i ON i.id = r.identifier
     """
   }
   static let due = Query(
-    waitingColumns(of: "request r INDEXED BY request_eligible")
+    waitingColumns(of: "request r")
       + " WHERE r.state = 0 AND r.eligible_at <= ? ORDER BY r.eligible_at LIMIT ?")
   static let dueDates = Query(
-    waitingColumns(of: "request r INDEXED BY request_dated")
+    waitingColumns(of: "request r")
       + """
        WHERE r.state = 0 AND r.cause = 0 AND r.is_dated = 1 AND r.earliest_at <= ? ORDER BY r.earliest_at LIMIT ?
       """)
@@ -122,10 +122,10 @@ extension Query {
     WHERE id = ?4
     """)
   static let nextEligible = Query(
-    "SELECT eligible_at FROM request INDEXED BY request_eligible WHERE state = 0 ORDER BY eligible_at LIMIT 1")
+    "SELECT eligible_at FROM request WHERE state = 0 ORDER BY eligible_at LIMIT 1")
   static let nextDate = Query(
     """
-    SELECT earliest_at FROM request INDEXED BY request_dated WHERE state = 0 AND cause = 0 AND is_dated = 1
+    SELECT earliest_at FROM request WHERE state = 0 AND cause = 0 AND is_dated = 1
     ORDER BY earliest_at LIMIT 1
     """)
 }

@@ -189,8 +189,8 @@ extension Query {
   static let lastRejection = Query("SELECT message FROM rejected_span ORDER BY at DESC LIMIT 1")
   static let unsentBefore = Query(
     """
-    SELECT u.request, u.launch, u.parts FROM request r INDEXED BY request_ended
-      CROSS JOIN unsent_span u ON u.request = r.id
+    SELECT u.request, u.launch, u.parts FROM request r
+      JOIN unsent_span u ON u.request = r.id
     WHERE r.ended_at < ? AND r.ended_at IS NOT NULL ORDER BY r.ended_at LIMIT ?
     """)
   static let occasions = Query("SELECT state, launches, ready_at FROM request WHERE id = ?")

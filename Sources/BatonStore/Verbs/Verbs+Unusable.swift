@@ -67,15 +67,15 @@ extension Verbs {
 extension Query {
   static let unfinishedDefinitions = Query(
     """
-    SELECT d.id FROM pattern p CROSS JOIN definition d INDEXED BY definition_pattern ON d.pattern = p.id
+    SELECT d.id FROM pattern p JOIN definition d ON d.pattern = p.id
     WHERE (SELECT sum(s.scheduled + s.ready + s.running) FROM share s WHERE s.pattern = p.id) > 0 ORDER BY d.id
     """)
   static let scheduledOf = Query(
-    unfinishedColumns(of: "request r INDEXED BY request_scheduled") + " WHERE r.state = 0 AND r.definition = ? LIMIT ?")
+    unfinishedColumns(of: "request r") + " WHERE r.state = 0 AND r.definition = ? LIMIT ?")
   static let readyOf = Query(
-    unfinishedColumns(of: "request r INDEXED BY request_ready") + " WHERE r.state = 1 AND r.definition = ? LIMIT ?")
+    unfinishedColumns(of: "request r") + " WHERE r.state = 1 AND r.definition = ? LIMIT ?")
   static let runningOf = Query(
-    unfinishedColumns(of: "launch l INDEXED BY launch_open CROSS JOIN request r ON r.id = l.request")
+    unfinishedColumns(of: "launch l JOIN request r ON r.id = l.request")
       + " WHERE l.ended_at IS NULL AND r.definition = ? LIMIT ?")
   static let failRequest = Query(
     """

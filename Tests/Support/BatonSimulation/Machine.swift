@@ -16,6 +16,8 @@ final class Machine {
   var heard: [HostName: Instant] = [:]
   /// When the present coordinator has started.
   var restoredAt = Instant(nanoseconds: 0)
+  /// When a stopped coordinator went on last.
+  var wentOnAt = Instant(nanoseconds: 0)
 
   init(_ number: Int) {
     self.number = number

@@ -26,14 +26,14 @@ extension SimulatedCoordinator {
     }
     writer.write(.submission) {
       try $0.submit([offer], at: now)
-    } committed: { [world] answers in
+    } committed: { [world, machine] answers in
       if case .refused(.tooManyPending)? = answers.first {
         try world.journal.checkPendingLimit(plan.identifier, isRefused: true)
       }
       guard case .accepted(let receipt, _, let launch, let isRepeat)? = answers.first else { return }
       if !isRepeat { try world.journal.submitted(plan, receipt, at: time) }
       guard let launch, let place = offer.host else { return }
-      try world.started(launch, on: place.lease.host, place.lease.incarnation, at: time)
+      try world.started(launch, under: place.lease, by: machine, at: time)
     } then: { [self] result in
       switch result {
       case .success(let answers):
@@ -182,8 +182,8 @@ extension SimulatedCoordinator {
     let (now, time) = (now().moment, time())
     writer.write(.ordinary) {
       try $0.launchNow(record.id, on: offer, at: now)
-    } committed: { [world] assignment in
-      try world.started(assignment, on: offer.lease.host, offer.lease.incarnation, at: time)
+    } committed: { [world, machine] assignment in
+      try world.started(assignment, under: offer.lease, by: machine, at: time)
     } then: { [self] result in
       try tell { $0.launched(try? result.get(), for: reservation, record.id, at: self.now()) }
     }

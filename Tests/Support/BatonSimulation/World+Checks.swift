@@ -120,22 +120,37 @@ extension World {
   }
 
   /// Checks a lease that ends before its time. The worker drains, or its process is about to end, and it runs no
-  /// launch, so no launch is cut short.
+  /// launch that is live, so no launch is cut short. It may still run launches that are withdrawn from it.
   private func checkGivenBack(_ host: HostName, _ incarnation: Incarnation) throws {
     guard let worker = workers.first(where: { $0.plan.name == host }), worker.isAlive,
       worker.core.incarnation == incarnation
     else { return }
     try journal.expect(
       (worker.core.isDraining || worker.core.endsProcessAt != nil)
-        && worker.core.launches.values.allSatisfy(\.hasEnded), .leaseByTime,
+        && worker.core.launches.allSatisfy { $0.value.hasEnded || journal.launches[$0.key]?.outcome != nil }, .leaseByTime,
       "\(incarnation) lost its lease before its time, and has not shut down")
   }
 
   /// Records the start of a launch that the store has committed, and checks it.
-  func started(_ assignment: Assignment, on host: HostName, _ incarnation: Incarnation, at time: Journal.Time) throws {
-    try journal.started(assignment, on: host, incarnation, at: time)
+  func started(
+    _ assignment: Assignment, under lease: HostLease, by machine: Machine, at time: Journal.Time
+  ) throws {
+    try journal.started(assignment, on: lease.host, lease.incarnation, at: time)
+    try checkWords(about: assignment, on: lease.host, by: machine)
     try checkChain(assignment)
     if !isCalm, draw.chance(3) { cancelAtOnce(assignment.identifier) }
+  }
+
+  /// Checks that the start of a launch is not against an operator's word, whichever coordinator has taken that word. A
+  /// coordinator hears of the words of others once a second, unless it is stopped or the store is slow or out of reach.
+  private func checkWords(about assignment: Assignment, on host: HostName, by machine: Machine) throws {
+    guard !assignment.isSimulated, !isStoreSlow, !machine.isCutOff else { return }
+    let heardAt = max(settledAt, machine.wentOnAt, machine.restoredAt) + .seconds(2)
+    guard now >= heardAt else { return }
+    let ago = Duration.nanoseconds(now.nanoseconds) - .seconds(2)
+    for wish in journal.wishes where wish.since <= ago && wish.concerns(host, assignment.identifier) {
+      throw journal.violation(.expiry, "\(assignment.launch) has started against an operator's word: \(wish.text)")
+    }
   }
 
   /// Cancels a job that has just been claimed, perhaps before the dispatcher has heard of the claim.

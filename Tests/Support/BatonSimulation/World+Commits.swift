@@ -13,7 +13,7 @@ extension World {
     case .claimed(let reservations, let answers):
       for (reservation, answer) in zip(reservations, answers) {
         for assignment in answer.assignments {
-          try started(assignment, on: reservation.lease.host, reservation.lease.incarnation, at: time)
+          try started(assignment, under: reservation.lease, by: coordinator.machine, at: time)
         }
       }
     case .leaseEnded(let lease, let answers):
@@ -32,7 +32,9 @@ extension World {
       try ended(endings, answers, at: time)
     case .ended(_, let endings, let answers, _): try ended(endings, answers, at: time)
     case .expiryNoted(let launch, let reason, _):
-      if reason == .stalled, let idle = coordinator.stalls[launch] {
+      // The coordinator that serves the host next hears of the stall and notes it again.
+      let isFirst = journal.launches[launch]?.asked == nil
+      if reason == .stalled, isFirst, let idle = coordinator.stalls[launch] {
         try journal.checkStall(of: launch, decidedAfter: idle)
       }
       journal.noted(reason, of: launch)

@@ -125,14 +125,16 @@ extension World {
       case .cancel(let identifier): coordinator.cancel(try selection(identifier))
       case .cancelAll: coordinator.cancel(.all)
       case .evict(let pattern, let host, let duration):
-        coordinator.setEvicted(pattern, from: schedule.hosts[host].name, true)
-        takeBack(after: duration) { $0.setEvicted(pattern, from: self.schedule.hosts[host].name, false) }
+        let host = schedule.hosts[host].name
+        say(coordinator, about: host, pattern, until: now + duration) { $0.setEvicted(pattern, from: host, true) }
+        takeBack(after: duration) { $0.setEvicted(pattern, from: host, false) }
       case .pauseFleet(let duration):
-        coordinator.setPaused(true)
+        say(coordinator, about: nil, nil, until: now + duration) { $0.setPaused(true) }
         takeBack(after: duration) { $0.setPaused(false) }
       case .drainHost(let host, let duration):
-        coordinator.setDraining(schedule.hosts[host].name, true)
-        takeBack(after: duration) { $0.setDraining(self.schedule.hosts[host].name, false) }
+        let host = schedule.hosts[host].name
+        say(coordinator, about: host, nil, until: now + duration) { $0.setDraining(host, true) }
+        takeBack(after: duration) { $0.setDraining(host, false) }
       case .simulateLaunch(let identifier): try record(identifier).map { try coordinator.simulateLaunch($0) }
       case .simulateExpiry(let identifier): try record(identifier).map { try coordinator.simulateExpiry($0) }
       case .simulateConditions(let host, let duration):
@@ -204,6 +206,21 @@ extension World {
   func retryFailed(_ coordinator: SimulatedCoordinator) throws {
     let failed = try store.transaction { try $0.requests(RequestFilter(states: [.failed]), after: nil, limit: 3) }
     for record in failed { coordinator.retry(record) }
+  }
+
+  /// Says an operator's word to a coordinator. Of several coordinators the operator asks another one if the word is not
+  /// in force after a second.
+  private func say(
+    _ coordinator: SimulatedCoordinator, about host: HostName?, _ pattern: IdentifierPattern?, until end: Instant,
+    _ word: @escaping (SimulatedCoordinator) -> Void
+  ) {
+    word(coordinator)
+    guard isShared else { return }
+    after(.seconds(1), for: .world) { [self] in
+      let isInForce = journal.wishes.contains { $0.host == host && $0.pattern == pattern }
+      guard !isInForce, !isCalm, now + .seconds(1) < end, let other = anyCoordinator() else { return }
+      say(other, about: host, pattern, until: end, word)
+    }
   }
 
   private func takeBack(after duration: Duration, _ body: @escaping (SimulatedCoordinator) throws -> Void) {

@@ -22,6 +22,8 @@ extension World {
   }
 
   private func beginWork() throws {
+    // Workers that find only one coordinator ready would all stay with it.
+    guard ready.count == machines.count else { return after(.milliseconds(10), for: .world) { try self.beginWork() } }
     workers = schedule.hosts.indices.map { SimulatedWorker(self, $0) }
     for worker in workers { worker.start() }
     clients = schedule.requests.enumerated().map { SimulatedClient(self, $1, number: $0) }

@@ -151,6 +151,7 @@ final class World {
   /// or after all other events.
   func goOn(_ owner: Owner) {
     guard let waiting = stopped.removeValue(forKey: owner) else { return }
+    machines.first { $0.coordinator?.owner == owner }?.wentOnAt = now
     let timers = waiting.filter(\.isTimer)
     let others = waiting.filter { !$0.isTimer }
     let ordered = [waiting, timers + others, others + timers][draw.number(0...2)]
