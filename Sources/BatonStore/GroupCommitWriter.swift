@@ -29,14 +29,16 @@ final class GroupCommitWriter: Sendable {
   /// The number of this process's tenure.
   let epoch: Int64
 
+  /// - Parameter server: where the rows of each group are loaded from, if `database` is a `WorkingSet`; `nil` if it is
+  ///   the store.
   init(
     _ database: any DatabaseWriter, limits: StoreLimits, cache: DefinitionCache, queuesSpans: Bool,
-    isShared: Bool, folder: StoreFolder?, onGroup: GroupReport? = nil
+    isShared: Bool, folder: StoreFolder?, server: (any RowServer)? = nil, onGroup: GroupReport? = nil
   ) throws {
     self.onGroup = onGroup
     self.database = database
     connection = WriterConnection(
-      limits: limits, cache: cache, queuesSpans: queuesSpans, isShared: isShared, folder: folder)
+      limits: limits, cache: cache, queuesSpans: queuesSpans, isShared: isShared, folder: folder, server: server)
     let tenure = try database.writeWithoutTransaction { [connection] in
       try connection.beginTenure(on: $0)
     }
@@ -57,19 +59,22 @@ final class GroupCommitWriter: Sendable {
 
   /// Runs `body` in a transaction that may contain the writes of other callers too, and returns after the commit.
   /// `body` may run more than once, because the group is rolled back and repeated if another write in it throws.
-  /// - Parameter isWithdrawable: whether a cancelled task withdraws the write, as long as the writer has not begun it.
+  /// - Parameters:
+  ///   - isWithdrawable: whether a cancelled task withdraws the write, as long as the writer has not begun it.
+  ///   - keys: the rows that `body` is known to need, if the writer loads rows. It finds out the others.
   /// - Throws: what `body` throws; `.overloaded` if too many writes wait; `.unknown` if the disk failed;
   ///   `CancellationError` if the write was withdrawn.
   func perform<Value: Sendable>(
-    _ lane: WriteLane, isWithdrawable: Bool = false, _ body: @escaping @Sendable (Verbs) throws -> Value
+    _ lane: WriteLane, isWithdrawable: Bool = false, naming keys: (@Sendable () -> [RowKey])? = nil,
+    _ body: @escaping @Sendable (Verbs) throws -> Value
   ) async throws -> Value {
     guard isWithdrawable else {
-      return try await withCheckedThrowingContinuation { add(Write(body, for: $0), lane) }
+      return try await withCheckedThrowingContinuation { add(Write(body, naming: keys, for: $0), lane) }
     }
     let withdrawal = Withdrawal()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { caller in
-        let write = Write(body, for: caller)
+        let write = Write(body, naming: keys, for: caller)
         withdrawal.watch { write.withdraw() }
         add(write, lane)
       }
@@ -94,10 +99,10 @@ final class GroupCommitWriter: Sendable {
 
   /// Runs `body` in a transaction of its own and blocks until it is committed. Used by the simulation, which has no
   /// concurrency.
-  func performNow<Value>(_ body: (Verbs) throws -> Value) throws -> Value {
+  func performNow<Value>(naming keys: [RowKey] = [], _ body: (Verbs) throws -> Value) throws -> Value {
     try database.writeWithoutTransaction { db in
       var value: Value?
-      try connection.verbs(of: db).transaction { value = try body($0) }
+      try connection.transaction(on: db, naming: keys) { value = try body($0) }
       guard let value else { preconditionFailure("a transaction was committed without having been run") }
       return value
     }

@@ -3,6 +3,8 @@ internal import Synchronization
 /// A write that waits for the writer. It runs in the transaction of its group, and runs again if the group is repeated.
 /// Its caller is answered exactly once: after the commit, or when it is certain that there will be no commit.
 protocol Operation: AnyObject, Sendable {
+  /// The rows that the verb is known to need, if it runs on loaded rows.
+  var keys: [RowKey] { get }
   /// Runs the verb and keeps its result as the answer. Throws what the verb throws.
   func run(_ verbs: Verbs) throws
   /// Keeps `error` as the answer.
@@ -14,6 +16,7 @@ protocol Operation: AnyObject, Sendable {
 /// The operation of one caller, who waits in a continuation. It can be withdrawn until the writer begins it.
 final class Write<Value: Sendable>: Operation {
   private let body: @Sendable (Verbs) throws -> Value
+  private let named: (@Sendable () -> [RowKey])?
   private let caller: CheckedContinuation<Value, any Error>
   private let result = Mutex<Result<Value, any Error>?>(nil)
   private let phase = Mutex(Phase.waiting)
@@ -26,10 +29,16 @@ final class Write<Value: Sendable>: Operation {
     case withdrawn
   }
 
-  init(_ body: @escaping @Sendable (Verbs) throws -> Value, for caller: CheckedContinuation<Value, any Error>) {
+  init(
+    _ body: @escaping @Sendable (Verbs) throws -> Value, naming named: (@Sendable () -> [RowKey])?,
+    for caller: CheckedContinuation<Value, any Error>
+  ) {
     self.body = body
+    self.named = named
     self.caller = caller
   }
+
+  var keys: [RowKey] { named?() ?? [] }
 
   func run(_ verbs: Verbs) throws {
     guard begin() else { return }

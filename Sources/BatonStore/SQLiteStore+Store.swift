@@ -61,13 +61,15 @@ extension SQLiteStore: Store {
     if !submissions.isEmpty, submissions.allSatisfy(\.isRefusedAtOnce) {
       return try await read { try $0.submit(submissions, at: now) }
     }
-    return try await withdrawableWrite(.submission) { try $0.submit(submissions, at: now) }
+    return try await withdrawableWrite(.submission, naming: { RowKey.toSubmit(submissions) }) {
+      try $0.submit(submissions, at: now)
+    }
   }
   package func promote(at now: Moment, limit: Int) async throws -> Promotion {
     try await write(.ordinary) { try $0.promote(at: now, limit: limit) }
   }
   package func claim(_ claims: [Claim], at now: Moment) async throws -> [ClaimAnswer] {
-    try await write(.ordinary) { try $0.claim(claims, at: now) }
+    try await write(.ordinary, naming: { RowKey.toClaim(claims) }) { try $0.claim(claims, at: now) }
   }
 
   package func launchNow(
@@ -79,12 +81,16 @@ extension SQLiteStore: Store {
   package func checkpoint(
     _ checkpoints: [Checkpoint], from process: WorkerProcess, at now: Moment
   ) async throws -> [CheckpointAnswer] {
-    try await write(.urgent) { try $0.checkpoint(checkpoints, from: process, at: now) }
+    try await write(.urgent, naming: { RowKey.toCheckpoint(checkpoints, process) }) {
+      try $0.checkpoint(checkpoints, from: process, at: now)
+    }
   }
   package func end(
     _ endings: [Ending], from process: WorkerProcess, at now: Moment
   ) async throws -> [EndingAnswer] {
-    try await write(.urgent) { try $0.end(endings, from: process, at: now) }
+    try await write(.urgent, naming: { RowKey.toEnd(endings, process) }) {
+      try $0.end(endings, from: process, at: now)
+    }
   }
   package func note(_ event: RequestEvent, detail: String?, of request: RequestID, at now: Moment) async throws {
     try await write(.urgent) { try $0.note(event, detail: detail, of: request, at: now) }

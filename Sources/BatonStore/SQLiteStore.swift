@@ -9,8 +9,12 @@ internal import Synchronization
 /// Writes go through one connection and are committed in groups with `synchronous=FULL`. Reads use connections of their
 /// own, run at the same time as writes, and see the last commit.
 package final class SQLiteStore: Sendable {
-  private let database: any DatabaseWriter
+  /// The store, or the database in memory that several stores share.
+  let database: any DatabaseWriter
   private let writer: GroupCommitWriter
+  /// The rows and locks of a store whose groups load what they need; `nil` if the writer's connection has the whole
+  /// store.
+  let server: SharedRows?
   let limits: StoreLimits
   private let cache: DefinitionCache
   let queuesSpans: Bool
@@ -54,16 +58,32 @@ package final class SQLiteStore: Sendable {
       isShared: isShared)
   }
 
+  /// Makes a new store in memory whose groups of writes lock and load the rows that they need, as on a database
+  /// elsewhere (`WorkingSet`).
+  /// - Parameter ignored: the locks that are not taken, for a test that proves that they are needed.
+  static func onLoadedRows(
+    limits: StoreLimits = StoreLimits(), queuesSpans: Bool = false, isShared: Bool = true,
+    ignoring ignored: Set<RowLock.Table> = []
+  ) throws -> SQLiteStore {
+    let database = try DatabaseQueue(configuration: configuration)
+    try Migrations.run(on: database, incarnation: nil)
+    return try SQLiteStore(
+      database, nil, limits, incarnation: nil, queuesSpans: queuesSpans, isShared: isShared,
+      server: SharedRows(database, ignoring: ignored))
+  }
+
   /// Opens this store in memory once more, as another coordinator would. Both must have been made with `isShared`.
   package func another() throws -> SQLiteStore {
     precondition(isShared && folder == nil, "only a shared store in memory can be opened twice")
-    return try SQLiteStore(database, nil, limits, incarnation: nil, queuesSpans: queuesSpans, isShared: true)
+    return try SQLiteStore(
+      database, nil, limits, incarnation: nil, queuesSpans: queuesSpans, isShared: true, server: server)
   }
 
   private init(
     _ database: any DatabaseWriter, _ folder: StoreFolder?, _ limits: StoreLimits, incarnation: String?,
-    queuesSpans: Bool, isShared: Bool, onGroup: GroupReport? = nil
+    queuesSpans: Bool, isShared: Bool, server: SharedRows? = nil, onGroup: GroupReport? = nil
   ) throws {
+    self.server = server
     self.isShared = isShared
     try Migrations.run(on: database, incarnation: incarnation)
     self.database = database
@@ -72,8 +92,8 @@ package final class SQLiteStore: Sendable {
     self.queuesSpans = queuesSpans
     cache = DefinitionCache()
     writer = try GroupCommitWriter(
-      database, limits: limits, cache: cache, queuesSpans: queuesSpans, isShared: isShared, folder: folder,
-      onGroup: onGroup)
+      server == nil ? database : WorkingSet.database(), limits: limits, cache: cache, queuesSpans: queuesSpans,
+      isShared: isShared, folder: folder, server: server, onGroup: onGroup)
   }
 
   /// Configures SQLite. It runs once in a process, before the process opens its first connection.
@@ -184,6 +204,11 @@ package final class SQLiteStore: Sendable {
   /// one by one. Daemons use the `Store` verbs.
   package func transaction<Value>(_ body: (Verbs) throws -> Value) throws -> Value { try writer.performNow(body) }
 
+  /// As `transaction`, naming the rows that `body` is known to need.
+  func transaction<Value>(naming keys: [RowKey], _ body: (Verbs) throws -> Value) throws -> Value {
+    try writer.performNow(naming: keys, body)
+  }
+
   /// A second set of verbs on the connection of `verbs`, for a coordinator of the simulation: it has a tenure and a
   /// memory of its own. Both must not be in a transaction at the same time.
   package static func another(on verbs: Verbs, isShared: Bool) -> Verbs {
@@ -197,18 +222,21 @@ package final class SQLiteStore: Sendable {
     try writer.exclusively(body)
   }
 
+  /// - Parameter keys: the rows that `body` is known to need, if the store loads rows.
   func write<Value: Sendable>(
-    _ lane: WriteLane, _ body: @escaping @Sendable (Verbs) throws -> Value
+    _ lane: WriteLane, naming keys: (@Sendable () -> [RowKey])? = nil,
+    _ body: @escaping @Sendable (Verbs) throws -> Value
   ) async throws -> Value {
-    try await writer.perform(lane, body)
+    try await writer.perform(lane, naming: keys, body)
   }
 
   /// Like `write`, but the write is withdrawn if its task is cancelled before the writer begins it. It then throws
   /// `CancellationError`, and nothing was changed.
   func withdrawableWrite<Value: Sendable>(
-    _ lane: WriteLane, _ body: @escaping @Sendable (Verbs) throws -> Value
+    _ lane: WriteLane, naming keys: (@Sendable () -> [RowKey])? = nil,
+    _ body: @escaping @Sendable (Verbs) throws -> Value
   ) async throws -> Value {
-    try await writer.perform(lane, isWithdrawable: true, body)
+    try await writer.perform(lane, isWithdrawable: true, naming: keys, body)
   }
 
   func read<Value: Sendable>(_ body: @escaping @Sendable (Verbs) throws -> Value) async throws -> Value {

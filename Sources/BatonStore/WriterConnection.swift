@@ -2,6 +2,12 @@ internal import BatonBase
 internal import BatonModel
 internal import GRDB
 
+#if canImport(Glibc)
+  internal import Glibc
+#else
+  internal import Darwin
+#endif
+
 /// The verbs of the writer's connection, and the rules by which a group of operations is written.
 ///
 /// `@unchecked Sendable`: GRDB's writer queue is serial, and only its blocks call this class, one at a time.
@@ -12,13 +18,19 @@ final class WriterConnection: @unchecked Sendable {
   private let isShared: Bool
   private var opened: Verbs?
   private let folder: StoreFolder?
+  /// Where the rows of each group are loaded from; `nil` if the connection has the whole store.
+  private let server: (any RowServer)?
   /// The error that every later write is answered with; set when the disk failed, another process took the store, or
   /// the store was closed.
   private var failure: StoreError?
 
   /// - Parameter folder: the folder of the store, which must belong to this process whenever it writes; `nil` for a
   ///   store in memory.
-  init(limits: StoreLimits, cache: DefinitionCache, queuesSpans: Bool, isShared: Bool, folder: StoreFolder?) {
+  init(
+    limits: StoreLimits, cache: DefinitionCache, queuesSpans: Bool, isShared: Bool, folder: StoreFolder?,
+    server: (any RowServer)? = nil
+  ) {
+    self.server = server
     self.isShared = isShared
     self.folder = folder
     self.limits = limits
@@ -35,11 +47,10 @@ final class WriterConnection: @unchecked Sendable {
 
   /// Begins the tenure of this process. Call it once, before the first write.
   func beginTenure(on db: Database) throws -> Tenure {
-    let verbs = verbs(of: db)
-    try verbs.transaction {
+    try transaction(on: db) {
       try $0.join(as: .random(in: 1 ... .max), nextStore: RandomNumbers.name(), address: "")
     }
-    guard let tenure = verbs.tenure else { preconditionFailure("a tenure was begun and is not there") }
+    guard let tenure = verbs(of: db).tenure else { preconditionFailure("a tenure was begun and is not there") }
     return tenure
   }
 
@@ -59,15 +70,14 @@ final class WriterConnection: @unchecked Sendable {
       return nil
     }
     if let lost = folder?.loss { return end(with: lost, group) }
-    let verbs = verbs(of: db)
     var rest = group
     while !rest.isEmpty {
-      switch verbs.attempt(rest) {
+      switch attempt(on: db, rest.flatMap { server == nil ? [] : $0.keys }, { $0.attempt(rest) }) {
       case .committed: rest = []
       case .disturbed(let index):
         // An operation that threw after it had changed something is run alone, so that it does not affect the others.
         let culprit = rest.remove(at: index)
-        switch verbs.attemptAlone(culprit) {
+        switch attempt(on: db, server == nil ? [] : culprit.keys, { $0.attemptAlone(culprit) }) {
         case .committed, .disturbed: break
         case .refused(let error): culprit.fail(error)
         case .failed(let error): return end(with: error, [culprit] + rest)
@@ -79,6 +89,51 @@ final class WriterConnection: @unchecked Sendable {
       }
     }
     return nil
+  }
+
+  /// Runs `body` in a transaction of its own.
+  /// - Parameter keys: the rows that `body` is known to need, if it runs on loaded rows.
+  func transaction(on db: Database, naming keys: [RowKey] = [], _ body: (Verbs) throws -> Void) throws {
+    try onRows(of: keys, db) { try $0.transaction(body) }
+  }
+
+  private func attempt(on db: Database, _ keys: [RowKey], _ body: (Verbs) -> Attempt) -> Attempt {
+    do { return try onRows(of: keys, db, body) } catch { return .refused(StoreError(anything: error)) }
+  }
+
+  /// Runs `body`, which is one transaction, on the rows that it needs: on the whole store, or on loaded rows. Then it
+  /// runs again if it turns out to need more rows, or if another group has inserted the same row.
+  private func onRows<Result>(of known: [RowKey], _ db: Database, _ body: (Verbs) throws -> Result) throws -> Result {
+    let verbs = verbs(of: db)
+    guard let server else { return try body(verbs) }
+    let group = ObjectIdentifier(self).hashValue
+    let workingSet = try WorkingSet(db)
+    var keys = known
+    while true {
+      guard let (held, rows) = try server.load(keys, for: verbs.tenure?.epoch, by: group) else {
+        sched_yield()
+        continue
+      }
+      let tenure = verbs.tenure
+      try workingSet.fill(rows)
+      verbs.held = held
+      let result = Swift.Result { try body(verbs) }
+      let (missing, used) = (verbs.held?.missing, verbs.held)
+      verbs.held = nil
+      do {
+        defer { server.release(group) }
+        let changes = try missing == nil ? workingSet.changes(since: rows) : []
+        try workingSet.clear()
+        if missing == nil {
+          if changes.isEmpty { used?.giveBack() } else { try server.store(changes, by: group) }
+          return try result.get()
+        }
+      } catch is RowConflict {}
+      used?.giveBack()
+      verbs.forget()
+      verbs.tenure = tenure
+      if let missing { keys.append(missing) }
+    }
   }
 
   /// Answers the operations, and all later writes, with `error`.

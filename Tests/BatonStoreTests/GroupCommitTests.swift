@@ -281,6 +281,7 @@ private final class Shared<Value: Sendable>: Sendable {
 }
 
 private final class Marker: BatonStore.Operation {
+  let keys: [RowKey] = []
   let lane: WriteLane
   init(_ lane: WriteLane) { self.lane = lane }
   func run(_ verbs: Verbs) {}

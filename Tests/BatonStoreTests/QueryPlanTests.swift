@@ -42,7 +42,11 @@ import Testing
     for step in try await plan(query) {
       // A scan of an ordered index that stops after `LIMIT` rows is not a scan of the queue.
       let isOrdered = step.contains("USING INDEX request_") || step.contains("USING COVERING INDEX request_")
-      #expect(!step.hasPrefix("SCAN") || isOrdered && query.sql.contains("LIMIT"), "\(step)\n\(query.sql)")
+      // Rows that refer to a new one are looked for only while a deferred foreign key is violated.
+      let isOfForeignKey = query === Query.insertIdentifier && step == "SCAN submission"
+      #expect(
+        !step.hasPrefix("SCAN") || isOrdered && query.sql.contains("LIMIT") || isOfForeignKey,
+        "\(step)\n\(query.sql)")
       #expect(!step.contains("TEMP B-TREE"), "\(step)\n\(query.sql)")
     }
   }

@@ -9,8 +9,15 @@ import Testing
   private static let other = Incarnation("alpha-2")
   private static let reading = ClockReading(moment: someTime, boot: "b", instant: Instant(nanoseconds: 0))
 
-  private func two() throws -> (SQLiteStore, SQLiteStore) {
-    let first = try SQLiteStore.inMemory(isShared: true)
+  /// How the groups of a store are written.
+  enum Way: CaseIterable { case onTheWholeStore, onLoadedRows }
+
+  private func two(_ way: Way) throws -> (SQLiteStore, SQLiteStore) {
+    let first =
+      switch way {
+      case .onTheWholeStore: try SQLiteStore.inMemory(isShared: true)
+      case .onLoadedRows: try SQLiteStore.onLoadedRows()
+      }
     return (first, try first.another())
   }
 
@@ -28,8 +35,9 @@ import Testing
 
   // MARK: Leases
 
-  @Test func theSameProcessAtAnotherCoordinatorIsATakeoverThatEndsNothing() async throws {
-    let (first, second) = try two()
+  @Test(arguments: Way.allCases)
+  func theSameProcessAtAnotherCoordinatorIsATakeoverThatEndsNothing(way: Way) async throws {
+    let (first, second) = try two(way)
     let definition = try await first.prepare()
     try await first.submit("com.a", to: definition)
     let launch = try await first.start(definition)
@@ -50,8 +58,9 @@ import Testing
     #expect(try await second.claim([claim(definition, under: lease)], at: someTime)[0].assignments.count == 1)
   }
 
-  @Test func anotherProcessOfTheNameHasToWaitUntilTheFirstIsAway() async throws {
-    let (first, second) = try two()
+  @Test(arguments: Way.allCases)
+  func anotherProcessOfTheNameHasToWaitUntilTheFirstIsAway(way: Way) async throws {
+    let (first, second) = try two(way)
     let definition = try await first.prepare()
     try await first.submit("com.a", to: definition)
     let launch = try await first.start(definition)
@@ -67,8 +76,9 @@ import Testing
       await refusal { _ = try await first.endLease(someLease, countsAsLoss: true, at: someTime) }?.code == .moved)
   }
 
-  @Test func aReportedDeathEndsTheLeaseWhicheverCoordinatorHearsOfIt() async throws {
-    let (first, second) = try two()
+  @Test(arguments: Way.allCases)
+  func aReportedDeathEndsTheLeaseWhicheverCoordinatorHearsOfIt(way: Way) async throws {
+    let (first, second) = try two(way)
     let definition = try await first.prepare()
     try await first.submit("com.a", to: definition)
     let launch = try await first.start(definition)
@@ -81,8 +91,9 @@ import Testing
 
   // MARK: Tenures
 
-  @Test func aCoordinatorWhoseBeatStandsStillIsEndedAndCommitsNothingMore() async throws {
-    let (first, second) = try two()
+  @Test(arguments: Way.allCases)
+  func aCoordinatorWhoseBeatStandsStillIsEndedAndCommitsNothingMore(way: Way) async throws {
+    let (first, second) = try two(way)
     let definition = try await first.prepare()
     try await first.submit("com.a", to: definition)
     let seen = try #require(try await second.beat(nil).living.first)
@@ -99,8 +110,9 @@ import Testing
     #expect(try await second.counts() == second.recount())
   }
 
-  @Test func onlyTheStewardKeepsHouse() async throws {
-    let (first, second) = try two()
+  @Test(arguments: Way.allCases)
+  func onlyTheStewardKeepsHouse(way: Way) async throws {
+    let (first, second) = try two(way)
     _ = try await first.prepare()
     let duties: [(SQLiteStore) async throws -> Void] = [
       { _ = try await $0.promote(at: someTime, limit: 9) }, { try await $0.saveClock(Self.reading) },
@@ -118,8 +130,9 @@ import Testing
     #expect(await refusal { _ = try await first.promote(at: someTime, limit: 9) }?.code == .superseded)
   }
 
-  @Test func theClockIsKeptOnceTheStewardHasFollowedIt() async throws {
-    let (first, second) = try two()
+  @Test(arguments: Way.allCases)
+  func theClockIsKeptOnceTheStewardHasFollowedIt(way: Way) async throws {
+    let (first, second) = try two(way)
     _ = try await first.beat(Self.reading)
     #expect(try await second.fleet().clock?.steward == first.epoch)
     _ = try await second.beat(Self.reading)
@@ -131,8 +144,9 @@ import Testing
     #expect(try await second.fleet().clock?.steward == second.epoch)
   }
 
-  @Test func eachCoordinatorCountsItsOwnCommits() async throws {
-    let (first, second) = try two()
+  @Test(arguments: Way.allCases)
+  func eachCoordinatorCountsItsOwnCommits(way: Way) async throws {
+    let (first, second) = try two(way)
     try await first.setPaused(true)
     let receipt = first.receipt
     for _ in 0..<5 { try await second.setPaused(false) }
@@ -144,8 +158,9 @@ import Testing
   }
 
   /// A standby that was behind is promoted, or an old backup is put in place, while the coordinator lives.
-  @Test func aCoordinatorNoticesAStoreThatWentBackwards() async throws {
-    let (first, second) = try two()
+  @Test(arguments: Way.allCases)
+  func aCoordinatorNoticesAStoreThatWentBackwards(way: Way) async throws {
+    let (first, second) = try two(way)
     _ = try await first.prepare()
     let epoch = first.epoch
     try await second.write(.urgent) { verbs in
@@ -160,8 +175,9 @@ import Testing
 
   // MARK: Limits and counts
 
-  @Test func maxRunningIsExactForTheFleet() async throws {
-    let (first, second) = try two()
+  @Test(arguments: Way.allCases)
+  func maxRunningIsExactForTheFleet(way: Way) async throws {
+    let (first, second) = try two(way)
     var limited = Definition(pattern: IdentifierPattern("com.*")!, kind: .processing)
     limited.maxRunning = 2
     let definition = try await first.apply([limited], seeds: [someTrace], at: someTime)[0].id
@@ -181,8 +197,9 @@ import Testing
     #expect(receipt.state == .ready)
   }
 
-  @Test func countsAndLimitsAreThoseOfTheFleet() async throws {
-    let (first, second) = try two()
+  @Test(arguments: Way.allCases)
+  func countsAndLimitsAreThoseOfTheFleet(way: Way) async throws {
+    let (first, second) = try two(way)
     var limited = Definition(pattern: IdentifierPattern("com.*")!, kind: .processing)
     limited.pendingLimit = 3
     let definition = try await first.apply([limited], seeds: [someTrace], at: someTime)[0].id
@@ -200,8 +217,9 @@ import Testing
   }
 
   /// Nothing that a transaction has read of others' rows is kept for the next one.
-  @Test func aTransactionSeesWhatAnotherCoordinatorHasChanged() async throws {
-    let (first, second) = try two()
+  @Test(arguments: Way.allCases)
+  func aTransactionSeesWhatAnotherCoordinatorHasChanged(way: Way) async throws {
+    let (first, second) = try two(way)
     let definition = try await first.prepare()
     try await first.submit("com.a", to: definition)
     _ = try await second.cancel(.all, by: "ada", at: someTime)

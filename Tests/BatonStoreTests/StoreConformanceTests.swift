@@ -1,7 +1,8 @@
 import BatonConformance
-import BatonStore
 import ContractRows
 import Testing
+
+@testable import BatonStore
 
 @Suite struct StoreConformanceTests {
   @Test(arguments: StoreConformance.cases)
@@ -15,6 +16,12 @@ import Testing
     try await TemporaryFolder.with { folder in
       try await promise.run { try SQLiteStore.open(folder: folder, queuesSpans: $0) }
     }
+  }
+
+  /// Each group of writes locks and loads the rows that it needs, is decided on these, and stores what has changed.
+  @Test(arguments: StoreConformance.cases)
+  func onLoadedRows(promise: StoreConformance.Case) async throws {
+    try await promise.run { try SQLiteStore.onLoadedRows(queuesSpans: $0, isShared: false) }
   }
 
   @Test func everyPromiseHasANameOfItsOwn() {

@@ -43,7 +43,12 @@ extension Dispatcher {
     // A lease that is being granted here comes after every lease that the store can have told of.
     let isNews = record.leaseNumber > state.leaseNumber && (state.isGranted || state.incarnation == nil)
     if isOwn {
-      if isNews, let incarnation = record.incarnation { adopt(record, incarnation, running, at: instant) }
+      if isNews, let incarnation = record.incarnation {
+        // The lease was here, went to another coordinator, and came back before this one heard of it. The worker has to
+        // say hello again, because its launches may have changed meanwhile.
+        if state.link != .away { effects.append(.disconnect(name)) }
+        adopt(record, incarnation, running, at: instant)
+      }
     } else if isNews || state.incarnation == nil && record.leaseNumber == state.leaseNumber {
       if state.incarnation != nil { effects += lose(name) }
       hear(elsewhere: record, running)

@@ -46,6 +46,17 @@ struct Prepared {
     return results
   }
 
+  /// As `all`, for values whose number is not known before.
+  @discardableResult
+  func all<Result>(cells: [Cell], row: (Columns) throws -> Result) throws -> [Result] {
+    defer { sqlite3_reset(handle) }
+    var index: Int32 = 0
+    for cell in cells { try bind(cell, &index) }
+    var results: [Result] = []
+    while try step() { results.append(try row(Columns(statement: handle))) }
+    return results
+  }
+
   private func bind(_ value: some Bindable, _ index: inout Int32) throws {
     index += 1
     let code = value.bind(to: handle, at: index)

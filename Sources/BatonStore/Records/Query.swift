@@ -2,6 +2,11 @@
 /// identity of this object, so a lookup does not hash the text.
 final class Query: Sendable {
   let sql: String
+  /// Whether the query changes rows.
+  let isWrite: Bool
 
-  init(_ sql: String) { self.sql = sql }
+  init(_ sql: String) {
+    self.sql = sql
+    isWrite = ["INSERT", "UPDATE", "DELETE"].contains { sql.hasPrefix($0) }
+  }
 }

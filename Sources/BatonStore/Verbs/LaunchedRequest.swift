@@ -29,7 +29,8 @@ struct LaunchedRequest {
 extension Verbs {
   /// Reads the request; `nil` if it is not kept.
   func launched(_ id: RequestID) throws -> LaunchedRequest? {
-    try prepare(.launchedRequest).first(id.rawValue) { row in
+    try need(.identifierOf(id))
+    return try prepare(.launchedRequest).first(id.rawValue) { row in
       LaunchedRequest(
         id: id, identifierID: row.int64(0), identifier: JobIdentifier(trusted: row.text(1)), number: row.int(2),
         requirementClass: RequirementClass(

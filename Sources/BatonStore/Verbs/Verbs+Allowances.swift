@@ -16,6 +16,7 @@ extension Verbs {
   /// The use of a host, as changed by this transaction or as stored.
   private func hostUse(_ host: Int64) throws -> DailyUse {
     if let known = hostUses[host] { return known }
+    try need(.hostRow(host))
     return try prepare(.hostUse).first(host) { Self.use($0, from: 0) } ?? DailyUse()
   }
 

@@ -62,8 +62,10 @@ extension Verbs {
     let order = CancelOrder(principal: principal, histories: histories)
     switch selection {
     case .request(let id):
+      try need(.identifierOf(id))
       return try cancel(prepare(.unfinishedRequest).all(id.rawValue, row: Self.unfinished), order, now)
     case .identifier(let name):
+      try need(.identifier(name))
       // The waiting request is cancelled first, because the end of the live one would release it.
       return try cancel(prepare(.unfinishedOfIdentifier).all(name.rawValue, row: Self.unfinished), order, now)
     case .all: return try cancelAll(order, at: now)
@@ -92,6 +94,7 @@ extension Verbs {
   func cancelStep(
     _ position: CancelPosition, _ order: CancelOrder, limit: Int, at now: Moment
   ) throws -> (cancelled: [Cancellation], next: CancelPosition?) {
+    try need(.unfinished(position, limit))
     for query in [Query.scheduledBelow, .readyBelow] {
       let pending = try prepare(query).all(position.end, limit, row: Self.unfinished)
       // Requests that wait for their first launch are cancelled before live ones: the end of a live request would
@@ -106,7 +109,7 @@ extension Verbs {
   }
 
   private func cancel(_ requests: [Unfinished], _ order: CancelOrder, _ now: Moment) throws -> [Cancellation] {
-    try requests.map { request in
+    try requests.filter { holds(.identifierOf(RequestID($0.id))) }.map { request in
       if request.state == .running { return try stop(request, by: order.principal, at: now) }
       return try cancelPending(request, order, at: now)
     }

@@ -22,6 +22,7 @@ extension Verbs {
   /// - Parameter host: the host of the process that commits; `nil` if that process holds no lease.
   private func checkpoint(_ checkpoint: Checkpoint, on host: Int64?) throws -> CheckpointAnswer {
     let request = checkpoint.launch.request.rawValue
+    try need(.request(checkpoint.launch.request))
     let standing = try prepare(.standing).first(request) { row in
       (
         isRunning: row.int(0) == RequestState.running.code, launch: row.int(1), batches: row.int(2),

@@ -38,6 +38,7 @@ extension Verbs {
   /// Ends the tenure of a coordinator whose beat stands still. From now on nothing of it commits. Nothing happens if
   /// its beat is not `beat` any more, or if it has ended before.
   package func end(coordinator epoch: Int64, silentSince beat: Int64) throws {
+    try need(.everything)
     guard let tenure, try prepare(.endCoordinator).first(epoch, beat, row: { _ in true }) == true else { return }
     try takeOver(at: tenure.epoch)
   }
@@ -56,14 +57,22 @@ extension Verbs {
   @discardableResult
   func takeOver(at epoch: Int64) throws -> Bool {
     if try prepare(.unsettled).first(row: { _ in true }) == true { try takeShares(at: epoch) }
-    try prepare(.takeStewardship).run(epoch)
-    tenure?.isSteward = try prepare(.steward).first { $0.int64(0) } == epoch
-    guard tenure?.isSteward == true else { return false }
+    var steward = try prepare(.livingSteward).first { $0.int64(0) }
+    if steward == nil {
+      try need(.everything)
+      try prepare(.takeStewardship).run(epoch)
+      steward = epoch
+    }
+    tenure?.isSteward = steward == epoch
+    guard steward == epoch else { return false }
+    try need(.orphans)
     return try prepare(.adoptLeases).first(epoch, row: { _ in true }) == true
   }
 
   /// Adds the shares of all coordinators that do not live to the shares of this one.
   func takeShares(at epoch: Int64) throws {
+    try need(.everything)
+    try need(.allDefinitions)
     try flush()
     shares.removeAll()
     patterns.removeAll()
@@ -107,12 +116,9 @@ extension Query {
       OR NOT EXISTS (SELECT 1 FROM coordinator c WHERE c.epoch = \(share).coordinator AND c.is_ended = 0))
     """
   }
-  static let steward = Query("SELECT steward FROM store WHERE id = 1")
-  static let takeStewardship = Query(
-    """
-    UPDATE store SET steward = ? WHERE id = 1
-      AND NOT EXISTS (SELECT 1 FROM coordinator WHERE epoch = store.steward AND is_ended = 0)
-    """)
+  static let livingSteward = Query(
+    "SELECT c.epoch FROM store s JOIN coordinator c ON c.epoch = s.steward WHERE s.id = 1 AND c.is_ended = 0")
+  static let takeStewardship = Query("UPDATE store SET steward = ? WHERE id = 1")
   static let adoptLeases = Query(
     """
     UPDATE host SET owner = ?1, lease = lease + 1, link = NULL WHERE incarnation IS NOT NULL

@@ -32,6 +32,7 @@ extension Verbs {
   /// The definition with this number, whether it is applied or only kept by requests; `nil` if there never was one.
   func frozen(_ id: DefinitionID) throws -> FrozenDefinition? {
     if let known = cache[id.rawValue] { return known }
+    try need(.definition(id))
     let found = try prepare(.definition).first(id.rawValue) { row in
       FrozenDefinition(id: id, pattern: row.int64(0), content: row.text(1), name: row.text(2))
     }
@@ -63,6 +64,8 @@ extension Verbs {
     guard seeds.count == definitions.count else {
       throw StoreError(.refused, "apply got \(definitions.count) definitions and \(seeds.count) seeds")
     }
+    try need(.everything)
+    try need(.allDefinitions)
     try refuseOverlaps(of: definitions)
     return try zip(definitions, seeds).map { definition, seed in
       var applied = try store(definition, at: now)
@@ -72,6 +75,8 @@ extension Verbs {
   }
 
   package func remove(_ pattern: IdentifierPattern) throws {
+    try need(.everything)
+    try need(.allDefinitions)
     guard let id = try prepare(.appliedPattern).first(pattern.rawValue, row: { $0.int64(0) }) else {
       throw StoreError(.notFound, "There is no definition for \(pattern).")
     }
@@ -83,6 +88,7 @@ extension Verbs {
   }
 
   private func unfinishedRequests(of pattern: IdentifierPattern, _ id: Int64, count: Int) throws -> StoreError {
+    try need(.exampleOf(id))
     let example = try prepare(.unfinishedOfPattern).first(id) { row in "\(row.text(0)) (request \(row.int(1)))" }
     let named = example.map { (count == 1 ? ", " : ", for example ") + $0 } ?? ""
     return StoreError(
@@ -108,10 +114,7 @@ extension Verbs {
 
   private func store(_ definition: Definition, at now: Moment) throws -> AppliedDefinition {
     let name = definition.pattern.rawValue
-    try prepare(.insertPattern).run(name)
-    guard let id = try prepare(.patternByName).first(name, row: { $0.int64(0) }) else {
-      throw StoreError(.corrupt, "A pattern that was just stored is not there.")
-    }
+    let id = try prepare(.patternByName).first(name) { $0.int64(0) } ?? insert(.insertPattern, draw(.pattern), name)
     let before = try pattern(id).definition
     let content = try number(of: definition, pattern: id)
     if before != content.rawValue {
@@ -124,14 +127,11 @@ extension Verbs {
     return AppliedDefinition(id: content, pattern: definition.pattern, change: change, submitted: nil)
   }
 
-  /// The number of the definition's row, which is inserted if there is none with the same content.
+  /// The number of the definition's row. One is inserted if there is none with the same content.
   private func number(of definition: Definition, pattern: Int64) throws -> DefinitionID {
     let content = try definition.canonicalJSON()
-    try prepare(.insertDefinition).run(pattern, content)
-    guard let id = try prepare(.definitionByContent).first(content, row: { $0.int64(0) }) else {
-      throw StoreError(.corrupt, "A definition that was just stored is not there.")
-    }
-    return DefinitionID(id)
+    let known = try prepare(.definitionByContent).first(content) { $0.int64(0) }
+    return DefinitionID(try known ?? insert(.insertDefinition, draw(.definition), pattern, content))
   }
 }
 
@@ -143,12 +143,12 @@ extension Query {
   static let appliedPattern = Query("SELECT id FROM pattern WHERE name = ? AND definition IS NOT NULL")
   static let appliedWildcards = Query("SELECT name FROM pattern WHERE definition IS NOT NULL AND name LIKE '%.*'")
   static let patternByName = Query("SELECT id FROM pattern WHERE name = ?")
-  static let insertPattern = Query("INSERT INTO pattern (name) VALUES (?) ON CONFLICT (name) DO NOTHING")
+  static let insertPattern = Query("INSERT INTO pattern (id, name) VALUES (?, ?) RETURNING id")
   static let applyDefinition = Query("UPDATE pattern SET definition = ?, applied_at = ? WHERE id = ?")
   static let raiseDefinitions = Query("UPDATE store SET definitions_version = definitions_version + 1 WHERE id = 1")
   static let removeDefinition = Query("UPDATE pattern SET definition = NULL, applied_at = NULL WHERE id = ?")
   static let insertDefinition = Query(
-    "INSERT INTO definition (pattern, content) VALUES (?, ?) ON CONFLICT (content) DO NOTHING")
+    "INSERT INTO definition (id, pattern, content) VALUES (?, ?, ?) RETURNING id")
   static let definitionByContent = Query("SELECT id FROM definition WHERE content = ?")
   static let unfinishedOfPattern = Query(
     """

@@ -96,6 +96,7 @@ extension Verbs {
   func room(for id: DefinitionID) throws -> Int {
     let known = try knownDefinition(id)
     guard let limit = known.definition.maxRunning else { return .max }
+    try need(.lockedPattern(known.pattern))
     return max(0, limit - (try pattern(known.pattern).counts[.running]))
   }
 
@@ -121,14 +122,20 @@ extension Verbs {
     let (wanted, limit) = (claim.requirementClass, claim.places.count + 1)
     let evictions = try evictions(from: host)
     if evictions.isEmpty {
-      return try prepare(.oldestReady).all(
-        wanted.definition.rawValue, wanted.priority.rawValue, limit, row: Self.candidate)
+      let found = try prepare(.oldestReady).all(
+        wanted.definition.rawValue, wanted.priority.rawValue, limit, row: Self.candidate
+      ).filter { holds(.identifierOf($0.request)) }
+      try needReady(wanted, limit, found: found.count)
+      return found
     }
     let pattern = try knownDefinition(wanted.definition).definition.pattern
     // If the whole pattern is evicted, its requests are not checked one by one: there may be a million.
     if evictions.contains(where: { $0.covers(pattern) }) { return [] }
-    return try prepare(.oldestReadyNotEvicted).all(
-      wanted.definition.rawValue, wanted.priority.rawValue, host, limit, row: Self.candidate)
+    let found = try prepare(.oldestReadyNotEvicted).all(
+      wanted.definition.rawValue, wanted.priority.rawValue, host, limit, row: Self.candidate
+    ).filter { holds(.identifierOf($0.request)) }
+    try needReady(wanted, limit, found: found.count)
+    return found
   }
 
   /// Schedules a ready request again, because its date has not come.
@@ -140,7 +147,10 @@ extension Verbs {
   }
 
   private func hasReady(_ wanted: RequirementClass) throws -> Bool {
-    try prepare(.anyReady).first(wanted.definition.rawValue, wanted.priority.rawValue) { _ in true } ?? false
+    let found =
+      try prepare(.anyReady).first(wanted.definition.rawValue, wanted.priority.rawValue) { _ in true } ?? false
+    try needReady(wanted, 1, found: found ? 1 : 0)
+    return found
   }
 
   static func candidate(_ row: Columns) -> Candidate {

@@ -1,6 +1,4 @@
 internal import BatonModel
-internal import GRDB
-internal import GRDBSQLite
 
 /// A request that has just become the waiting request of its identifier.
 struct Enqueued {
@@ -33,8 +31,7 @@ extension Verbs {
   /// Inserts the identifier or raises its last request number. Returns the number of its row.
   private func advance(_ name: JobIdentifier, _ known: IdentifierRow?, to number: Int) throws -> Int64 {
     guard let known else {
-      try prepare(.insertIdentifier).run(name.rawValue, number)
-      return sqlite3_last_insert_rowid(db.sqliteConnection)
+      return try insert(.insertIdentifier, draw(.identifier), name.rawValue, number)
     }
     try prepare(.advanceIdentifier).run(number, known.id)
     return known.id
@@ -66,8 +63,10 @@ extension Verbs {
       readiness.eligibleAt, new.earliest.at, new.earliest.isDated, new.mark(over: waiting)?.rawValue, new.principal,
       waiting.id, now.date)
     if let payload = new.payload {
+      try need(.payload(RequestID(waiting.id)))
       try prepare(.setPayload).run(waiting.id, payload)
     } else {
+      try need(.payload(RequestID(waiting.id)))
       try prepare(.clearPayload).run(waiting.id)
     }
     let old = try knownDefinition(waiting.definition)
@@ -101,7 +100,7 @@ extension SubmissionReceipt {
 }
 
 extension Query {
-  static let insertIdentifier = Query("INSERT INTO identifier (name, last_number) VALUES (?, ?)")
+  static let insertIdentifier = Query("INSERT INTO identifier (id, name, last_number) VALUES (?, ?, ?) RETURNING id")
   static let advanceIdentifier = Query("UPDATE identifier SET last_number = ? WHERE id = ?")
   static let insertRequest = Query(
     """

@@ -17,10 +17,12 @@ package struct EventRecord: Hashable, Sendable {
 extension Verbs {
   /// Adds to the history that `events(of:)` answers.
   func note(_ event: RequestEvent, detail: String?, of request: Int64, at now: Moment) throws {
+    try need(.history(RequestID(request)))
     try prepare(.insertEvent).run(request, now.date, event.rawValue, detail)
   }
 
   package func note(_ event: RequestEvent, detail: String?, of request: RequestID, at now: Moment) throws {
+    try need(.request(request))
     guard try prepare(.requestExists).first(request.rawValue, row: { _ in true }) == true else { return }
     try note(event, detail: detail?.bounded(toBytes: Self.maximumDetailBytes), of: request.rawValue, at: now)
   }

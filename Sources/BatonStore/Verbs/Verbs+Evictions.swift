@@ -14,6 +14,7 @@ extension Verbs {
   /// The patterns that are evicted from a host. All evictions are read once and kept until one is changed, because most
   /// hosts have none.
   func evictions(from host: Int64) throws -> [IdentifierPattern] {
+    try need(.hostRow(host))
     if let knownEvictions { return knownEvictions[host] ?? [] }
     let found = try allEvictions()
     knownEvictions = found

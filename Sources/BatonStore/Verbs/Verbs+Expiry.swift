@@ -7,6 +7,7 @@ extension Verbs {
   ) throws -> LaunchSubject? {
     if let lease, try host(lease.host)?.lease != lease.number { throw StoreError.moved(lease) }
     if let process, try !isRunning(launch, on: process) { return nil }
+    try need(.request(launch.request))
     let subject = try prepare(.openLaunch).first(launch.request.rawValue, launch.number, reason.code) { row in
       LaunchSubject(
         identifier: JobIdentifier(trusted: row.text(0)), request: row.int(1), launch: launch.number, trace: row.trace(2)

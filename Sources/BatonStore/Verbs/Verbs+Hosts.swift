@@ -40,7 +40,8 @@ struct HostRow {
 extension Verbs {
   /// The row of the host; `nil` if the host was never connected.
   func host(_ name: HostName) throws -> HostRow? {
-    try prepare(.hostRow).first(name.rawValue) { row in
+    try need(.host(name))
+    return try prepare(.hostRow).first(name.rawValue) { row in
       HostRow(
         id: row.int64(0), incarnation: row.optionalText(1).map(Incarnation.init), owner: row.optionalInt64(2),
         lease: row.int64(3), link: row.optionalInt64(4))
@@ -49,12 +50,14 @@ extension Verbs {
 
   /// The row number of the host if `lease` is its present lease; otherwise `nil`.
   func holder(_ lease: HostLease) throws -> Int64? {
-    try prepare(.leaseOwner).first(lease.host.rawValue, lease.number, lease.incarnation.rawValue) { $0.int64(0) }
+    try need(.host(lease.host))
+    return try prepare(.leaseOwner).first(lease.host.rawValue, lease.number, lease.incarnation.rawValue) { $0.int64(0) }
   }
 
   /// The row number of `host` if `incarnation` holds its lease; otherwise `nil`.
   func holder(_ host: HostName, _ incarnation: Incarnation) throws -> Int64? {
-    try prepare(.leaseHolder).first(host.rawValue, incarnation.rawValue) { $0.int64(0) }
+    try need(.host(host))
+    return try prepare(.leaseHolder).first(host.rawValue, incarnation.rawValue) { $0.int64(0) }
   }
 
   /// The row number of the host of `process` if that process holds the host's lease; otherwise `nil`. All launches that
@@ -65,6 +68,7 @@ extension Verbs {
   /// Whether `launch` is live and runs on `process`.
   func isRunning(_ launch: LaunchKey, on process: WorkerProcess) throws -> Bool {
     guard let host = try holder(process) else { return false }
+    try need(.request(launch.request))
     return try prepare(.openLaunchOn).first(launch.request.rawValue, launch.number, host, row: { _ in true }) == true
   }
 
@@ -81,8 +85,13 @@ extension Verbs {
     let ended = try known.map { try endEarlier($0, name, than: incarnation, at: now) } ?? []
     let stays = known?.incarnation == incarnation && known?.owner == epoch
     let number = (known?.lease ?? 0) + (stays ? 0 : 1)
-    try prepare(.grantLease).run(
-      name.rawValue, incarnation.rawValue, now.date, try report?.canonicalJSON(), secret, epoch, number, link)
+    let word = try report?.canonicalJSON()
+    if let known {
+      try prepare(.grantLease).run(incarnation.rawValue, now.date, word, secret, epoch, number, link, known.id)
+    } else {
+      _ = try insert(
+        .insertHost, draw(.host), name.rawValue, incarnation.rawValue, now.date, word, secret, epoch, number, link)
+    }
     return LeaseGrant(lease: HostLease(host: name, incarnation: incarnation, number: number), ended: ended)
   }
 
@@ -98,6 +107,7 @@ extension Verbs {
       throw StoreError(.refused, HostLease.twoOfOneName(name))
     }
     guard isOwn else { return try endLaunches(on: known.id, countsAsLoss: true, at: now) }
+    try need(.launchesOn(known.id))
     let open = try prepare(.openOnHost).all(known.id) { _ in 1 }.count
     guard open == 0 else {
       throw StoreError(
@@ -111,6 +121,7 @@ extension Verbs {
   }
 
   package func standing(of host: HostName, secret: [UInt8]?) throws -> SecretStanding {
+    try need(.host(host))
     guard let known = try prepare(.secret).first(host.rawValue, row: { $0.optionalBlob(0) }) ?? nil else {
       return .unclaimed
     }
@@ -138,6 +149,7 @@ extension Verbs {
   }
 
   private func endLaunches(on host: Int64, countsAsLoss: Bool, at now: Moment) throws -> [EndingAnswer] {
+    try need(.launchesOn(host))
     let open = try prepare(.openOnHost).all(host) { LaunchKey(request: RequestID($0.int64(0)), number: $0.int(1)) }
     return try open.map { launch in
       try end(
@@ -165,6 +177,7 @@ extension Verbs {
 
   package func noteReports(_ reports: [HostLease: HostWord], at now: Moment) throws {
     for (lease, word) in reports.sorted(by: { $0.key.host < $1.key.host }) {
+      try need(.host(lease.host))
       try prepare(.noteReport).run(try word.canonicalJSON(), now.date, lease.host.rawValue, lease.number)
     }
   }
@@ -176,12 +189,16 @@ extension Verbs {
 
   /// Throws `.notFound` unless the host was connected before.
   func requireHost(_ host: HostName) throws {
+    try need(.host(host))
     guard try prepare(.hostExists).first(host.rawValue, row: { _ in true }) == true else {
       throw StoreError(.notFound, "There is no host \(host); `baton hosts` lists those that were ever connected.")
     }
   }
 
-  package func setPaused(_ isPaused: Bool) throws { try prepare(.setPaused).run(isPaused) }
+  package func setPaused(_ isPaused: Bool) throws {
+    try need(.everything)
+    try prepare(.setPaused).run(isPaused)
+  }
 }
 
 extension Query {
@@ -191,13 +208,16 @@ extension Query {
   static let hostRow = Query("SELECT id, incarnation, owner, lease, link FROM host WHERE name = ?")
   static let leaseOwner = Query("SELECT id FROM host WHERE name = ? AND lease = ? AND incarnation = ?")
   static let isLiving = Query("SELECT 1 FROM coordinator WHERE epoch = ? AND is_ended = 0")
+  static let insertHost = Query(
+    """
+    INSERT INTO host (id, name, incarnation, last_seen_at, word, secret, owner, lease, link)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
+    """)
   static let grantLease = Query(
     """
-    INSERT INTO host (name, incarnation, last_seen_at, word, secret, owner, lease, link)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (name) DO UPDATE SET incarnation = excluded.incarnation, last_seen_at = excluded.last_seen_at,
-      word = coalesce(excluded.word, host.word), secret = coalesce(host.secret, excluded.secret),
-      owner = excluded.owner, lease = excluded.lease, link = excluded.link
+    UPDATE host SET incarnation = ?, last_seen_at = ?, word = coalesce(?, word), secret = coalesce(secret, ?),
+      owner = ?, lease = ?, link = ?
+    WHERE id = ?
     """)
   static let secret = Query("SELECT secret FROM host WHERE name = ?")
   static let forgetSecret = Query("UPDATE host SET secret = NULL WHERE name = ?")

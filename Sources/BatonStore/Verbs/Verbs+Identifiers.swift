@@ -46,6 +46,7 @@ struct IdentifierRow {
 extension Verbs {
   /// The row of the identifier; `nil` if no request of it was ever submitted.
   func identifier(_ name: JobIdentifier) throws -> IdentifierRow? {
+    try need(.identifier(name))
     let row = try prepare(.identifier).first(name.rawValue) { row in
       IdentifierRow(
         id: row.int64(0), lastNumber: row.int(1),

@@ -34,12 +34,16 @@ extension Verbs {
   /// How many items this launch has sent so far. When a new launch sends its first page, the unfinished pages of an
   /// earlier launch are deleted.
   private func collected(_ request: Int64, by page: ItemPage) throws -> Collected {
+    try need(.lastItems(page.launch.request))
     let last = try prepare(.lastPage).first(request) { row in
       (Collected(count: row.int(0) + row.int(1), bytes: row.int(3)), launch: row.int(2))
     }
     guard let last else { return Collected() }
     if last.launch == page.launch.number { return last.0 }
-    if page.start == 0 { try prepare(.deletePages).run(request) }
+    if page.start == 0 {
+      try need(.items(page.launch.request))
+      try prepare(.deletePages).run(request)
+    }
     return Collected()
   }
 
@@ -54,7 +58,8 @@ extension Verbs {
       let blob = ItemBlob.encode(page.items)
       let bytes = collected.bytes + blob.count
       if let message = objection(toItems: count + page.items.count, bytes: bytes) { return .refused(message) }
-      try prepare(.insertPage).run(request, page.start, page.items.count, page.launch.number, blob, bytes)
+      try prepare(.insertPage).run(
+        draw(.itemPage), request, page.start, page.items.count, page.launch.number, blob, bytes)
     }
     let total = count + page.items.count
     if page.isLast { try prepare(.freezeItems).run(total, request) }
@@ -96,7 +101,7 @@ extension Query {
     "SELECT start, count, launch, bytes_so_far FROM item_page WHERE request = ? ORDER BY start DESC LIMIT 1")
   static let deletePages = Query("DELETE FROM item_page WHERE request = ?")
   static let insertPage = Query(
-    "INSERT INTO item_page (request, start, count, launch, bytes, bytes_so_far) VALUES (?, ?, ?, ?, ?, ?)")
+    "INSERT INTO item_page (id, request, start, count, launch, bytes, bytes_so_far) VALUES (?, ?, ?, ?, ?, ?, ?)")
   static let freezeItems = Query("UPDATE request SET frozen_items = ? WHERE id = ?")
   static let pages = Query(
     """

@@ -11,6 +11,7 @@ extension Verbs {
     let poke = submission.poke == nil ? nil : submission.id
     guard poke != nil || span != nil else { return }
     let request = receipt.request.rawValue
+    try need(.history(receipt.request))
     try prepare(.insertJoining).run(request, poke, span == nil ? nil : submission.trace.traceID, span)
     try prepare(.dropJoining).run(request, JoinedSubmissions.limit)
   }

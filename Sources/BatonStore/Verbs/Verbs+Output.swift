@@ -7,6 +7,8 @@ extension Verbs {
     guard let host = try holder(process) else { return }
     for chunk in chunks where !chunk.bytes.isEmpty {
       let (request, launch) = (chunk.launch.request.rawValue, chunk.launch.number)
+      try need(.request(chunk.launch.request))
+      try need(.output(chunk.launch))
       guard try prepare(.openLaunchOn).first(request, launch, host, row: { _ in true }) == true else { continue }
       let end = try append(chunk.bytes, request, launch)
       try prepare(.trimOutput).run(request, launch, end - OutputChunk.maximumKeptBytes)

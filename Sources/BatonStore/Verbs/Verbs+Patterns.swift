@@ -46,6 +46,7 @@ extension Verbs {
   /// The row of a pattern. Throws `.corrupt` if there is none.
   func pattern(_ id: Int64) throws -> PatternRow {
     if let known = patterns[id] { return known }
+    try need(.pattern(id))
     let (own, epoch) = (try share(id), tenure?.epoch ?? -1)
     let row = try prepare(.pattern).first(id, epoch) { row in
       PatternRow(definition: row.optionalInt64(0), counts: Self.stateCounts(row, from: 1) + own.counts)
@@ -59,6 +60,7 @@ extension Verbs {
   private func share(_ id: Int64) throws -> Share {
     if let known = shares[id] { return known }
     guard let tenure else { return Share() }
+    try need(.pattern(id))
     let share = try prepare(.share).first(id, tenure.epoch) { row in
       Share(counts: Self.stateCounts(row, from: 0), use: Self.use(row, from: 6))
     }

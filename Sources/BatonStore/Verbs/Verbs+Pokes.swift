@@ -1,6 +1,4 @@
 package import BatonModel
-internal import GRDB
-internal import GRDBSQLite
 
 /// One poke that a request stands for.
 package struct PokeRecord: Hashable, Sendable {
@@ -35,11 +33,11 @@ extension Verbs {
       of: request, at: now)
   }
 
-  /// Stores a poke. Call it directly after the row of its submission was inserted.
-  func rememberPoke(_ submission: Submission, for request: RequestID, at now: Moment) throws {
+  /// Stores a poke.
+  /// - Parameter id: the number of its submission's row.
+  func rememberPoke(_ submission: Submission, _ id: Int64, for request: RequestID, at now: Moment) throws {
     guard let poke = submission.poke else { return }
-    try prepare(.insertPoke).run(
-      sqlite3_last_insert_rowid(db.sqliteConnection), request.rawValue, now.date, poke.rawValue, submission.principal)
+    try prepare(.insertPoke).run(id, request.rawValue, now.date, poke.rawValue, submission.principal)
   }
 }
 

@@ -44,10 +44,14 @@ struct WaitingRequest {
 extension Verbs {
   package func promote(at now: Moment, limit: Int) throws -> Promotion {
     try demandStewardship()
+    try need(.due(now, limit))
     var due = try prepare(.due).all(now.steady, limit, row: Self.waiting)
     due += try prepare(.dueDates).all(now.date, limit - due.count, row: Self.waiting)
     var classes: [RequirementClass: Int] = [:]
-    for request in due where try reconsider(request, from: .scheduled, at: now).state == .ready {
+    for request in due
+    where try holds(.identifierOf(RequestID(request.id)))
+      && reconsider(request, from: .scheduled, at: now).state == .ready
+    {
       classes[request.requirementClass, default: 0] += 1
     }
     return Promotion(classes: classes, nextDue: try nextDue())

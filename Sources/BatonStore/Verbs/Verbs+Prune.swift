@@ -78,6 +78,8 @@ extension Verbs {
   /// in the meantime stays.
   private func delete(_ requests: [(id: Int64, definition: DefinitionID, state: RequestState)]) throws {
     for request in requests {
+      try need(.identifierOf(RequestID(request.id)))
+      try need(.spans(RequestID(request.id)))
       guard try prepare(.endedState).first(request.id, row: { $0.int(0) }) == request.state.code else { continue }
       try prepare(.deleteUnsent).run(request.id)
       try prepare(.deleteRequest).run(request.id)
@@ -88,6 +90,7 @@ extension Verbs {
   /// Deletes submissions that are older than `time`, on the steady clock, in the order in which they came. Returns how
   /// many were deleted.
   private func deleteSubmissions(before time: Timestamp, limit: Int) throws -> Int {
+    try need(.oldestSubmissions(limit))
     let oldest = try prepare(.oldestSubmissions).all(limit) { row in (id: row.int64(0), at: row.time(1)) }
     let old = oldest.filter { $0.at < time }
     for submission in old { try prepare(.deleteSubmission).run(submission.id) }

@@ -159,7 +159,9 @@ package struct LaunchRecord: Hashable, Sendable {
 
 extension Verbs {
   package func request(_ id: RequestID) throws -> RequestRecord? {
-    try complete(try prepare(.requestByID).first(id.rawValue, row: Self.record))
+    try need(.identifierOf(id))
+    try need(.payload(id))
+    return try complete(try prepare(.requestByID).first(id.rawValue, row: Self.record))
   }
 
   /// The request with this number. Without a number: the live request, else the waiting one, else the one that ended

@@ -48,6 +48,7 @@ extension Verbs {
         """)
     }
     if !differences.isEmpty { try forgetItems(of: request) }
+    try need(.launches(request.id))
     try prepare(.keepLaunchDefinitions).run(old.id.rawValue, request.id.rawValue)
     try prepare(.setDefinition).run(new.id.rawValue, request.id.rawValue)
     try note(.redefined, detail: nil, of: request.id.rawValue, at: now)
@@ -58,6 +59,7 @@ extension Verbs {
   /// Deletes the frozen items. No batch was committed, so the next launch determines the items again from the new
   /// definition.
   private func forgetItems(of request: LaunchedRequest) throws {
+    try need(.items(request.id))
     try prepare(.deletePages).run(request.id.rawValue)
     try prepare(.forgetItems).run(request.id.rawValue)
   }

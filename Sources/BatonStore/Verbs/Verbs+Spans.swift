@@ -16,7 +16,10 @@ extension Verbs {
   /// Removes spans that a backend has confirmed.
   package func confirmSpans(_ keys: [SpanKey]) throws {
     try demandStewardship()
-    for key in keys { try prepare(.confirmSpans).run(key.request.rawValue, key.launch, key.parts.rawValue) }
+    for key in keys {
+      try need(.spans(key.request))
+      try prepare(.confirmSpans).run(key.request.rawValue, key.launch, key.parts.rawValue)
+    }
   }
 
   /// Removes spans that a backend will never accept. They are kept in `rejected_span` for as long as their request, so
@@ -25,6 +28,8 @@ extension Verbs {
     try demandStewardship()
     let message = message.bounded(toBytes: 1024)
     for key in keys {
+      try need(.request(key.request))
+      try need(.spans(key.request))
       try prepare(.rejectSpans).run(key.request.rawValue, key.launch, key.parts.rawValue, now.date, message)
     }
     try confirmSpans(keys)

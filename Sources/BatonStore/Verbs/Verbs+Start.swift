@@ -3,6 +3,8 @@ internal import BatonModel
 extension Verbs {
   /// Reads a request that is known to be ready. Throws `.corrupt` if it is not there.
   func readyCandidate(_ request: RequestID) throws -> Candidate {
+    try need(.identifierOf(request))
+    try need(.payload(request))
     guard let candidate = try prepare(.readyRequest).first(request.rawValue, row: Self.candidate) else {
       throw StoreError(.corrupt, "A request that was just made ready is not there.")
     }

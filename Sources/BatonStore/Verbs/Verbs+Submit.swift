@@ -136,7 +136,8 @@ extension Verbs {
   /// The answer that was given to this id before, whatever has become of the request since; `nil` if the id is not
   /// known. A launch that was part of that answer is not repeated, because it was assigned at that time.
   private func earlierAnswer(to id: String) throws -> SubmissionAnswer? {
-    try prepare(.submission).first(id) { row in
+    try need(.submission(id))
+    return try prepare(.submission).first(id) { row in
       let receipt = SubmissionReceipt(
         request: RequestID(row.int64(0)), identifier: JobIdentifier(trusted: row.text(1)), number: row.int(2),
         state: RequestState(code: row.int(5)), eligibleAt: row.time(6), replaced: row.bool(7),
@@ -152,11 +153,12 @@ extension Verbs {
     _ submission: Submission, _ receipt: SubmissionReceipt, of identifier: Int64,
     _ requirementClass: RequirementClass, at now: Moment
   ) throws {
-    try prepare(.insertSubmission).run(
-      submission.id, now.steady, receipt.request.rawValue, identifier, receipt.number,
+    let id = try insert(
+      .insertSubmission, draw(.submission), submission.id, now.steady, receipt.request.rawValue, identifier,
+      receipt.number,
       requirementClass.definition.rawValue, requirementClass.priority.rawValue, receipt.state.code, receipt.eligibleAt,
       receipt.replaced)
-    try rememberPoke(submission, for: receipt.request, at: now)
+    try rememberPoke(submission, id, for: receipt.request, at: now)
     try rememberJoining(submission, receipt)
   }
 
@@ -174,13 +176,19 @@ extension Verbs {
     return nil
   }
 
+  /// The largest number of requests that other coordinators may be accepting at this moment: a group each.
+  private static let uncounted = 16 * WriteQueue.largestGroup
+
   /// The refusal if the definition or the whole store has too many pending requests; otherwise `nil`.
   private func tooManyPending(_ definition: FrozenDefinition) throws -> Refusal? {
     let (own, ownLimit) = (
       try pattern(definition.pattern).pending, definition.definition.pendingLimit ?? limits.pendingPerDefinition
     )
+    // Other groups may be accepting requests of which nothing is counted yet.
+    if own + Self.uncounted >= ownLimit { try need(.lockedPattern(definition.pattern)) }
     if own >= ownLimit { return .tooManyPending(limit: "pendingLimit", allowed: ownLimit, pending: own) }
     let all = try pendingInAll()
+    if all + Self.uncounted >= limits.pending { try need(.everything) }
     if all >= limits.pending { return .tooManyPending(limit: "limits.pending", allowed: limits.pending, pending: all) }
     return nil
   }
@@ -237,7 +245,8 @@ extension Query {
     """)
   static let insertSubmission = Query(
     """
-    INSERT INTO submission (key, at, request, identifier, number, definition, priority, state, eligible_at, replaced)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO submission (id, key, at, request, identifier, number, definition, priority, state, eligible_at,
+      replaced)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
     """)
 }

@@ -1,6 +1,4 @@
 package import BatonModel
-internal import GRDB
-internal import GRDBSQLite
 
 /// What a worker's receipts say about the store that the worker connects to.
 package enum ReceiptStanding: Hashable, Sendable {
@@ -40,6 +38,8 @@ extension Verbs {
   ///   - nextStore: a random name that no store had before.
   ///   - address: where the coordinator serves, for people.
   package func join(as name: Int64, nextStore: String, address: String) throws {
+    try need(.everything)
+    try need(.tenures)
     let store = try prepare(.store).first { $0.text(0) }
     let last = try prepare(.lastTenure).first { (epoch: $0.int64(0), commits: $0.int64(1)) }
     guard let store, let last else { throw StoreError.unnamed }
@@ -96,11 +96,9 @@ extension Verbs {
     throw StoreError(.moved, "Another coordinator keeps house in this store.")
   }
 
-  /// Raises this tenure's number of commits if this transaction has changed anything since `changes`. Call it last
-  /// before the commit.
-  /// - Parameter changes: SQLite's total number of changes when the transaction began.
-  func countCommit(since changes: Int32) throws {
-    guard let tenure, sqlite3_total_changes(db.sqliteConnection) != changes else { return }
+  /// Raises this tenure's number of commits. Call it last before the commit of a transaction that has changed anything.
+  func countCommit() throws {
+    guard let tenure else { return }
     var receipt = tenure.receipt
     receipt.store = renewedStore ?? receipt.store
     receipt.sequence += 1
@@ -120,6 +118,7 @@ extension Verbs {
   /// Gives the store another name and pauses the fleet. The store lacks something that it has told workers, so nothing
   /// may run again before a person has looked. Nothing happens if the store's name is no longer `incarnation`.
   package func renewIncarnation(of incarnation: String, as name: String) throws -> Bool {
+    try need(.everything)
     guard try prepare(.renewIncarnation).first(name, incarnation, row: { _ in true }) == true else { return false }
     renewedStore = name
     return true

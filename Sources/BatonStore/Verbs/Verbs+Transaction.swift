@@ -56,10 +56,10 @@ extension Verbs {
   private func runCounted(_ body: (Verbs) throws -> Void) throws {
     beginAnew()
     try demandTenure()
-    let changes = sqlite3_total_changes(db.sqliteConnection)
+    let before = writes
     try body(self)
     try flush()
-    try countCommit(since: changes)
+    if writes != before { try countCommit() }
   }
 
   /// If the store went backwards, gives it another name and pauses the fleet, in a transaction of its own: nothing that
@@ -106,13 +106,13 @@ extension Verbs {
     }
   }
 
-  /// Runs an operation. If it throws a `StoreError` without having changed a row, the error becomes its answer; every
+  /// Runs an operation. If it throws a `StoreError` before its first statement that changes rows, the error becomes its answer; every
   /// other error is thrown.
   private func runUnharmed(_ operation: any Operation) throws {
-    let before = sqlite3_total_changes(db.sqliteConnection)
+    let before = writes
     do {
       try operation.run(self)
-    } catch let error as StoreError where sqlite3_total_changes(db.sqliteConnection) == before {
+    } catch let error as StoreError where writes == before {
       operation.fail(error)
     }
   }

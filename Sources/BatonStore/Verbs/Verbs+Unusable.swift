@@ -14,6 +14,8 @@ extension Verbs {
   /// `limit` requests, none is left. The stored definitions are not changed.
   package func failUnusable(limit: Int, at now: Moment) throws -> [UnusableDefinition] {
     try demandStewardship()
+    try need(.everything)
+    try need(.allDefinitions)
     // The shares may lack what this transaction has counted, so it is written first.
     try flush()
     var left = limit
@@ -35,10 +37,12 @@ extension Verbs {
   ) throws -> Int {
     let reason = "the definition cannot be run: \(problem); apply a repaired one, and submit again"
     var failed = 0
+    try need(.unfinishedOf(frozen.id, limit))
     // A request that waits for a live one is failed before the live one, because the end of the live one would release
     // it.
     for query in [Query.scheduledOf, .readyOf, .runningOf] where failed < limit {
-      for request in try prepare(query).all(frozen.id.rawValue, limit - failed, row: Self.unfinished) {
+      let found = try prepare(query).all(frozen.id.rawValue, limit - failed, row: Self.unfinished)
+      for request in found where holds(.identifierOf(RequestID(request.id))) {
         try fail(request, of: frozen.pattern, because: reason, at: now)
         failed += 1
       }

@@ -4,6 +4,7 @@ package import BatonModel
 extension Verbs {
   package func noteUses(_ uses: [IdentifierPattern: Timestamp]) throws {
     for (pattern, usedAt) in uses.sorted(by: { $0.key < $1.key }) {
+      try need(.patternNamed(pattern))
       try prepare(.noteUse).run(usedAt, pattern.rawValue)
     }
   }

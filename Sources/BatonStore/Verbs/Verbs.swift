@@ -38,6 +38,10 @@ package final class Verbs {
   var renewedStore: String?
   var nextRequest: Int64?
   var nextRequestChanged = false
+  /// How many statements that change rows this connection has begun.
+  var writes = 0
+  /// The rows that this transaction has, if the connection has only those; `nil` if it has the whole store.
+  var held: HeldRows?
 
   init(_ db: Database, limits: StoreLimits, cache: DefinitionCache, queuesSpans: Bool, isShared: Bool) {
     self.isShared = isShared
@@ -49,11 +53,20 @@ package final class Verbs {
 
   /// The prepared statement of a query, prepared at the first use on this connection.
   func prepare(_ query: Query) throws -> Prepared {
+    if query.isWrite { writes &+= 1 }
     let key = ObjectIdentifier(query)
     if let known = prepared[key] { return known }
     let made = Prepared(try db.cachedStatement(sql: query.sql))
     prepared[key] = made
     return made
+  }
+
+  /// Inserts a row and returns its number.
+  func insert<each Value: Bindable>(_ query: Query, _ values: repeat each Value) throws -> Int64 {
+    guard let id = try prepare(query).first(repeat each values, row: { $0.int64(0) }) else {
+      throw StoreError(.corrupt, "The database did not number a new row.")
+    }
+    return id
   }
 
   /// Writes back what the verbs of this transaction have counted. It is called once before the commit, and by verbs
@@ -96,6 +109,7 @@ package final class Verbs {
   /// Draws the id of the request that is about to be inserted. Each id is given only once, even if its request is
   /// deleted later.
   func drawRequestID() throws -> Int64 {
+    if let drawn = draw(.request) { return drawn }
     let id = try nextRequest ?? prepare(.nextRequest).first { $0.int64(0) } ?? 1
     nextRequest = id + 1
     nextRequestChanged = true

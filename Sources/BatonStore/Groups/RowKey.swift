@@ -1,0 +1,174 @@
+internal import BatonModel
+
+/// What a write has to lock and load before it is decided, where several coordinators write to one database.
+///
+/// A group of writes locks its rows in one order, so that two groups never wait for each other: the rows of
+/// coordinators, then identifiers, requests, patterns and hosts, each by their numbers. A verb names each key where it
+/// first reads or writes such a row (`Verbs.need`). If the group has not loaded it, the group begins again with it.
+enum RowKey: Hashable {
+  /// The rows of all coordinators: no other coordinator writes anything at the same time. For rare writes that concern
+  /// the whole store.
+  case everything
+  /// The tenures of all coordinators, also of those that have ended.
+  case tenures
+  /// The identifier with this name. Its unfinished requests are loaded with their last launches and progress; their
+  /// states change only in groups that have locked the identifier.
+  case identifier(JobIdentifier)
+  /// The identifier of a request, with all that `identifier` loads, and the request itself.
+  case identifierOf(RequestID)
+  /// The request, its last launch and its progress, for what belongs to a launch. The row of its identifier is loaded
+  /// and not locked.
+  case request(RequestID)
+  case payload(RequestID)
+  /// The last event of the request, and what joined it.
+  case history(RequestID)
+  /// All launches of the request.
+  case launches(RequestID)
+  /// The last page of the request's items, or all pages.
+  case lastItems(RequestID)
+  case items(RequestID)
+  case output(LaunchKey)
+  /// The spans of the request that wait to be sent.
+  case spans(RequestID)
+  /// The oldest ready requests of a class, at most so many, without those that another group has locked.
+  case ready(RequirementClass, Int)
+  /// Scheduled requests that are due, at most so many, and the ones that are due next.
+  case due(Moment, Int)
+  /// The requests whose launches are open on the host with this number.
+  case launchesOn(Int64)
+  /// Unfinished requests below a number, at most so many in each state.
+  case unfinished(CancelPosition, Int)
+  /// Unfinished requests of a definition, at most so many.
+  case unfinishedOf(DefinitionID, Int)
+  /// One unfinished request of the pattern with this number, for a message. It is not locked.
+  case exampleOf(Int64)
+  /// The pattern with this number, and the shares of all coordinators. They are read and not locked.
+  case pattern(Int64)
+  /// As `pattern`, and no other group counts for the pattern at the same time.
+  case lockedPattern(Int64)
+  case patternNamed(IdentifierPattern)
+  case definition(DefinitionID)
+  /// All patterns, definitions and shares.
+  case allDefinitions
+  /// The host with this name or number, and its evictions.
+  case host(HostName)
+  case hostRow(Int64)
+  /// The hosts whose coordinator does not live.
+  case orphans
+  case submission(String)
+  /// The oldest submissions, at most so many.
+  case oldestSubmissions(Int)
+}
+
+/// The tables whose rows are numbered in the order in which they were inserted.
+enum NumberedTable: String, CaseIterable {
+  case identifier, request, submission, pattern, definition, host
+  case itemPage = "item_page"
+}
+
+/// The rows that a group of writes has locked and loaded.
+struct HeldRows {
+  /// What was loaded, also what came with another key.
+  var keys: Set<RowKey> = []
+  /// For each class how many ready requests were asked for, and whether they are all that there are.
+  var ready: [RequirementClass: (count: Int, isAll: Bool)] = [:]
+  /// The rows that the group itself has inserted. They need not be loaded.
+  var ownRequests: Set<RequestID> = []
+  var ownHosts: Set<Int64> = []
+  /// Draws the numbers of new rows.
+  var numbers: RowNumbers
+  /// The numbers that the group has drawn, without gaps if no other group draws.
+  private var drawn: [NumberedTable: [Int64]] = [:]
+  /// What a verb needed and did not have.
+  var missing: RowKey?
+
+  mutating func draw(_ table: NumberedTable) -> Int64 {
+    let number = numbers.draw(table)
+    drawn[table, default: []].append(number)
+    if table == .request { ownRequests.insert(RequestID(number)) }
+    if table == .host { ownHosts.insert(number) }
+    return number
+  }
+
+  init(numbers: RowNumbers) { self.numbers = numbers }
+
+  /// Gives the drawn numbers back, because the group has stored nothing.
+  func giveBack() { for (table, drawn) in drawn { numbers.giveBack(drawn, of: table) } }
+
+  func holds(_ key: RowKey) -> Bool {
+    if keys.contains(key) { return true }
+    switch key {
+    case .request(let id), .identifierOf(let id), .payload(let id), .history(let id), .launches(let id),
+      .lastItems(let id), .items(let id), .spans(let id):
+      return ownRequests.contains(id)
+    case .output(let launch): return ownRequests.contains(launch.request)
+    case .hostRow(let id): return ownHosts.contains(id)
+    case .pattern(let id): return keys.contains(.lockedPattern(id)) || keys.contains(.allDefinitions)
+    case .lockedPattern: return keys.contains(.everything) && keys.contains(.allDefinitions)
+    case .definition, .patternNamed: return keys.contains(.allDefinitions)
+    case .everything, .tenures, .identifier, .ready, .due, .launchesOn, .unfinished, .unfinishedOf, .exampleOf,
+      .allDefinitions, .host, .orphans, .submission, .oldestSubmissions:
+      return false
+    }
+  }
+}
+
+/// Thrown by a verb that needs rows which its group has not loaded.
+struct MissingRows: Error {}
+
+extension Verbs {
+  /// Says that the verb is about to read or write the rows of `key`. Nothing happens on a connection that has the whole
+  /// store. In a group that has not loaded them, this throws `MissingRows`, and the group begins again with them.
+  func need(_ key: @autoclosure () -> RowKey) throws {
+    guard held != nil else { return }
+    let key = key()
+    if held?.holds(key) == true { return }
+    held?.missing = key
+    throw MissingRows()
+  }
+
+  /// Whether the rows of `key` may be changed. Rows that were loaded with others may not, unless they are locked too.
+  func holds(_ key: RowKey) -> Bool { held?.holds(key) ?? true }
+
+  /// Says that the verb has looked for `count` ready requests of a class, and has found `found`.
+  func needReady(_ wanted: RequirementClass, _ count: Int, found: Int) throws {
+    guard let held else { return }
+    let loaded = held.ready[wanted]
+    if found >= count || loaded?.isAll == true { return }
+    self.held?.missing = .ready(wanted, (loaded?.count ?? 0) * 2 + count)
+    throw MissingRows()
+  }
+
+  /// The number of the row that is about to be inserted; `nil` if the database draws it.
+  func draw(_ table: NumberedTable) -> Int64? { held?.draw(table) }
+}
+
+/// What the verbs of a busy coordinator are known to need, so that their groups load once. What the others need is found
+/// out when they run.
+extension RowKey {
+  static func toSubmit(_ offers: [SubmissionOffer]) -> [RowKey] {
+    offers.flatMap { offer in
+      let keys: [RowKey] = [
+        .submission(offer.submission.id), .identifier(offer.submission.identifier), .definition(offer.definition),
+      ]
+      return keys + (offer.host.map { [.host($0.lease.host)] } ?? [])
+    }
+  }
+
+  static func toClaim(_ claims: [Claim]) -> [RowKey] {
+    claims.flatMap { claim -> [RowKey] in
+      [
+        .host(claim.lease.host), .ready(claim.requirementClass, claim.places.count + 1),
+        .definition(claim.requirementClass.definition),
+      ]
+    }
+  }
+
+  static func toCheckpoint(_ checkpoints: [Checkpoint], _ process: WorkerProcess) -> [RowKey] {
+    [.host(process.host)] + checkpoints.map { .request($0.launch.request) }
+  }
+
+  static func toEnd(_ endings: [Ending], _ process: WorkerProcess) -> [RowKey] {
+    [.host(process.host)] + endings.map { .identifierOf($0.launch.request) }
+  }
+}

@@ -1,0 +1,144 @@
+internal import BatonModel
+internal import GRDB
+internal import Synchronization
+
+/// Where groups of writes load their rows from and store them to.
+protocol RowServer: AnyObject, Sendable {
+  /// Locks and loads the rows of the keys, in the order that `RowKey` describes.
+  /// - Parameter epoch: the tenure whose row is locked first; `nil` for a coordinator that is about to begin one.
+  /// - Returns: `nil` if another group has locked one of them. Nothing is locked then.
+  func load(_ keys: [RowKey], for epoch: Int64?, by group: Int) throws -> (held: HeldRows, rows: Rows)?
+  /// Stores the changes in one transaction, and releases the locks of the group.
+  /// - Throws: `RowConflict` if a new row exists already. Nothing is stored then.
+  func store(_ changes: [RowChange], by group: Int) throws
+  /// Releases the locks of the group.
+  func release(_ group: Int)
+}
+
+/// Thrown if a group inserts a row that another group has inserted since. The group runs again.
+struct RowConflict: Error {}
+
+/// Thrown in a test where a group would have to wait for the group that began it.
+struct RowsLocked: Error {}
+
+/// One row that a group has locked. Tables are locked in the order of the cases, and the rows of a table in the order
+/// of their numbers.
+struct RowLock: Hashable, Comparable {
+  enum Table: Int { case coordinator, identifier, request, pattern, host }
+  var table: Table
+  var id: Int64
+
+  static func < (one: RowLock, other: RowLock) -> Bool {
+    (one.table.rawValue, one.id) < (other.table.rawValue, other.id)
+  }
+}
+
+/// A database in memory that several coordinators share, and the locks of their groups. It behaves as a database
+/// elsewhere does that locks rows (`SELECT … FOR UPDATE`): a group holds its locks from loading to storing, reads what
+/// is committed, and ready and due requests that another group has locked are skipped.
+final class SharedRows: RowServer {
+  private let database: any DatabaseWriter
+  private let locks = Mutex<[RowLock: Int]>([:])
+  private let hold = Mutex<(@Sendable () -> Void)?>(nil)
+  private let isHolding = Mutex(false)
+  private let counted = Mutex(0)
+  private let numbers = RowNumbers()
+  /// The locks that are not taken, for a test that proves that they are needed.
+  let ignored: Set<RowLock.Table>
+
+  init(_ database: any DatabaseWriter, ignoring ignored: Set<RowLock.Table> = []) throws {
+    self.database = database
+    self.ignored = ignored
+    try count()
+  }
+
+  /// Counts on from the rows that are there now.
+  func count() throws {
+    let next = try database.read { db in
+      var next: [NumberedTable: Int64] = [:]
+      for table in NumberedTable.allCases {
+        next[table] = try Int64.fetchOne(db, sql: "SELECT coalesce(max(id), 0) + 1 FROM \(table.rawValue)") ?? 1
+      }
+      let request = try Int64.fetchOne(db, sql: "SELECT next_request FROM store WHERE id = 1") ?? 1
+      next[.request] = max(next[.request] ?? 1, request)
+      return next
+    }
+    numbers.begin(with: next)
+  }
+
+  /// How often rows were loaded.
+  var loads: Int { counted.withLock { $0 } }
+
+  /// Holds the next group that has something to store: calls `body` before it stores, while it has its locks. A group
+  /// that `body` begins does not wait for locks; it is refused with `RowsLocked`. `nil` holds none.
+  func holdNext(_ body: (@Sendable () -> Void)?) { hold.withLock { $0 = body } }
+
+  func load(_ keys: [RowKey], for epoch: Int64?, by group: Int) throws -> (held: HeldRows, rows: Rows)? {
+    counted.withLock { $0 += 1 }
+    return try database.writeWithoutTransaction { db in
+      let taken = Set(locks.withLock { $0.filter { $0.value != group } }.keys)
+      var loader = try RowLoader(db, HeldRows(numbers: numbers), skipping: taken)
+      try loader.find(keys, epoch: epoch)
+      let wanted = loader.locks.filter { !ignored.contains($0.table) }
+      let isFree = locks.withLock { locks in
+        guard wanted.allSatisfy({ locks[$0] ?? group == group }) else { return false }
+        for lock in wanted.sorted() { locks[lock] = group }
+        return true
+      }
+      if isFree { return try loader.load() }
+      if isHolding.withLock({ $0 }) { throw RowsLocked() }
+      return nil
+    }
+  }
+
+  func store(_ changes: [RowChange], by group: Int) throws {
+    defer { release(group) }
+    if let held = hold.withLock({ hold in
+      defer { hold = nil }
+      return hold
+    }) {
+      isHolding.withLock { $0 = true }
+      held()
+      isHolding.withLock { $0 = false }
+    }
+    do {
+      try database.writeWithoutTransaction { db in
+        try db.inTransaction(.immediate) {
+          try db.execute(sql: "PRAGMA defer_foreign_keys = ON")
+          for change in changes { try Self.store(change, in: db) }
+          try db.execute(
+            sql: "UPDATE store SET next_request = ? WHERE id = 1", arguments: [numbers.upcoming(.request)])
+          return .commit
+        }
+      }
+    } catch let error as DatabaseError
+      where [.SQLITE_CONSTRAINT_UNIQUE, .SQLITE_CONSTRAINT_PRIMARYKEY].contains(error.extendedResultCode)
+    {
+      throw RowConflict()
+    }
+  }
+
+  func release(_ group: Int) { locks.withLock { locks in locks = locks.filter { $0.value != group } } }
+
+  private static func store(_ change: RowChange, in db: Database) throws {
+    let table = change.table
+    let condition = table.key.map { "\(table.columns[$0]) = ?" }.joined(separator: " AND ")
+    switch change.kind {
+    case .insert(let row):
+      let places = row.map { _ in "?" }.joined(separator: ", ")
+      // The shares of a coordinator are kept in its memory and are not loaded (`Verbs.shares`).
+      let verb = table.name == "share" ? "INSERT OR REPLACE" : "INSERT"
+      try statement("\(verb) INTO \(table.name) VALUES (\(places))", in: db).run(cells: row)
+    case .update(let values):
+      let columns = values.keys.sorted()
+      let new = columns.map { "\(table.columns[$0]) = ?" }.joined(separator: ", ")
+      try statement("UPDATE \(table.name) SET \(new) WHERE \(condition)", in: db)
+        .run(cells: columns.map { values[$0] ?? .null } + change.key)
+    case .delete: try statement("DELETE FROM \(table.name) WHERE \(condition)", in: db).run(cells: change.key)
+    }
+  }
+
+  private static func statement(_ sql: String, in db: Database) throws -> Prepared {
+    Prepared(try db.cachedStatement(sql: sql))
+  }
+}

@@ -1,0 +1,190 @@
+internal import GRDB
+internal import GRDBSQLite
+internal import Synchronization
+
+/// One value of a row.
+enum Cell: Hashable, Bindable {
+  case null
+  case integer(Int64)
+  case text(String)
+  case blob([UInt8])
+
+  func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+    switch self {
+    case .null: sqlite3_bind_null(statement, index)
+    case .integer(let value): value.bind(to: statement, at: index)
+    case .text(let value): value.bind(to: statement, at: index)
+    case .blob(let value): value.bind(to: statement, at: index)
+    }
+  }
+}
+
+extension Columns {
+  func cell(_ index: Int32) -> Cell {
+    switch sqlite3_column_type(statement, index) {
+    case SQLITE_INTEGER: .integer(int64(index))
+    case SQLITE_TEXT: .text(text(index))
+    case SQLITE_BLOB: .blob(blob(index))
+    default: .null
+    }
+  }
+}
+
+/// A table of the schema: its columns, and which of them are its primary key.
+struct TableShape: Hashable {
+  var name: String
+  var columns: [String]
+  /// The positions of the columns of the primary key.
+  var key: [Int]
+
+  func key(of row: [Cell]) -> [Cell] { key.map { row[$0] } }
+
+  /// All tables of Baton's schema, in the order of their names.
+  static func all(in db: Database) throws -> [TableShape] {
+    let names = try String.fetchAll(
+      db,
+      sql: """
+        SELECT name FROM sqlite_master
+        WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'grdb_%' ORDER BY name
+        """)
+    return try names.map { name in
+      let columns = try db.columns(in: name)
+      let key = columns.indices.filter { columns[$0].primaryKeyIndex > 0 }
+      return TableShape(
+        name: name, columns: columns.map(\.name),
+        key: key.sorted { columns[$0].primaryKeyIndex < columns[$1].primaryKeyIndex })
+    }
+  }
+}
+
+/// Rows of several tables, by their primary keys.
+typealias Rows = [TableShape: [[Cell]: [Cell]]]
+
+/// What a group of writes has changed in one row.
+struct RowChange {
+  enum Kind {
+    case insert([Cell])
+    /// The new values by the positions of their columns.
+    case update([Int: Cell])
+    case delete
+  }
+  var table: TableShape
+  var key: [Cell]
+  var kind: Kind
+}
+
+/// A database in memory that has only the rows which a group of writes has locked and loaded. The verbs of the group
+/// run on it as they run on a whole store. Afterwards the rows are compared with those that were loaded, and the
+/// differences are stored. So each verb exists once, as a decision on loaded rows, and a group needs two exchanges with
+/// a database elsewhere, however many statements its verbs have.
+///
+/// It has the schema of a store with all its checks, but no foreign keys, because the rows that others refer to may not
+/// be loaded.
+struct WorkingSet {
+  private let db: Database
+  private let shapes: [TableShape]
+
+  static func database() throws -> DatabaseQueue {
+    var configuration = SQLiteStore.configuration
+    configuration.foreignKeysEnabled = false
+    let queue = try DatabaseQueue(configuration: configuration)
+    try Migrations.run(on: queue, incarnation: nil)
+    try queue.write { try $0.execute(sql: "DELETE FROM store") }
+    return queue
+  }
+
+  init(_ db: Database) throws {
+    self.db = db
+    shapes = try TableShape.all(in: db)
+  }
+
+  func fill(_ rows: Rows) throws {
+    for table in shapes {
+      guard let found = rows[table] else { continue }
+      let places = Array(repeating: "?", count: table.columns.count).joined(separator: ", ")
+      let insert = try prepared("INSERT INTO \(table.name) VALUES (\(places))")
+      for row in found.values { try insert.run(cells: row) }
+    }
+  }
+
+  /// The differences to the rows that were loaded, in an order in which they can be stored one by one.
+  func changes(since loaded: Rows) throws -> [RowChange] {
+    var changes: [RowChange] = []
+    for table in shapes {
+      let before = loaded[table] ?? [:]
+      var now: [[Cell]: [Cell]] = [:]
+      for row in try prepared("SELECT * FROM \(table.name)").rows(of: table.columns.count) {
+        now[table.key(of: row)] = row
+      }
+      for key in before.keys where now[key] == nil { changes.append(RowChange(table: table, key: key, kind: .delete)) }
+      for (key, row) in now {
+        guard let old = before[key] else {
+          changes.append(RowChange(table: table, key: key, kind: .insert(row)))
+          continue
+        }
+        guard old != row else { continue }
+        let differences = row.indices.filter { row[$0] != old[$0] }.map { ($0, row[$0]) }
+        changes.append(
+          RowChange(table: table, key: key, kind: .update(Dictionary(uniqueKeysWithValues: differences))))
+      }
+    }
+    return changes.sorted { $0.rank < $1.rank }
+  }
+
+  func clear() throws {
+    for table in shapes { try prepared("DELETE FROM \(table.name)").run() }
+  }
+
+  private func prepared(_ sql: String) throws -> Prepared { Prepared(try db.cachedStatement(sql: sql)) }
+}
+
+extension RowChange {
+  /// Rows leave unique indexes before others enter them: a request ends before the next one of its identifier is live,
+  /// and that one is live before another one waits.
+  fileprivate var rank: Int {
+    switch kind {
+    case .delete: return 0
+    case .update(let values):
+      guard table.name == "request" else { return 1 }
+      let value = { (column: String) in self.table.columns.firstIndex(of: column).flatMap { values[$0] } }
+      if case .integer(let state)? = value("state"), state >= 3 { return 1 }
+      return value("launches") == nil ? 3 : 2
+    case .insert: return table.name == "request" ? 4 : 2
+    }
+  }
+}
+
+extension Prepared {
+  func run(cells: [Cell]) throws {
+    try all(cells: cells) { _ in }
+  }
+
+  func rows(of count: Int) throws -> [[Cell]] {
+    try all(cells: []) { row in (0..<Int32(count)).map(row.cell) }
+  }
+}
+
+/// Draws the numbers of new rows. All groups of a database draw from the same numbers, so no two rows get the same one.
+final class RowNumbers: Sendable {
+  private let next = Mutex<[NumberedTable: Int64]>([:])
+
+  func begin(with numbers: [NumberedTable: Int64]) { next.withLock { $0 = numbers } }
+
+  func draw(_ table: NumberedTable) -> Int64 {
+    next.withLock { next in
+      let number = next[table] ?? 1
+      next[table] = number + 1
+      return number
+    }
+  }
+
+  /// Takes numbers back that no row has got, unless others were drawn since.
+  func giveBack(_ drawn: [Int64], of table: NumberedTable) {
+    next.withLock { next in
+      for number in drawn.reversed() where next[table] == number + 1 { next[table] = number }
+    }
+  }
+
+  /// The number that the next row of the table gets.
+  func upcoming(_ table: NumberedTable) -> Int64 { next.withLock { $0[table] ?? 1 } }
+}
