@@ -61,9 +61,10 @@ enum RowKey: Hashable {
 }
 
 /// The tables whose rows are numbered in the order in which they were inserted.
-enum NumberedTable: String, CaseIterable {
-  case identifier, request, submission, pattern, definition, host
-  case itemPage = "item_page"
+enum NumberedTable: Int, CaseIterable {
+  case identifier, request, submission, pattern, definition, host, itemPage
+
+  var name: String { self == .itemPage ? "item_page" : "\(self)" }
 }
 
 /// The rows that a group of writes has locked and loaded.
@@ -138,9 +139,6 @@ extension Verbs {
     self.held?.missing = .ready(wanted, (loaded?.count ?? 0) * 2 + count)
     throw MissingRows()
   }
-
-  /// The number of the row that is about to be inserted; `nil` if the database draws it.
-  func draw(_ table: NumberedTable) -> Int64? { held?.draw(table) }
 }
 
 /// What the verbs of a busy coordinator are known to need, so that their groups load once. What the others need is found

@@ -57,7 +57,7 @@ final class SharedRows: RowServer {
     let next = try database.read { db in
       var next: [NumberedTable: Int64] = [:]
       for table in NumberedTable.allCases {
-        next[table] = try Int64.fetchOne(db, sql: "SELECT coalesce(max(id), 0) + 1 FROM \(table.rawValue)") ?? 1
+        next[table] = try Int64.fetchOne(db, sql: "SELECT coalesce(max(id), 0) + 1 FROM \(table.name)") ?? 1
       }
       let request = try Int64.fetchOne(db, sql: "SELECT next_request FROM store WHERE id = 1") ?? 1
       next[.request] = max(next[.request] ?? 1, request)

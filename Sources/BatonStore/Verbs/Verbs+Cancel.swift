@@ -85,8 +85,7 @@ extension Verbs {
 
   /// The position at which cancelling all requests begins. Only requests that exist now will be cancelled.
   func cancelPosition() throws -> CancelPosition {
-    let next = try nextRequest ?? prepare(.nextRequest).first { $0.int64(0) } ?? 1
-    return CancelPosition(end: next, running: 0)
+    CancelPosition(end: try next(.request), running: 0)
   }
 
   /// One step of cancelling all requests, with at most `limit` requests: first those that are scheduled or ready, then

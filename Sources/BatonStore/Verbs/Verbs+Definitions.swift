@@ -114,7 +114,7 @@ extension Verbs {
 
   private func store(_ definition: Definition, at now: Moment) throws -> AppliedDefinition {
     let name = definition.pattern.rawValue
-    let id = try prepare(.patternByName).first(name) { $0.int64(0) } ?? insert(.insertPattern, draw(.pattern), name)
+    let id = try number(ofPattern: name)
     let before = try pattern(id).definition
     let content = try number(of: definition, pattern: id)
     if before != content.rawValue {
@@ -130,8 +130,18 @@ extension Verbs {
   /// The number of the definition's row. One is inserted if there is none with the same content.
   private func number(of definition: Definition, pattern: Int64) throws -> DefinitionID {
     let content = try definition.canonicalJSON()
-    let known = try prepare(.definitionByContent).first(content) { $0.int64(0) }
-    return DefinitionID(try known ?? insert(.insertDefinition, draw(.definition), pattern, content))
+    if let known = try prepare(.definitionByContent).first(content, row: { DefinitionID($0.int64(0)) }) { return known }
+    let id = try draw(.definition)
+    try prepare(.insertDefinition).run(id, pattern, content)
+    return DefinitionID(id)
+  }
+
+  /// The number of the pattern's row. One is inserted if there is none.
+  private func number(ofPattern name: String) throws -> Int64 {
+    if let known = try prepare(.patternByName).first(name, row: { $0.int64(0) }) { return known }
+    let id = try draw(.pattern)
+    try prepare(.insertPattern).run(id, name)
+    return id
   }
 }
 
@@ -143,12 +153,12 @@ extension Query {
   static let appliedPattern = Query("SELECT id FROM pattern WHERE name = ? AND definition IS NOT NULL")
   static let appliedWildcards = Query("SELECT name FROM pattern WHERE definition IS NOT NULL AND name LIKE '%.*'")
   static let patternByName = Query("SELECT id FROM pattern WHERE name = ?")
-  static let insertPattern = Query("INSERT INTO pattern (id, name) VALUES (?, ?) RETURNING id")
+  static let insertPattern = Query("INSERT INTO pattern (id, name) VALUES (?, ?)")
   static let applyDefinition = Query("UPDATE pattern SET definition = ?, applied_at = ? WHERE id = ?")
   static let raiseDefinitions = Query("UPDATE store SET definitions_version = definitions_version + 1 WHERE id = 1")
   static let removeDefinition = Query("UPDATE pattern SET definition = NULL, applied_at = NULL WHERE id = ?")
   static let insertDefinition = Query(
-    "INSERT INTO definition (id, pattern, content) VALUES (?, ?, ?) RETURNING id")
+    "INSERT INTO definition (id, pattern, content) VALUES (?, ?, ?)")
   static let definitionByContent = Query("SELECT id FROM definition WHERE content = ?")
   static let unfinishedOfPattern = Query(
     """

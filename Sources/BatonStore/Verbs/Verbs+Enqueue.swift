@@ -31,7 +31,9 @@ extension Verbs {
   /// Inserts the identifier or raises its last request number. Returns the number of its row.
   private func advance(_ name: JobIdentifier, _ known: IdentifierRow?, to number: Int) throws -> Int64 {
     guard let known else {
-      return try insert(.insertIdentifier, draw(.identifier), name.rawValue, number)
+      let id = try draw(.identifier)
+      try prepare(.insertIdentifier).run(id, name.rawValue, number)
+      return id
     }
     try prepare(.advanceIdentifier).run(number, known.id)
     return known.id
@@ -40,7 +42,7 @@ extension Verbs {
   private func insert(
     _ new: NewRequest, _ readiness: Readiness, identifier: Int64, _ number: Int, at now: Moment
   ) throws -> Int64 {
-    let id = try drawRequestID()
+    let id = try draw(.request)
     try prepare(.insertRequest).run(
       id, identifier, number, new.definition.id.rawValue, new.priority.rawValue, readiness.state.code,
       readiness.cause?.rawValue, readiness.eligibleAt, new.earliest.at, new.earliest.isDated, new.poke?.rawValue,
@@ -100,7 +102,7 @@ extension SubmissionReceipt {
 }
 
 extension Query {
-  static let insertIdentifier = Query("INSERT INTO identifier (id, name, last_number) VALUES (?, ?, ?) RETURNING id")
+  static let insertIdentifier = Query("INSERT INTO identifier (id, name, last_number) VALUES (?, ?, ?)")
   static let advanceIdentifier = Query("UPDATE identifier SET last_number = ? WHERE id = ?")
   static let insertRequest = Query(
     """

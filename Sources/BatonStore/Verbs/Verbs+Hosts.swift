@@ -89,8 +89,8 @@ extension Verbs {
     if let known {
       try prepare(.grantLease).run(incarnation.rawValue, now.date, word, secret, epoch, number, link, known.id)
     } else {
-      _ = try insert(
-        .insertHost, draw(.host), name.rawValue, incarnation.rawValue, now.date, word, secret, epoch, number, link)
+      try prepare(.insertHost).run(
+        draw(.host), name.rawValue, incarnation.rawValue, now.date, word, secret, epoch, number, link)
     }
     return LeaseGrant(lease: HostLease(host: name, incarnation: incarnation, number: number), ended: ended)
   }
@@ -211,7 +211,7 @@ extension Query {
   static let insertHost = Query(
     """
     INSERT INTO host (id, name, incarnation, last_seen_at, word, secret, owner, lease, link)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     """)
   static let grantLease = Query(
     """

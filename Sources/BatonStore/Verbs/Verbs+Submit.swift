@@ -153,8 +153,9 @@ extension Verbs {
     _ submission: Submission, _ receipt: SubmissionReceipt, of identifier: Int64,
     _ requirementClass: RequirementClass, at now: Moment
   ) throws {
-    let id = try insert(
-      .insertSubmission, draw(.submission), submission.id, now.steady, receipt.request.rawValue, identifier,
+    let id = try draw(.submission)
+    try prepare(.insertSubmission).run(
+      id, submission.id, now.steady, receipt.request.rawValue, identifier,
       receipt.number,
       requirementClass.definition.rawValue, requirementClass.priority.rawValue, receipt.state.code, receipt.eligibleAt,
       receipt.replaced)
@@ -247,6 +248,6 @@ extension Query {
     """
     INSERT INTO submission (id, key, at, request, identifier, number, definition, priority, state, eligible_at,
       replaced)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """)
 }

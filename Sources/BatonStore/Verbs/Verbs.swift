@@ -36,7 +36,8 @@ package final class Verbs {
   var pendingBefore: Int?
   /// The name that this transaction has given the store; `nil` if it keeps its name.
   var renewedStore: String?
-  var nextRequest: Int64?
+  /// The numbers of the next rows; those that this transaction has not drawn from are not there.
+  var nextNumbers: [NumberedTable: Int64] = [:]
   var nextRequestChanged = false
   /// How many statements that change rows this connection has begun.
   var writes = 0
@@ -61,18 +62,10 @@ package final class Verbs {
     return made
   }
 
-  /// Inserts a row and returns its number.
-  func insert<each Value: Bindable>(_ query: Query, _ values: repeat each Value) throws -> Int64 {
-    guard let id = try prepare(query).first(repeat each values, row: { $0.int64(0) }) else {
-      throw StoreError(.corrupt, "The database did not number a new row.")
-    }
-    return id
-  }
-
   /// Writes back what the verbs of this transaction have counted. It is called once before the commit, and by verbs
   /// that read these rows.
   func flush() throws {
-    if nextRequestChanged, let nextRequest {
+    if nextRequestChanged, let nextRequest = nextNumbers[.request] {
       try prepare(.setNextRequest).run(nextRequest)
       nextRequestChanged = false
     }
@@ -94,7 +87,7 @@ package final class Verbs {
     knownEvictions = nil
     pendingBefore = nil
     renewedStore = nil
-    nextRequest = nil
+    nextNumbers.removeAll(keepingCapacity: true)
     nextRequestChanged = false
     tenure?.renewed = nil
   }
@@ -106,18 +99,37 @@ package final class Verbs {
     cache.removeAll()
   }
 
-  /// Draws the id of the request that is about to be inserted. Each id is given only once, even if its request is
-  /// deleted later.
-  func drawRequestID() throws -> Int64 {
-    if let drawn = draw(.request) { return drawn }
-    let id = try nextRequest ?? prepare(.nextRequest).first { $0.int64(0) } ?? 1
-    nextRequest = id + 1
-    nextRequestChanged = true
-    return id
+  /// Draws the number of the row that is about to be inserted. A number of a request is given only once, even if the
+  /// request is deleted later.
+  func draw(_ table: NumberedTable) throws -> Int64 {
+    if held != nil { return held?.draw(table) ?? 0 }
+    let number = try next(table)
+    nextNumbers[table] = number + 1
+    if table == .request { nextRequestChanged = true }
+    return number
+  }
+
+  /// The number that the next row of the table gets.
+  func next(_ table: NumberedTable) throws -> Int64 {
+    if let known = nextNumbers[table] { return known }
+    return try prepare(.next[table]).first { $0.int64(0) } ?? 1
   }
 }
 
 extension Query {
-  static let nextRequest = Query("SELECT next_request FROM store WHERE id = 1")
+  static let next = NextNumbers()
   static let setNextRequest = Query("UPDATE store SET next_request = ? WHERE id = 1")
+}
+
+/// The queries for the numbers of the next rows.
+struct NextNumbers: Sendable {
+  private let queries = NumberedTable.allCases.map { table in
+    switch table {
+    case .request: Query("SELECT next_request FROM store WHERE id = 1")
+    case .identifier, .submission, .pattern, .definition, .host, .itemPage:
+      Query("SELECT coalesce(max(id), 0) + 1 FROM \(table.name)")
+    }
+  }
+
+  subscript(table: NumberedTable) -> Query { queries[table.rawValue] }
 }
