@@ -5,7 +5,8 @@ import BatonStore
 @testable import BatonCoordinator
 
 /// The real cores and the real SQL in memory, with clocks that move only when the test moves them. This type does what
-/// the daemons do around the cores, without waiting for anything.
+/// the daemons do around the cores, without waiting for anything. There are one or two coordinators; both hear of each
+/// other's changes at once.
 struct CoreFleet {
   /// An event of the fleet, which `takeEvents` hands to the test.
   enum Event {
@@ -13,9 +14,16 @@ struct CoreFleet {
     case ended(EndingAnswer, LaunchOutcome)
   }
 
+  /// A coordinator. The first one is the steward.
+  private struct Seat {
+    let store: SQLiteStore
+    var dispatcher: Dispatcher
+  }
+
   static let hosts = [HostName("a"), HostName("b")]
-  let store: SQLiteStore
-  var dispatcher: Dispatcher
+  private var seats: [Seat] = []
+  /// The coordinator that each worker is connected to.
+  private var home: [HostName: Int] = [:]
   var workers: [HostName: WorkerCore] = [:]
   var now: Now
   /// The launches whose handlers run, each with its host.
@@ -25,14 +33,47 @@ struct CoreFleet {
   private var spans: UInt64 = 0
   private var events: [Event] = []
 
-  init(_ store: SQLiteStore, _ definitions: [(DefinitionID, Definition)], at now: Now) throws {
-    self.store = store
+  /// - Parameter stores: one for each coordinator, all on the same database.
+  init(_ stores: [SQLiteStore], _ definitions: [(DefinitionID, Definition)], at now: Now) throws {
     self.now = now
-    // A lease of thirty years does not end by itself: workers are lost only when the test kills them.
-    dispatcher = Dispatcher(leaseTerm: .seconds(1_000_000_000))
-    dispatcher.restore(try store.transaction { try $0.fleet() }, at: now)
-    for (id, definition) in definitions { dispatcher.learn(id, definition) }
-    for host in Self.hosts { try connect(host) }
+    // The workers of an earlier fleet may be at the other coordinator.
+    for host in try stores[0].transaction({ try $0.fleet() }).hosts where stores.count > 1 {
+      guard let incarnation = host.incarnation else { continue }
+      let process = WorkerProcess(host: host.name, incarnation: incarnation)
+      _ = try stores[0].transaction { try $0.endLease(of: process, countsAsLoss: false, at: now.moment) }
+    }
+    for store in stores {
+      // A lease of thirty years does not end by itself: workers are lost only when the test kills them.
+      var seat = Seat(store: store, dispatcher: Dispatcher(leaseTerm: .seconds(1_000_000_000)))
+      seat.dispatcher.restore(try store.transaction { try $0.fleet() }, at: now)
+      for (id, definition) in definitions { seat.dispatcher.learn(id, definition) }
+      seats.append(seat)
+    }
+    for (number, host) in Self.hosts.enumerated() {
+      home[host] = number % seats.count
+      try connect(host)
+    }
+  }
+
+  var hasOthers: Bool { seats.count > 1 }
+
+  /// One of the coordinators, each in turn.
+  private mutating func anySeat() -> Int {
+    turns += 1
+    return turns % seats.count
+  }
+  private var turns = 0
+
+  func record(_ name: JobIdentifier, _ number: Int?) throws -> RequestRecord? {
+    try seats[0].store.transaction { try $0.request(name, number: number) }
+  }
+
+  /// Whether nothing keeps the request from starting on a host, as the coordinator of that host says.
+  func isFree(_ definition: Definition, _ name: JobIdentifier) -> Bool {
+    seats.indices.contains { number in
+      let (all, hosts) = seats[number].dispatcher.obstacles(for: definition, name)
+      return all.isEmpty && hosts.contains { home[$0.0] == number && $0.1.isEmpty }
+    }
   }
 
   mutating func takeEvents() -> [Event] {
@@ -63,38 +104,58 @@ struct CoreFleet {
 
   /// Ticks, promotes and dispatches until nothing is left to do at this time.
   mutating func settle() throws {
-    try perform(dispatcher.tick(at: now))
+    for number in seats.indices { try perform(seats[number].dispatcher.tick(at: now), by: number) }
     for host in Self.hosts { try perform(workers[host]?.tick(at: now.instant) ?? [], from: host) }
     // The number of rounds is bounded, so that endless work makes the test fail and not hang.
     for _ in 0..<1000 {
-      if due.hasCome(at: now.moment) { try promote() } else if try !dispatch() { return }
+      if hasOthers { try hear() }
+      if due.hasCome(at: now.moment) {
+        try promote()
+      } else {
+        var isBusy = false
+        for number in seats.indices where try dispatch(number) { isBusy = true }
+        if !isBusy { return }
+      }
     }
     throw History.Violation(description: "at \(now.steady): promoting and dispatching come to no end")
   }
 
-  private mutating func promote() throws {
-    due = NextDue()
-    let promotion = try store.transaction { try $0.promote(at: now.moment, limit: 1000) }
-    due.join(promotion.nextDue)
-    for requirementClass in promotion.classes.keys { dispatcher.noteReady(requirementClass) }
+  /// Each coordinator reads what the others have changed, as it does once a second.
+  private mutating func hear() throws {
+    for number in seats.indices {
+      let fleet = try seats[number].store.transaction { try $0.fleet() }
+      try perform(seats[number].dispatcher.hear(fleet, at: now.instant), by: number)
+      due.join(fleet.nextDue)
+    }
   }
 
-  private mutating func dispatch() throws -> Bool {
-    let reservations = dispatcher.reserveReady(limit: 100)
+  private mutating func promote() throws {
+    due = NextDue()
+    let promotion = try seats[0].store.transaction { try $0.promote(at: now.moment, limit: 1000) }
+    due.join(promotion.nextDue)
+    for requirementClass in promotion.classes.keys { noteReady(requirementClass) }
+  }
+
+  private mutating func noteReady(_ requirementClass: RequirementClass) {
+    for number in seats.indices { seats[number].dispatcher.noteReady(requirementClass) }
+  }
+
+  private mutating func dispatch(_ number: Int) throws -> Bool {
+    let reservations = seats[number].dispatcher.reserveReady(limit: 100)
     guard !reservations.isEmpty else { return false }
     let claims = reservations.map { reservation in
       Claim(
         requirementClass: reservation.requirementClass, lease: reservation.lease,
         places: reservation.places.map { Claim.Place(gpus: $0, spanID: drawSpan()) })
     }
-    let answers = try store.transaction { try $0.claim(claims, at: now.moment) }
+    let answers = try seats[number].store.transaction { try $0.claim(claims, at: now.moment) }
     let before = events.count
     for (reservation, answer) in zip(reservations, answers) {
       due.join(answer.nextDue)
       events += answer.assignments.map { .started($0) }
       try perform(
-        dispatcher.settle(
-          reservation, with: answer.assignments, hasMore: answer.hasMore, hasFitting: answer.hasFitting))
+        seats[number].dispatcher.settle(
+          reservation, with: answer.assignments, hasMore: answer.hasMore, hasFitting: answer.hasFitting), by: number)
     }
     // More may start now: a launch may have ended to make room, or a class without further requests may have held
     // places.
@@ -107,32 +168,35 @@ struct CoreFleet {
     -> SubmissionAnswer
   {
     let offer = SubmissionOffer(submission: submission, definition: definition)
-    let answer = try store.transaction { try $0.submit([offer], at: now.moment) }[0]
+    let answer = try seats[anySeat()].store.transaction { try $0.submit([offer], at: now.moment) }[0]
     if case .accepted(let receipt, let requirementClass, _, _) = answer {
       due.join(receipt.due)
-      if receipt.state == .ready { dispatcher.noteReady(requirementClass) }
+      if receipt.state == .ready { noteReady(requirementClass) }
     }
     return answer
   }
 
   mutating func cancel(_ selection: RequestSelection) throws {
-    for case .stopping(let launch, _, _, _) in try store.transaction({
+    let number = anySeat()
+    for case .stopping(let launch, _, _, let host) in try seats[number].store.transaction({
       try $0.cancel(selection, by: "test", at: now.moment)
-    }) {
-      try perform(dispatcher.expire(launch, .cancelled(by: "test")))
+    }) where home[host] == number {
+      // The coordinator of another host hears of it.
+      try perform(seats[number].dispatcher.expire(launch, .cancelled(by: "test")), by: number)
     }
     // What waited behind a cancelled request may start now.
-    let fleet = try store.transaction { try $0.fleet() }
-    for requirementClass in fleet.readyClasses { dispatcher.noteReady(requirementClass) }
+    let fleet = try seats[0].store.transaction { try $0.fleet() }
+    for requirementClass in fleet.readyClasses { noteReady(requirementClass) }
     due.join(fleet.nextDue)
   }
 
-  private mutating func perform(_ effects: [Dispatcher.Effect]) throws {
+  private mutating func perform(_ effects: [Dispatcher.Effect], by number: Int) throws {
+    let store = seats[number].store
     for effect in effects {
       switch effect {
       case .send(let host, let message):
-        try perform(workers[host]?.received(message, at: now.instant) ?? [], from: host)
-      case .disconnect(let host): dispatcher.disconnected(host)
+        if home[host] == number { try perform(workers[host]?.received(message, at: now.instant) ?? [], from: host) }
+      case .disconnect(let host): seats[number].dispatcher.disconnected(host)
       case .noteExpiry(let launch, let reason, let process):
         _ = try store.transaction { try $0.noteExpiry(launch, reason, from: process, at: now.moment) }
       case .note(let request, let event, let detail):
@@ -142,19 +206,19 @@ struct CoreFleet {
       case .endLeaseElsewhere: break
       case .endLease(let lease, let countsAsLoss):
         let answers = try store.transaction { try $0.endLease(lease, countsAsLoss: countsAsLoss, at: now.moment) }
-        dispatcher.leaseEnded(lease)
-        for answer in answers { note(answer, .lost) }
+        seats[number].dispatcher.leaseEnded(lease)
+        for answer in answers { note(answer, .lost, by: number) }
       }
     }
   }
 
-  private mutating func note(_ answer: EndingAnswer, _ outcome: LaunchOutcome) {
-    dispatcher.ended(answer.launch)
+  private mutating func note(_ answer: EndingAnswer, _ outcome: LaunchOutcome, by number: Int) {
+    seats[number].dispatcher.ended(answer.launch)
     running[answer.launch] = nil
     guard answer.wasLive else { return }
     events.append(.ended(answer, outcome))
-    if answer.state == .ready { dispatcher.noteReady(answer.requirementClass) }
-    if let released = answer.released { dispatcher.noteReady(released) }
+    if answer.state == .ready { noteReady(answer.requirementClass) }
+    if let released = answer.released { noteReady(released) }
     due.join(answer.nextDue)
   }
 
@@ -172,32 +236,44 @@ struct CoreFleet {
   }
 
   private mutating func attach(_ hello: Hello) throws {
-    switch dispatcher.hello(hello, from: "test", at: now.instant) {
+    guard let number = home[hello.host] else { return }
+    switch seats[number].dispatcher.hello(hello, from: "test", at: now.instant) {
     case .after(let lease):
-      try perform([.endLease(lease, countsAsLoss: true)])
+      try perform([.endLease(lease, countsAsLoss: true)], by: number)
       try attach(hello)
     case .attached(let held):
-      let (grant, assignments) = try store.transaction { verbs in
+      let (grant, assignments) = try seats[number].store.transaction { verbs in
         (
-          try verbs.grantLease(hello.host, hello.incarnation, link: 1, report: nil, at: now.moment),
+          try verbs.grantLease(hello.host, hello.incarnation, link: Int64(turns), report: nil, at: now.moment),
           try verbs.assignments(on: hello.host)
         )
       }
-      dispatcher.granted(grant.lease, at: now.instant)
+      seats[number].dispatcher.granted(grant.lease, at: now.instant)
+      for answer in grant.ended { note(answer, .lost, by: number) }
       try perform(
-        dispatcher.attached(
-          hello.host, hello.incarnation, held: held, running: hello.running, assignments: assignments))
+        seats[number].dispatcher.attached(
+          hello.host, hello.incarnation, held: held, running: hello.running, assignments: assignments), by: number)
     case .refused(let text, _): preconditionFailure("a worker was refused: \(text)")
     }
   }
 
   /// Kills the host's worker process with all its launches, and starts a new one.
   mutating func kill(_ host: HostName) throws {
-    guard let incarnation = workers[host]?.incarnation else { return }
+    guard let incarnation = workers[host]?.incarnation, let number = home[host] else { return }
     running = running.filter { $0.value != host }
-    try perform(dispatcher.processDied(host, incarnation, isBlameless: false))
-    dispatcher.disconnected(host)
+    try perform(seats[number].dispatcher.processDied(host, incarnation, isBlameless: false), by: number)
+    seats[number].dispatcher.disconnected(host)
     try connect(host)
+  }
+
+  /// The host's worker loses its connection, and connects to the other coordinator. Its launches go on.
+  mutating func move(_ host: HostName) throws {
+    guard let number = home[host] else { return }
+    seats[number].dispatcher.disconnected(host)
+    home[host] = (number + 1) % seats.count
+    turns += 1
+    guard case .send(.hello(let hello))? = workers[host]?.connected(at: now.instant).first else { return }
+    try attach(hello)
   }
 
   mutating func setConditions(_ conditions: Conditions, on host: HostName) throws {
@@ -231,25 +307,28 @@ struct CoreFleet {
   }
 
   private mutating func hear(_ message: WorkerMessage, from host: HostName) throws {
-    guard let incarnation = workers[host]?.incarnation else { return }
+    guard let incarnation = workers[host]?.incarnation, let number = home[host] else { return }
     let process = WorkerProcess(host: host, incarnation: incarnation)
+    let store = seats[number].store
     switch message {
-    case .heartbeat(let number): try perform(dispatcher.heartbeat(number, from: host, at: now.instant))
-    case .conditions(let conditions): dispatcher.conditionsChanged(conditions, on: host)
-    case .expiring(let launch, let reason): try perform(dispatcher.workerExpires(launch, reason, on: host))
+    case .heartbeat(let sent):
+      try perform(seats[number].dispatcher.heartbeat(sent, from: host, at: now.instant), by: number)
+    case .conditions(let conditions): seats[number].dispatcher.conditionsChanged(conditions, on: host)
+    case .expiring(let launch, let reason):
+      try perform(seats[number].dispatcher.workerExpires(launch, reason, on: host), by: number)
     case .checkpoint(let checkpoint):
-      dispatcher.progressed(
+      seats[number].dispatcher.progressed(
         checkpoint.launch, .batch(completed: checkpoint.completedUnits, of: nil), on: host)
       guard
         case .committed(let batch)? = try store.transaction({
           try $0.checkpoint([checkpoint], from: process, at: now.moment)
         }).first
       else { return }
-      try perform([.send(host, .committed(checkpoint.launch, batch: batch))])
+      try perform([.send(host, .committed(checkpoint.launch, batch: batch))], by: number)
     case .ended(let ending):
       let answer = try store.transaction { try $0.end([ending], from: process, at: now.moment) }[0]
-      try perform([.send(host, .endingCommitted(ending.launch))])
-      note(answer, ending.outcome)
+      try perform([.send(host, .endingCommitted(ending.launch))], by: number)
+      note(answer, ending.outcome, by: number)
     case .hello, .items, .itemsWanted, .update, .output, .overran, .draining: break
     }
   }

@@ -123,7 +123,7 @@ import Testing
       let applied = try store.transaction { try $0.apply([definition], seeds: [trace], at: now.moment) }
       known.append((applied[0].id, definition))
     }
-    var fleet = try CoreFleet(store, known, at: now)
+    var fleet = try CoreFleet([store], known, at: now)
     for (index, (id, definition)) in known.enumerated() {
       let name = "fuzz.n\(index)" + (definition.pattern.isWildcard ? ".x" : "")
       let trace = TraceContext(

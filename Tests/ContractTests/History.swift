@@ -76,6 +76,7 @@ struct History {
     case 76..<84: try handler(name) { try $0.end(name, .finished) }
     case 84..<88: try handler(name) { try $0.end(name, .failed("it broke")) }
     case 88..<91: try fleet.kill(draw.one(of: CoreFleet.hosts))
+    case 91..<93 where fleet.hasOthers: try fleet.move(draw.one(of: CoreFleet.hosts))
     case 91..<96: try changeConditions()
     default: try fleet.stepWallClock(by: .seconds(draw.one(of: [-86_400, -3600, 3600, 86_400])))
     }
@@ -259,7 +260,7 @@ struct History {
   }
 
   private func record(_ name: JobIdentifier, _ number: Int?) throws -> RequestRecord? {
-    try fleet.store.transaction { try $0.request(name, number: number) }
+    try fleet.record(name, number)
   }
 
   /// Checks that every request runs, has ended, or says why it waits.
@@ -270,9 +271,9 @@ struct History {
         switch found.state {
         case .scheduled: try expect(found.waitsBecause != nil, name, "a scheduled request says what it waits for")
         case .ready:
-          let (all, hosts) = fleet.dispatcher.obstacles(for: definition, name)
-          let isFree = all.isEmpty && hosts.contains { $0.1.isEmpty }
-          try expect(!isFree, name, "a request is ready, nothing is in its way, and it does not start")
+          try expect(
+            !fleet.isFree(definition, name), name,
+            "a request is ready, nothing is in its way, and it does not start")
         case .running, .succeeded, .failed, .cancelled: break
         }
       }

@@ -7,13 +7,26 @@ import Testing
 /// back and forth. They are compared with a short model.
 @Suite struct HistoryTests {
   static let histories = 10_000
+  /// The number of histories with two coordinators.
+  static let shared = 2_500
   /// The number of histories that share a store, so that its schema is not made again for each history.
   static let batch = 250
   static let steps = 10
 
   @Test(.contract(7.1), arguments: 0..<histories / batch)
   func `the contract holds in random histories`(number: Int) throws {
-    let store = try SQLiteStore.inMemory()
+    try run(number, on: [SQLiteStore.inMemory()])
+  }
+
+  /// The same with two coordinators on one store, and workers that move from one to the other.
+  @Test(arguments: 0..<shared / batch)
+  func `the contract holds for two coordinators`(number: Int) throws {
+    let store = try SQLiteStore.inMemory(isShared: true)
+    try run(number, on: [store, store.another()])
+  }
+
+  private func run(_ number: Int, on stores: [SQLiteStore]) throws {
+    let store = stores[0]
     let applied = try store.transaction { verbs in
       try verbs.apply(
         Self.definitions, seeds: Self.definitions.map { _ in Self.trace }, at: Moment(Self.midnight(of: 19_000)))
@@ -25,7 +38,7 @@ import Testing
       // Each history has its own days, so that its use of an allowance is not missing in the next history.
       let date = Self.midnight(of: Int64(20_000 + 30 * index))
       let now = Now(instant: Instant(nanoseconds: date.nanoseconds), date: date, steady: date)
-      let fleet = try CoreFleet(store, definitions, at: now)
+      let fleet = try CoreFleet(stores, definitions, at: now)
       var history = History(fleet, jobs: Self.jobs(definitions, seed: seed), seed: seed)
       do { try history.run(steps: Self.steps) } catch {
         Issue.record("batch \(number), seed \(seed): \(error)")
