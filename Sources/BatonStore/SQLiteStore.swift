@@ -216,6 +216,19 @@ package final class SQLiteStore: Sendable {
       verbs.db, limits: verbs.limits, cache: DefinitionCache(), queuesSpans: verbs.queuesSpans, isShared: isShared)
   }
 
+  /// A copy of everything in the store of `verbs`, for a simulated store that is set back. Call it outside of
+  /// transactions.
+  package static func copy(of verbs: Verbs) throws -> StoreCopy {
+    let database = try DatabaseQueue()
+    try database.writeWithoutTransaction { try verbs.db.backup(to: $0) }
+    return StoreCopy(database: database)
+  }
+
+  /// Sets the store of `verbs` back to a copy.
+  package static func setBack(_ verbs: Verbs, to copy: StoreCopy) throws {
+    try copy.database.writeWithoutTransaction { try $0.backup(to: verbs.db) }
+  }
+
   /// Keeps the writer's connection for as long as `body` runs; `body` starts its transactions with `Verbs.transaction`.
   /// The simulation uses it, where handing over the connection for each transaction would be a tenth of the work.
   package func exclusively<Value>(_ body: (Verbs) throws -> Value) throws -> Value {
@@ -251,6 +264,9 @@ package final class SQLiteStore: Sendable {
     }
   }
 }
+
+/// What was in a store at some time.
+package struct StoreCopy: Sendable { fileprivate let database: DatabaseQueue }
 
 /// The settings that make a commit that was answered survive a power loss.
 enum Durability {

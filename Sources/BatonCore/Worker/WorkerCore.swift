@@ -71,7 +71,7 @@ package struct WorkerCore: Sendable {
   var lastHeartbeat = 0
   /// The last receipts that coordinators have sent, one for each tenure. Each hello carries them, so that the
   /// coordinator notices a store that went backwards (promise P12).
-  var receipts: [Receipt] = []
+  package internal(set) var receipts: [Receipt] = []
   /// When the process ends because a handler ignored its deadline; `nil` if no end is planned. Until that time the
   /// worker accepts no launch and sends no new question, so that each of the other launches repeats at most one batch.
   package internal(set) var endsProcessAt: Instant?

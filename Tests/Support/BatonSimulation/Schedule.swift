@@ -44,6 +44,9 @@ package struct Schedule: Sendable {
     }
   }
 
+  /// When the store is set back, and to what it was how long before; `nil` if it is not. This is the last fault, and
+  /// nothing but promise P12 is checked afterwards.
+  var setBack: (at: Duration, by: Duration)?
   /// The number of batches of each identifier's work.
   var batches: [JobIdentifier: Int]
   /// What happens to the handlers of an identifier at one batch, on every host, until the calm.
@@ -84,6 +87,12 @@ extension Schedule {
     let faultCount = draw.number(10...16)
     while faults.count(where: { !$0.isOperators }) < faultCount { addFault(&draw) }
     faults.sort { $0.at < $1.at }
+    var fate = Draw(seed: seed, stream: 9_000)
+    if coordinators > 1, fate.chance(10) {
+      let at = fate.milliseconds(8_000...Int(calmAt.inSeconds * 950))
+      setBack = (at, fate.milliseconds(3_000...7_000))
+      faults.removeAll { $0.at >= at }
+    }
   }
 
   private mutating func addRequest(_ draw: inout Draw) {

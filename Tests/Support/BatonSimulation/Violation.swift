@@ -21,6 +21,7 @@ package struct Violation: Error, Hashable, Sendable, CustomStringConvertible {
     case expiry = "P8: a launch that has to stop is asked to, and is over by its deadline"
     case span = "P9: one span identity per launch, with its outcome"
     case restart = "P10: a restart of the coordinator ends no lease and no launch"
+    case setBack = "P12: a store that went backwards is noticed, and nothing runs again before a person has looked"
     case overload = "P13: new work is refused at its limits and only there"
     case outcome = "every launch has one outcome, and it is the true one"
     case completion = "a request whose last checkpoint landed completes at once"

@@ -9,6 +9,7 @@ extension World {
     _ news: StoreNews, of order: StoreOrder, by coordinator: SimulatedCoordinator, at time: Journal.Time
   ) throws {
     count(order, news)
+    if aftermath != nil { return try checkAftermath(news, by: coordinator) }
     switch news {
     case .claimed(let reservations, let answers):
       for (reservation, answer) in zip(reservations, answers) {

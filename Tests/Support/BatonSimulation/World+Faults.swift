@@ -225,7 +225,8 @@ extension World {
 
   private func takeBack(after duration: Duration, _ body: @escaping (SimulatedCoordinator) throws -> Void) {
     after(duration, for: .world) { [self] in
-      guard let coordinator = anyCoordinator() else { return }
+      // After a set-back nobody lets the fleet go on before it was noticed.
+      guard aftermath == nil, let coordinator = anyCoordinator() else { return }
       after(.milliseconds(5), for: coordinator.owner) { try body(coordinator) }
     }
   }

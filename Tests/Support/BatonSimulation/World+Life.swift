@@ -29,7 +29,11 @@ extension World {
     clients = schedule.requests.enumerated().map { SimulatedClient(self, $1, number: $0) }
     for client in clients { client.start() }
     for fault in schedule.faults { after(fault.at, for: .world) { try self.perform(fault) } }
-    after(schedule.calmAt, for: .world) { try self.calm() }
+    if let setBack = schedule.setBack {
+      planSetBack(at: setBack.at, by: setBack.by)
+    } else {
+      after(schedule.calmAt, for: .world) { try self.calm() }
+    }
     sendSpans()
     watch()
   }
@@ -49,6 +53,15 @@ extension World {
   /// Begins the calm: every fault is undone, every process runs, and operators take back what they said.
   private func calm() throws {
     note("calm: nothing goes wrong from here on")
+    try undoFaults()
+    takeBackEverything()
+    // The first coordinator that hears it may turn out to have been ended while it was stopped.
+    if isShared { for delay in [10, 20] { after(.seconds(delay), for: .world) { self.takeBackEverything() } } }
+    after(.seconds(1), for: .world) { try self.look(from: self.now) }
+  }
+
+  /// Undoes every fault, and lets every process run.
+  func undoFaults() throws {
     isCalm = true
     for machine in machines {
       if machine.coordinator?.writer.hasFailed == true { try crashCoordinator(on: machine) }
@@ -68,10 +81,6 @@ extension World {
       try worker.change(worker.plan.conditions)
       worker.start()
     }
-    takeBackEverything()
-    // The first coordinator that hears it may turn out to have been ended while it was stopped.
-    if isShared { for delay in [10, 20] { after(.seconds(delay), for: .world) { self.takeBackEverything() } } }
-    after(.seconds(1), for: .world) { try self.look(from: self.now) }
   }
 
   private func takeBackEverything() {

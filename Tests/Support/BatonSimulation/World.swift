@@ -56,6 +56,8 @@ final class World {
   var lateSince: [RequestID: Instant] = [:]
   /// Since when the coordinator has regarded each host as away although its worker is healthy.
   var awaySince: [HostName: Instant] = [:]
+  /// What is checked since the store was set back; `nil` if it was not.
+  var aftermath: Aftermath?
   /// The processes of workers whose deaths their supervisors have reported.
   var reportedDeaths: Set<Incarnation> = []
 
@@ -101,7 +103,9 @@ final class World {
       guard eventCount <= Self.mostEvents else {
         throw journal.violation(.liveness, "\(eventCount) events, and it goes on: something goes round in circles")
       }
-      try event.action()
+      do { try event.action() } catch let violation as Violation where aftermath != nil && violation.rule != .setBack {
+        // What the journal knows is not in the store any more.
+      }
       if isOver { return }
     }
   }
