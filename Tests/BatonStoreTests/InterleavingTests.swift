@@ -6,9 +6,9 @@ import Testing
 @testable import BatonStore
 
 /// Two coordinators that write at the same time: each ordered pair of writing verbs, of which the first is held between
-/// loading its rows and storing them, while the second runs or has to wait for it. The end, with both answers, has to be
-/// that of one of the two serial orders. On one connection to SQLite transactions are serial anyway; on loaded rows the
-/// locks alone make them so.
+/// loading its rows and storing them, while the second runs or has to wait for it. The end, with both answers, has to
+/// be that of one of the two serial orders. On one connection to SQLite transactions are serial anyway; on loaded rows
+/// the locks alone make them so.
 @Suite struct InterleavingTests {
   @Test(arguments: Act.all.indices)
   func eachPairEndsAsOneOfItsSerialOrders(index: Int) throws {
@@ -22,8 +22,8 @@ import Testing
     }
   }
 
-  /// Proves that each lock is needed, and that the comparison can fail. Without the lock of the identifier, for example,
-  /// a request that is submitted while the live one ends is stranded.
+  /// Proves that each lock is needed, and that the comparison can fail. Without the lock of the identifier, for
+  /// example, a request that is submitted while the live one ends is stranded.
   @Test(arguments: [
     Control([.identifier], "submit after a live one", "end the only one"),
     Control([.identifier], "end the only one", "submit after a live one"),

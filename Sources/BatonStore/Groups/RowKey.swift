@@ -141,8 +141,8 @@ extension Verbs {
   }
 }
 
-/// What the verbs of a busy coordinator are known to need, so that their groups load once. What the others need is found
-/// out when they run.
+/// What the verbs of a busy coordinator are known to need, so that their groups load once. What the others need is
+/// found out when they run.
 extension RowKey {
   static func toSubmit(_ offers: [SubmissionOffer]) -> [RowKey] {
     offers.flatMap { offer in

@@ -66,7 +66,7 @@ extension Verbs {
   /// Reads the row of this tenure. Call it first in a transaction: no other coordinator can end the tenure before the
   /// commit.
   /// - Throws: `.superseded` if another coordinator has ended this tenure; `.wentBackwards` if the store lacks a commit
-  ///   of this tenure.
+  ///   of this tenure, or if another coordinator has given the store another name for such a reason.
   func demandTenure() throws {
     guard var tenure else { return }
     let row = try prepare(.ownTenure).first(tenure.epoch, tenure.receipt.tenure) { row in
@@ -78,7 +78,8 @@ extension Verbs {
     guard let row, row.commits >= tenure.receipt.sequence else { throw StoreError.wentBackwards }
     if row.isEnded { throw StoreError.superseded }
     tenure.isSteward = row.steward == tenure.epoch
-    if !row.isOurName { tenure.receipt.store = try prepare(.store).first { $0.text(0) } ?? tenure.receipt.store }
+    // What this coordinator remembers of leases and requests may be of the lost history.
+    guard row.isOurName else { throw StoreError.renamed }
     self.tenure = tenure
   }
 
@@ -156,6 +157,13 @@ extension StoreError {
     Another coordinator has taken over the work of this one, so this coordinator stops without writing anything more. \
     If only one coordinator should use the store, check whether another one was started, and whether the lock file was \
     removed.
+    """)
+  static let renamed = StoreError(
+    .wentBackwards,
+    """
+    Another coordinator has found that the store lacks changes that were acknowledged: was an older backup put in its \
+    place? What this coordinator knows of the store may be wrong, so it stops without writing anything more. The fleet \
+    is paused. Put the right database back, or start the coordinator again and let the fleet go on with 'baton resume'.
     """)
   static let wentBackwards = StoreError(
     .wentBackwards,

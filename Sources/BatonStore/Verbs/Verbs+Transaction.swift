@@ -106,8 +106,8 @@ extension Verbs {
     }
   }
 
-  /// Runs an operation. If it throws a `StoreError` before its first statement that changes rows, the error becomes its answer; every
-  /// other error is thrown.
+  /// Runs an operation. If it throws a `StoreError` before its first statement that changes rows, the error becomes its
+  /// answer; every other error is thrown.
   private func runUnharmed(_ operation: any Operation) throws {
     let before = writes
     do {

@@ -225,7 +225,7 @@ extension World {
 
   private func takeBack(after duration: Duration, _ body: @escaping (SimulatedCoordinator) throws -> Void) {
     after(duration, for: .world) { [self] in
-      // After a set-back nobody lets the fleet go on before it was noticed.
+      // After a set-back no person lets the fleet go on before it was noticed.
       guard aftermath == nil, let coordinator = anyCoordinator() else { return }
       after(.milliseconds(5), for: coordinator.owner) { try body(coordinator) }
     }

@@ -61,7 +61,7 @@ extension World {
     if aftermath.isNoticeable {
       guard fleet.isPaused, fleet.storeIncarnation != aftermath.name else {
         throw journal.violation(
-          .setBack, "nobody has noticed that the store went backwards (paused: \(fleet.isPaused))")
+          .setBack, "no process has noticed that the store went backwards (paused: \(fleet.isPaused))")
       }
     }
     self.aftermath?.isResumed = true
