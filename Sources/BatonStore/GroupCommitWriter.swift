@@ -61,20 +61,20 @@ final class GroupCommitWriter: Sendable {
   /// `body` may run more than once, because the group is rolled back and repeated if another write in it throws.
   /// - Parameters:
   ///   - isWithdrawable: whether a cancelled task withdraws the write, as long as the writer has not begun it.
-  ///   - keys: the rows that `body` is known to need, if the writer loads rows. It finds out the others.
+  ///   - needs: what `body` is known to need, if the writer loads rows. It finds out the rest.
   /// - Throws: what `body` throws; `.overloaded` if too many writes wait; `.unknown` if the disk failed;
   ///   `CancellationError` if the write was withdrawn.
   func perform<Value: Sendable>(
-    _ lane: WriteLane, isWithdrawable: Bool = false, naming keys: (@Sendable () -> [RowKey])? = nil,
+    _ lane: WriteLane, isWithdrawable: Bool = false, needing needs: KnownNeeds = .nothing,
     _ body: @escaping @Sendable (Verbs) throws -> Value
   ) async throws -> Value {
     guard isWithdrawable else {
-      return try await withCheckedThrowingContinuation { add(Write(body, naming: keys, for: $0), lane) }
+      return try await withCheckedThrowingContinuation { add(Write(body, needing: needs, for: $0), lane) }
     }
     let withdrawal = Withdrawal()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { caller in
-        let write = Write(body, naming: keys, for: caller)
+        let write = Write(body, needing: needs, for: caller)
         withdrawal.watch { write.withdraw() }
         add(write, lane)
       }
@@ -99,10 +99,10 @@ final class GroupCommitWriter: Sendable {
 
   /// Runs `body` in a transaction of its own and blocks until it is committed. Used by the simulation, which has no
   /// concurrency.
-  func performNow<Value>(naming keys: [RowKey] = [], _ body: (Verbs) throws -> Value) throws -> Value {
+  func performNow<Value>(needing needs: KnownNeeds = .nothing, _ body: (Verbs) throws -> Value) throws -> Value {
     try database.writeWithoutTransaction { db in
       var value: Value?
-      try connection.transaction(on: db, naming: keys) { value = try body($0) }
+      try connection.transaction(on: db, needing: needs) { value = try body($0) }
       guard let value else { preconditionFailure("a transaction was committed without having been run") }
       return value
     }

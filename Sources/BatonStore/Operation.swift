@@ -16,7 +16,7 @@ protocol Operation: AnyObject, Sendable {
 /// The operation of one caller, who waits in a continuation. It can be withdrawn until the writer begins it.
 final class Write<Value: Sendable>: Operation {
   private let body: @Sendable (Verbs) throws -> Value
-  private let named: (@Sendable () -> [RowKey])?
+  private let needs: KnownNeeds
   private let caller: CheckedContinuation<Value, any Error>
   private let result = Mutex<Result<Value, any Error>?>(nil)
   private let phase = Mutex(Phase.waiting)
@@ -30,15 +30,15 @@ final class Write<Value: Sendable>: Operation {
   }
 
   init(
-    _ body: @escaping @Sendable (Verbs) throws -> Value, naming named: (@Sendable () -> [RowKey])?,
+    _ body: @escaping @Sendable (Verbs) throws -> Value, needing needs: KnownNeeds,
     for caller: CheckedContinuation<Value, any Error>
   ) {
     self.body = body
-    self.named = named
+    self.needs = needs
     self.caller = caller
   }
 
-  var keys: [RowKey] { named?() ?? [] }
+  var keys: [RowKey] { needs.keys }
 
   func run(_ verbs: Verbs) throws {
     guard begin() else { return }

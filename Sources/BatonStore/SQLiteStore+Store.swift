@@ -61,7 +61,7 @@ extension SQLiteStore: Store {
     if !submissions.isEmpty, submissions.allSatisfy(\.isRefusedAtOnce) {
       return try await read { try $0.submit(submissions, at: now) }
     }
-    return try await withdrawableWrite(.submission, naming: { RowKey.toSubmit(submissions) }) {
+    return try await withdrawableWrite(.submission, needing: .submit(submissions)) {
       try $0.submit(submissions, at: now)
     }
   }
@@ -69,7 +69,7 @@ extension SQLiteStore: Store {
     try await write(.ordinary) { try $0.promote(at: now, limit: limit) }
   }
   package func claim(_ claims: [Claim], at now: Moment) async throws -> [ClaimAnswer] {
-    try await write(.ordinary, naming: { RowKey.toClaim(claims) }) { try $0.claim(claims, at: now) }
+    try await write(.ordinary, needing: .claim(claims)) { try $0.claim(claims, at: now) }
   }
 
   package func launchNow(
@@ -81,14 +81,14 @@ extension SQLiteStore: Store {
   package func checkpoint(
     _ checkpoints: [Checkpoint], from process: WorkerProcess, at now: Moment
   ) async throws -> [CheckpointAnswer] {
-    try await write(.urgent, naming: { RowKey.toCheckpoint(checkpoints, process) }) {
+    try await write(.urgent, needing: .checkpoint(checkpoints, process)) {
       try $0.checkpoint(checkpoints, from: process, at: now)
     }
   }
   package func end(
     _ endings: [Ending], from process: WorkerProcess, at now: Moment
   ) async throws -> [EndingAnswer] {
-    try await write(.urgent, naming: { RowKey.toEnd(endings, process) }) {
+    try await write(.urgent, needing: .end(endings, process)) {
       try $0.end(endings, from: process, at: now)
     }
   }

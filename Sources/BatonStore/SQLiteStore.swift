@@ -204,9 +204,9 @@ package final class SQLiteStore: Sendable {
   /// one by one. Daemons use the `Store` verbs.
   package func transaction<Value>(_ body: (Verbs) throws -> Value) throws -> Value { try writer.performNow(body) }
 
-  /// As `transaction`, naming the rows that `body` is known to need.
-  func transaction<Value>(naming keys: [RowKey], _ body: (Verbs) throws -> Value) throws -> Value {
-    try writer.performNow(naming: keys, body)
+  /// As `transaction`, with what `body` is known to need.
+  func transaction<Value>(needing needs: KnownNeeds, _ body: (Verbs) throws -> Value) throws -> Value {
+    try writer.performNow(needing: needs, body)
   }
 
   /// A second set of verbs on the connection of `verbs`, for a coordinator of the simulation: it has a tenure and a
@@ -235,21 +235,21 @@ package final class SQLiteStore: Sendable {
     try writer.exclusively(body)
   }
 
-  /// - Parameter keys: the rows that `body` is known to need, if the store loads rows.
+  /// - Parameter needs: what `body` is known to need, if the store loads rows.
   func write<Value: Sendable>(
-    _ lane: WriteLane, naming keys: (@Sendable () -> [RowKey])? = nil,
+    _ lane: WriteLane, needing needs: KnownNeeds = .nothing,
     _ body: @escaping @Sendable (Verbs) throws -> Value
   ) async throws -> Value {
-    try await writer.perform(lane, naming: keys, body)
+    try await writer.perform(lane, needing: needs, body)
   }
 
   /// Like `write`, but the write is withdrawn if its task is cancelled before the writer begins it. It then throws
   /// `CancellationError`, and nothing was changed.
   func withdrawableWrite<Value: Sendable>(
-    _ lane: WriteLane, naming keys: (@Sendable () -> [RowKey])? = nil,
+    _ lane: WriteLane, needing needs: KnownNeeds = .nothing,
     _ body: @escaping @Sendable (Verbs) throws -> Value
   ) async throws -> Value {
-    try await writer.perform(lane, isWithdrawable: true, naming: keys, body)
+    try await writer.perform(lane, isWithdrawable: true, needing: needs, body)
   }
 
   func read<Value: Sendable>(_ body: @escaping @Sendable (Verbs) throws -> Value) async throws -> Value {

@@ -92,9 +92,9 @@ final class WriterConnection: @unchecked Sendable {
   }
 
   /// Runs `body` in a transaction of its own.
-  /// - Parameter keys: the rows that `body` is known to need, if it runs on loaded rows.
-  func transaction(on db: Database, naming keys: [RowKey] = [], _ body: (Verbs) throws -> Void) throws {
-    try onRows(of: keys, db) { try $0.transaction(body) }
+  /// - Parameter needs: what `body` is known to need, if it runs on loaded rows.
+  func transaction(on db: Database, needing needs: KnownNeeds = .nothing, _ body: (Verbs) throws -> Void) throws {
+    try onRows(of: needs.keys, db) { try $0.transaction(body) }
   }
 
   private func attempt(on db: Database, _ keys: [RowKey], _ body: (Verbs) -> Attempt) -> Attempt {

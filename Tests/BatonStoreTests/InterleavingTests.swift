@@ -55,11 +55,11 @@ import Testing
   @Test func theVerbsOfABusyCoordinatorLoadOnce() throws {
     let fleet = try Fleet.onLoadedRows()
     let server = try #require(fleet.stores[0].server)
-    for (name, keys) in try fleet.knownKeys() {
+    for (name, needs) in fleet.knownNeeds() {
       let act = try #require(Act.named(name))
       try fleet.reset()
       let before = server.loads
-      #expect(fleet.run(act, at: 0, naming: keys) != "")
+      #expect(fleet.run(act, at: 0, needing: needs) != "")
       #expect(server.loads == before + 1, "\(name)")
     }
   }
@@ -422,10 +422,10 @@ private struct Fleet: Sendable {
   }
 
   /// What the coordinator answers; the text of the error if the verb throws.
-  /// - Parameter keys: the rows that the verb is known to need.
-  func run(_ act: Act, at number: Int, naming keys: [RowKey] = []) -> String {
+  /// - Parameter needs: what the verb is known to need.
+  func run(_ act: Act, at number: Int, needing needs: KnownNeeds = .nothing) -> String {
     do {
-      return try stores[number].transaction(naming: keys) {
+      return try stores[number].transaction(needing: needs) {
         try act.body($0, Seat(number: number, lease: leases[number]))
       }
     } catch is RowsLocked {
@@ -469,17 +469,17 @@ private struct Fleet: Sendable {
     }
   }
 
-  /// The rows that the verbs of a busy coordinator name before they run.
-  func knownKeys() throws -> [(String, [RowKey])] {
+  /// What the verbs of a busy coordinator are known to need before they run.
+  func knownNeeds() -> [(String, KnownNeeds)] {
     let seat = Seat(number: 0, lease: leases[0])
     let pair = LaunchKey(request: RequestID(2), number: 1)
     let claim = Claim(requirementClass: Self.ready, lease: leases[0], places: [seat.place(0), seat.place(1)])
     return [
-      ("submit a new identifier", RowKey.toSubmit([seat.submission("com.new")])),
-      ("submit and start", RowKey.toSubmit([seat.submission("com.new", host: seat.offer())])),
-      ("claim two", RowKey.toClaim([claim])),
-      ("checkpoint", RowKey.toCheckpoint([Checkpoint(launch: pair, batch: 1, completedUnits: 2)], someWorker)),
-      ("end one with a waiting one", RowKey.toEnd([Ending(launch: pair, outcome: .finished)], someWorker)),
+      ("submit a new identifier", .submit([seat.submission("com.new")])),
+      ("submit and start", .submit([seat.submission("com.new", host: seat.offer())])),
+      ("claim two", .claim([claim])),
+      ("checkpoint", .checkpoint([Checkpoint(launch: pair, batch: 1, completedUnits: 2)], someWorker)),
+      ("end one with a waiting one", .end([Ending(launch: pair, outcome: .finished)], someWorker)),
     ]
   }
 

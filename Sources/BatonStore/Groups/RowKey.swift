@@ -141,32 +141,37 @@ extension Verbs {
   }
 }
 
-/// What the verbs of a busy coordinator are known to need, so that their groups load once. What the others need is
-/// found out when they run.
-extension RowKey {
-  static func toSubmit(_ offers: [SubmissionOffer]) -> [RowKey] {
-    offers.flatMap { offer in
-      let keys: [RowKey] = [
-        .submission(offer.submission.id), .identifier(offer.submission.identifier), .definition(offer.definition),
-      ]
-      return keys + (offer.host.map { [.host($0.lease.host)] } ?? [])
+/// What a write is known to need before it runs. The verbs that a busy coordinator has most are named here, so that
+/// their groups load once. What the others need is found out when they run.
+enum KnownNeeds: Sendable {
+  case nothing
+  case submit([SubmissionOffer])
+  case claim([Claim])
+  case checkpoint([Checkpoint], WorkerProcess)
+  case end([Ending], WorkerProcess)
+
+  var keys: [RowKey] {
+    switch self {
+    case .nothing: []
+    case .submit(let offers): offers.flatMap(Self.keys)
+    case .claim(let claims): claims.flatMap(Self.keys)
+    case .checkpoint(let checkpoints, let process):
+      [.host(process.host)] + checkpoints.map { .request($0.launch.request) }
+    case .end(let endings, let process): [.host(process.host)] + endings.map { .identifierOf($0.launch.request) }
     }
   }
 
-  static func toClaim(_ claims: [Claim]) -> [RowKey] {
-    claims.flatMap { claim -> [RowKey] in
-      [
-        .host(claim.lease.host), .ready(claim.requirementClass, claim.places.count + 1),
-        .definition(claim.requirementClass.definition),
-      ]
-    }
+  private static func keys(_ offer: SubmissionOffer) -> [RowKey] {
+    let keys: [RowKey] = [
+      .submission(offer.submission.id), .identifier(offer.submission.identifier), .definition(offer.definition),
+    ]
+    return keys + (offer.host.map { [.host($0.lease.host)] } ?? [])
   }
 
-  static func toCheckpoint(_ checkpoints: [Checkpoint], _ process: WorkerProcess) -> [RowKey] {
-    [.host(process.host)] + checkpoints.map { .request($0.launch.request) }
-  }
-
-  static func toEnd(_ endings: [Ending], _ process: WorkerProcess) -> [RowKey] {
-    [.host(process.host)] + endings.map { .identifierOf($0.launch.request) }
+  private static func keys(_ claim: Claim) -> [RowKey] {
+    [
+      .host(claim.lease.host), .ready(claim.requirementClass, claim.places.count + 1),
+      .definition(claim.requirementClass.definition),
+    ]
   }
 }

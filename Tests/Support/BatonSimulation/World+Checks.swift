@@ -127,7 +127,8 @@ extension World {
     else { return }
     try journal.expect(
       (worker.core.isDraining || worker.core.endsProcessAt != nil)
-        && worker.core.launches.allSatisfy { $0.value.hasEnded || journal.launches[$0.key]?.outcome != nil }, .leaseByTime,
+        && worker.core.launches.allSatisfy { $0.value.hasEnded || journal.launches[$0.key]?.outcome != nil },
+      .leaseByTime,
       "\(incarnation) lost its lease before its time, and has not shut down")
   }
 
