@@ -173,7 +173,9 @@ package struct CoordinatorCore: Sendable {
         if standing.isShared { put(.endLeaseElsewhere(process, countsAsLoss: countsAsLoss)) }
       case .noteExpiry(let launch, let reason, let process):
         let host = process == nil ? dispatcher.places[launch] : nil
-        put(.noteExpiry(launch, reason, from: process, under: host.flatMap { dispatcher.hosts[$0]?.ownLease }))
+        // Read in place: when the fleet is paused, every launch expires at once.
+        let lease = host.flatMap { dispatcher.change($0) { $0.ownLease } } ?? nil
+        put(.noteExpiry(launch, reason, from: process, under: lease))
       case .note(let request, let event, let detail): put(.note(request, event: event, detail: detail))
       case .noteUse(let pattern, let date):
         // The order may start at once, and takes the uses that are there then.

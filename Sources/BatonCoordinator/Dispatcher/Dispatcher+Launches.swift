@@ -15,9 +15,12 @@ extension Dispatcher {
       return []
     }
     guard state.expiring == nil else { return [] }
-    hosts[host]?.launches[launch]?.expiring = reason
+    let isElsewhere = change(host) { state in
+      state.launches[launch]?.expiring = reason
+      return state.lease == .elsewhere
+    }
     // The coordinator that serves the host hears of it from the store.
-    if hosts[host]?.lease == .elsewhere { return [.noteExpiry(launch, reason)] }
+    if isElsewhere == true { return [.noteExpiry(launch, reason)] }
     return [.noteExpiry(launch, reason), .send(host, .expire(launch, reason))]
   }
 
