@@ -114,6 +114,8 @@ final class WriterConnection: @unchecked Sendable {
         sched_yield()
         continue
       }
+      // The rows are released on every path, also if they cannot be filled into the working set.
+      defer { server.release(group) }
       let tenure = verbs.tenure
       try workingSet.fill(rows)
       verbs.held = held
@@ -121,7 +123,6 @@ final class WriterConnection: @unchecked Sendable {
       let (missing, used) = (verbs.held?.missing, verbs.held)
       verbs.held = nil
       do {
-        defer { server.release(group) }
         let changes = try missing == nil ? workingSet.changes(since: rows) : []
         try workingSet.clear()
         if missing == nil {
