@@ -23,6 +23,7 @@ let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
 let context: Target.Dependency = .product(name: "ServiceContextModule", package: "swift-service-context")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 
 let package = Package(
@@ -37,6 +38,8 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+    .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
     .package(
       url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.1"),
@@ -89,11 +92,19 @@ let package = Package(
         grpc, protobuf, .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf"),
       ], exclude: ["baton.proto"], swiftSettings: generated),
     .target(
+      name: "BatonIdentity",
+      dependencies: [
+        "BatonBase", "BatonModel", crypto, x509, .product(name: "SwiftASN1", package: "swift-asn1"),
+        .product(name: "SystemPackage", package: "swift-system"),
+      ], swiftSettings: strict),
+    .target(
       name: "BatonWire",
       dependencies: [
-        "BatonBase", "BatonModel", "BatonProtobuf", grpc, grpcTransport, protobuf, logging,
+        "BatonBase", "BatonModel", "BatonIdentity", "BatonProtobuf", grpc, grpcTransport, protobuf, logging, x509,
         .product(name: "Crypto", package: "swift-crypto"), .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOTLS", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "NIOCertificateReloading", package: "swift-nio-extras"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: strict),
     .target(
@@ -112,8 +123,8 @@ let package = Package(
     .target(
       name: "BatonCoordinator",
       dependencies: [
-        "BatonBase", "BatonModel", "BatonSpec", "BatonStore", "BatonProtobuf", "BatonWire", "BatonTelemetry",
-        "BatonHTTP", grpc,
+        "BatonBase", "BatonModel", "BatonIdentity", "BatonSpec", "BatonStore", "BatonProtobuf", "BatonWire",
+        "BatonTelemetry", "BatonHTTP", x509, grpc,
         grpcTransport, protobuf, lifecycle, logging, metrics, crypto,
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -138,13 +149,16 @@ let package = Package(
     .target(
       name: "BatonWorker",
       dependencies: [
-        "BatonBase", "BatonModel", "BatonCore", "BatonHandler", "BatonProtobuf", "BatonWire", "BatonTelemetry",
-        "CBatonProcess", "BatonProcess", "BatonHost", grpc, grpcTransport, protobuf, lifecycle, logging, tracing,
+        "BatonBase", "BatonModel", "BatonIdentity", "BatonCore", "BatonHandler", "BatonProtobuf", "BatonWire",
+        "BatonTelemetry", "CBatonProcess", "BatonProcess", "BatonHost", grpc, grpcTransport, protobuf, lifecycle,
+        logging, tracing,
         context, metrics,
       ], swiftSettings: strict),
     .target(
       name: "BatonWorkerSettings",
-      dependencies: ["BatonBase", "BatonModel", "BatonSettings", "BatonWire", "BatonHost", "BatonWorker"],
+      dependencies: [
+        "BatonBase", "BatonModel", "BatonIdentity", "BatonSettings", "BatonWire", "BatonHost", "BatonWorker",
+      ],
       swiftSettings: strict),
     .target(
       name: "BatonDoctor",
@@ -157,14 +171,15 @@ let package = Package(
     .target(
       name: "BatonCommands",
       dependencies: [
-        "BatonBase", "BatonModel", "BatonSpec", "BatonSettings", "BatonStore", "BatonTelemetry", "BatonWire",
-        "BatonCoordinator",
+        "BatonBase", "BatonModel", "BatonIdentity", "BatonSpec", "BatonSettings", "BatonStore", "BatonTelemetry",
+        "BatonWire", "BatonCoordinator",
         "BatonDoctor", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], swiftSettings: strict),
     .executableTarget(
       name: "baton",
       dependencies: [
-        "BatonBase", "BatonModel", "BatonSettings", "BatonStore", "BatonWire", "BatonCoordinator", "BatonProcess",
+        "BatonBase", "BatonModel", "BatonIdentity", "BatonSettings", "BatonStore", "BatonWire", "BatonCoordinator",
+        "BatonProcess",
         "BatonHost", "BatonWorker",
         "BatonWorkerSettings", "BatonDoctor", "BatonCommands", "BatonTelemetry", "BatonExporter", lifecycle, signals,
         logging, tracing, metrics, .product(name: "SystemPackage", package: "swift-system"),
@@ -172,8 +187,8 @@ let package = Package(
     .executableTarget(
       name: "baton-worker",
       dependencies: [
-        "BatonBase", "BatonModel", "BatonSpec", "BatonSettings", "BatonWire", "BatonProcess", "BatonHost",
-        "BatonWorker", "BatonWorkerSettings",
+        "BatonBase", "BatonModel", "BatonIdentity", "BatonSpec", "BatonSettings", "BatonWire", "BatonProcess",
+        "BatonHost", "BatonWorker", "BatonWorkerSettings",
         "BatonTelemetry",
         "BatonExporter", "BatonHTTP", lifecycle, signals, logging, tracing, metrics,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -207,12 +222,17 @@ let package = Package(
     .testTarget(
       name: "BatonCoordinatorTests",
       dependencies: [
-        "BatonBase", "ContractRows", "HostileDefinitions", "BatonModel", "BatonSpec", "BatonStore", "BatonTelemetry",
-        "BatonProtobuf", "BatonWire", "BatonCoordinator", protobuf, logging, grpc, metrics,
+        "BatonBase", "ContractRows", "HostFixtures", "HostileDefinitions", "BatonModel", "BatonSpec", "BatonStore",
+        "BatonTelemetry", "BatonProtobuf", "BatonWire", "BatonCoordinator", protobuf, logging, grpc, metrics,
         .product(name: "GRDB", package: "GRDB.swift"), .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOEmbedded", package: "swift-nio"),
       ],
       swiftSettings: strict),
+    .testTarget(
+      name: "BatonIdentityTests",
+      dependencies: [
+        "BatonModel", "BatonIdentity", x509, crypto, .product(name: "SwiftASN1", package: "swift-asn1"),
+      ], swiftSettings: strict),
     .testTarget(
       name: "BatonWireTests",
       dependencies: [
@@ -223,9 +243,8 @@ let package = Package(
     .testTarget(
       name: "BatonTests",
       dependencies: [
-        "BatonBase", "ContractRows", "BatonModel", "BatonSpec", "BatonStore", "BatonTelemetry", "BatonCoordinator",
-        "BatonDoctor",
-        "BatonCommands",
+        "BatonBase", "ContractRows", "BatonModel", "BatonIdentity", "BatonSpec", "BatonStore", "BatonTelemetry",
+        "BatonWire", "BatonCoordinator", "BatonDoctor", "BatonCommands",
       ],
       exclude: ["Golden"], swiftSettings: strict),
     .testTarget(
@@ -303,8 +322,8 @@ let package = Package(
     .testTarget(
       name: "EmbeddedTests",
       dependencies: [
-        "BatonBase", "ContractRows", "HostFixtures", "BatonModel", "BatonHandler", "BatonStore", "BatonWire",
-        "BatonTelemetry",
+        "BatonBase", "ContractRows", "HostFixtures", "BatonModel", "BatonIdentity", "BatonHandler", "BatonStore",
+        "BatonProtobuf", "BatonWire", "BatonTelemetry", grpc, protobuf, x509,
         "BatonCoordinator", "BatonProcess", "BatonHost", "BatonWorker", logging,
         .product(name: "GRDB", package: "GRDB.swift"),
       ], swiftSettings: strict),

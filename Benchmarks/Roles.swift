@@ -38,7 +38,7 @@ enum Role: String {
     let server = try CoordinatorServer(
       coordinator: coordinator, grpc: HostPort(host: "127.0.0.1", port: 0), http: nil,
       token: TokenFile.own(dataFolder: data), logger: logger()
-    ) { grpc, _ in say("port \(grpc.port)") }
+    ) { grpc, _, _ in say("port \(grpc.port)") }
     try await coordinator.restore()
     try await run(server, telemetry)
   }

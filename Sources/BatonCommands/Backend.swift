@@ -78,6 +78,10 @@ package struct CoordinatorOptions: Hashable, Sendable {
   package var listen: String?
   /// `HOST:PORT` at which HTTP is served: health, metrics and pokes.
   package var http: String?
+  /// `HOST:PORT` at which the workers of other machines are served.
+  package var workers: String?
+  /// `HOST:PORT` at which the operators of other machines are served, and hosts join.
+  package var operators: String?
   package var leaseTerm: Duration?
   package var configurationFile: String?
 }

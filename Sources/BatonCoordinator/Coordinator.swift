@@ -99,6 +99,7 @@ package final class Coordinator: Sendable {
       logger.error(
         "the stored definition of '\(definition.definition.pattern)' is set aside: \(problem); apply a repaired one")
     }
+    if let identities = settings.identities { identities.load(try await store.certificates()) }
     decide { $0.core.restore(fleet, definitions, at: now()) }
     try await join()
   }

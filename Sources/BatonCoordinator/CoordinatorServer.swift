@@ -15,11 +15,13 @@ package struct CoordinatorServer: Service {
   let grpc: HostPort
   /// The address for HTTP; nil switches HTTP off.
   let http: HostPort?
+  /// Where the coordinator serves other machines; nil if it serves only its own.
+  let remote: RemoteAddresses?
   let token: String
   let logger: Logger
   /// The folders where clients of the same user find the token and the sockets.
   let folders: RuntimeFolders
-  private let door: Door
+  let door: Door
   let httpDoor: Door
   /// What `/metrics` shows; if it is nil, the page does not exist.
   let metrics: MetricsReader?
@@ -27,18 +29,22 @@ package struct CoordinatorServer: Service {
   /// The address on which HTTP listens, sent once it is known.
   let httpAddress = Mailbox<HostPort>(capacity: 1)
   private let socketReadiness = Signal()
+  let remoteReadiness = Mailbox<Void>(capacity: 2)
   let httpSocketReadiness = Signal()
   /// Called once the server listens, with its addresses.
-  let onReady: @Sendable (_ grpc: HostPort, _ http: HostPort?) -> Void
+  let onReady: @Sendable (_ grpc: HostPort, _ http: HostPort?, _ remote: RemoteAddresses?) -> Void
   /// Called when the disk has failed or another coordinator has the store, before anything is shut down. It may end
   /// the process: everything that was answered is in the store, so an orderly shutdown would save nothing.
   package var onDiskFailure: (@Sendable (StoreError) -> Void)?
 
-  /// - Throws: `ListenError` if an address is not a loopback address: without TLS the server listens only on loopback.
+  /// - Parameter remote: where the coordinator serves other machines, over TLS; its settings must have `identities`.
+  /// - Throws: `ListenError` if `grpc` or `http` is not a loopback address: without TLS the server listens only on
+  ///   loopback.
   package init(
-    coordinator: Coordinator, grpc: HostPort, http: HostPort?, token: String, metrics: MetricsReader? = nil,
-    folders: RuntimeFolders = RuntimeFolders(), descriptors: DescriptorBudget = .current, logger: Logger,
-    onReady: @escaping @Sendable (HostPort, HostPort?) -> Void = { _, _ in }
+    coordinator: Coordinator, grpc: HostPort, http: HostPort?, remote: RemoteAddresses? = nil, token: String,
+    metrics: MetricsReader? = nil, folders: RuntimeFolders = RuntimeFolders(),
+    descriptors: DescriptorBudget = .current, logger: Logger,
+    onReady: @escaping @Sendable (HostPort, HostPort?, RemoteAddresses?) -> Void = { _, _, _ in }
   ) throws {
     for endpoint in [grpc, http].compactMap({ $0 }) where !endpoint.isLoopback {
       throw ListenError(notLoopback: endpoint)
@@ -47,6 +53,7 @@ package struct CoordinatorServer: Service {
     self.metrics = metrics
     self.grpc = grpc
     self.http = http
+    self.remote = remote
     self.token = token
     self.folders = folders
     self.logger = logger
@@ -85,6 +92,12 @@ package struct CoordinatorServer: Service {
           return false
         }
       }
+      if let remote, let identities = coordinator.settings.identities {
+        group.addTask {
+          try await serve(remote, identities)
+          return true
+        }
+      }
       group.addTask { try await shutDown(server) }
       defer { group.cancelAll() }
       while let isOver = try await group.next(), !isOver {}
@@ -116,8 +129,9 @@ package struct CoordinatorServer: Service {
         defer { if let folder { TokenFile.withdraw(token, port: port, from: folder) } }
         // A coordinator whose HTTP port belongs to another program is not announced.
         let http = self.http == nil ? nil : try await listeningHTTP()
+        let remote = try await listeningRemote()
         try await withSockets(folder, port, http) {
-          onReady(HostPort(host: grpc.host, port: port), http)
+          onReady(HostPort(host: grpc.host, port: port), http, remote)
           readiness.raise()
           try await group.waitForAll()
         }
@@ -219,13 +233,13 @@ package struct CoordinatorServer: Service {
     }
   }
 
-  private static func address(_ endpoint: HostPort) -> GRPCNIOTransportHTTP2Posix.SocketAddress {
+  static func address(_ endpoint: HostPort) -> GRPCNIOTransportHTTP2Posix.SocketAddress {
     endpoint.isIPv6
       ? .ipv6(host: endpoint.host, port: endpoint.port)
       : .ipv4(host: endpoint.host == "localhost" ? "127.0.0.1" : endpoint.host, port: endpoint.port)
   }
 
-  private var config: HTTP2ServerTransport.Posix.Config {
+  var config: HTTP2ServerTransport.Posix.Config {
     .defaults { config in
       config.admit(through: door)
       config.rpc.maxRequestPayloadSize = CoordinatorClient.maximumMessageBytes

@@ -21,6 +21,8 @@ package struct CoordinatorSettings: Sendable {
   package var receiptKey: [UInt8]?
   /// The key did not exist and has just been made.
   package var isReceiptKeyNew = false
+  /// The fleet's authority and the certificates of its hosts; nil if the coordinator serves only its own machine.
+  package var identities: HostIdentities?
   package var version: String
   /// Which requests are traced.
   package var sampler: Sampler

@@ -131,6 +131,22 @@ extension SQLiteStore: Store {
   package func standing(of host: HostName, secret: [UInt8]?) async throws -> SecretStanding {
     try await read { try $0.standing(of: host, secret: secret) }
   }
+  package func invite(_ invitation: Invitation, at now: Moment) async throws {
+    try await write(.urgent) { try $0.invite(invitation, at: now) }
+  }
+  package func invitation(_ id: [UInt8]) async throws -> Invitation? { try await read { try $0.invitation(id) } }
+  package func admit(
+    _ certificate: HostCertificate, by id: [UInt8], digest: [UInt8], at now: Moment
+  ) async throws -> HostCertificate {
+    try await write(.urgent) { try $0.admit(certificate, by: id, digest: digest, at: now) }
+  }
+  package func renew(_ certificate: HostCertificate, after serial: [UInt8], at now: Moment) async throws {
+    try await write(.urgent) { try $0.renew(certificate, after: serial, at: now) }
+  }
+  package func revoke(_ host: HostName) async throws {
+    try await write(.urgent) { try $0.revoke(host) }
+  }
+  package func certificates() async throws -> [HostCertificate] { try await read { try $0.certificates() } }
   package func forgetSecret(of host: HostName) async throws {
     try await write(.urgent) { try $0.forgetSecret(of: host) }
   }

@@ -180,6 +180,30 @@ package protocol Store: Sendable {
   /// Forgets the secret of a host. The next worker with that name is accepted with any secret. Throws `.notFound` if
   /// the host is unknown.
   func forgetSecret(of host: HostName) async throws
+  /// Keeps an invitation, and drops those that have ended.
+  func invite(_ invitation: Invitation, at now: Moment) async throws
+  /// The invitation with this id, also one that was used; `nil` if there is none.
+  func invitation(_ id: [UInt8]) async throws -> Invitation?
+  /// Uses an invitation: from now on `certificate` proves the host's name. The secret of a worker that had the name
+  /// before is forgotten.
+  /// - Parameters:
+  ///   - id: names the invitation.
+  ///   - digest: the SHA-256 of the secret that the host has shown.
+  /// - Returns: `certificate`; or, if the host with the same key has joined within the last ten minutes, the
+  ///   certificate that it got then, so that a lost answer does not use the invitation up.
+  /// - Throws: `.refused` if there is no such invitation, its secret is another one, it has ended, a host with another
+  ///   key has used it, or the certificate is for another host.
+  func admit(
+    _ certificate: HostCertificate, by id: [UInt8], digest: [UInt8], at now: Moment
+  ) async throws -> HostCertificate
+  /// Keeps another certificate of a host. The one before stays valid until it ends.
+  /// - Parameter serial: the certificate by which the host has proven its name.
+  /// - Throws: `.refused` if that one is unknown, revoked, or of another host.
+  func renew(_ certificate: HostCertificate, after serial: [UInt8], at now: Moment) async throws
+  /// Revokes all certificates of a host for ever, drops its open invitations, and forgets its secret.
+  func revoke(_ host: HostName) async throws
+  /// All certificates that were given to hosts and have not ended long ago, in the order of their serial numbers.
+  func certificates() async throws -> [HostCertificate]
   /// Keeps the last reports of hosts. `explain` uses the report of a host that is not connected. The report of a lease
   /// that is not the host's present one is dropped.
   func noteReports(_ reports: [HostLease: HostWord], at now: Moment) async throws

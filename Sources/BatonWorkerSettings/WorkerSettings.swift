@@ -1,5 +1,6 @@
 import BatonBase
 import BatonHost
+import BatonIdentity
 import BatonModel
 import BatonProcess
 package import BatonSettings
@@ -60,16 +61,34 @@ package struct WorkerSettings: Sendable {
     let settings = try await Settings(
       file: flags.config ?? environment["BATON_CONFIG"], environment: environment, keys: Self.keys)
     self.settings = settings
-    let name = flags.name ?? settings.text("name") ?? hostName
+    let state = UserFolders.state { environment[$0] }
+    // A host that has joined a fleet has the name that its invitation gave to it.
+    let joined =
+      (flags.data ?? settings.text("data")) == nil
+      ? state.flatMap { HostIdentity.onlyName(below: "\($0)/worker") } : nil
+    let said = flags.name ?? settings.text("name")
+    var name = said ?? joined ?? hostName
     if let mistake = Self.mistake(inName: name) {
       guard flags.name == nil else { throw SettingsError(mistake) }
       settings.note("name", mistake)
     }
-    let state = UserFolders.state { environment[$0] }
     let data = flags.data ?? settings.text("data") ?? state.map { "\($0)/worker/\(name)" }
     if data == nil { settings.note("data", UserFolders.noState) }
+    let identity: HostIdentity?
+    do { identity = try data.flatMap { try HostIdentity.read(dataFolder: $0) } } catch {
+      throw SettingsError("\(error)")
+    }
+    if let host = identity?.host.rawValue {
+      guard said == nil || said == host else {
+        throw SettingsError(
+          "this worker has joined its fleet as \(host), and not as \(name): leave the name out, or give --data another "
+            + "folder")
+      }
+      name = host
+    }
     configuration = WorkerConfiguration(
-      coordinator: flags.coordinator ?? settings.textOrList("coordinator") ?? "127.0.0.1:7420", name: name,
+      coordinator: flags.coordinator ?? settings.textOrList("coordinator") ?? identity?.coordinator ?? "127.0.0.1:7420",
+      name: name,
       dataFolder: data ?? "", slots: cores)
     do {
       _ = try CoordinatorAddresses(parsing: configuration.coordinator)

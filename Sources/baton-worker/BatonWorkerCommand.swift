@@ -30,7 +30,7 @@ struct BatonWorkerCommand: AsyncParsableCommand {
         baton-worker status
       """,
     version: BatonVersion.current,
-    subcommands: [RunCommand.self, PauseCommand.self, ResumeCommand.self, StatusCommand.self],
+    subcommands: [RunCommand.self, JoinCommand.self, PauseCommand.self, ResumeCommand.self, StatusCommand.self],
     defaultSubcommand: RunCommand.self)
 
   static func main() async {

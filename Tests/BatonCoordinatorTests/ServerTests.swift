@@ -5,6 +5,7 @@ import BatonTelemetry
 import BatonWire
 import Foundation
 import GRPCCore
+import HostFixtures
 import Logging
 import Synchronization
 import Testing
@@ -68,7 +69,7 @@ struct ServerTests {
       coordinator: coordinator, grpc: HostPort(host: "127.0.0.1", port: 0), http: HostPort(host: "127.0.0.1", port: 0),
       token: token, metrics: noMetrics, folders: RuntimeFolders(paths: [folder]), descriptors: descriptors,
       logger: logger
-    ) { ports.send(($0.port, $1?.port ?? 0)) }
+    ) { grpc, http, _ in ports.send((grpc.port, http?.port ?? 0)) }
     try await coordinator.restore()
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await server.run() }
@@ -356,7 +357,7 @@ struct ServerTests {
         coordinator: coordinator, grpc: HostPort(host: "127.0.0.1", port: 0),
         http: HostPort(host: "localhost", port: squatter.port), token: Self.token,
         folders: RuntimeFolders(paths: [folder]), logger: logger
-      ) { _, _ in ready.withLock { $0 += 1 } }
+      ) { _, _, _ in ready.withLock { $0 += 1 } }
       try await coordinator.restore()
       await #expect(throws: ListenError.self) { try await server.run() }
     }

@@ -144,7 +144,7 @@ struct FindingTests {
       $0.coordinator.answer = .notPermitted("the token is not taken")
     },
     Case("coordinator", .ok, ["no coordinator answers"]) { $0.coordinator.answer = .unreachable("") },
-    Case("coordinator", .warning, ["no coordinator answers", "ssh -N -L"]) { facts in
+    Case("coordinator", .warning, ["no coordinator answers", "host invite"]) { facts in
       (facts.coordinator.answer, facts.roles) = (.unreachable(""), [.worker])
     },
     Case("controlGroups", .warning, ["no cgroup v2", "sweep", "Delegate=yes"]) {

@@ -243,7 +243,7 @@ import Testing
         endpoint, metricsToken: { nil }, isReady: { true }, metrics: nil, logger: Logger(label: "test"))
     }
     #expect(error?.description.contains("\(endpoint) is not loopback") == true)
-    #expect(error?.description.contains("ssh -R 7431:127.0.0.1:7431") == true)
+    #expect(error?.description.contains("127.0.0.1:7431") == true)
   }
 
   @Test("A port that another has is an error, not a wait")

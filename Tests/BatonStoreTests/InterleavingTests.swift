@@ -292,6 +292,34 @@ extension Act {
       try verbs.setEvicted(IdentifierPattern("com.ready")!, from: seat.lease.host, true)
       return ""
     },
+    Act("invite a host") { verbs, seat in
+      let id = [UInt8](repeating: UInt8(seat.number), count: 8)
+      try verbs.invite(
+        Invitation(
+          id: id, host: HostName("new"), digest: .init(repeating: 1, count: 32), end: seat.later.date,
+          principal: "somebody"), at: seat.later)
+      return ""
+    },
+    Act("admit a host") { verbs, seat in
+      let certificate = HostCertificate(
+        serial: [1, UInt8(seat.number)], host: HostName("invited"),
+        key: .init(repeating: UInt8(seat.number), count: 32),
+        der: [1], end: seat.later.date + .seconds(3600))
+      return try verbs.admit(
+        certificate, by: .init(repeating: 9, count: 8), digest: .init(repeating: 9, count: 32), at: seat.later
+      ).serial.description
+    },
+    Act("renew a certificate") { verbs, seat in
+      let certificate = HostCertificate(
+        serial: [2, UInt8(seat.number)], host: HostName("joined"), key: .init(repeating: 3, count: 32), der: [2],
+        end: seat.later.date + .seconds(3600))
+      try verbs.renew(certificate, after: [9], at: seat.later)
+      return ""
+    },
+    Act("revoke a host") { verbs, seat in
+      try verbs.revoke(HostName("joined"))
+      return ""
+    },
     Act("forget the secret") { verbs, seat in
       try verbs.forgetSecret(of: someHost)
       return ""
@@ -391,6 +419,17 @@ private struct Fleet: Sendable {
 
   private static func fill(_ verbs: Verbs, _ lease: HostLease) throws {
     _ = try verbs.apply(definitions, seeds: definitions.map { _ in someTrace }, at: someTime)
+    for (id, host) in [(UInt8(8), "joined"), (9, "invited")] {
+      try verbs.invite(
+        Invitation(
+          id: .init(repeating: id, count: 8), host: HostName(host), digest: .init(repeating: id, count: 32),
+          end: someTime.date + .seconds(3600), principal: "somebody"), at: someTime)
+    }
+    let joined = HostCertificate(
+      serial: [9], host: HostName("joined"), key: .init(repeating: 8, count: 32), der: [9],
+      end: someTime.date + .seconds(3600))
+    _ = try verbs.admit(
+      joined, by: .init(repeating: 8, count: 8), digest: .init(repeating: 8, count: 32), at: someTime)
     var count = 0
     func submit(_ name: String, to definition: DefinitionID, after delay: Duration? = nil) throws {
       count += 1
@@ -522,6 +561,8 @@ private struct Fleet: Sendable {
       "host",
       "SELECT name, incarnation, owner, lease, link, is_draining, use_day, used, word, last_seen_at FROM host"
     ),
+    ("secret", "SELECT name, secret FROM host"), ("invitation", "SELECT * FROM invitation"),
+    ("certificate", "SELECT * FROM certificate"),
     ("eviction", "SELECT h.name, e.pattern FROM eviction e JOIN host h ON h.id = e.host"),
     (
       "pattern",

@@ -1,6 +1,8 @@
+import BatonIdentity
 import BatonModel
 import BatonStore
 import BatonTelemetry
+import BatonWire
 import Synchronization
 
 @testable import BatonCoordinator
@@ -164,6 +166,24 @@ final class FakeCoordinator: OperatorAPI {
 
   func forget(_ host: HostName) async throws { try call("forgetting \(host)") }
   func setDraining(_ host: HostName, _ isDraining: Bool) async throws { try call("draining \(host) \(isDraining)") }
+
+  func fleet() async throws -> FleetDescription {
+    try call("fleet")
+    return try .example
+  }
+
+  func invite(_ host: HostName, for lifetime: Duration, by principal: String) async throws -> InvitedHost {
+    try call("inviting \(host) for \(lifetime) by \(principal)")
+    return InvitedHost(
+      host: host, token: try JoinToken(id: .init(repeating: 1, count: 8), secret: .init(repeating: 2, count: 32)),
+      fleet: try .example, end: Timestamp(nanoseconds: 1_772_346_600_000_000_000))
+  }
+
+  func revoke(_ host: HostName) async throws -> Int {
+    try call("revoking \(host)")
+    return host.rawValue == "alpha" ? 1 : 0
+  }
+
   func setPaused(_ isPaused: Bool) async throws { try call("paused \(isPaused)") }
 
   func hostReports() async throws -> [HostReport] {
@@ -235,5 +255,15 @@ extension FakeCoordinator.State {
 extension RequestRecord {
   fileprivate func matches(_ identifier: JobIdentifier, _ number: Int?) -> Bool {
     self.identifier == identifier && (number == nil || number == self.number)
+  }
+}
+
+extension FleetDescription {
+  fileprivate static var example: FleetDescription {
+    get throws {
+      FleetDescription(
+        fleet: "0011223344556677", pin: try Pin(parsing: "sha256:" + String(repeating: "ab", count: 32)),
+        workers: HostPort(host: "0.0.0.0", port: 7423), operators: HostPort(host: "10.0.0.1", port: 7422))
+    }
   }
 }

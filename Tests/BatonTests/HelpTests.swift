@@ -3,7 +3,8 @@ import Testing
 @Suite struct HelpTests {
   static let commands = [
     "run", "up", "coordinator", "validate", "apply", "remove", "schema", "submit", "poke", "list", "show", "watch",
-    "wait", "logs", "explain", "trace", "cancel", "retry", "hosts", "drain", "undrain", "evict", "pause", "resume",
+    "wait", "logs", "explain", "trace", "cancel", "retry", "hosts", "fleet", "drain", "undrain", "evict", "pause",
+    "resume",
     "store", "simulate", "doctor",
   ]
 
@@ -15,7 +16,9 @@ import Testing
     try Golden.expect(run.output, is: "help")
   }
 
-  static let simulations = ["simulate launch", "simulate expire", "simulate conditions", "store backup"]
+  static let simulations = [
+    "simulate launch", "simulate expire", "simulate conditions", "store backup", "host invite", "host revoke",
+  ]
 
   @Test(arguments: commands + simulations) func `every command has help with examples`(command: String) async throws {
     let run = await World().baton(command.split(separator: " ").map(String.init) + ["--help"])

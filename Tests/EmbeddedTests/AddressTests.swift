@@ -48,7 +48,7 @@ struct AddressTests {
     let ports = Mailbox<HostPort>(capacity: 1)
     let server = try CoordinatorServer(
       coordinator: fleet.coordinator, grpc: HostPort(host: "127.0.0.1", port: 0), http: nil, token: token,
-      folders: RuntimeFolders(paths: [folder]), logger: Fleet.quiet, onReady: { address, _ in ports.send(address) })
+      folders: RuntimeFolders(paths: [folder]), logger: Fleet.quiet, onReady: { address, _, _ in ports.send(address) })
     try await fleet.coordinator.restore()
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await server.run() }

@@ -19,6 +19,18 @@ struct CoordinatorFlags: ParsableArguments, Sendable {
 
   @Option(
     help: ArgumentHelp(
+      "Where workers of other machines connect, over TLS, such as 0.0.0.0:7423. Default: off.",
+      valueName: "host:port"))
+  var workers: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Where operators of other machines connect and hosts join, over TLS, such as 0.0.0.0:7422. Default: off.",
+      valueName: "host:port"))
+  var operators: String?
+
+  @Option(
+    help: ArgumentHelp(
       "How long a worker keeps its launches without contact to the coordinator (the lease). Default: 15s.",
       valueName: "duration"),
     transform: TimeArgument.duration)
@@ -34,7 +46,8 @@ struct CoordinatorFlags: ParsableArguments, Sendable {
 
   func options(in environment: CommandEnvironment) -> CoordinatorOptions {
     CoordinatorOptions(
-      dataFolder: data.map { StateFolder.absolute($0, in: environment) }, listen: listen, http: http, leaseTerm: lease,
+      dataFolder: data.map { StateFolder.absolute($0, in: environment) }, listen: listen, http: http,
+      workers: workers, operators: operators, leaseTerm: lease,
       configurationFile: config.map { StateFolder.absolute($0, in: environment) })
   }
 }
@@ -44,13 +57,13 @@ struct CoordinatorCommand: AsyncParsableCommand, Sendable {
     commandName: "coordinator",
     abstract: "Run the coordinator of a fleet.",
     discussion: """
-      It runs until SIGTERM or Ctrl-C; running batches go on while it restarts. Start workers with 'baton-worker'. The \
-      coordinator listens on loopback only; workers on other hosts connect through a tunnel: ssh -R \
-      7420:127.0.0.1:7420 HOST.
+      It runs until SIGTERM or Ctrl-C; running batches go on while it restarts. Start workers with 'baton-worker'. \
+      With --workers and --operators it also serves other machines, over TLS; 'baton host invite' lets one join.
 
       Examples:
         baton coordinator --data /var/lib/baton
         baton coordinator --data DIR --listen 127.0.0.1:7430 --lease 5s
+        baton coordinator --workers 0.0.0.0:7423 --operators 0.0.0.0:7422
       """)
 
   @OptionGroup var flags: CoordinatorFlags

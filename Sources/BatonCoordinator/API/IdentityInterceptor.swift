@@ -18,7 +18,7 @@ struct IdentityInterceptor: ServerInterceptor {
   ) async throws -> StreamingServerResponse<Output> {
     var response = try await next(request, context)
     // A client that has not shown the token does not get the version.
-    guard context.descriptor != IdentityService.method else { return response }
+    guard ![IdentityService.method, EnrolmentService.method].contains(context.descriptor) else { return response }
     response.metadata.addString(BatonVersion.current, forKey: Self.versionKey)
     response.metadata.addString("\(date().nanoseconds)", forKey: Self.dateKey)
     return response

@@ -43,6 +43,14 @@ package protocol OperatorAPI: Sendable {
   /// Releases the name of a host: the next worker with this name is accepted with any secret. Use it for a host that
   /// was installed again.
   func forget(_ host: HostName) async throws
+  /// What clients of other machines need in order to recognise the fleet.
+  func fleet() async throws -> FleetDescription
+  /// Permits one new host to join the fleet.
+  /// - Parameter lifetime: how long the invitation is valid: 1 second to 7 days.
+  func invite(_ host: HostName, for lifetime: Duration, by principal: String) async throws -> InvitedHost
+  /// Takes all certificates of a host back. Its connection ends, and its launches go on elsewhere.
+  /// - Returns: how many certificates were revoked that had not ended.
+  func revoke(_ host: HostName) async throws -> Int
   func setPaused(_ isPaused: Bool) async throws
   func hostReports() async throws -> [HostReport]
   func explain(_ identifier: JobIdentifier, number: Int?) async throws -> Explanation

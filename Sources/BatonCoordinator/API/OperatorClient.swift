@@ -1,3 +1,4 @@
+import BatonIdentity
 package import BatonModel
 import BatonProtobuf
 package import BatonStore
@@ -186,6 +187,29 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
   package func forget(_ host: HostName) async throws {
     let request = Baton_V1_ForgetHostRequest.with { $0.host = host.rawValue }
     _ = try await call { try await operators.forgetHost(request, metadata: metadata, options: options) }
+  }
+
+  package func fleet() async throws -> FleetDescription {
+    try FleetDescription(
+      try await call { try await operators.fleet(Baton_V1_Empty(), metadata: metadata, options: options) })
+  }
+
+  package func invite(_ host: HostName, for lifetime: Duration, by principal: String) async throws -> InvitedHost {
+    let request = Baton_V1_InviteHostRequest.with {
+      $0.host = host.rawValue
+      $0.lifetime = lifetime.nanoseconds
+      $0.principal = principal
+    }
+    let reply = try await call { try await operators.inviteHost(request, metadata: metadata, options: options) }
+    return InvitedHost(
+      host: host, token: try JoinToken(parsing: reply.token), fleet: try FleetDescription(reply.fleet),
+      end: Timestamp(nanoseconds: reply.end))
+  }
+
+  package func revoke(_ host: HostName) async throws -> Int {
+    let request = Baton_V1_RevokeHostRequest.with { $0.host = host.rawValue }
+    return Int(
+      try await call { try await operators.revokeHost(request, metadata: metadata, options: options) }.certificates)
   }
 
   package func setPaused(_ isPaused: Bool) async throws {

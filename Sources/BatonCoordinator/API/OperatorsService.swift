@@ -1,3 +1,4 @@
+import BatonIdentity
 import BatonModel
 import BatonProtobuf
 import BatonStore
@@ -153,6 +154,34 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
     }
   }
 
+  func fleet(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_FleetReply {
+    try await answering { try await api.fleet().proto }
+  }
+
+  func inviteHost(
+    request: Baton_V1_InviteHostRequest, context: ServerContext
+  ) async throws -> Baton_V1_InviteHostReply {
+    try await answering {
+      try WireLimits.principal.check(name: request.principal)
+      let invited = try await api.invite(
+        try HostName.named(request.host), for: .nanoseconds(request.lifetime), by: request.principal)
+      return .with {
+        $0.token = invited.token.description
+        $0.fleet = invited.fleet.proto
+        $0.end = invited.end.nanoseconds
+      }
+    }
+  }
+
+  func revokeHost(
+    request: Baton_V1_RevokeHostRequest, context: ServerContext
+  ) async throws -> Baton_V1_RevokeHostReply {
+    try await answering {
+      let certificates = try await api.revoke(try HostName.named(request.host))
+      return .with { $0.certificates = Int32(clamping: certificates) }
+    }
+  }
+
   func hosts(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_HostsReply {
     try await answering {
       let pages = try Pages.of(await api.hostReports().lazy.map(\.proto))
@@ -283,6 +312,22 @@ extension HostName {
   fileprivate static func named(_ text: String) throws(WireError) -> HostName {
     try WireLimits.hostArgument.check(name: text)
     return HostName(text)
+  }
+}
+
+extension FleetDescription {
+  fileprivate var proto: Baton_V1_FleetReply {
+    .with {
+      ($0.fleet, $0.pin) = (fleet, pin.description)
+      ($0.workers, $0.operators) = (workers?.description ?? "", operators?.description ?? "")
+    }
+  }
+
+  init(_ proto: Baton_V1_FleetReply) throws {
+    func address(_ text: String) throws -> HostPort? { text.isEmpty ? nil : try HostPort(parsing: text) }
+    self.init(
+      fleet: proto.fleet, pin: try Pin(parsing: proto.pin), workers: try address(proto.workers),
+      operators: try address(proto.operators))
   }
 }
 

@@ -13,7 +13,9 @@ struct TokenInterceptor: ServerInterceptor {
     request: StreamingServerRequest<Input>, context: ServerContext,
     next: @Sendable (StreamingServerRequest<Input>, ServerContext) async throws -> StreamingServerResponse<Output>
   ) async throws -> StreamingServerResponse<Output> {
-    if context.descriptor == IdentityService.method { return try await next(request, context) }
+    if [IdentityService.method, EnrolmentService.method].contains(context.descriptor) {
+      return try await next(request, context)
+    }
     let sent = request.metadata[stringValues: "authorization"].first { _ in true }
     guard let sent else {
       throw RPCError(

@@ -223,6 +223,12 @@ extension Dispatcher {
     return endLease(of: host, incarnation, countsAsLoss: !isBlameless)
   }
 
+  /// An operator has revoked the certificates of a host. Its launches go on elsewhere, and none of them is to blame.
+  package mutating func revoked(_ host: HostName) -> [Effect] {
+    guard case .held(let incarnation, _)? = hosts[host]?.lease else { return [] }
+    return endLease(of: host, incarnation, countsAsLoss: false)
+  }
+
   private mutating func endLease(
     of name: HostName, _ incarnation: Incarnation, countsAsLoss: Bool
   ) -> [Effect] {

@@ -90,7 +90,8 @@ extension HostFacts {
     case .unreachable:
       let remedy =
         roles.contains(.coordinator)
-        ? nil : "start it, or the tunnel to it (ssh -N -L 7420:127.0.0.1:7420 HOST), or name it: --coordinator"
+        ? nil
+        : "start it, or name it: --coordinator; a host on another machine joins the fleet first (baton host invite NAME)"
       return Finding(
         .versions, check, roles.contains(.coordinator) ? .ok : .warning,
         "no coordinator answers at \(coordinator.address)", remedy: remedy)

@@ -429,10 +429,24 @@ package enum Baton_V1_Workers: Sendable {
                 type: .unary
             )
         }
+        /// Namespace for "Renew" metadata.
+        package enum Renew: Sendable {
+            /// Request type for "Renew".
+            package typealias Input = Baton_V1_RenewRequest
+            /// Response type for "Renew".
+            package typealias Output = Baton_V1_RenewReply
+            /// Descriptor for "Renew".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Workers"),
+                method: "Renew",
+                type: .unary
+            )
+        }
         /// Descriptors for all methods in the "baton.v1.Workers" service.
         package static let descriptors: [GRPCCore.MethodDescriptor] = [
             Connect.descriptor,
-            ReportDeath.descriptor
+            ReportDeath.descriptor,
+            Renew.descriptor
         ]
     }
 }
@@ -494,6 +508,24 @@ extension Baton_V1_Workers {
             request: GRPCCore.StreamingServerRequest<Baton_V1_DeathReport>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_Empty>
+
+        /// Handle the "Renew" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > For a host that has joined: another certificate, for a new key of the host.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_RenewRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_RenewReply` messages.
+        func renew(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_RenewRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_RenewReply>
     }
 
     /// Service protocol for the "baton.v1.Workers" service.
@@ -539,6 +571,24 @@ extension Baton_V1_Workers {
             request: GRPCCore.ServerRequest<Baton_V1_DeathReport>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.ServerResponse<Baton_V1_Empty>
+
+        /// Handle the "Renew" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > For a host that has joined: another certificate, for a new key of the host.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_RenewRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_RenewReply` message.
+        func renew(
+            request: GRPCCore.ServerRequest<Baton_V1_RenewRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_RenewReply>
     }
 
     /// Simple service protocol for the "baton.v1.Workers" service.
@@ -583,6 +633,24 @@ extension Baton_V1_Workers {
             request: Baton_V1_DeathReport,
             context: GRPCCore.ServerContext
         ) async throws -> Baton_V1_Empty
+
+        /// Handle the "Renew" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > For a host that has joined: another certificate, for a new key of the host.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_RenewRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_RenewReply` to respond with.
+        func renew(
+            request: Baton_V1_RenewRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_RenewReply
     }
 }
 
@@ -612,6 +680,17 @@ extension Baton_V1_Workers.StreamingServiceProtocol {
                 )
             }
         )
+        router.registerHandler(
+            forMethod: Baton_V1_Workers.Method.Renew.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_RenewRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_RenewReply>(),
+            handler: { request, context in
+                try await self.renew(
+                    request: request,
+                    context: context
+                )
+            }
+        )
     }
 }
 
@@ -623,6 +702,17 @@ extension Baton_V1_Workers.ServiceProtocol {
         context: GRPCCore.ServerContext
     ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_Empty> {
         let response = try await self.reportDeath(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func renew(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_RenewRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_RenewReply> {
+        let response = try await self.renew(
             request: GRPCCore.ServerRequest(stream: request),
             context: context
         )
@@ -656,6 +746,19 @@ extension Baton_V1_Workers.SimpleServiceProtocol {
     ) async throws -> GRPCCore.ServerResponse<Baton_V1_Empty> {
         return GRPCCore.ServerResponse<Baton_V1_Empty>(
             message: try await self.reportDeath(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func renew(
+        request: GRPCCore.ServerRequest<Baton_V1_RenewRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_RenewReply> {
+        return GRPCCore.ServerResponse<Baton_V1_RenewReply>(
+            message: try await self.renew(
                 request: request.message,
                 context: context
             ),
@@ -717,6 +820,29 @@ extension Baton_V1_Workers {
             deserializer: some GRPCCore.MessageDeserializer<Baton_V1_Empty>,
             options: GRPCCore.CallOptions,
             onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "Renew" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > For a host that has joined: another certificate, for a new key of the host.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_RenewRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_RenewRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_RenewReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func renew<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_RenewRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_RenewRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_RenewReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_RenewReply>) async throws -> Result
         ) async throws -> Result where Result: Sendable
     }
 
@@ -801,6 +927,40 @@ extension Baton_V1_Workers {
                 onResponse: handleResponse
             )
         }
+
+        /// Call the "Renew" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > For a host that has joined: another certificate, for a new key of the host.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_RenewRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_RenewRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_RenewReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func renew<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_RenewRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_RenewRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_RenewReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_RenewReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Workers.Method.Renew.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
     }
 }
 
@@ -854,6 +1014,35 @@ extension Baton_V1_Workers.ClientProtocol {
             request: request,
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_DeathReport>(),
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Renew" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > For a host that has joined: another certificate, for a new key of the host.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_RenewRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func renew<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_RenewRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_RenewReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.renew(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_RenewRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_RenewReply>(),
             options: options,
             onResponse: handleResponse
         )
@@ -918,6 +1107,392 @@ extension Baton_V1_Workers.ClientProtocol {
             metadata: metadata
         )
         return try await self.reportDeath(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Renew" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > For a host that has joined: another certificate, for a new key of the host.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func renew<Result>(
+        _ message: Baton_V1_RenewRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_RenewReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_RenewRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.renew(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+}
+
+// MARK: - baton.v1.Enrolment
+
+/// Namespace containing generated types for the "baton.v1.Enrolment" service.
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+package enum Baton_V1_Enrolment: Sendable {
+    /// Service descriptor for the "baton.v1.Enrolment" service.
+    package static let descriptor = GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Enrolment")
+    /// Namespace for method metadata.
+    package enum Method: Sendable {
+        /// Namespace for "Join" metadata.
+        package enum Join: Sendable {
+            /// Request type for "Join".
+            package typealias Input = Baton_V1_JoinRequest
+            /// Response type for "Join".
+            package typealias Output = Baton_V1_JoinReply
+            /// Descriptor for "Join".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Enrolment"),
+                method: "Join",
+                type: .unary
+            )
+        }
+        /// Descriptors for all methods in the "baton.v1.Enrolment" service.
+        package static let descriptors: [GRPCCore.MethodDescriptor] = [
+            Join.descriptor
+        ]
+    }
+}
+
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+extension GRPCCore.ServiceDescriptor {
+    /// Service descriptor for the "baton.v1.Enrolment" service.
+    package static let baton_v1_Enrolment = GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Enrolment")
+}
+
+// MARK: baton.v1.Enrolment (server)
+
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+extension Baton_V1_Enrolment {
+    /// Streaming variant of the service protocol for the "baton.v1.Enrolment" service.
+    ///
+    /// This protocol is the lowest-level of the service protocols generated for this service
+    /// giving you the most flexibility over the implementation of your service. This comes at
+    /// the cost of more verbose and less strict APIs. Each RPC requires you to implement it in
+    /// terms of a request stream and response stream. Where the RPC expects only a single
+    /// request or response message, you are responsible for ensuring your implementation
+    /// maintains this invariant.
+    ///
+    /// Where possible, prefer using the stricter, less-verbose ``ServiceProtocol``
+    /// or ``SimpleServiceProtocol`` instead.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > For a new host, over TLS. The client checks the pin of the fleet in the handshake, before it sends anything. This is
+    /// > the only service that is answered without a credential: what the request contains is one.
+    package protocol StreamingServiceProtocol: GRPCCore.RegistrableRPCService {
+        /// Handle the "Join" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Uses an invitation up. The host gets the name that the invitation has, and a certificate that proves it.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_JoinRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_JoinReply` messages.
+        func join(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_JoinRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_JoinReply>
+    }
+
+    /// Service protocol for the "baton.v1.Enrolment" service.
+    ///
+    /// This protocol is higher level than ``StreamingServiceProtocol`` but lower level than
+    /// the ``SimpleServiceProtocol``, it provides access to request and response metadata and
+    /// trailing response metadata. If you don't need these then consider using
+    /// the ``SimpleServiceProtocol``. If you need fine grained control over your RPCs then
+    /// use ``StreamingServiceProtocol``.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > For a new host, over TLS. The client checks the pin of the fleet in the handshake, before it sends anything. This is
+    /// > the only service that is answered without a credential: what the request contains is one.
+    package protocol ServiceProtocol: Baton_V1_Enrolment.StreamingServiceProtocol {
+        /// Handle the "Join" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Uses an invitation up. The host gets the name that the invitation has, and a certificate that proves it.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_JoinRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_JoinReply` message.
+        func join(
+            request: GRPCCore.ServerRequest<Baton_V1_JoinRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_JoinReply>
+    }
+
+    /// Simple service protocol for the "baton.v1.Enrolment" service.
+    ///
+    /// This is the highest level protocol for the service. The API is the easiest to use but
+    /// doesn't provide access to request or response metadata. If you need access to these
+    /// then use ``ServiceProtocol`` instead.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > For a new host, over TLS. The client checks the pin of the fleet in the handshake, before it sends anything. This is
+    /// > the only service that is answered without a credential: what the request contains is one.
+    package protocol SimpleServiceProtocol: Baton_V1_Enrolment.ServiceProtocol {
+        /// Handle the "Join" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Uses an invitation up. The host gets the name that the invitation has, and a certificate that proves it.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_JoinRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_JoinReply` to respond with.
+        func join(
+            request: Baton_V1_JoinRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_JoinReply
+    }
+}
+
+// Default implementation of 'registerMethods(with:)'.
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+extension Baton_V1_Enrolment.StreamingServiceProtocol {
+    package func registerMethods<Transport>(with router: inout GRPCCore.RPCRouter<Transport>) where Transport: GRPCCore.ServerTransport {
+        router.registerHandler(
+            forMethod: Baton_V1_Enrolment.Method.Join.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_JoinRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_JoinReply>(),
+            handler: { request, context in
+                try await self.join(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+    }
+}
+
+// Default implementation of streaming methods from 'StreamingServiceProtocol'.
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+extension Baton_V1_Enrolment.ServiceProtocol {
+    package func join(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_JoinRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_JoinReply> {
+        let response = try await self.join(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+}
+
+// Default implementation of methods from 'ServiceProtocol'.
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+extension Baton_V1_Enrolment.SimpleServiceProtocol {
+    package func join(
+        request: GRPCCore.ServerRequest<Baton_V1_JoinRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_JoinReply> {
+        return GRPCCore.ServerResponse<Baton_V1_JoinReply>(
+            message: try await self.join(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+}
+
+// MARK: baton.v1.Enrolment (client)
+
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+extension Baton_V1_Enrolment {
+    /// Generated client protocol for the "baton.v1.Enrolment" service.
+    ///
+    /// You don't need to implement this protocol directly, use the generated
+    /// implementation, ``Client``.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > For a new host, over TLS. The client checks the pin of the fleet in the handshake, before it sends anything. This is
+    /// > the only service that is answered without a credential: what the request contains is one.
+    package protocol ClientProtocol: Sendable {
+        /// Call the "Join" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Uses an invitation up. The host gets the name that the invitation has, and a certificate that proves it.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_JoinRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_JoinRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_JoinReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func join<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_JoinRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_JoinRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_JoinReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_JoinReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+    }
+
+    /// Generated client for the "baton.v1.Enrolment" service.
+    ///
+    /// The ``Client`` provides an implementation of ``ClientProtocol`` which wraps
+    /// a `GRPCCore.GRPCCClient`. The underlying `GRPCClient` provides the long-lived
+    /// means of communication with the remote peer.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > For a new host, over TLS. The client checks the pin of the fleet in the handshake, before it sends anything. This is
+    /// > the only service that is answered without a credential: what the request contains is one.
+    package struct Client<Transport>: ClientProtocol where Transport: GRPCCore.ClientTransport {
+        private let client: GRPCCore.GRPCClient<Transport>
+
+        /// Creates a new client wrapping the provided `GRPCCore.GRPCClient`.
+        ///
+        /// - Parameters:
+        ///   - client: A `GRPCCore.GRPCClient` providing a communication channel to the service.
+        package init(wrapping client: GRPCCore.GRPCClient<Transport>) {
+            self.client = client
+        }
+
+        /// Call the "Join" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Uses an invitation up. The host gets the name that the invitation has, and a certificate that proves it.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_JoinRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_JoinRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_JoinReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func join<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_JoinRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_JoinRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_JoinReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_JoinReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Enrolment.Method.Join.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+    }
+}
+
+// Helpers providing default arguments to 'ClientProtocol' methods.
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+extension Baton_V1_Enrolment.ClientProtocol {
+    /// Call the "Join" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Uses an invitation up. The host gets the name that the invitation has, and a certificate that proves it.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_JoinRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func join<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_JoinRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_JoinReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.join(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_JoinRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_JoinReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+}
+
+// Helpers providing sugared APIs for 'ClientProtocol' methods.
+@available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+extension Baton_V1_Enrolment.ClientProtocol {
+    /// Call the "Join" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Uses an invitation up. The host gets the name that the invitation has, and a certificate that proves it.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func join<Result>(
+        _ message: Baton_V1_JoinRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_JoinReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_JoinRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.join(
             request: request,
             options: options,
             onResponse: handleResponse
@@ -1233,6 +1808,45 @@ package enum Baton_V1_Operators: Sendable {
                 type: .unary
             )
         }
+        /// Namespace for "Fleet" metadata.
+        package enum Fleet: Sendable {
+            /// Request type for "Fleet".
+            package typealias Input = Baton_V1_Empty
+            /// Response type for "Fleet".
+            package typealias Output = Baton_V1_FleetReply
+            /// Descriptor for "Fleet".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "Fleet",
+                type: .unary
+            )
+        }
+        /// Namespace for "InviteHost" metadata.
+        package enum InviteHost: Sendable {
+            /// Request type for "InviteHost".
+            package typealias Input = Baton_V1_InviteHostRequest
+            /// Response type for "InviteHost".
+            package typealias Output = Baton_V1_InviteHostReply
+            /// Descriptor for "InviteHost".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "InviteHost",
+                type: .unary
+            )
+        }
+        /// Namespace for "RevokeHost" metadata.
+        package enum RevokeHost: Sendable {
+            /// Request type for "RevokeHost".
+            package typealias Input = Baton_V1_RevokeHostRequest
+            /// Response type for "RevokeHost".
+            package typealias Output = Baton_V1_RevokeHostReply
+            /// Descriptor for "RevokeHost".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "RevokeHost",
+                type: .unary
+            )
+        }
         /// Descriptors for all methods in the "baton.v1.Operators" service.
         package static let descriptors: [GRPCCore.MethodDescriptor] = [
             Apply.descriptor,
@@ -1257,7 +1871,10 @@ package enum Baton_V1_Operators: Sendable {
             SimulateConditions.descriptor,
             Backup.descriptor,
             Redefine.descriptor,
-            ForgetHost.descriptor
+            ForgetHost.descriptor,
+            Fleet.descriptor,
+            InviteHost.descriptor,
+            RevokeHost.descriptor
         ]
     }
 }
@@ -1646,6 +2263,60 @@ extension Baton_V1_Operators {
             request: GRPCCore.StreamingServerRequest<Baton_V1_ForgetHostRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_Empty>
+
+        /// Handle the "Fleet" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > What a client needs to know in order to recognise the fleet, and where the coordinator listens.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_Empty` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_FleetReply` messages.
+        func fleet(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_FleetReply>
+
+        /// Handle the "InviteHost" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Permits one new host to join the fleet.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_InviteHostRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_InviteHostReply` messages.
+        func inviteHost(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_InviteHostRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_InviteHostReply>
+
+        /// Handle the "RevokeHost" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Takes all certificates of a host back. Its connection ends, and its launches go on elsewhere.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_RevokeHostRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_RevokeHostReply` messages.
+        func revokeHost(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_RevokeHostRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_RevokeHostReply>
     }
 
     /// Service protocol for the "baton.v1.Operators" service.
@@ -2018,6 +2689,60 @@ extension Baton_V1_Operators {
             request: GRPCCore.ServerRequest<Baton_V1_ForgetHostRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.ServerResponse<Baton_V1_Empty>
+
+        /// Handle the "Fleet" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > What a client needs to know in order to recognise the fleet, and where the coordinator listens.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_FleetReply` message.
+        func fleet(
+            request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_FleetReply>
+
+        /// Handle the "InviteHost" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Permits one new host to join the fleet.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_InviteHostRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_InviteHostReply` message.
+        func inviteHost(
+            request: GRPCCore.ServerRequest<Baton_V1_InviteHostRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_InviteHostReply>
+
+        /// Handle the "RevokeHost" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Takes all certificates of a host back. Its connection ends, and its launches go on elsewhere.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_RevokeHostRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_RevokeHostReply` message.
+        func revokeHost(
+            request: GRPCCore.ServerRequest<Baton_V1_RevokeHostRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_RevokeHostReply>
     }
 
     /// Simple service protocol for the "baton.v1.Operators" service.
@@ -2393,6 +3118,60 @@ extension Baton_V1_Operators {
             request: Baton_V1_ForgetHostRequest,
             context: GRPCCore.ServerContext
         ) async throws -> Baton_V1_Empty
+
+        /// Handle the "Fleet" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > What a client needs to know in order to recognise the fleet, and where the coordinator listens.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_Empty` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_FleetReply` to respond with.
+        func fleet(
+            request: Baton_V1_Empty,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_FleetReply
+
+        /// Handle the "InviteHost" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Permits one new host to join the fleet.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_InviteHostRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_InviteHostReply` to respond with.
+        func inviteHost(
+            request: Baton_V1_InviteHostRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_InviteHostReply
+
+        /// Handle the "RevokeHost" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Takes all certificates of a host back. Its connection ends, and its launches go on elsewhere.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_RevokeHostRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_RevokeHostReply` to respond with.
+        func revokeHost(
+            request: Baton_V1_RevokeHostRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_RevokeHostReply
     }
 }
 
@@ -2653,6 +3432,39 @@ extension Baton_V1_Operators.StreamingServiceProtocol {
                 )
             }
         )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.Fleet.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_FleetReply>(),
+            handler: { request, context in
+                try await self.fleet(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.InviteHost.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_InviteHostRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_InviteHostReply>(),
+            handler: { request, context in
+                try await self.inviteHost(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.RevokeHost.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_RevokeHostRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_RevokeHostReply>(),
+            handler: { request, context in
+                try await self.revokeHost(
+                    request: request,
+                    context: context
+                )
+            }
+        )
     }
 }
 
@@ -2906,6 +3718,39 @@ extension Baton_V1_Operators.ServiceProtocol {
         context: GRPCCore.ServerContext
     ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_Empty> {
         let response = try await self.forgetHost(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func fleet(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_FleetReply> {
+        let response = try await self.fleet(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func inviteHost(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_InviteHostRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_InviteHostReply> {
+        let response = try await self.inviteHost(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func revokeHost(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_RevokeHostRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_RevokeHostReply> {
+        let response = try await self.revokeHost(
             request: GRPCCore.ServerRequest(stream: request),
             context: context
         )
@@ -3228,6 +4073,45 @@ extension Baton_V1_Operators.SimpleServiceProtocol {
     ) async throws -> GRPCCore.ServerResponse<Baton_V1_Empty> {
         return GRPCCore.ServerResponse<Baton_V1_Empty>(
             message: try await self.forgetHost(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func fleet(
+        request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_FleetReply> {
+        return GRPCCore.ServerResponse<Baton_V1_FleetReply>(
+            message: try await self.fleet(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func inviteHost(
+        request: GRPCCore.ServerRequest<Baton_V1_InviteHostRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_InviteHostReply> {
+        return GRPCCore.ServerResponse<Baton_V1_InviteHostReply>(
+            message: try await self.inviteHost(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func revokeHost(
+        request: GRPCCore.ServerRequest<Baton_V1_RevokeHostRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_RevokeHostReply> {
+        return GRPCCore.ServerResponse<Baton_V1_RevokeHostReply>(
+            message: try await self.revokeHost(
                 request: request.message,
                 context: context
             ),
@@ -3721,6 +4605,75 @@ extension Baton_V1_Operators {
             deserializer: some GRPCCore.MessageDeserializer<Baton_V1_Empty>,
             options: GRPCCore.CallOptions,
             onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "Fleet" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > What a client needs to know in order to recognise the fleet, and where the coordinator listens.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_FleetReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func fleet<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_FleetReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_FleetReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "InviteHost" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Permits one new host to join the fleet.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_InviteHostRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_InviteHostRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_InviteHostReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func inviteHost<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_InviteHostRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_InviteHostRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_InviteHostReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_InviteHostReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "RevokeHost" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Takes all certificates of a host back. Its connection ends, and its launches go on elsewhere.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_RevokeHostRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_RevokeHostRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_RevokeHostReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func revokeHost<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_RevokeHostRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_RevokeHostRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_RevokeHostReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_RevokeHostReply>) async throws -> Result
         ) async throws -> Result where Result: Sendable
     }
 
@@ -4460,6 +5413,108 @@ extension Baton_V1_Operators {
                 onResponse: handleResponse
             )
         }
+
+        /// Call the "Fleet" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > What a client needs to know in order to recognise the fleet, and where the coordinator listens.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_FleetReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func fleet<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_FleetReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_FleetReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.Fleet.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "InviteHost" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Permits one new host to join the fleet.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_InviteHostRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_InviteHostRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_InviteHostReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func inviteHost<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_InviteHostRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_InviteHostRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_InviteHostReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_InviteHostReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.InviteHost.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "RevokeHost" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Takes all certificates of a host back. Its connection ends, and its launches go on elsewhere.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_RevokeHostRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_RevokeHostRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_RevokeHostReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func revokeHost<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_RevokeHostRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_RevokeHostRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_RevokeHostReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_RevokeHostReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.RevokeHost.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
     }
 }
 
@@ -5063,6 +6118,93 @@ extension Baton_V1_Operators.ClientProtocol {
             request: request,
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ForgetHostRequest>(),
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Fleet" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > What a client needs to know in order to recognise the fleet, and where the coordinator listens.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_Empty` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func fleet<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_FleetReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.fleet(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_Empty>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_FleetReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "InviteHost" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Permits one new host to join the fleet.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_InviteHostRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func inviteHost<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_InviteHostRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_InviteHostReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.inviteHost(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_InviteHostRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_InviteHostReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "RevokeHost" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Takes all certificates of a host back. Its connection ends, and its launches go on elsewhere.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_RevokeHostRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func revokeHost<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_RevokeHostRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_RevokeHostReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.revokeHost(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_RevokeHostRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_RevokeHostReply>(),
             options: options,
             onResponse: handleResponse
         )
@@ -5760,6 +6902,105 @@ extension Baton_V1_Operators.ClientProtocol {
             metadata: metadata
         )
         return try await self.forgetHost(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Fleet" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > What a client needs to know in order to recognise the fleet, and where the coordinator listens.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func fleet<Result>(
+        _ message: Baton_V1_Empty,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_FleetReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_Empty>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.fleet(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "InviteHost" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Permits one new host to join the fleet.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func inviteHost<Result>(
+        _ message: Baton_V1_InviteHostRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_InviteHostReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_InviteHostRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.inviteHost(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "RevokeHost" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Takes all certificates of a host back. Its connection ends, and its launches go on elsewhere.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func revokeHost<Result>(
+        _ message: Baton_V1_RevokeHostRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_RevokeHostReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_RevokeHostRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.revokeHost(
             request: request,
             options: options,
             onResponse: handleResponse

@@ -3,8 +3,9 @@ internal import BatonModel
 /// What a write has to lock and load before it is decided, where several coordinators write to one database.
 ///
 /// A group of writes locks its rows in one order, so that two groups never wait for each other: the rows of
-/// coordinators, then identifiers, requests, patterns and hosts, each by their numbers. A verb names each key where it
-/// first reads or writes such a row (`Verbs.need`). If the group has not loaded it, the group begins again with it.
+/// coordinators, then identifiers, requests, patterns, hosts and identities, each by their numbers. A verb names each
+/// key where it first reads or writes such a row (`Verbs.need`). If the group has not loaded it, the group begins again
+/// with it.
 enum RowKey: Hashable {
   /// The rows of all coordinators: no other coordinator writes anything at the same time. For rare writes that concern
   /// the whole store.
@@ -58,6 +59,8 @@ enum RowKey: Hashable {
   case submission(String)
   /// The oldest submissions, at most so many.
   case oldestSubmissions(Int)
+  /// All invitations and certificates of hosts. They are few, and rarely written.
+  case identities
 }
 
 /// The tables whose rows are numbered in the order in which they were inserted.
@@ -108,7 +111,7 @@ struct HeldRows {
     case .lockedPattern: return keys.contains(.everything) && keys.contains(.allDefinitions)
     case .definition, .patternNamed: return keys.contains(.allDefinitions)
     case .everything, .tenures, .identifier, .ready, .due, .launchesOn, .unfinished, .unfinishedOf, .exampleOf,
-      .allDefinitions, .host, .orphans, .submission, .oldestSubmissions:
+      .allDefinitions, .host, .orphans, .submission, .oldestSubmissions, .identities:
       return false
     }
   }

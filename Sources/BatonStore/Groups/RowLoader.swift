@@ -72,6 +72,7 @@ struct RowLoader {
     case .host(let name):
       for id in try numbers("SELECT id FROM host WHERE name = ?", name.rawValue) { holdHost(id) }
     case .hostRow(let id): holdHost(id)
+    case .identities: lock(.identities, 0)
     case .orphans:
       let sql = """
         SELECT id FROM host WHERE incarnation IS NOT NULL
@@ -210,6 +211,8 @@ struct RowLoader {
           AND definition IN (SELECT id FROM definition WHERE pattern = ?) LIMIT 1
         """
       requests.formUnion(try numbers(sql, pattern))
+    case .identities:
+      for table in ["invitation", "certificate"] { try add(table, "1") }
     case .submission(let key):
       try add("submission", "key = ?", key)
       try add("identifier", "id IN (SELECT identifier FROM submission WHERE key = ?)", key)

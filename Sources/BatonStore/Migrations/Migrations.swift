@@ -19,6 +19,7 @@ enum Migrations {
     migrator.registerMigration("7 workers") { try WorkerSchema.extend($0) }
     migrator.registerMigration("8 coordinators") { try CoordinatorSchema.extend($0) }
     migrator.registerMigration("9 index of scheduled requests") { try ScheduledIndexSchema.extend($0) }
+    migrator.registerMigration("10 identities of hosts") { try IdentitySchema.extend($0) }
     return migrator
   }
 

@@ -1,12 +1,14 @@
 import BatonBase
+import BatonIdentity
 import BatonProtobuf
 package import GRPCCore
 package import GRPCNIOTransportHTTP2Posix
 import NIOCore
 import NIOPosix
 import SwiftProtobuf
+package import X509
 
-/// Clients of a coordinator on loopback.
+/// Clients of a coordinator, on this machine and on others.
 ///
 /// The token itself is sent only over a Unix socket whose folder admits no user but this one and root. Over TCP, a
 /// program of another user may listen while the coordinator is down, so no end sends the token: first the coordinator
@@ -34,6 +36,26 @@ package enum CoordinatorClient {
       let authorization =
         if link.isOwn { "Bearer \(token)" } else { try await proof(of: endpoint, client, token).authorization(token) }
       return try await body(client, ["authorization": .string(authorization)])
+    }
+  }
+
+  /// Runs `body` with a client that speaks TLS with a coordinator on any machine.
+  /// - Parameter body: gets the root that the client's pin named; `nil` if the client had the roots already.
+  /// - Throws: `LinkError` if the address cannot be reached, or if it is not that of the fleet's coordinator;
+  ///   `IdentityError` if this host's own identity cannot be used; and what `body` throws.
+  package static func withSecureClient<Result: Sendable>(
+    _ endpoint: HostPort, _ trust: ClientTrust,
+    _ body: @Sendable (GRPCClient<Transport>, Certificate?) async throws -> Result
+  ) async throws -> Result {
+    let tls = try ClientTLS(trust)
+    let link = try await Link(to: endpoint, tls)
+    defer { link.channel?.close(promise: nil) }
+    do {
+      return try await withGRPCClient(transport: link.transport) { try await body($0, tls.root) }
+    } catch let error as RPCError where error.code == .unavailable {
+      // The coordinator may refuse this host's certificate after the handshake (TLS 1.3), with an alert.
+      guard let refusal = tls.refusal, refusal.hasPrefix("TLS") else { throw error }
+      throw LinkError.refusesCertificate(endpoint, refusal)
     }
   }
 
@@ -104,23 +126,64 @@ private struct Link {
     }
   }
 
+  /// A connection over TLS. It has been accepted by the client: the coordinator is the fleet's.
+  init(to endpoint: HostPort, _ tls: ClientTLS) async throws {
+    isOwn = false
+    let handshakes = Mailbox<EventLoopFuture<Void>>(capacity: 1)
+    let connected: (CoordinatorClient.Transport, (any Channel)?)
+    do {
+      connected = try await Self.wrapping(authority: tls.authority) { bootstrap, configure in
+        try await bootstrap.connect(host: endpoint.host, port: endpoint.port) { channel in
+          channel.eventLoop.makeCompletedFuture { handshakes.send(try tls.add(to: channel)) }
+            .flatMap { configure(channel) }
+        }
+      }
+    } catch {
+      throw LinkError.unreachable(endpoint)
+    }
+    (transport, channel) = connected
+    let loop = channel?.eventLoop
+    let timer = loop?.scheduleTask(in: .seconds(5)) { [channel] in channel?.close(promise: nil) }
+    defer { timer?.cancel() }
+    do {
+      try await handshakes.receive()?.first?.get()
+    } catch {
+      channel?.close(promise: nil)
+      throw LinkError.notTheFleet(endpoint, "\(error)")
+    }
+  }
+
   private static func connected(
     to address: NIOCore.SocketAddress
   ) async throws -> (CoordinatorClient.Transport, (any Channel)?) {
+    try await wrapping(authority: "127.0.0.1") { bootstrap, configure in
+      try await bootstrap.connect(to: address) { configure($0) }
+    }
+  }
+
+  private typealias Configured = CoordinatorClient.Transport.ConfiguredChannel
+
+  private static func wrapping(
+    authority: String,
+    _ connect:
+      @escaping @Sendable (
+        ClientBootstrap, @escaping @Sendable (any Channel) -> EventLoopFuture<Configured>
+      ) async throws -> Configured
+  ) async throws -> (CoordinatorClient.Transport, (any Channel)?) {
     let channels = Mailbox<any Channel>(capacity: 1)
-    let transport = try await CoordinatorClient.Transport.wrapping(config: config) { configure in
-      let configured = try await ClientBootstrap(group: RPCLoop.group).connectTimeout(.seconds(5))
-        .connect(to: address) { configure($0) }
+    let transport = try await CoordinatorClient.Transport.wrapping(config: config(authority)) { configure in
+      let bootstrap = ClientBootstrap(group: RPCLoop.group).connectTimeout(.seconds(5))
+      let configured = try await connect(bootstrap, configure)
       channels.send(configured.channel)
       return configured
     }
     return (transport, await channels.receive()?.first)
   }
 
-  private static var config: CoordinatorClient.Transport.Config {
+  private static func config(_ authority: String) -> CoordinatorClient.Transport.Config {
     .defaults { config in
       config.http2.targetWindowSize = 8 << 20
-      config.http2.authority = "127.0.0.1"
+      config.http2.authority = authority
       // Frames contain many messages already, so each write is sent at once.
       config.connection.flushCoalescing = nil
     }
@@ -151,6 +214,24 @@ package struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
       .unreachable,
       "no coordinator answers at \(endpoint): start one (baton coordinator, or baton up), or name another with "
         + "--coordinator HOST:PORT")
+  }
+
+  package static func unanswered(_ endpoint: HostPort, _ why: String) -> LinkError {
+    LinkError(.unreachable, "the coordinator at \(endpoint) does not answer: \(why)")
+  }
+
+  /// - Parameter why: says what is wrong with the program on the address, and begins with "it" or "its".
+  static func notTheFleet(_ endpoint: HostPort, _ why: String) -> LinkError {
+    LinkError(
+      .notPermitted,
+      "the program at \(endpoint) is not a coordinator of this host's fleet, so nothing was sent to it: \(why)")
+  }
+
+  static func refusesCertificate(_ endpoint: HostPort, _ why: String) -> LinkError {
+    LinkError(
+      .notPermitted,
+      "the coordinator at \(endpoint) does not accept this host's certificate, which was revoked or has ended: join "
+        + "the fleet again with a new invitation (baton host invite NAME). \(why)")
   }
 
   static func unproven(_ endpoint: HostPort) -> LinkError {

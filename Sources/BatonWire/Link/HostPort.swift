@@ -41,8 +41,8 @@ package struct HostPort: Hashable, Sendable, CustomStringConvertible {
   package var refusal: String? {
     isLoopback
       ? nil
-      : "\(self) is not on this machine, and without TLS Baton speaks on loopback only: forward the port "
-        + "(ssh -L 7420:127.0.0.1:7420 HOST) and use --coordinator 127.0.0.1:7420"
+      : "\(self) is not on this machine, and without TLS Baton speaks on loopback only: let a worker join the "
+        + "fleet there (baton host invite NAME), and run commands on the coordinator's machine"
   }
 
   package var isIPv6: Bool { host.contains(":") }

@@ -14,8 +14,7 @@ package struct ListenError: Error, Hashable, Sendable, CustomStringConvertible {
     code = .notPermitted
     description =
       "\(endpoint) is not loopback, and without TLS Baton listens on loopback only: listen on "
-      + "127.0.0.1:\(endpoint.port) and forward the port over ssh (ssh -R \(endpoint.port):127.0.0.1:\(endpoint.port) "
-      + "HOST)"
+      + "127.0.0.1:\(endpoint.port), and serve other machines over TLS (--workers, --operators)"
   }
 
   /// The error for a failed system call.

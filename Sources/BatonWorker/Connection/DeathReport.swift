@@ -1,4 +1,5 @@
 import BatonBase
+import BatonIdentity
 package import BatonModel
 import BatonProcess
 import BatonProtobuf
@@ -32,8 +33,9 @@ package struct DeathReport: Sendable {
   /// the configuration are tried one after the other, because the supervisor does not know which of them the worker was
   /// connected to. After a cancellation the hello of the next worker tells the coordinator the same.
   package func send() async {
+    let identity = try? HostIdentity.read(dataFolder: configuration.dataFolder)
     guard let addresses = try? CoordinatorAddresses(parsing: configuration.coordinator).all,
-      addresses.allSatisfy({ $0.refusal == nil })
+      identity != nil || addresses.allSatisfy({ $0.refusal == nil })
     else { return }
     let report = Baton_V1_DeathReport.with {
       $0.host = configuration.name
@@ -44,12 +46,18 @@ package struct DeathReport: Sendable {
         $0.secret = Data(secret)
       }
     }
-    await Self.untilAccepted(by: addresses, Clocks.system) { address in
-      try await CoordinatorClient.withClient(address, tokenFile: configuration.tokenFile) { client, metadata in
-        var options = CoordinatorClient.callOptions
-        options.timeout = .seconds(2)
-        _ = try await Baton_V1_Workers.Client(wrapping: client)
-          .reportDeath(report, metadata: metadata, options: options)
+    var options = CoordinatorClient.callOptions
+    options.timeout = .seconds(2)
+    await Self.untilAccepted(by: addresses, Clocks.system) { [options] address in
+      if let identity {
+        try await CoordinatorClient.withSecureClient(address, .host(identity)) { client, _ in
+          _ = try await Baton_V1_Workers.Client(wrapping: client).reportDeath(report, options: options)
+        }
+      } else {
+        try await CoordinatorClient.withClient(address, tokenFile: configuration.tokenFile) { client, metadata in
+          _ = try await Baton_V1_Workers.Client(wrapping: client)
+            .reportDeath(report, metadata: metadata, options: options)
+        }
       }
     }
   }

@@ -1,35 +1,50 @@
-import BatonBase
+package import BatonBase
+import BatonIdentity
 import BatonModel
 import BatonProtobuf
 package import BatonWire
 import GRPCCore
+package import Logging
 import Synchronization
 
-/// Connects a worker to one coordinator at a time, in another process of this machine, by gRPC. Each connection goes to
-/// the address that `CoordinatorAddresses` names.
+/// Connects a worker to one coordinator at a time, by gRPC. Each connection goes to the address that
+/// `CoordinatorAddresses` names. A host that has joined a fleet speaks TLS with it; any other worker speaks only with a
+/// coordinator on its own machine.
 package final class GRPCConnector: Connector {
   private let addresses: Mutex<CoordinatorAddresses>
   private let tokenFile: String?
+  private let dataFolder: String
+  private let renewal: Renewal
 
-  /// Throws `WorkerError` if an address of a coordinator is wrong, or is not a loopback address (promise P14).
+  /// Throws `WorkerError` if an address of a coordinator is wrong, or if it is not a loopback address and the host has
+  /// not joined a fleet (promise P14).
   /// - Parameter generator: the source of random numbers, which decides in which order the addresses are tried.
-  package init(_ configuration: WorkerConfiguration, using generator: inout some RandomNumberGenerator) throws {
+  package init(
+    _ configuration: WorkerConfiguration, using generator: inout some RandomNumberGenerator,
+    logger: Logger = Logger(label: "baton-worker"), clocks: Clocks = .system
+  ) throws {
     var addresses: CoordinatorAddresses
     do {
       addresses = try CoordinatorAddresses(parsing: configuration.coordinator)
     } catch {
       throw WorkerError("the coordinator's address is wrong: \(error)")
     }
-    if let refusal = addresses.all.lazy.compactMap(\.refusal).first { throw WorkerError(refusal) }
+    let hasJoined = (try? HostIdentity.read(dataFolder: configuration.dataFolder)) != nil
+    if !hasJoined, let refusal = addresses.all.lazy.compactMap(\.refusal).first { throw WorkerError(refusal) }
     addresses.shuffle(using: &generator)
     self.addresses = Mutex(addresses)
     tokenFile = configuration.tokenFile
+    dataFolder = configuration.dataFolder
+    renewal = Renewal(
+      dataFolder: dataFolder, clocks: clocks, logger: logger, jitter: Double.random(in: 0..<1, using: &generator))
   }
 
   /// Tries the addresses in an order that differs from process to process. Throws like `init(_:using:)`.
-  package convenience init(_ configuration: WorkerConfiguration) throws {
+  package convenience init(
+    _ configuration: WorkerConfiguration, logger: Logger = Logger(label: "baton-worker")
+  ) throws {
     var generator = SystemRandomNumberGenerator()
-    try self.init(configuration, using: &generator)
+    try self.init(configuration, using: &generator, logger: logger)
   }
 
   /// The address of the present connection or attempt, and else of the next attempt.
@@ -40,8 +55,16 @@ package final class GRPCConnector: Connector {
     let endpoint = addresses.withLock { $0.current }
     defer { addresses.withLock { $0.ended(isGivenUp: connection.isGivenUp) } }
     do {
-      try await CoordinatorClient.withLoopClient(endpoint, tokenFile: tokenFile) { [self] client, metadata in
-        try await serve(connection, Baton_V1_Workers.Client(wrapping: client), metadata, body)
+      if let identity = try HostIdentity.read(dataFolder: dataFolder) {
+        try await RPCLoop.run { [self] in
+          try await CoordinatorClient.withSecureClient(endpoint, .host(identity)) { [self] client, _ in
+            try await serve(connection, Baton_V1_Workers.Client(wrapping: client), [:], renewing: true, body)
+          }
+        }
+      } else {
+        try await CoordinatorClient.withLoopClient(endpoint, tokenFile: tokenFile) { [self] client, metadata in
+          try await serve(connection, Baton_V1_Workers.Client(wrapping: client), metadata, renewing: false, body)
+        }
       }
     } catch _ where isLeft(connection) {
       // The worker has said why it gave the connection up. The error only says that the call was cancelled.
@@ -51,14 +74,18 @@ package final class GRPCConnector: Connector {
       throw ConnectionError("\(error)")
     } catch let error as TokenFileError {
       throw ConnectionError("\(error)")
+    } catch let error as IdentityError {
+      throw ConnectionError("\(error)")
     }
   }
 
   /// Runs `body` on the connection, and carries its messages, until either side closes the connection.
   private func serve(
     _ connection: Connection, _ workers: Baton_V1_Workers.Client<some ClientTransport>, _ metadata: Metadata,
-    _ body: @escaping @Sendable (Connection) async throws -> Void
+    renewing isRenewing: Bool, _ body: @escaping @Sendable (Connection) async throws -> Void
   ) async throws {
+    let renewals = isRenewing ? Task { [renewal] in try await renewal.run(workers) } : nil
+    defer { renewals?.cancel() }
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await self.pump(connection, workers, metadata) }
       group.addTask { try await body(connection) }
@@ -99,7 +126,7 @@ package final class GRPCConnector: Connector {
   private static func message(_ error: RPCError, _ endpoint: HostPort) -> String {
     switch error.code {
     case .unavailable: "the coordinator at \(endpoint) went away: \(error.message)"
-    case .unauthenticated: "the coordinator at \(endpoint) refused this worker's token: \(error.message)"
+    case .unauthenticated: "the coordinator at \(endpoint) refused this worker: \(error.message)"
     default: "the connection to \(endpoint) failed: \(error.message)"
     }
   }

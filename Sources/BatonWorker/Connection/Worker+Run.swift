@@ -46,7 +46,7 @@ extension Worker {
     let limit = try await cpuLimit()
     state.withLock { ($0.host, $0.limit) = (host, limit) }
     if let host { await lookAtHost(host) }
-    let connector = try self.connector ?? GRPCConnector(configuration)
+    let connector = try self.connector ?? GRPCConnector(configuration, logger: logger)
     let why = try await withThrowingTaskGroup(of: String?.self) { group in
       group.addTask { try await self.connectionLoop(connector) }
       group.addTask { try await self.tickLoop() }

@@ -1,6 +1,7 @@
 import BatonBase
 import BatonCommands
 import BatonCoordinator
+import BatonIdentity
 import BatonModel
 import BatonSettings
 import BatonStore
@@ -20,15 +21,20 @@ struct CoordinatorSetup {
   var listen: HostPort
   /// The address of the HTTP service; `nil` if the setting is `off`.
   var http: HostPort?
+  var remote: RemoteAddresses
+  /// How long the certificates of hosts are valid.
+  var certificateLifetime: Duration
   var settings: CoordinatorSettings
   var limits: StoreLimits
   var logLevel: Logger.Level
 
   static let keys = [
-    "data", "http", "leaseTerm", "limits.checkpointBytes", "limits.pending", "limits.pendingPerDefinition",
-    "limits.waitingWrites", "listen", "logLevel", "losses.backoff", "losses.quarantineAfter", "permittedIdentifiers",
+    "certificates.host", "data", "http", "leaseTerm", "limits.checkpointBytes", "limits.pending",
+    "limits.pendingPerDefinition",
+    "limits.waitingWrites", "listen", "logLevel", "losses.backoff", "losses.quarantineAfter", "operators",
+    "permittedIdentifiers",
     "retention.count", "retention.ended",
-    "retention.spanCount", "retention.spans", "retention.submissions",
+    "retention.spanCount", "retention.spans", "retention.submissions", "workers",
   ]
 
   /// Reads the settings.
@@ -46,6 +52,13 @@ struct CoordinatorSetup {
     listen = try Self.address(options.listen, "listen", file) ?? HostPort(parsing: "127.0.0.1:7420")
     let isOff = (options.http ?? file.text("http")) == "off"
     http = isOff ? nil : try Self.address(options.http, "http", file) ?? HostPort(parsing: "127.0.0.1:7421")
+    remote = RemoteAddresses(
+      workers: try Self.remote(options.workers, "workers", file),
+      operators: try Self.remote(options.operators, "operators", file))
+    certificateLifetime = file.duration("certificates.host") ?? FleetAuthority.hostLifetime
+    if !(Duration.seconds(60)...Duration.seconds(90 * 86_400)).contains(certificateLifetime) {
+      file.note("certificates.host", "must be from 1m to 90d (hosts renew their certificate after half of it)")
+    }
     settings = CoordinatorSettings()
     settings.leaseTerm = options.leaseTerm ?? file.duration("leaseTerm") ?? settings.leaseTerm
     if settings.leaseTerm < .milliseconds(500) || settings.leaseTerm > .seconds(3600) {
@@ -82,6 +95,11 @@ struct CoordinatorSetup {
     }
   }
 
+  /// An address for other machines; `nil` if it is `off` or not given.
+  private static func remote(_ flag: String?, _ key: String, _ file: Settings) throws -> HostPort? {
+    (flag ?? file.text(key)) == "off" ? nil : try address(flag, key, file)
+  }
+
   private static func limits(_ file: Settings) -> StoreLimits {
     var limits = StoreLimits()
     limits.pending = file.number("limits.pending", in: 1...100_000_000) ?? limits.pending
@@ -107,17 +125,31 @@ struct CoordinatorSetup {
     return retention
   }
 
+  /// The fleet's authority and the certificates of its hosts, which are in the data folder. `nil` if the coordinator
+  /// serves only its own machine, and has never served others.
+  func identities() throws -> HostIdentities? {
+    if remote.isEmpty, try FleetAuthority.read(dataFolder: dataFolder) == nil { return nil }
+    return try HostIdentities(
+      authority: try FleetAuthority.own(dataFolder: dataFolder, at: SystemClocks.date()), dataFolder: dataFolder,
+      lifetime: certificateLifetime)
+  }
+
   /// Creates the server of a coordinator, and its tokens in the data folder. Call it while the store is open: the
   /// store's lock then keeps other coordinators out of the data folder.
   func server(for coordinator: Coordinator, metrics: MetricsReader, logger: Logger) throws -> CoordinatorServer {
     let token = try TokenFile.own(dataFolder: dataFolder)
     try TokenFile.keepMetricsToken(of: token, dataFolder: dataFolder)
     return try CoordinatorServer(
-      coordinator: coordinator, grpc: listen, http: http, token: token, metrics: metrics, logger: logger
-    ) { grpc, http in
+      coordinator: coordinator, grpc: listen, http: http, remote: remote, token: token, metrics: metrics,
+      logger: logger
+    ) { grpc, http, remote in
       StandardError.say(
         "baton: the coordinator listens on \(grpc) (gRPC)" + (http.map { " and \($0) (HTTP)" } ?? "")
           + ", its data is in \(dataFolder)")
+      let others = [remote?.workers.map { "workers on \($0)" }, remote?.operators.map { "operators on \($0)" }]
+        .compactMap { $0 }
+      guard !others.isEmpty else { return }
+      StandardError.say("baton: other machines are served over TLS: \(others.joined(separator: ", "))")
     }
   }
 }

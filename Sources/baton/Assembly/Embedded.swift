@@ -39,7 +39,7 @@ struct Embedded {
   init(
     dataFolder: String, host: Host, environment: [String: String], logger: Logger,
     settings: CoordinatorSettings = CoordinatorSettings(),
-    limits: StoreLimits = StoreLimits(), telemetry: ProcessTelemetry
+    limits: StoreLimits = StoreLimits(), identities: () throws -> HostIdentities? = { nil }, telemetry: ProcessTelemetry
   ) async throws {
     var settings = settings
     let name = HostName.ofMachine(ProcessInfo.processInfo.hostName).rawValue
@@ -53,7 +53,8 @@ struct Embedded {
     configuration.answersOwner = host.answersOwner
     configuration.coordinator = host.coordinator ?? "in this process"
     if host.isIdle { configuration.conditions.assumesIdle() }
-    (store, coordinator) = try telemetry.coordinator(folder: dataFolder, settings, limits, logger: logger)
+    (store, coordinator) = try telemetry.coordinator(
+      folder: dataFolder, settings, limits, identities: identities, logger: logger)
     worker = Worker(
       configuration, incarnation: Incarnation(.randomIncarnation()), logger: logger,
       connector: EmbeddedConnector { [coordinator] in try await coordinator.serve($0, from: "this process") })

@@ -72,7 +72,7 @@ struct LiveBackend: Backend {
           slots: options.slots, settings: options.workerSettings, answersOwner: true,
           coordinator: setup.listen.port == 0 ? nil : setup.listen.description),
         environment: environment, logger: Self.logger(setup.logLevel), settings: setup.settings, limits: setup.limits,
-        telemetry: telemetry)
+        identities: setup.identities, telemetry: telemetry)
     }
     let server = try setup.server(
       for: embedded.coordinator, metrics: telemetry.reader, logger: Self.logger(setup.logLevel))
@@ -120,7 +120,7 @@ struct LiveBackend: Backend {
     let telemetry = ProcessTelemetry("baton-coordinator", environment: environment, logger: logger)
     telemetry.bootstrap()
     let (store, coordinator) = try telemetry.coordinator(
-      folder: setup.dataFolder, setup.settings, setup.limits, logger: logger)
+      folder: setup.dataFolder, setup.settings, setup.limits, identities: setup.identities, logger: logger)
     var server = try setup.server(for: coordinator, metrics: telemetry.reader, logger: logger)
     server.onDiskFailure = { error in
       StandardError.say("baton: \(error.message)")

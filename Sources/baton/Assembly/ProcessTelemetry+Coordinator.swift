@@ -1,6 +1,7 @@
 import BatonCommands
 import BatonCoordinator
 import BatonExporter
+import BatonIdentity
 import BatonModel
 import BatonStore
 import BatonTelemetry
@@ -9,10 +10,13 @@ import Logging
 
 extension ProcessTelemetry {
   /// Opens the store in `folder` and makes its coordinator, both with the metrics and the traces of this process.
+  /// - Parameter identities: reads the identities of hosts from the folder, once the store is open.
   /// - Throws: `CommandFailure` with status 78 if the store cannot be opened before a person has done something, for
-  ///   example because a newer version wrote it; otherwise the error of the store.
+  ///   example because a newer version wrote it, or if the files of the fleet's authority cannot be used; otherwise the
+  ///   error of the store.
   func coordinator(
-    folder: String, _ settings: CoordinatorSettings, _ limits: StoreLimits, logger: Logger
+    folder: String, _ settings: CoordinatorSettings, _ limits: StoreLimits,
+    identities: () throws -> HostIdentities? = { nil }, logger: Logger
   ) throws -> (SQLiteStore, Coordinator) {
     var settings = settings
     settings.trace(to: telemetry.traces, as: telemetry.resource, telemetry.settings)
@@ -29,6 +33,12 @@ extension ProcessTelemetry {
     let key = try SecretFile.own(folder + "/receipt.key")
     settings.receiptKey = key.secret
     settings.isReceiptKeyNew = key.isNew
+    do {
+      // The store's lock keeps other coordinators from making an authority of their own.
+      settings.identities = try identities()
+    } catch let error as IdentityError {
+      throw CommandFailure(.needsMending, error.description.onOneLine)
+    }
     let coordinator = Coordinator(store: store, settings: settings, metrics: metrics, logger: logger)
     registry.collect { [weak coordinator] in await coordinator?.metricFamilies() ?? [] }
     return (store, coordinator)

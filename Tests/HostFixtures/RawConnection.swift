@@ -9,18 +9,18 @@ import Foundation
 #endif
 
 /// A connection without a protocol, as a hostile client makes it over TCP.
-final class RawConnection: Sendable {
+package final class RawConnection: Sendable {
   private let descriptor: Int32
 
   /// - Throws: `POSIXError` if nothing listens there.
-  init(port: Int) throws {
+  package init(port: Int) throws {
     descriptor = Self.socket()
     try Self.check(Self.withAddress(port: port) { connect(descriptor, $0, $1) })
   }
 
   /// Through a Unix socket.
   /// - Throws: `POSIXError` if nothing listens there.
-  init(socket path: String) throws {
+  package init(socket path: String) throws {
     descriptor = Self.socket(AF_UNIX)
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
@@ -42,14 +42,14 @@ final class RawConnection: Sendable {
 
   deinit { close(descriptor) }
 
-  func send(_ text: String) { send(Array(text.utf8)) }
+  package func send(_ text: String) { send(Array(text.utf8)) }
 
   /// Bytes that the peer does not want any more are lost; false once it has closed the connection.
   @discardableResult
-  func send(_ bytes: [UInt8]) -> Bool { Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) > 0 }
+  package func send(_ bytes: [UInt8]) -> Bool { Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) > 0 }
 
   /// Everything that the peer sends until it closes the connection.
-  func untilClosed() async -> [UInt8] {
+  package func untilClosed() async -> [UInt8] {
     await onThread {
       var received: [UInt8] = []
       while let part = self.read() { received += part }
@@ -58,7 +58,7 @@ final class RawConnection: Sendable {
   }
 
   /// What comes next; nil once the peer has closed the connection.
-  func next() async -> [UInt8]? { await onThread { self.read() } }
+  package func next() async -> [UInt8]? { await onThread { self.read() } }
 
   fileprivate func read() -> [UInt8]? {
     var part = [UInt8](repeating: 0, count: 64 << 10)
@@ -84,11 +84,11 @@ final class RawConnection: Sendable {
 }
 
 /// A program that has taken a coordinator's port: it reads what comes, and hangs up.
-final class Squatter: Sendable {
-  let port: Int
+package final class Squatter: Sendable {
+  package let port: Int
   private let descriptor: Int32
 
-  init() {
+  package init() {
     let listener = RawConnection.socket()
     _ = RawConnection.withAddress(port: 0) { bind(listener, $0, $1) }
     listen(listener, 16)
@@ -104,7 +104,7 @@ final class Squatter: Sendable {
   deinit { close(descriptor) }
 
   /// What the next client sends before it waits for an answer.
-  func heard() async -> [UInt8] {
+  package func heard() async -> [UInt8] {
     await onThread {
       let accepted = accept(self.descriptor, nil, nil)
       guard accepted >= 0 else { return [] }
@@ -132,7 +132,7 @@ final class Squatter: Sendable {
   }
 
   /// Whether anybody has connected.
-  var hasVisitors: Bool {
+  package var hasVisitors: Bool {
     var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return Glibc.poll(&poll, 1, 0) > 0
   }

@@ -1,0 +1,171 @@
+import BatonBase
+package import BatonIdentity
+package import BatonModel
+package import BatonWire
+import Synchronization
+package import X509
+
+/// A host that has proven its name with a certificate of the fleet.
+package struct HostCaller: Hashable, Sendable {
+  package var host: HostName
+  /// The serial number of the certificate.
+  package var serial: [UInt8]
+  /// The last moment at which the certificate is valid.
+  package var end: Timestamp
+}
+
+/// The fleet's authority, and the certificates that hosts have from it. Every call of a host is checked against them:
+/// a certificate counts only if it is one that was given out, byte by byte, has not ended and was not revoked. So a
+/// resumed TLS session proves no more than a new one.
+package final class HostIdentities: Sendable {
+  fileprivate struct State {
+    var certificates: [[UInt8]: HostCertificate] = [:]
+    /// The serial numbers in the file of revocations.
+    var revoked: Set<[UInt8]> = []
+    /// What ends the calls of a host, by a number of the call.
+    var calls: [UInt64: (serial: [UInt8], end: Signal)] = [:]
+    var lastCall: UInt64 = 0
+    var workers: HostPort?
+    var operators: HostPort?
+  }
+
+  package let authority: FleetAuthority
+  /// How long the certificates of hosts are valid.
+  package let lifetime: Duration
+  private let revocations: RevocationFile
+  private let state = Mutex(State())
+
+  /// - Parameter dataFolder: the coordinator's data folder, which has the file of revocations.
+  package init(
+    authority: FleetAuthority, dataFolder: String, lifetime: Duration = FleetAuthority.hostLifetime
+  ) throws(IdentityError) {
+    (self.authority, self.lifetime) = (authority, lifetime)
+    revocations = RevocationFile(dataFolder: dataFolder)
+    let revoked = try revocations.serials()
+    state.withLock { $0.revoked = revoked }
+  }
+
+  /// Takes over the certificates of the store. One that the file of revocations names stays revoked, even if an older
+  /// copy of the store has been put back.
+  package func load(_ certificates: [HostCertificate]) {
+    state.withLock { state in
+      for certificate in certificates { state.certificates[certificate.serial] = certificate }
+    }
+  }
+
+  // MARK: Where the coordinator listens
+
+  package func listens(workers: HostPort) { state.withLock { $0.workers = workers } }
+  package func listens(operators: HostPort) { state.withLock { $0.operators = operators } }
+
+  /// What a client needs to know about the fleet.
+  package var description: FleetDescription {
+    state.withLock { state in
+      FleetDescription(fleet: authority.fleet, pin: authority.pin, workers: state.workers, operators: state.operators)
+    }
+  }
+
+  // MARK: Callers
+
+  /// The host that the certificate names; `nil` if the certificate proves nothing.
+  package func caller(_ certificate: Certificate, at now: Timestamp) -> HostCaller? {
+    let serial = Array(certificate.serialNumber.bytes)
+    guard let known = state.withLock({ $0.valid(serial, at: now) }), let der = try? certificate.der, der == known.der
+    else { return nil }
+    return HostCaller(host: known.host, serial: serial, end: known.end)
+  }
+
+  /// Returns when the caller's certificate has ended or was revoked, or the task is cancelled.
+  /// - Parameter clocks: the wall clock is read again each minute, because it may have been set meanwhile.
+  func untilEnd(of caller: HostCaller, _ clocks: Clocks) async {
+    let signal = Signal()
+    let call = state.withLock { state -> UInt64? in
+      guard state.valid(caller.serial, at: clocks.now().date) != nil else { return nil }
+      state.lastCall += 1
+      state.calls[state.lastCall] = (caller.serial, signal)
+      return state.lastCall
+    }
+    guard let call else { return }
+    defer { state.withLock { $0.calls[call] = nil } }
+    while !Task.isCancelled, state.withLock({ $0.valid(caller.serial, at: clocks.now().date) }) != nil {
+      let left = caller.end - clocks.now().date
+      try? await signal.wait(atMost: { try await clocks.sleep(min(max(left, .milliseconds(1)), .seconds(60))) })
+    }
+  }
+
+  /// How many calls of hosts go on.
+  var calls: Int { state.withLock { $0.calls.count } }
+
+  // MARK: Changes
+
+  /// Signs a certificate for the public key in `request`. It proves nothing until it was stored and noted.
+  func certificate(for host: HostName, request: [UInt8], at now: Timestamp) throws(IdentityError) -> HostCertificate {
+    let key = try HostKey.publicKey(in: request)
+    do {
+      let certificate = try authority.hostCertificate(for: key, host: host, lasting: lifetime, at: now)
+      return HostCertificate(
+        serial: Array(certificate.serialNumber.bytes), host: host, key: key.digest, der: try certificate.der,
+        end: certificate.end)
+    } catch {
+      throw IdentityError("the certificate cannot be signed: \(error)")
+    }
+  }
+
+  /// From now on the certificate proves its host's name.
+  func note(_ certificate: HostCertificate) {
+    state.withLock { $0.certificates[certificate.serial] = certificate }
+  }
+
+  /// Revokes the certificates of a host: durably in the file of revocations, and here. The host's calls end.
+  /// - Returns: how many of them had not ended.
+  func revoke(_ host: HostName, at now: Timestamp) throws(IdentityError) -> Int {
+    let serials = state.withLock { state in
+      state.certificates.values.filter { $0.host == host }.map(\.serial).sorted { $0.lexicographicallyPrecedes($1) }
+    }
+    try revocations.add(serials, of: host)
+    return state.withLock { state in
+      let valid = serials.filter { state.valid($0, at: now) != nil }
+      state.revoked.formUnion(serials)
+      for call in state.calls.values where serials.contains(call.serial) { call.end.raise() }
+      return valid.count
+    }
+  }
+
+  /// The roots that clients are to trust (DER).
+  var roots: [[UInt8]] { get throws { [try authority.root.der] } }
+}
+
+extension HostIdentities.State {
+  fileprivate func valid(_ serial: [UInt8], at now: Timestamp) -> HostCertificate? {
+    guard let known = certificates[serial], !known.isRevoked, !revoked.contains(serial), now <= known.end else {
+      return nil
+    }
+    return known
+  }
+}
+
+/// What a client needs to know in order to recognise a fleet, and where its coordinator listens.
+package struct FleetDescription: Hashable, Sendable {
+  package var fleet: String
+  package var pin: Pin
+  /// Where the coordinator listens for workers of other machines; `nil` if it does not.
+  package var workers: HostPort?
+  /// Where the coordinator listens for operators of other machines, and for hosts that join.
+  package var operators: HostPort?
+
+  package init(fleet: String, pin: Pin, workers: HostPort?, operators: HostPort?) {
+    (self.fleet, self.pin, self.workers, self.operators) = (fleet, pin, workers, operators)
+  }
+}
+
+/// A new invitation, with the token that is shown once.
+package struct InvitedHost: Hashable, Sendable {
+  package var host: HostName
+  package var token: JoinToken
+  package var fleet: FleetDescription
+  package var end: Timestamp
+
+  package init(host: HostName, token: JoinToken, fleet: FleetDescription, end: Timestamp) {
+    (self.host, self.token, self.fleet, self.end) = (host, token, fleet, end)
+  }
+}

@@ -1,0 +1,38 @@
+import BatonBase
+import BatonWire
+import GRPCCore
+import GRPCNIOTransportHTTP2Posix
+
+/// Lets in only hosts of the fleet (promise P14): the certificate of the connection must be one that the fleet's
+/// authority has given to a host, and that has neither ended nor been revoked. Every call is checked, because a
+/// connection may last longer than a certificate, and a resumed TLS session repeats no check.
+struct HostInterceptor: ServerInterceptor {
+  let identities: HostIdentities
+  let door: Door
+
+  func intercept<Input: Sendable, Output: Sendable>(
+    request: StreamingServerRequest<Input>, context: ServerContext,
+    next: @Sendable (StreamingServerRequest<Input>, ServerContext) async throws -> StreamingServerResponse<Output>
+  ) async throws -> StreamingServerResponse<Output> {
+    _ = try identities.caller(context)
+    door.proven(context.remotePeer)
+    return try await next(request, context)
+  }
+}
+
+extension HostIdentities {
+  /// The host that makes a call.
+  /// - Throws: an `RPCError` if the connection's certificate proves nothing. A connection without a certificate has
+  ///   none that could.
+  func caller(_ context: ServerContext) throws -> HostCaller {
+    guard let connection = context.transportSpecific as? HTTP2ServerTransport.Posix.Context,
+      let certificate = connection.peerCertificate, let caller = caller(certificate, at: SystemClocks.date())
+    else {
+      throw RPCError(
+        code: .unauthenticated,
+        message: "this certificate does not prove the name of a host of this fleet: it was revoked, has ended, or is "
+          + "another fleet's; join with a new invitation (baton host invite NAME)")
+    }
+    return caller
+  }
+}

@@ -1,0 +1,130 @@
+package import BatonModel
+import SwiftASN1
+package import X509
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// What a host keeps of its join: its name, its key and certificate, the fleet's roots, and where the coordinators
+/// listen. It is a file of mode 0600 in the worker's data folder.
+package struct HostIdentity: Hashable, Sendable {
+  /// The fleet's id.
+  package var fleet: String
+  /// The name that the invitation gave to this host.
+  package var host: HostName
+  /// The addresses on which the fleet's coordinators listen for hosts, `HOST:PORT`, separated by commas.
+  package var coordinator: String
+  /// The private key (PEM).
+  package var key: String
+  /// The host's certificate (PEM).
+  package var certificate: String
+  /// The fleet's root certificates (PEM): two while a root is being replaced.
+  package var roots: [String]
+
+  package init(
+    fleet: String, host: HostName, coordinator: String, key: String, certificate: String, roots: [String]
+  ) {
+    (self.fleet, self.host, self.coordinator) = (fleet, host, coordinator)
+    (self.key, self.certificate, self.roots) = (key, certificate, roots)
+  }
+
+  /// The path of the file of a worker with this data folder.
+  package static func path(dataFolder: String) -> String { dataFolder + "/identity.json" }
+
+  /// Reads the identity of a worker. Returns `nil` if it has not joined a fleet.
+  /// - Throws: `IdentityError` if the file cannot be read or is none, or if another user may read it.
+  package static func read(dataFolder: String) throws(IdentityError) -> HostIdentity? {
+    let path = path(dataFolder: dataFolder)
+    guard let bytes = try PrivateFile.read(path) else { return nil }
+    do {
+      let file = try JSONDecoder().decode(File.self, from: Data(bytes))
+      let identity = HostIdentity(
+        fleet: file.fleet, host: HostName(file.host), coordinator: file.coordinator, key: file.key,
+        certificate: file.certificate, roots: file.roots)
+      _ = try (identity.parsedCertificate, HostKey(pem: identity.key))
+      return identity
+    } catch {
+      throw IdentityError(
+        "\(path) is not the identity of a host (\(error)): join the fleet again, with a new invitation")
+    }
+  }
+
+  /// Writes the identity durably.
+  package func write(dataFolder: String) throws(IdentityError) {
+    let file = File(
+      fleet: fleet, host: host.rawValue, coordinator: coordinator, key: key, certificate: certificate, roots: roots)
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    let bytes: [UInt8]
+    do { bytes = Array(try encoder.encode(file)) + [0x0A] } catch {
+      throw IdentityError("the identity cannot be written as JSON: \(error)")
+    }
+    try PrivateFile.write(bytes, to: Self.path(dataFolder: dataFolder))
+  }
+
+  /// The certificate.
+  package var parsedCertificate: Certificate {
+    get throws(IdentityError) {
+      do { return try Certificate(pemEncoded: certificate) } catch {
+        throw IdentityError("it has no certificate: \(error)")
+      }
+    }
+  }
+
+  /// The part of the certificate's lifetime after which it is renewed, at the earliest: a half. Hosts that joined
+  /// together would renew together, so each adds a random part of a tenth.
+  package static let renewalShare = 0.5
+
+  /// When the certificate has to be renewed.
+  /// - Parameter jitter: a random number from 0 to 1.
+  package func renewal(jitter: Double) throws(IdentityError) -> Timestamp {
+    let certificate = try parsedCertificate
+    let lifetime = certificate.end - certificate.beginning
+    return certificate.beginning + lifetime * (Self.renewalShare + jitter / 10)
+  }
+
+  private struct File: Codable {
+    var fleet: String
+    var host: String
+    var coordinator: String
+    var key: String
+    var certificate: String
+    var roots: [String]
+  }
+}
+
+extension HostIdentity {
+  /// Takes over what a coordinator has answered.
+  /// - Parameters:
+  ///   - certificate: the host's new certificate (DER).
+  ///   - roots: the roots of the fleet (DER).
+  /// - Throws: `IdentityError` if the certificate is not one for this key and this host.
+  package mutating func take(_ key: HostKey, certificate: [UInt8], roots: [[UInt8]]) throws(IdentityError) {
+    let parsed = try Certificate(der: certificate)
+    let roots = try roots.map { der throws(IdentityError) in try Certificate(der: der) }
+    let name = GeneralName.uniformResourceIdentifier(FleetAuthority.hostName(host, in: fleet))
+    guard parsed.publicKey == key.key.publicKey, let names = try? parsed.extensions.subjectAlternativeNames,
+      names.contains(name), roots.contains(where: { (try? FleetAuthority.fleet(of: $0)) == fleet })
+    else { throw IdentityError("the coordinator's answer is not a certificate for this host and its key") }
+    do {
+      self.key = try key.pem
+      self.certificate = try parsed.pem
+      self.roots = try roots.map { try $0.pem }
+    } catch {
+      throw IdentityError("the certificate cannot be written as PEM: \(error)")
+    }
+  }
+}
+
+extension HostIdentity {
+  /// The name of the only host that has joined a fleet with a folder below this one; `nil` if there is none, or if
+  /// there are several.
+  package static func onlyName(below folder: String) -> String? {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    let joined = names.filter { (try? PrivateFile.read(path(dataFolder: "\(folder)/\($0)"))) ?? nil != nil }
+    return joined.count == 1 ? joined.first : nil
+  }
+}

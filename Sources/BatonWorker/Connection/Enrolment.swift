@@ -1,0 +1,82 @@
+import BatonBase
+package import BatonIdentity
+import BatonModel
+import BatonProcess
+import BatonProtobuf
+package import BatonWire
+import GRPCCore
+import SwiftProtobuf
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The join of a host: it draws a key, proves to the coordinator that it was invited, and gets its name and its
+/// certificate.
+package struct Enrolment: Sendable {
+  /// Where the coordinator listens for operators and for hosts that join.
+  package var endpoint: HostPort
+  package var pin: Pin
+  package var token: JoinToken
+
+  package init(endpoint: HostPort, pin: Pin, token: JoinToken) {
+    (self.endpoint, self.pin, self.token) = (endpoint, pin, token)
+  }
+
+  /// How often the same request is sent if its answer does not come.
+  private static let attempts = 3
+
+  /// Joins the fleet with `key`. An attempt whose answer was lost is repeated with the same key, which the coordinator
+  /// answers in the same way.
+  /// - Throws: `LinkError` if the coordinator is not the pinned fleet's or cannot be reached; `EnrolmentRefusal` if the
+  ///   coordinator refuses; `IdentityError` if its answer is wrong.
+  package func join(with key: HostKey) async throws -> HostIdentity {
+    var attempt = 1
+    while true {
+      do {
+        return try await ask(with: key)
+      } catch let error as RPCError where [.unavailable, .deadlineExceeded].contains(error.code) {
+        guard attempt < Self.attempts else {
+          throw LinkError.unanswered(endpoint, error.message)
+        }
+        attempt += 1
+      } catch let error as RPCError {
+        throw EnrolmentRefusal(description: error.message)
+      }
+    }
+  }
+
+  private func ask(with key: HostKey) async throws -> HostIdentity {
+    let request = Baton_V1_JoinRequest.with {
+      $0.invitation = Data(token.id)
+      $0.secret = Data(token.secret)
+      $0.request = Data((try? key.request()) ?? [])
+    }
+    return try await CoordinatorClient.withSecureClient(endpoint, .pin(pin)) { client, root in
+      guard let root else { throw IdentityError("the coordinator showed no root") }
+      var options = CoordinatorClient.callOptions
+      options.timeout = .seconds(10)
+      let reply = try await Baton_V1_Enrolment.Client(wrapping: client).join(request, options: options)
+      let host = HostName(reply.host)
+      guard host.isWellFormed, try FleetAuthority.fleet(of: root) == reply.fleet, (1...65_535).contains(reply.port)
+      else {
+        throw IdentityError(
+          reply.port == 0
+            ? "the coordinator does not listen for workers of other machines: start it with --workers"
+            : "the coordinator's answer makes no sense")
+      }
+      var identity = HostIdentity(
+        fleet: reply.fleet, host: host, coordinator: "\(HostPort(host: endpoint.host, port: Int(reply.port)))", key: "",
+        certificate: "", roots: [])
+      try identity.take(key, certificate: Array(reply.certificate), roots: reply.roots.map { Array($0) })
+      return identity
+    }
+  }
+}
+
+/// Why a coordinator does not let a host join, in the coordinator's words.
+package struct EnrolmentRefusal: Error, Hashable, Sendable, CustomStringConvertible {
+  package let description: String
+}

@@ -1,0 +1,63 @@
+import BatonBase
+import BatonIdentity
+import BatonModel
+import BatonProtobuf
+import BatonWire
+import GRPCCore
+import Logging
+import SwiftProtobuf
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Renews the certificate of a host that has joined a fleet, over the connection that the worker has with a
+/// coordinator. The connection goes on with the certificate that it began with; the next one begins with the new one.
+struct Renewal: Sendable {
+  let dataFolder: String
+  let clocks: Clocks
+  let logger: Logger
+  /// A random number from 0 to 1 that does not change while the process runs.
+  let jitter: Double
+
+  /// Renews the certificate whenever it is due, until the task is cancelled.
+  func run(_ workers: Baton_V1_Workers.Client<some ClientTransport>) async throws {
+    while true {
+      var pause = Duration.seconds(3600)
+      if let identity = try? HostIdentity.read(dataFolder: dataFolder) {
+        // The wall clock is read again each hour, because it may be set.
+        let left = try identity.renewal(jitter: jitter) - clocks.date()
+        if left <= .zero {
+          pause = await renew(identity, workers) ? .zero : .seconds(60)
+        } else {
+          pause = min(pause, left)
+        }
+      }
+      try await clocks.sleep(max(pause, .milliseconds(10)))
+    }
+  }
+
+  /// Returns whether there is a new certificate. An attempt that failed is made again.
+  private func renew(
+    _ identity: HostIdentity, _ workers: Baton_V1_Workers.Client<some ClientTransport>
+  ) async -> Bool {
+    do {
+      // A new key each time: one that was copied from a disk is of use only until the next renewal.
+      let key = HostKey()
+      let request = try key.request()
+      var options = CoordinatorClient.callOptions
+      options.timeout = .seconds(30)
+      let reply = try await workers.renew(.with { $0.request = Data(request) }, options: options)
+      var renewed = identity
+      try renewed.take(key, certificate: Array(reply.certificate), roots: reply.roots.map { Array($0) })
+      try renewed.write(dataFolder: dataFolder)
+      logger.info("the host's certificate was renewed")
+      return true
+    } catch {
+      logger.warning("the host's certificate cannot be renewed, and is valid for now: \(error)")
+      return false
+    }
+  }
+}

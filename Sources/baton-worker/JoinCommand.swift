@@ -1,0 +1,72 @@
+import ArgumentParser
+import BatonBase
+import BatonIdentity
+import BatonProcess
+import BatonWire
+import BatonWorker
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// `baton-worker join`: makes this host a member of a fleet whose coordinator runs on another machine.
+struct JoinCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "join",
+    abstract: "Join the fleet of a coordinator on another machine.",
+    discussion: """
+      An operator gets the whole command from 'baton host invite NAME'. The host's key is made here and never leaves \
+      this machine. Afterwards 'baton-worker' connects to the coordinator, and renews its certificate by itself.
+
+      Examples:
+        baton-worker join base:7422 --pin sha256:1f0c… --token bj1_…
+        baton-worker join base:7422 --pin sha256:1f0c… --token - < token
+      """)
+
+  @Argument(help: "Where the coordinator listens for hosts that join, HOST:PORT.") var coordinator: String
+  @Option(help: "The pin of the fleet, as 'baton fleet' shows it.") var pin: String
+  @Option(help: "The token of the invitation; - reads it from standard input.") var token: String
+  @Option(help: "The worker's own folder (default: $XDG_STATE_HOME/baton/worker/NAME).") var data: String?
+
+  mutating func run() async throws {
+    let enrolment: Enrolment
+    let key: HostKey
+    do {
+      enrolment = Enrolment(
+        endpoint: try HostPort(parsing: coordinator), pin: try Pin(parsing: pin),
+        token: try JoinToken(parsing: token == "-" ? readLine() ?? "" : token))
+      key = HostKey()
+    } catch {
+      throw failure("\(error)", 64)
+    }
+    let identity: HostIdentity
+    do {
+      identity = try await enrolment.join(with: key)
+    } catch let error as EnrolmentRefusal {
+      throw failure("\(error)", 77)
+    } catch let error as LinkError {
+      throw failure("\(error)", error.code == .unreachable ? 69 : 77)
+    } catch {
+      throw failure("\(error)", 76)
+    }
+    let state = UserFolders.state { ProcessInfo.processInfo.environment[$0] }
+    guard let folder = data ?? state.map({ "\($0)/worker/\(identity.host)" }) else {
+      throw failure(UserFolders.noState, 78)
+    }
+    do {
+      _ = try WorkerFolders(data: folder)
+      try identity.write(dataFolder: folder)
+    } catch {
+      throw failure("\(error)", 73)
+    }
+    let start = data == nil ? "baton-worker" : "baton-worker --data \(folder)"
+    print("\(identity.host): joined fleet \(identity.fleet); start the worker with: \(start)")
+  }
+
+  private func failure(_ text: String, _ status: Int32) -> ExitCode {
+    StandardError.say("baton-worker: \(text)")
+    return ExitCode(status)
+  }
+}

@@ -1,0 +1,375 @@
+import BatonBase
+import BatonIdentity
+import BatonModel
+import BatonProtobuf
+import BatonStore
+import BatonWire
+import Foundation
+import GRPCCore
+import HostFixtures
+import SwiftProtobuf
+import Synchronization
+import Testing
+import X509
+
+@testable import BatonCoordinator
+@testable import BatonWorker
+
+/// Hosts that join and speak TLS with a coordinator on real sockets of loopback, and what must not get in.
+@Suite("A coordinator that serves other machines", .timeLimit(.minutes(10)))
+struct IdentityServerTests {
+  /// A coordinator that listens, and everything that a test needs to attack it.
+  private struct Place: Sendable {
+    let coordinator: Coordinator
+    let identities: HostIdentities
+    let workers: HostPort
+    let operators: HostPort
+    let folder: String
+    let token: String
+
+    var authority: FleetAuthority { identities.authority }
+
+    func invite(_ host: String) async throws -> JoinToken {
+      try await coordinator.invite(HostName(host), for: .seconds(900), by: "somebody").token
+    }
+
+    func join(_ token: JoinToken, pin: Pin? = nil, key: HostKey = HostKey()) async throws -> HostIdentity {
+      try await Enrolment(endpoint: operators, pin: pin ?? authority.pin, token: token).join(with: key)
+    }
+
+    func joined(_ host: String) async throws -> HostIdentity { try await join(try await invite(host)) }
+
+    /// An identity that the coordinator has not given out: its certificate was signed by `authority`.
+    func forged(
+      _ key: HostKey = HostKey(), _ sign: (Certificate.PublicKey) throws -> Certificate
+    ) throws -> HostIdentity {
+      HostIdentity(
+        fleet: authority.fleet, host: HostName("desk"), coordinator: "\(workers)", key: try key.pem,
+        certificate: try sign(key.key.publicKey).pem, roots: [try authority.root.pem])
+    }
+
+    /// Asks for a renewal, which every host may do at any time.
+    func renew(as identity: HostIdentity) async throws -> Baton_V1_RenewReply {
+      try await CoordinatorClient.withSecureClient(workers, .host(identity)) { client, _ in
+        let request = Baton_V1_RenewRequest.with { $0.request = Data((try? HostKey().request()) ?? []) }
+        return try await Baton_V1_Workers.Client(wrapping: client)
+          .renew(request, options: CoordinatorClient.callOptions)
+      }
+    }
+
+    /// Expects that the coordinator serves nothing to this identity.
+    func expectRefusal(of identity: HostIdentity, _ what: String) async {
+      do {
+        _ = try await renew(as: identity)
+        Issue.record("\(what): served")
+      } catch let error as RPCError {
+        #expect(error.code == .unauthenticated, "\(what): \(error)")
+      } catch let error as LinkError {
+        #expect(error.code == .notPermitted, "\(what): \(error)")
+      } catch {
+        Issue.record("\(what): \(error)")
+      }
+    }
+  }
+
+  private static func serving(
+    lifetime: Duration = FleetAuthority.hostLifetime, patience: Duration = .seconds(600),
+    _ body: @escaping @Sendable (Place) async throws -> Void
+  ) async throws {
+    let folder = NSTemporaryDirectory() + "baton-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(
+      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    var settings = CoordinatorSettings()
+    let identities = try HostIdentities(
+      authority: try FleetAuthority.own(dataFolder: folder, at: SystemClocks.date()), dataFolder: folder,
+      lifetime: lifetime)
+    settings.identities = identities
+    let coordinator = Coordinator(store: try SQLiteStore.inMemory(), settings: settings, logger: Fleet.quiet)
+    let addresses = Mailbox<RemoteAddresses>(capacity: 1)
+    let any = HostPort(host: "127.0.0.1", port: 0)
+    let token = String(repeating: "0123456789abcdef", count: 4)
+    let server = try CoordinatorServer(
+      coordinator: coordinator, grpc: any, http: nil, remote: RemoteAddresses(workers: any, operators: any),
+      token: token, folders: RuntimeFolders(paths: [folder]),
+      descriptors: DescriptorBudget(limit: 1024, patience: patience), logger: Fleet.quiet
+    ) { _, _, remote in if let remote { addresses.send(remote) } }
+    try await coordinator.restore()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await server.run() }
+      group.addTask {
+        let remote = try #require(await addresses.receive()?.first)
+        try await body(
+          Place(
+            coordinator: coordinator, identities: identities, workers: try #require(remote.workers),
+            operators: try #require(remote.operators), folder: folder, token: token))
+      }
+      // The server ends only if it fails.
+      try await group.next()
+      group.cancelAll()
+    }
+  }
+
+  // MARK: Joining
+
+  @Test("A host joins once, with the name of its invitation, and is served from then on")
+  func joins() async throws {
+    try await Self.serving { place in
+      let identity = try await place.joined("desk")
+      #expect(identity.host == HostName("desk"))
+      #expect(identity.coordinator == "\(place.workers)")
+      let reply = try await place.renew(as: identity)
+      let renewed = try Certificate(der: Array(reply.certificate))
+      #expect(renewed.subject.description == "CN=desk")
+    }
+  }
+
+  @Test("A token is used up by the first key; the same key may ask again")
+  func usedUp() async throws {
+    try await Self.serving { place in
+      let (token, key) = (try await place.invite("desk"), HostKey())
+      let first = try await place.join(token, key: key)
+      let second = try await place.join(token, key: key)
+      #expect(second.certificate == first.certificate)
+      let error = try await #require(throws: EnrolmentRefusal.self) { _ = try await place.join(token) }
+      #expect(error.description.contains("has joined with this invitation already"))
+    }
+  }
+
+  @Test("A guessed token is refused, a thousand times, and in the same words as an unknown one")
+  func guesses() async throws {
+    try await Self.serving { place in
+      let token = try await place.invite("desk")
+      let key = HostKey()
+      let request = try key.request()
+      var words: Set<String> = []
+      // A connection over which nothing was proven is closed after a while, so there are several.
+      for part in 0..<50 {
+        let said = try await CoordinatorClient.withSecureClient(
+          place.operators, .pin(place.authority.pin)
+        ) { client, _ in
+          var words: Set<String> = []
+          for number in part * 20..<part * 20 + 20 {
+            let secret = (0..<32).map { UInt8(truncatingIfNeeded: number &* 31 &+ $0) }
+            let guess = Baton_V1_JoinRequest.with {
+              $0.invitation = Data(number % 2 == 0 ? token.id : Array(secret.prefix(8)))
+              $0.secret = Data(secret)
+              $0.request = Data(request)
+            }
+            let error = await #expect(throws: RPCError.self) {
+              _ = try await Baton_V1_Enrolment.Client(wrapping: client).join(guess)
+            }
+            if let error { words.insert(error.message) }
+          }
+          return words
+        }
+        words.formUnion(said)
+      }
+      #expect(words.count == 1)
+      _ = try await place.join(token, key: key)
+    }
+  }
+
+  @Test("With the pin of another fleet, nothing is sent")
+  func wrongPin() async throws {
+    try await Self.serving { place in
+      let token = try await place.invite("desk")
+      let other = try FleetAuthority(at: SystemClocks.date()).pin
+      let error = try await #require(throws: LinkError.self) { _ = try await place.join(token, pin: other) }
+      #expect(error.code == .notPermitted)
+      #expect(error.description.contains("not of the fleet with this pin"))
+      // The token was not sent, and is still good.
+      _ = try await place.join(token)
+    }
+  }
+
+  // MARK: Certificates
+
+  @Test("Only a certificate that was given out is served, whoever signed another one")
+  func certificates() async throws {
+    try await Self.serving { place in
+      let now = SystemClocks.date()
+      let (desk, stranger) = (HostName("desk"), try FleetAuthority(at: now))
+      await place.expectRefusal(
+        of: try place.forged { try stranger.hostCertificate(for: $0, host: desk, lasting: .seconds(60), at: now) },
+        "another fleet's")
+      await place.expectRefusal(
+        of: try place.forged { try place.authority.coordinatorCertificate(for: $0, at: now) }, "a coordinator's")
+      await place.expectRefusal(
+        of: try place.forged {
+          try place.authority.hostCertificate(for: $0, host: desk, lasting: .seconds(60), at: now)
+        }, "signed, and never given out")
+      for shift in [Duration.seconds(-86_400), .seconds(86_400)] {
+        await place.expectRefusal(
+          of: try place.forged {
+            try place.authority.hostCertificate(for: $0, host: desk, lasting: .seconds(60), at: now + shift)
+          }, "of another day")
+      }
+    }
+  }
+
+  @Test("Without a certificate, and without TLS, no listener answers", arguments: [false, true])
+  func plain(isForWorkers: Bool) async throws {
+    try await Self.serving(patience: .milliseconds(200)) { place in
+      let address = isForWorkers ? place.workers : place.operators
+      for bytes in [
+        [], Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8), Array("GET / HTTP/1.1\r\n\r\n".utf8), [0x16, 3, 1],
+      ] {
+        let connection = try RawConnection(port: address.port)
+        connection.send(bytes)
+        let said = String(decoding: await connection.untilClosed(), as: UTF8.self)
+        #expect(!said.contains("200"))
+      }
+    }
+  }
+
+  @Test("A client without a certificate of its own does not reach the workers' service")
+  func noCertificate() async throws {
+    try await Self.serving { place in
+      await #expect(throws: (any Error).self) {
+        try await CoordinatorClient.withSecureClient(place.workers, .pin(place.authority.pin)) { client, _ in
+          _ = try await Baton_V1_Workers.Client(wrapping: client)
+            .renew(Baton_V1_RenewRequest(), options: CoordinatorClient.callOptions)
+        }
+      }
+    }
+  }
+
+  @Test("Operators' calls need the token over TLS too, and a host's certificate does not replace it")
+  func operators() async throws {
+    try await Self.serving { place in
+      let identity = try await place.joined("desk")
+      for trust in [ClientTrust.pin(place.authority.pin), .host(identity)] {
+        try await CoordinatorClient.withSecureClient(place.operators, trust) { client, _ in
+          let error = await #expect(throws: (any Error).self) {
+            _ = try await OperatorClient(client: client, metadata: [:], endpoint: place.operators).hostReports()
+          }
+          #expect("\(error.map { "\($0)" } ?? "")".contains("no token was sent"))
+          let metadata: Metadata = ["authorization": "Bearer \(place.token)"]
+          _ = try await OperatorClient(client: client, metadata: metadata, endpoint: place.operators).hostReports()
+        }
+      }
+    }
+  }
+
+  // MARK: What a host may say
+
+  @Test("The certificate of one host does not say hello, nor report a death, as another one")
+  func otherNames() async throws {
+    try await Self.serving { place in
+      let identity = try await place.joined("desk")
+      try await CoordinatorClient.withSecureClient(place.workers, .host(identity)) { client, _ in
+        let workers = Baton_V1_Workers.Client(wrapping: client)
+        let hello = Hello(
+          host: HostName("base"), incarnation: Incarnation("x"), version: "1", capabilities: Capabilities(slots: 1),
+          conditions: .assumed)
+        let answers = try await workers.connect { writer in
+          for frame in Framing.frames([.hello(hello)]) { try await writer.write(frame) }
+          try await Task.sleep(for: .seconds(3600))
+        } onResponse: { response in
+          var answers: [CoordinatorMessage] = []
+          for try await frame in response.messages { answers += try Framing.messages(frame) }
+          return answers
+        }
+        guard case .refused(let why, isFinal: true)? = answers.last else {
+          Issue.record("answered with \(answers)")
+          return
+        }
+        #expect(why.contains("is for another host"))
+        let error = await #expect(throws: RPCError.self) {
+          _ = try await workers.reportDeath(
+            .with {
+              $0.host = "base"
+              $0.incarnation = "x"
+            })
+        }
+        #expect(error?.code == .permissionDenied)
+      }
+      let hosts = try await place.coordinator.hostReports()
+      #expect(hosts.isEmpty)
+    }
+  }
+
+  // MARK: Revocation
+
+  @Test("A revoked host's worker is cut off, is not served again, and may join again with a new invitation")
+  func revoked() async throws {
+    try await Self.serving { place in
+      let identity = try await place.joined("desk")
+      let folder = place.folder + "/worker"
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      try identity.write(dataFolder: folder)
+      let configuration = WorkerConfiguration(
+        coordinator: identity.coordinator, name: "desk", dataFolder: folder, slots: 1)
+      let connector = try GRPCConnector(configuration, logger: Fleet.quiet)
+      let worker = Worker(
+        configuration, incarnation: Incarnation("1"), logger: Fleet.quiet, connector: connector)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await worker.run() }
+        await place.coordinator.waitForAttachment()
+        #expect(place.identities.calls == 1)
+        let count = try await place.coordinator.revoke(HostName("desk"))
+        #expect(count == 1)
+        while place.identities.calls > 0 { await Task.yield() }
+        await place.expectRefusal(of: identity, "a revoked certificate")
+        let again = try await place.coordinator.revoke(HostName("desk"))
+        #expect(again == 0)
+        group.cancelAll()
+      }
+      let states = try await place.coordinator.hostReports().map(\.state)
+      #expect(states == [.gone])
+      _ = try await place.renew(as: try await place.joined("desk"))
+    }
+  }
+
+  @Test("A revoked certificate stays revoked if the store knows nothing of it")
+  func olderStore() async throws {
+    try await Self.serving { place in
+      let identity = try await place.joined("desk")
+      let before = try await place.coordinator.store.certificates()
+      _ = try await place.coordinator.revoke(HostName("desk"))
+      // The next coordinator has an older copy of the store, and the same folder.
+      let next = try HostIdentities(authority: place.authority, dataFolder: place.folder)
+      next.load(before)
+      #expect(next.caller(try identity.parsedCertificate, at: SystemClocks.date()) == nil)
+      try FileManager.default.removeItem(atPath: place.folder + "/revoked")
+      let other = try HostIdentities(authority: place.authority, dataFolder: place.folder)
+      other.load(before)
+      #expect(other.caller(try identity.parsedCertificate, at: SystemClocks.date()) != nil, "the control")
+    }
+  }
+
+  // MARK: Time
+
+  @Test("A certificate proves nothing after its end, and the call that began before it ends")
+  func end() async throws {
+    let now = Timestamp(nanoseconds: 1_772_346_600_000_000_000)
+    let folder = NSTemporaryDirectory() + "baton-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let identities = try HostIdentities(
+      authority: try FleetAuthority(at: now), dataFolder: folder, lifetime: .seconds(60))
+    let certificate = try identities.certificate(for: HostName("desk"), request: try HostKey().request(), at: now)
+    let parsed = try Certificate(der: certificate.der)
+    #expect(identities.caller(parsed, at: now) == nil, "not yet stored")
+    identities.note(certificate)
+    let caller = try #require(identities.caller(parsed, at: now + .seconds(60)))
+    #expect(identities.caller(parsed, at: now + .seconds(61)) == nil)
+    let clock = DateClock(now)
+    await identities.untilEnd(of: caller, clock.clocks)
+    #expect(clock.now > now + .seconds(60))
+    #expect(identities.calls == 0)
+  }
+}
+
+/// A wall clock that moves by what is slept.
+private final class DateClock: Sendable {
+  private let date: Mutex<Timestamp>
+  init(_ date: Timestamp) { self.date = Mutex(date) }
+  var now: Timestamp { date.withLock { $0 } }
+  var clocks: Clocks {
+    Clocks(
+      instant: { SystemClocks.instant() }, sleep: { [self] pause in date.withLock { $0 = $0 + pause } },
+      date: { [self] in now })
+  }
+}
