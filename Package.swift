@@ -34,6 +34,7 @@ let package = Package(
     .library(name: "BatonWorker", targets: ["BatonWorker"]),
     .executable(name: "baton", targets: ["baton"]),
     .executable(name: "baton-worker", targets: ["baton-worker"]),
+    .executable(name: "baton-exec", targets: ["baton-exec"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -126,6 +127,7 @@ let package = Package(
         .product(name: "HTTPTypes", package: "swift-http-types"), .product(name: "NIOCore", package: "swift-nio"),
       ], swiftSettings: strict),
     .target(name: "CBatonProcess"),
+    .executableTarget(name: "baton-exec"),
     .target(
       name: "BatonProcess",
       dependencies: [
