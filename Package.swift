@@ -127,7 +127,10 @@ let package = Package(
         .product(name: "HTTPTypes", package: "swift-http-types"), .product(name: "NIOCore", package: "swift-nio"),
       ], swiftSettings: strict),
     .target(name: "CBatonProcess"),
-    .executableTarget(name: "baton-exec"),
+    // It has no code in Swift. Without these flags it would load the Swift runtime before each command, which takes 1 ms.
+    .executableTarget(
+      name: "baton-exec",
+      linkerSettings: [.unsafeFlags(["-nostartfiles", "-static-executable"], .when(platforms: [.linux]))]),
     .target(
       name: "BatonProcess",
       dependencies: [

@@ -30,7 +30,8 @@ package struct WorkerSettings: Sendable {
   /// The keys that also apply to a worker within another process (`baton run` and `baton up`).
   static let hostKeys =
     [
-      "accepts", "allow.commands", "allow.directories", "allow.network", "allow.root", "cpuLimit", "dailyAllowance", "hours", "ownerSocket", "permittedIdentifiers", "sandbox.require",
+      "accepts", "allow.commands", "allow.directories", "allow.network", "allow.root", "cpuLimit", "dailyAllowance",
+      "hours", "ownerSocket", "permittedIdentifiers", "sandbox.require",
       "slots",
       "tracing.batchInterval", "tracing.slowFactor", "tracing.slowMinimum",
     ] + conditionKeys

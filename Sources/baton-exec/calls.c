@@ -11,11 +11,14 @@
 
 #if defined(__linux__)
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+
+#include <unistd.h>
 
 #if defined(__x86_64__)
 #define THIS_ARCHITECTURE AUDIT_ARCH_X86_64
@@ -23,12 +26,34 @@
 #define THIS_ARCHITECTURE AUDIT_ARCH_AARCH64
 #endif
 
+// What root may do to the kernel and to other processes. CAP_PERFMON and CAP_SYS_ADMIN would open the environment and
+// the memory map of every process, past Landlock. no_new_privs keeps execve(2) from giving them back.
+static const unsigned int dropped_capabilities[] = {
+    16 /* CAP_SYS_MODULE */, 17 /* CAP_SYS_RAWIO */, 19 /* CAP_SYS_PTRACE */, 21 /* CAP_SYS_ADMIN */,
+    22 /* CAP_SYS_BOOT */, 25 /* CAP_SYS_TIME */, 32 /* CAP_MAC_OVERRIDE */, 33 /* CAP_MAC_ADMIN */,
+    38 /* CAP_PERFMON */, 39 /* CAP_BPF */, 40 /* CAP_CHECKPOINT_RESTORE */,
+};
+
+static struct problem drop_capabilities(void) {
+  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  struct __user_cap_data_struct sets[2];
+  if (syscall(__NR_capget, &header, sets) != 0) return (struct problem){"the list of capabilities", errno};
+  for (size_t index = 0; index < sizeof dropped_capabilities / sizeof dropped_capabilities[0]; index++) {
+    unsigned int number = dropped_capabilities[index], bit = 1u << (number % 32);
+    sets[number / 32].effective &= ~bit;
+    sets[number / 32].permitted &= ~bit;
+    sets[number / 32].inheritable &= ~bit;
+  }
+  if (syscall(__NR_capset, &header, sets) != 0) return (struct problem){"fewer capabilities", errno};
+  return (struct problem){NULL, 0};
+}
+
 struct problem fence_privileges(void) {
   struct rlimit none = {0, 0};
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return (struct problem){"no_new_privs", errno};
   // PR_SET_DUMPABLE would not help: execve(2) sets it again.
   if (setrlimit(RLIMIT_CORE, &none) != 0) return (struct problem){"the limit on core dumps", errno};
-  return (struct problem){NULL, 0};
+  return drop_capabilities();
 }
 
 #if defined(THIS_ARCHITECTURE)

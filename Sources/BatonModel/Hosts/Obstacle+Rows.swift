@@ -132,7 +132,8 @@ extension Obstacle.Kind {
           "The host's owner permits other identifiers only (`permittedIdentifiers`), other commands or working "
           + "directories only (`allow.commands`, `allow.directories`), no job that needs a network (`allow.network`), or "
           + "no command because the worker runs as root (`allow.root`).",
-        text: "the host's owner does not permit {what}", remedy: "ask for a change of '{key}' in the host's worker.yaml")
+        text: "the host's owner does not permit {what}", remedy: "ask for a change of '{key}' in the host's worker.yaml"
+      )
     case .evicted:
       Row(
         subject: .host, expiry: .evicted,

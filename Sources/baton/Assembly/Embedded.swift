@@ -52,6 +52,7 @@ struct Embedded {
     configuration.ownsProcess = true
     configuration.answersOwner = host.answersOwner
     configuration.coordinator = host.coordinator ?? "in this process"
+    configuration.sandbox.hidden = [dataFolder]
     if host.isIdle { configuration.conditions.assumesIdle() }
     (store, coordinator) = try telemetry.coordinator(folder: dataFolder, settings, limits, logger: logger)
     worker = Worker(
