@@ -127,7 +127,7 @@ let package = Package(
         .product(name: "HTTPTypes", package: "swift-http-types"), .product(name: "NIOCore", package: "swift-nio"),
       ], swiftSettings: strict),
     .target(name: "CBatonProcess"),
-    // It has no code in Swift. Without these flags it would load the Swift runtime before each command, which takes 1 ms.
+    // It has no code in Swift. Without these flags it would load the Swift runtime, which takes 1 ms for each command.
     .executableTarget(
       name: "baton-exec",
       linkerSettings: [.unsafeFlags(["-nostartfiles", "-static-executable"], .when(platforms: [.linux]))]),

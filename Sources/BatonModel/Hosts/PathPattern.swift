@@ -23,8 +23,8 @@ package struct PathPattern: Hashable, Sendable, Codable, CustomStringConvertible
 
   private static func names(of path: String) -> [Substring] { path.split(separator: "/") }
 
-  /// Whether `elements` match `pattern`, in which `anything` stands for any number of elements. One that took too little
-  /// takes one element more, and the ones before it stay as they are, so the time is at most the product of both
+  /// Whether `elements` match `pattern`, in which `anything` stands for any number of elements. One that took too
+  /// little takes one element more, and the ones before it stay as they are, so the time is at most the product of both
   /// lengths: patterns come from other processes.
   private static func matches<Element: Equatable>(
     _ pattern: [Element], _ elements: [Element], anything: Element, one: (Element, Element) -> Bool

@@ -19,8 +19,8 @@ struct LineListing: ItemListing {
   /// - Parameters:
   ///   - file: the path of the file, relative to `directory` or absolute.
   ///   - directory: the working directory of the command.
-  ///   - fence: what the command is fenced in with. The worker reads no file for a command that the command itself could
-  ///     not read.
+  ///   - fence: what the command is fenced in with. The worker reads no file for a command that the command itself
+  ///     could not read.
   /// - Throws: `CommandError` with the code `.badItems` if the file cannot be opened.
   init(file: String, directory: String, host: HostName, fence: Fence? = nil) throws {
     path = file.hasPrefix("/") ? file : directory + "/" + file
