@@ -97,7 +97,7 @@ build:
 	Scripts/setup
 	$(SWIFT) build --build-tests
 
-## release: builds the two binaries for installation, in .build/release
+## release: builds the programs for installation, in .build/release
 release:
 	Scripts/setup
 	$(SWIFT) build $(RELEASE_FLAGS)

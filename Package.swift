@@ -35,6 +35,7 @@ let package = Package(
     .library(name: "BatonWorker", targets: ["BatonWorker"]),
     .executable(name: "baton", targets: ["baton"]),
     .executable(name: "baton-worker", targets: ["baton-worker"]),
+    .executable(name: "baton-exec", targets: ["baton-exec"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -137,6 +138,10 @@ let package = Package(
         .product(name: "HTTPTypes", package: "swift-http-types"), .product(name: "NIOCore", package: "swift-nio"),
       ], swiftSettings: strict),
     .target(name: "CBatonProcess"),
+    // It has no code in Swift. Without these flags it would load the Swift runtime, which takes 1 ms for each command.
+    .executableTarget(
+      name: "baton-exec",
+      linkerSettings: [.unsafeFlags(["-nostartfiles", "-static-executable"], .when(platforms: [.linux]))]),
     .target(
       name: "BatonProcess",
       dependencies: [

@@ -63,6 +63,8 @@ enum Role: String {
     configuration.ownsProcess = true
     // Probes are off, because the load of the benchmark itself would make the host busy.
     configuration.probesHost = false
+    // A benchmark that root runs has commands too.
+    configuration.sandbox.allowsRoot = true
     let worker = Worker(configuration, logger: logger())
     worker.register("com.example.bench.noop.*") { _ in }
     worker.register("com.example.bench.grown.*") { _ in }

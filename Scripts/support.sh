@@ -17,11 +17,13 @@ die() {
 # begin: makes $WORK, and ensures that every started process ends with this script, however the script ends.
 begin() {
   local name
-  for name in baton baton-worker; do
+  for name in baton baton-worker baton-exec; do
     [[ -x $BINARIES/$name ]] || die "there is no $BINARIES/$name: run make release first"
   done
   # The settings and the coordinator of the user who runs this script must have no effect.
   for name in "${!BATON_@}"; do unset "$name"; done
+  # A container and CI have no user but root.
+  ((EUID)) || export BATON_ALLOW_ROOT=true
   WORK=$(mktemp -d "${TMPDIR:-/tmp}/baton-XXXXXX")
   WORK=$(cd "$WORK" && pwd -P)
   mkdir -m 700 "$WORK/runtime"

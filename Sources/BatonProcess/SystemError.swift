@@ -18,6 +18,10 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
     package static let interpreterMissing = Code("interpreterMissing")
     /// A program cannot be started in its working directory.
     package static let directoryNotEntered = Code("directoryNotEntered")
+    /// A program was not started, because it could not be fenced in.
+    package static let notFenced = Code("notFenced")
+    /// A program or a directory is not the one that was permitted.
+    package static let notPermitted = Code("notPermitted")
   }
 
   package let code: Code

@@ -281,6 +281,10 @@ package enum JobSchema {
             "failureOutput": {
               "description": "How much of the command's output the reason of a failure contains: tail: the last lines; none: nothing. Reasons are seen in lists and traces. baton logs has the output either way. Default: tail.",
               "enum": ["tail", "none"]
+            },
+            "sandbox": {
+              "description": "The least sandbox that the command runs in. A host that cannot give it does not take the job. Default: what the owner of the host requires in sandbox.require.",
+              "enum": ["basic"]
             }
           },
           "allOf": [

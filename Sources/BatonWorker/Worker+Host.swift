@@ -133,15 +133,19 @@ extension Worker {
   /// Returns what `baton-worker status` shows to the host's owner.
   func status(_ host: WorkerHost, _ processes: ProcessRegistry) -> HostStatus {
     let (now, date) = (clocks.instant(), clocks.date())
-    let (running, isConnected, address) = state.withLock { state in
-      (state.core.launches.values.filter { !$0.hasEnded }, state.connection != nil, state.address)
+    let (running, isConnected, address, sandbox) = state.withLock { state in
+      (
+        state.core.launches.values.filter { !$0.hasEnded }, state.connection != nil, state.address,
+        state.core.capabilities.sandbox
+      )
     }
     let launches = running.sorted { $0.key < $1.key }
     return HostStatus(
       at: date, name: configuration.name, version: BatonVersion.current,
       coordinator: .init(address: address ?? configuration.coordinator, isConnected: isConnected),
       owner: host.desk.word(at: now, date: date), slots: configuration.slots,
-      usedSlots: launches.map(\.definition.requirements.slots).reduce(0, +), conditions: host.monitor.current,
+      usedSlots: launches.map(\.definition.requirements.slots).reduce(0, +), sandbox: sandbox,
+      conditions: host.monitor.current,
       launches: launches.map { status(of: $0, processes, at: now, date: date) },
       today: .init(host.use.today(date), dailyAllowance: configuration.dailyAllowance))
   }

@@ -72,6 +72,8 @@ public final class Worker: Service {
     var host: WorkerHost?
     /// The limit of processor time for commands that do not require external power.
     var limit: CPULimit?
+    /// What commands must not open.
+    var hidden: [String] = []
     /// `true` when the worker is about to end. No connection is opened after that.
     var isEnding = false
     /// The problems of the connection that were logged last, at most as many as there are addresses; empty while the
@@ -110,7 +112,8 @@ public final class Worker: Service {
       host: HostName(configuration.name), incarnation: incarnation, version: BatonVersion.current,
       capabilities: Capabilities(
         slots: configuration.slots, kinds: configuration.accepts, runsCommands: configuration.runsCommands,
-        permittedIdentifiers: configuration.permittedIdentifiers, dailyAllowance: configuration.dailyAllowance),
+        permittedIdentifiers: configuration.permittedIdentifiers, dailyAllowance: configuration.dailyAllowance,
+        permissions: configuration.runsCommands ? configuration.sandbox.permissions(user: geteuid()) : nil),
       endsProcessOnOverrun: configuration.endsProcessOnOverrun, knowsOtherCoordinators: addressCount > 1)
     state = Mutex(State(core: core))
   }

@@ -61,6 +61,8 @@ public struct WorkerConfiguration: Sendable {
   /// The share of the processors that all commands without `requiresExternalPower` may use together; `nil` means no
   /// limit.
   package var cpuLimit: CPUQuota?
+  /// How commands are confined.
+  package var sandbox = SandboxSettings()
   /// Which batches of a traced request are sent as spans.
   package var batchSampling = BatchSampling()
   /// Whether the worker listens for `baton-worker pause`, `resume` and `status`.
@@ -97,8 +99,11 @@ extension WorkerConfiguration {
   package func warnings(user: UInt32) -> [String] {
     guard user == 0, runsCommands else { return [] }
     return [
-      "this worker runs as root, and so does every command of every job: give it a user of its own, as Deploy/README.md "
-        + "shows it"
+      sandbox.allowsRoot
+        ? "this worker runs as root, and so does every command of every job: give it a user of its own, as "
+          + "Deploy/README.md shows it"
+        : "this worker runs as root and therefore takes no job with a command: give it a user of its own, as "
+          + "Deploy/README.md shows it, or set 'allow.root: true' in its worker.yaml"
     ]
   }
 }

@@ -31,7 +31,9 @@ package struct WorkerSettings: Sendable {
   /// The keys that also apply to a worker within another process (`baton run` and `baton up`).
   static let hostKeys =
     [
-      "accepts", "cpuLimit", "dailyAllowance", "hours", "ownerSocket", "permittedIdentifiers", "slots",
+      "accepts", "allow.commands", "allow.directories", "allow.network", "allow.root", "cpuLimit", "dailyAllowance",
+      "hours", "ownerSocket", "permittedIdentifiers", "sandbox.require",
+      "slots",
       "tracing.batchInterval", "tracing.slowFactor", "tracing.slowMinimum",
     ] + conditionKeys
 
@@ -118,6 +120,7 @@ package struct WorkerSettings: Sendable {
     configuration.hours = hours(settings)
     configuration.cpuLimit = cpuLimit(settings)
     configuration.ownerSocket = settings.text("ownerSocket")
+    read(settings, into: &configuration.sandbox)
     configuration.batchSampling = batchSampling(settings)
   }
 

@@ -129,7 +129,13 @@ import Testing
       call(OperatorsService.fleet), call(OperatorsService.cancel), call(OperatorsService.remove),
       call(OperatorsService.pause), call(OperatorsService.redefine), call(OperatorsService.simulateLaunch),
       call(OperatorsService.simulateExpiry), call(OperatorsService.hosts), stream(OperatorsService.hostPages),
-      stream(OperatorsService.explainPages), stream(OperatorsService.logs), stream(OperatorsService.backup),
+      stream(OperatorsService.explainPages), stream(OperatorsService.backup),
+      { bytes in
+        guard var request = try? Baton_V1_LogsRequest(serializedBytes: bytes) else { return }
+        // Following goes on until the request has ended, as a watch does.
+        request.follow = false
+        try? await service.logs(request: request, response: RPCWriter(wrapping: Deaf()), context: context)
+      },
     ]
   }
 

@@ -33,6 +33,8 @@ struct FindingTests {
     facts.limits = .init(openFiles: 65_536, openFilesAtMost: 65_536, processes: 4096)
     facts.versions = .init(baton: "0.1.0", sqlite: "3.40.1", system: "Linux 6.1.0 x86_64")
     facts.conditions = .assumed
+    facts.sandbox = HostSandbox(required: .basic, available: .basic)
+    facts.permissions = CommandPermissions(commands: [PathPattern("/usr/bin/ffmpeg")!])
     return facts
   }
 
@@ -42,6 +44,35 @@ struct FindingTests {
     #expect(findings.filter { $0.level != .ok }.isEmpty)
     let checks = findings.map { "\($0.area.rawValue).\($0.check)" }
     #expect(Set(checks).count == checks.count && checks.count > 20)
+  }
+
+  @Test(
+    "an interpreter among the allowed commands allows everything",
+    arguments: [
+      ("/bin/sh", true), ("/usr/bin/python3.12", true), ("/usr/bin/*", true), ("/**", true), ("/usr/bin/env", true),
+      ("/usr/bin/ffmpeg", false), ("/opt/jobs/**", false), ("/opt/perl/render", false),
+    ])
+  func interpreters(pattern: String, isWarning: Bool) {
+    var facts = Self.healthy
+    facts.permissions?.commands = [PathPattern(pattern)!]
+    let finding = facts.findings.first { $0.check == "allowedCommands" }
+    #expect(finding?.level == (isWarning ? .warning : .ok))
+  }
+
+  @Test("a sandbox that cannot be given is a problem only if it is required")
+  func sandbox() {
+    func finding(_ required: SandboxLevel?, _ available: SandboxLevel?) -> Finding? {
+      var facts = Self.healthy
+      facts.sandbox = HostSandbox(
+        required: required, available: available, problem: available == nil ? "the kernel has no Landlock" : "")
+      return facts.findings.first { $0.check == "sandbox" }
+    }
+    #expect(finding(.basic, .basic)?.level == .ok)
+    #expect(finding(nil, .basic)?.level == .warning)
+    #expect(finding(nil, nil)?.level == .warning)
+    #expect(finding(.basic, nil)?.level == .problem)
+    #expect(finding(.basic, nil)?.found.contains("the kernel has no Landlock") == true)
+    #expect(finding(.basic, nil)?.remedy?.contains("baton-exec") == true)
   }
 
   struct Case: Sendable {

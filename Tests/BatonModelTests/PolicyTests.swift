@@ -92,7 +92,7 @@ struct Placement: Sendable, CustomTestStringConvertible {
         host: Fixture.host {
           $0.capabilities.permittedIdentifiers = [pattern("com.example.b.*"), pattern("com.other")]
         },
-        obstacles: [.notPermittedOnHost]),
+        obstacles: [.notPermittedOnHost(.identifier)]),
       Placement(
         name: "its owner permits it by a wildcard",
         host: Fixture.host { $0.capabilities.permittedIdentifiers = [pattern("com.example.*")] }, obstacles: []),
@@ -210,7 +210,8 @@ struct Placement: Sendable, CustomTestStringConvertible {
     }
     #expect(
       Policy.obstacles(for: job, on: host) == [
-        .hostDraining, .hostPausedByOwner(until: nil), .notPermittedOnHost, .kindNotAccepted(.processing), .noHandler,
+        .hostDraining, .hostPausedByOwner(until: nil), .notPermittedOnHost(.identifier), .kindNotAccepted(.processing),
+        .noHandler,
         .needsExternalPower, .needsUnmeteredNetwork, .needsIdleHost, .batteryLow(percent: 19), .lowPowerMode,
         .tooHot(.critical), .tooFewSlots(needed: 9, total: 4),
         .hostHasNoGPU(needed: GPURequirement(count: 1), suitable: 0),
@@ -219,7 +220,7 @@ struct Placement: Sendable, CustomTestStringConvertible {
 
   @Test func `only what waiting cannot mend is permanent`() {
     let permanent: [Obstacle] = [
-      .notPermittedOnHost, .kindNotAccepted(.refresh), .noHandler, .tooFewSlots(needed: 2, total: 1),
+      .notPermittedOnHost(.identifier), .kindNotAccepted(.refresh), .noHandler, .tooFewSlots(needed: 2, total: 1),
       .hostHasNoGPU(needed: GPURequirement(count: 1), suitable: 0),
     ]
     let passing: [Obstacle] = [

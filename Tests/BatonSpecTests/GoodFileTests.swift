@@ -266,6 +266,17 @@ struct NoteTests {
       specification(head + "work: {command: [run], items: {range: 1...3}}\n", exists: { _ in false }).findings == [])
   }
 
+  @Test("sandbox is read; without it, the owner of the host decides")
+  func sandbox() {
+    func levels(_ work: String) -> [SandboxLevel?] {
+      specification(head + work).definitions.map(\.definition.work?.sandbox)
+    }
+    #expect(levels("work: {command: [x], items: {range: 1...3}, sandbox: basic}\n") == [.basic])
+    #expect(levels("work: {command: [x], items: {range: 1...3}}\n") == [nil])
+    let none = specification(head + "work: {command: [x], items: {range: 1...3}, sandbox: none}\n")
+    #expect(none.definitions.isEmpty)
+  }
+
   @Test("failureOutput is read; without it, it stays nil")
   func failureOutput() {
     let job = head + "work: {command: [x], items: {range: 1...3}, failureOutput: none}\n"

@@ -36,7 +36,7 @@ extension Explanation {
       line(nil, .rateLimited(until: now + .seconds(900))), line(nil, .fleetPaused),
       line("beta", .hostDraining, age: 4000),
       line("beta", .needsExternalPower, "sysfs", "AC0/online=0", age: 4000),
-      line("delta", .hostGone), line("delta", .notPermittedOnHost),
+      line("delta", .hostGone), line("delta", .notPermittedOnHost(.identifier)),
       line("epsilon", .needsIdleHost, "assumed", "", age: 4),
       line("epsilon", .needsExternalPower, "simulated", "AC0/online=1", age: 4),
       line("epsilon", .allowanceSpent(refillsAt: now + .seconds(63_000)), age: 4), line("epsilon", .evicted, age: 4),

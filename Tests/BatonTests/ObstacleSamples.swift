@@ -20,7 +20,8 @@ extension Obstacle.Kind {
     case .hostPausedByOwner: .hostPausedByOwner(until: nil)
     case .outsideHours: .outsideHours(until: now)
     case .missingLabel: .missingLabel(name: "zone", wanted: "garage", found: "attic")
-    case .notPermittedOnHost: .notPermittedOnHost
+    case .notPermittedOnHost: .notPermittedOnHost(.identifier)
+    case .sandboxUnavailable: .sandboxUnavailable(.basic, why: "the kernel has no Landlock")
     case .evicted: .evicted
     case .kindNotAccepted: .kindNotAccepted(.refresh)
     case .noHandler: .noHandler

@@ -73,6 +73,11 @@ struct WorkerSettingsTests {
       ("network: {reachability: {every: 5s}}", "network.reachability.every", "target"),
       ("idle: {loadWindow: 0s}", "idle.loadWindow", "1s"), ("accepts: everything", "accepts", "everything"),
       ("network: {requireDefaultRoute: 3}", "network.requireDefaultRoute", "true or false"),
+      ("sandbox: {require: strong}", "sandbox.require", "none, basic"),
+      ("allow: {commands: [ffmpeg]}", "allow.commands", "absolute path"),
+      ("allow: {comands: []}", "allow.comands", "allow.commands"),
+      ("allow: {directories: [/srv/../etc]}", "allow.directories", "'..'"),
+      ("allow: {network: maybe}", "allow.network", "true or false"),
     ])
   func mistakes(yaml: String, key: String, says: String) async throws {
     let error = try await #require(throws: SettingsError.self) { _ = try await Self.read(yaml) }
@@ -117,6 +122,30 @@ struct WorkerSettingsTests {
     #expect(problems.count == expected.count, "\(error.message)")
     for (problem, start) in zip(problems, expected) { #expect(problem.hasPrefix(start)) }
     #expect(error.message.hasPrefix("\(expected.count) settings are wrong:\n  the environment variable"))
+  }
+
+  @Test("what commands may do: by default the sandbox, every program, and nothing as root")
+  func confinement() async throws {
+    let usual = try await Self.read("").sandbox
+    #expect(usual.required == .basic)
+    #expect(usual.permissions(user: 1000) == CommandPermissions())
+    #expect(usual.permissions(user: 0) == CommandPermissions(runsCommands: false))
+    let set = try await Self.read(
+      "sandbox: {require: none}\nallow: {commands: [/usr/bin/ffmpeg, \"/opt/**\"], directories: /srv, network: false, root: true}"
+    ).sandbox
+    #expect(set.required == nil)
+    #expect(
+      set.permissions(user: 0)
+        == CommandPermissions(
+          commands: ["/usr/bin/ffmpeg", "/opt/**"].compactMap { PathPattern($0) },
+          directories: [PathPattern("/srv")!], network: false))
+    #expect(try await Self.read("", environment: ["BATON_SANDBOX_REQUIRE": "none"]).sandbox.required == nil)
+    #expect(try await Self.read("", environment: ["BATON_ALLOW_ROOT": "true"]).sandbox.allowsRoot)
+  }
+
+  @Test("an empty list allows nothing: it is never taken for a key that is not there")
+  func emptyList() async throws {
+    #expect(try await Self.read("allow: {commands: [], directories: []}").sandbox.commands == [])
   }
 
   @Test("one plain value is a list of one: what the owner permits is never ignored")

@@ -48,6 +48,7 @@ struct Fleet {
   private func configuration(_ name: String, folder: String, slots: Int) -> WorkerConfiguration {
     var configuration = WorkerConfiguration(name: name, dataFolder: folder + "/" + name, slots: slots)
     configuration.probesHost = false
+    configuration.sandbox = .off
     return configuration
   }
 

@@ -57,6 +57,49 @@ struct LaunchTests {
     }
   }
 
+  @Test(
+    "a host that cannot give the sandbox is passed over, with the reason; nothing runs with less",
+    arguments: [SandboxLevel.basic, nil])
+  func sandbox(required: SandboxLevel?) async throws {
+    let fleet = try Fleet()
+    var definition = Definition(pattern: IdentifierPattern("com.example.echo")!, kind: .processing)
+    definition.requirements.requiresIdle = false
+    definition.work = Work(command: ["/bin/echo"], items: .range(1...1), sandbox: required == nil ? .basic : nil)
+    let echo = definition
+    let worker = fleet.worker("one", folder: folder) {
+      $0.sandbox = .off
+      $0.sandbox.required = required
+      $0.sandbox.helper = "/nothing/baton-exec"
+    }
+    try await fleet.run([worker]) {
+      _ = try await fleet.coordinator.apply([echo])
+      try await fleet.submit("com.example.echo")
+      try await fleet.attached(1)
+      let explained = try await fleet.coordinator.explain(JobIdentifier("com.example.echo")!, number: nil)
+      let line = try #require(explained.lines.first { $0.code == "sandboxUnavailable" })
+      #expect(line.text.contains("there is no /nothing/baton-exec"))
+      #expect(line.remedy.contains("sandbox.require: none"))
+    }
+  }
+
+  @Test("a worker as root takes no command unless its owner allows it", .enabled(if: geteuid() == 0))
+  func root() async throws {
+    let fleet = try Fleet()
+    var definition = Definition(pattern: IdentifierPattern("com.example.echo")!, kind: .processing)
+    definition.requirements.requiresIdle = false
+    definition.work = Work(command: ["/bin/echo"], items: .range(1...1))
+    let echo = definition
+    let worker = fleet.worker("one", folder: folder) { $0.sandbox.allowsRoot = false }
+    try await fleet.run([worker]) {
+      _ = try await fleet.coordinator.apply([echo])
+      try await fleet.submit("com.example.echo")
+      try await fleet.attached(1)
+      let explained = try await fleet.coordinator.explain(JobIdentifier("com.example.echo")!, number: nil)
+      let line = try #require(explained.lines.first { $0.code == "notPermittedOnHost" })
+      #expect(line.remedy.contains("'allow.root'"))
+    }
+  }
+
   @Test("Items of a glob are frozen in the store before the first batch")
   func glob() async throws {
     let fleet = try Fleet()

@@ -15,8 +15,27 @@ extension JSONValue {
       "handlers": .array(able.handlers.map { JSONValue($0.rawValue) }),
       "runsCommands": .bool(able.runsCommands),
       "permittedIdentifiers": .array(able.permittedIdentifiers.map { JSONValue($0.rawValue) }),
+      "sandbox": able.sandbox.map { JSONValue($0) } ?? .null,
+      "allow": able.permissions.map { JSONValue($0) } ?? .null,
       "lastSeenAt": JSONValue(host.lastSeenAt),
       "conditions": JSONValue(host.conditions),
+    ]
+  }
+
+  private init(_ sandbox: HostSandbox) {
+    self = [
+      "required": JSONValue(sandbox.required?.rawValue ?? "none"),
+      "available": JSONValue(sandbox.available?.rawValue ?? "none"), "problem": JSONValue(sandbox.problem),
+    ]
+  }
+
+  private init(_ permissions: CommandPermissions) {
+    func paths(_ patterns: [PathPattern]?) -> JSONValue {
+      patterns.map { .array($0.map { JSONValue($0.rawValue) }) } ?? .null
+    }
+    self = [
+      "commands": paths(permissions.commands), "directories": paths(permissions.directories),
+      "network": .bool(permissions.network), "runsCommands": .bool(permissions.runsCommands),
     ]
   }
 

@@ -59,6 +59,8 @@ func hostBlock(_ host: HostReport, _ console: Console) -> [String] {
     ("Commands", able.runsCommands ? "yes" : "no"),
     ("Handlers", list(able.handlers.map(\.rawValue), none: "none")),
     ("Permitted", list(able.permittedIdentifiers.map(\.rawValue), none: "every identifier")),
+    ("Sandbox", able.sandbox.map(sandboxWords) ?? ""),
+    ("Allowed", able.permissions.map(permissionWords) ?? ""),
     ("Version", host.version.onOneLine),
     ("Last seen", host.lastSeenAt?.dated(from: console.environment.now()) ?? "never"),
   ]
@@ -67,6 +69,21 @@ func hostBlock(_ host: HostReport, _ console: Console) -> [String] {
       [.init("CONDITION"), .init("VALUE"), .init("FOR", rank: 1), .init("SOURCE"), .init("READ")],
       host.conditions.facts.map(row),
       style: style, width: console.outputColumns)
+}
+
+private func sandboxWords(_ sandbox: HostSandbox) -> String {
+  let available = sandbox.available?.rawValue ?? "none: \(sandbox.problem.onOneLine)"
+  return "\(available); \(sandbox.required?.rawValue ?? "none") is required"
+}
+
+/// What the owner limits; empty if everything is allowed.
+private func permissionWords(_ permissions: CommandPermissions) -> String {
+  [
+    permissions.runsCommands ? nil : "no command, because the worker runs as root",
+    permissions.commands.map { "commands " + list($0.map(\.rawValue.onOneLine), none: "none") },
+    permissions.directories.map { "directories " + list($0.map(\.rawValue.onOneLine), none: "none") },
+    permissions.network ? nil : "no network",
+  ].compactMap { $0 }.joined(separator: "; ")
 }
 
 private func row(_ fact: ConditionFact) -> [Cell] {

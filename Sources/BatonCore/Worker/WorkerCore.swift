@@ -118,6 +118,9 @@ package struct WorkerCore: Sendable {
   /// Sets the patterns that the program has handlers for. Call it once, before the first connection.
   package mutating func announce(_ handlers: [IdentifierPattern]) { capabilities.handlers = handlers }
 
+  /// Sets how the host fences commands in. Call it once, before the first connection.
+  package mutating func announce(_ sandbox: HostSandbox) { capabilities.sandbox = sandbox }
+
   /// Sets the worker's secret. Call it once, before the first connection.
   package mutating func prove(with secret: [UInt8]) { self.secret = secret }
 

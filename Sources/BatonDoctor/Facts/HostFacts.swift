@@ -21,6 +21,10 @@ package struct HostFacts: Hashable, Sendable {
   package var clock = Clock()
   package var coordinator = Coordinator(address: "", answer: .unreachable(""))
   package var groups: Groups?
+  /// How a worker on this host would fence commands in; `nil` if the host is not checked as a worker.
+  package var sandbox: HostSandbox?
+  /// What a worker on this host would let commands do; `nil` if the host is not checked as a worker.
+  package var permissions: CommandPermissions?
   package var owner: OwnerSocket?
   package var limits = Limits()
   package var versions = Versions()

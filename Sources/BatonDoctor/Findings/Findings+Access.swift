@@ -1,12 +1,19 @@
+import BatonModel
+
 /// Findings about the user that runs Baton, the tokens, and the socket for the host's owner.
 extension HostFacts {
   var accessFindings: [Finding] {
-    [userFinding] + tokens.compactMap { tokenFinding($0) } + [ownerFinding].compactMap { $0 }
+    [userFinding] + tokens.compactMap { tokenFinding($0) } + [ownerFinding].compactMap { $0 } + confinementFindings
   }
 
   private var userFinding: Finding {
     guard user.id == 0, roles.contains(.worker) else {
       return Finding(.access, "user", .ok, "this is \(user.name) (\(user.id))")
+    }
+    guard permissions?.runsCommands ?? true else {
+      return Finding(
+        .access, "user", .warning, "this is root: a worker that runs as root takes no job with a command",
+        remedy: "give workers a user of their own, as Deploy/README.md shows it, or set 'allow.root: true'")
     }
     return Finding(
       .access, "user", .warning, "this is root: a worker that runs as root runs every command as root",

@@ -14,6 +14,12 @@ package enum WorkerProbe {
     }
   }
 
+  /// The sandbox that this host can give.
+  /// - Parameter helper: the path of `baton-exec`; `nil` if it is not known.
+  package static func sandbox(_ helper: String?, _ required: SandboxLevel?) async -> HostSandbox {
+    await SandboxProbe.look(helper: helper, required: required)
+  }
+
   /// Finds the workers that run on this host.
   /// - Parameter setting: the path of the owner's socket that the worker's settings name; `nil` if they name none.
   package static func owner(environment: [String: String], setting: String?) async -> HostFacts.OwnerSocket {

@@ -10,10 +10,11 @@ package import BatonModel
 extension HostStatus {
   /// The status as text for people, without colour: the owner's word, the running launches, and the conditions.
   package var text: String {
-    let facts = [
-      ("Coordinator", coordinator.address + (coordinator.isConnected ? ", connected" : ", not connected")),
-      ("Owner", owner.words(at: at.date)), ("Slots", "\(usedSlots) of \(slots) in use"), ("Today", today.words),
-    ]
+    let facts =
+      [
+        ("Coordinator", coordinator.address + (coordinator.isConnected ? ", connected" : ", not connected")),
+        ("Owner", owner.words(at: at.date)), ("Slots", "\(usedSlots) of \(slots) in use"), ("Today", today.words),
+      ] + (sandbox.map { [("Sandbox", $0.words)] } ?? [])
     let width = facts.map(\.0.count).max() ?? 0
     let block = facts.map { name, value in
       "  " + name + String(repeating: " ", count: width - name.count + 2) + value.onOneLine
@@ -42,6 +43,12 @@ extension HostStatus {
         .init(title: "CONDITION"), .init(title: "VALUE"), .init(title: "SOURCE"),
         .init(title: "FOR", isNumber: true), .init(title: "READ"),
       ], conditions.map(\.row))
+  }
+}
+
+extension HostStatus.Sandbox {
+  fileprivate var words: String {
+    (problem.isEmpty ? available : "\(available): \(problem)") + "; \(required) is required"
   }
 }
 

@@ -12,6 +12,8 @@ package struct HostStatus: Hashable, Sendable, Codable {
   package var owner: Owner
   package var slots: Int
   package var usedSlots: Int
+  /// How commands are confined; absent for a worker that runs none, or that is older than this key.
+  package var sandbox: Sandbox?
   package var conditions: [Fact]
   /// The launches that run or stop on this host. Empty if the host is free.
   package var launches: [Launch]
@@ -19,7 +21,7 @@ package struct HostStatus: Hashable, Sendable, Codable {
 
   package init(
     at: Timestamp, name: String, version: String, coordinator: Coordinator, owner: OwnersWord, slots: Int,
-    usedSlots: Int, conditions: Conditions, launches: [Launch], today: Today
+    usedSlots: Int, sandbox: HostSandbox? = nil, conditions: Conditions, launches: [Launch], today: Today
   ) {
     self.at = StatusDate(at)
     self.name = name
@@ -28,6 +30,7 @@ package struct HostStatus: Hashable, Sendable, Codable {
     self.owner = Owner(owner)
     self.slots = slots
     self.usedSlots = usedSlots
+    self.sandbox = sandbox.map { Sandbox($0) }
     self.conditions = Fact.all(of: conditions)
     self.launches = launches
     self.today = today
@@ -42,6 +45,21 @@ package struct HostStatus: Hashable, Sendable, Codable {
     package init(address: String, isConnected: Bool) {
       self.address = address
       self.isConnected = isConnected
+    }
+  }
+
+  package struct Sandbox: Hashable, Sendable, Codable {
+    /// The level that the owner requires: `none` or `basic`. A later version may have more levels, here and below.
+    package var required: String
+    /// The highest level that the host can give.
+    package var available: String
+    /// Why the host gives no higher level; empty if it gives the highest.
+    package var problem: String
+
+    package init(_ sandbox: HostSandbox) {
+      required = sandbox.required?.rawValue ?? "none"
+      available = sandbox.available?.rawValue ?? "none"
+      problem = sandbox.problem
     }
   }
 

@@ -21,11 +21,13 @@ package struct Work: Hashable, Sendable, Codable {
   /// How much of the command's output is part of the reason of a failure. `nil`, which an older version stored, means
   /// `.tail`.
   package var failureOutput: FailureOutput?
+  /// The least sandbox that the command runs in; `nil` means what the host's owner requires.
+  package var sandbox: SandboxLevel?
 
   package init(
     command: [String], directory: String? = nil, items: Items? = nil, batchSize: Int = 1,
     pass: ItemPassing = .arguments, environment: [String: String] = [:], onExpiry: ExpiryBehaviour = .finishBatch,
-    terminateBefore: Duration? = nil, failureOutput: FailureOutput? = nil
+    terminateBefore: Duration? = nil, failureOutput: FailureOutput? = nil, sandbox: SandboxLevel? = nil
   ) {
     self.command = command
     self.directory = directory
@@ -36,6 +38,7 @@ package struct Work: Hashable, Sendable, Codable {
     self.onExpiry = onExpiry
     self.terminateBefore = terminateBefore
     self.failureOutput = failureOutput
+    self.sandbox = sandbox
   }
 }
 

@@ -58,10 +58,15 @@ package struct Capabilities: Hashable, Sendable, Codable {
   package var permittedIdentifiers: [IdentifierPattern]
   /// The launch time that the host's owner permits in a day; `nil` means no limit.
   package var dailyAllowance: Duration?
+  /// How the host fences commands in; `nil` for a worker that does not say so.
+  package var sandbox: HostSandbox?
+  /// What the host's owner lets commands do; `nil` means everything.
+  package var permissions: CommandPermissions?
 
   package init(
     slots: Int, kinds: Set<JobKind> = Set(JobKind.allCases), handlers: [IdentifierPattern] = [],
-    runsCommands: Bool = true, permittedIdentifiers: [IdentifierPattern] = [], dailyAllowance: Duration? = nil
+    runsCommands: Bool = true, permittedIdentifiers: [IdentifierPattern] = [], dailyAllowance: Duration? = nil,
+    sandbox: HostSandbox? = nil, permissions: CommandPermissions? = nil
   ) {
     self.slots = slots
     self.kinds = kinds
@@ -69,6 +74,8 @@ package struct Capabilities: Hashable, Sendable, Codable {
     self.runsCommands = runsCommands
     self.permittedIdentifiers = permittedIdentifiers
     self.dailyAllowance = dailyAllowance
+    self.sandbox = sandbox
+    self.permissions = permissions
   }
 }
 

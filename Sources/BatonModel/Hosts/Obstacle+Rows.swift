@@ -128,9 +128,12 @@ extension Obstacle.Kind {
     case .notPermittedOnHost:
       Row(
         subject: .host, isPermanent: true,
-        meaning: "The host's owner permits other identifiers only, by `permittedIdentifiers`.",
-        text: "the host's owner does not permit this identifier",
-        remedy: "add the identifier to 'permittedIdentifiers' in the host's worker.yaml")
+        meaning:
+          "The host's owner permits other identifiers only (`permittedIdentifiers`), other commands or working "
+          + "directories only (`allow.commands`, `allow.directories`), no job that needs a network (`allow.network`), or "
+          + "no command because the worker runs as root (`allow.root`).",
+        text: "the host's owner does not permit {what}", remedy: "ask for a change of '{key}' in the host's worker.yaml"
+      )
     case .evicted:
       Row(
         subject: .host, expiry: .evicted,
@@ -227,6 +230,16 @@ extension Obstacle.Kind {
         text: "it requires the label {name}={wanted}, and the host's is {found}",
         remedy:
           "set the label on a host ('{name}: {wanted}' under 'labels' in its worker.yaml), or change 'requiredLabels'")
+    case .sandboxUnavailable:
+      Row(
+        subject: .host, isPermanent: true,
+        meaning:
+          "The job's `work.sandbox`, or the host's `sandbox.require`, demands a sandbox that the host cannot give; the "
+          + "text says why. A command never runs with less than both demand.",
+        text: "its command has to run in the sandbox '{level}', and the host cannot give it: {why}",
+        remedy:
+          "mend that on the host ('baton doctor' there says more); or, to run commands there without it, the host's "
+          + "owner may set 'sandbox.require: none' in its worker.yaml, and the definition must not have 'work.sandbox'")
     }
   }
 }

@@ -15,7 +15,7 @@ package struct Obstacle: Hashable, Sendable {
     // Obstacles of one host.
     case hostGone, hostAway, hostDraining, hostPausedByOwner, outsideHours, notPermittedOnHost, evicted, kindNotAccepted
     case noHandler, tooFewSlots, slotsInUse, needsExternalPower, needsNetwork, needsUnmeteredNetwork, needsIdleHost
-    case batteryLow, lowPowerMode, tooHot, hostHasNoGPU, gpusInUse, givingWay, missingLabel
+    case batteryLow, lowPowerMode, tooHot, hostHasNoGPU, gpusInUse, givingWay, missingLabel, sandboxUnavailable
   }
 
   /// The values of an obstacle: what it says beyond its kind.
@@ -30,6 +30,8 @@ package struct Obstacle: Hashable, Sendable {
     case job(JobKind)
     case thermal(ThermalState)
     case label(name: String, wanted: String, found: String?)
+    case veto(Veto)
+    case sandbox(SandboxLevel, why: String)
   }
 
   fileprivate init(_ kind: Kind, _ detail: Detail = .none) { (self.kind, self.detail) = (kind, detail) }
@@ -55,7 +57,7 @@ extension Obstacle {
   package static let hostDraining = Self(.hostDraining)
   package static func hostPausedByOwner(until date: Timestamp?) -> Self { Self(.hostPausedByOwner, .until(date)) }
   package static func outsideHours(until date: Timestamp) -> Self { Self(.outsideHours, .until(date)) }
-  package static let notPermittedOnHost = Self(.notPermittedOnHost)
+  package static func notPermittedOnHost(_ veto: Veto) -> Self { Self(.notPermittedOnHost, .veto(veto)) }
   package static let evicted = Self(.evicted)
   package static func kindNotAccepted(_ kind: JobKind) -> Self { Self(.kindNotAccepted, .job(kind)) }
   package static let noHandler = Self(.noHandler)
@@ -81,6 +83,9 @@ extension Obstacle {
   package static let givingWay = Self(.givingWay)
   package static func missingLabel(name: String, wanted: String, found: String?) -> Self {
     Self(.missingLabel, .label(name: name, wanted: wanted, found: found))
+  }
+  package static func sandboxUnavailable(_ level: SandboxLevel, why: String) -> Self {
+    Self(.sandboxUnavailable, .sandbox(level, why: why))
   }
 }
 
@@ -139,6 +144,8 @@ extension Obstacle.Detail {
     case .job(let kind): ["kind": kind.rawValue]
     case .thermal(let state): ["state": state.name]
     case .label(let name, let wanted, let found): ["name": name, "wanted": wanted, "found": found ?? "missing"]
+    case .veto(let veto): ["what": veto.what, "key": veto.key]
+    case .sandbox(let level, let why): ["level": level.rawValue, "why": why]
     }
   }
 }

@@ -63,10 +63,7 @@ package enum Policy {
     case .paused(_, let until): found.append(.hostPausedByOwner(until: until))
     case .outsideHours(let until): found.append(.outsideHours(until: until))
     }
-    if !able.permittedIdentifiers.isEmpty, !able.permittedIdentifiers.contains(where: { $0.covers(definition.pattern) })
-    {
-      found.append(.notPermittedOnHost)
-    }
+    found += able.vetoes(of: definition).map { .notPermittedOnHost($0) }
     let isEvicted = host.evictions.contains { eviction in
       eviction.covers(definition.pattern) || identifier.map { eviction.matches($0) } ?? false
     }
@@ -75,6 +72,7 @@ package enum Policy {
     if !able.kinds.contains(definition.kind) { found.append(.kindNotAccepted(definition.kind)) }
     let canRun = definition.work != nil ? able.runsCommands : able.handlers.contains { $0.covers(definition.pattern) }
     if !canRun { found.append(.noHandler) }
+    if canRun, let missing = able.missingSandbox(for: definition) { found.append(missing) }
     return found
   }
 

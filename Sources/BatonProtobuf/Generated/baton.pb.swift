@@ -605,11 +605,73 @@ package nonisolated struct Baton_V1_Capabilities: Sendable {
   /// Clears the value of `dailyAllowance`. Subsequent reads from it will return its default value.
   package mutating func clearDailyAllowance() {self._dailyAllowance = nil}
 
+  package var sandbox: Baton_V1_Sandbox {
+    get {_sandbox ?? Baton_V1_Sandbox()}
+    set {_sandbox = newValue}
+  }
+  /// Returns true if `sandbox` has been explicitly set.
+  package var hasSandbox: Bool {self._sandbox != nil}
+  /// Clears the value of `sandbox`. Subsequent reads from it will return its default value.
+  package mutating func clearSandbox() {self._sandbox = nil}
+
+  package var permissions: Baton_V1_Permissions {
+    get {_permissions ?? Baton_V1_Permissions()}
+    set {_permissions = newValue}
+  }
+  /// Returns true if `permissions` has been explicitly set.
+  package var hasPermissions: Bool {self._permissions != nil}
+  /// Clears the value of `permissions`. Subsequent reads from it will return its default value.
+  package mutating func clearPermissions() {self._permissions = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _dailyAllowance: Int64? = nil
+  fileprivate var _sandbox: Baton_V1_Sandbox? = nil
+  fileprivate var _permissions: Baton_V1_Permissions? = nil
+}
+
+/// How a host fences commands in. An empty level means none.
+package nonisolated struct Baton_V1_Sandbox: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var required: String = String()
+
+  package var available: String = String()
+
+  /// Why the host gives no higher level.
+  package var problem: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+/// What a host's owner lets commands do.
+package nonisolated struct Baton_V1_Permissions: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// Whether the list limits anything: an empty list that does permits nothing.
+  package var limitsCommands: Bool = false
+
+  package var commands: [String] = []
+
+  package var limitsDirectories: Bool = false
+
+  package var directories: [String] = []
+
+  package var forbidsNetwork: Bool = false
+
+  package var forbidsCommands: Bool = false
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
 }
 
 package nonisolated struct Baton_V1_RunningLaunch: Sendable {
@@ -2469,57 +2531,73 @@ package nonisolated struct Baton_V1_HostsReply: Sendable {
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
-  package nonisolated struct Host: Sendable {
+  package nonisolated struct Host: @unchecked Sendable {
     // SwiftProtobuf.Message conformance is added in an extension below. See the
     // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
     // methods supported on all messages.
 
-    package var name: String = String()
+    package var name: String {
+      get {_storage._name}
+      set {_uniqueStorage()._name = newValue}
+    }
 
-    package var state: String = String()
+    package var state: String {
+      get {_storage._state}
+      set {_uniqueStorage()._state = newValue}
+    }
 
-    package var version: String = String()
+    package var version: String {
+      get {_storage._version}
+      set {_uniqueStorage()._version = newValue}
+    }
 
-    package var slots: Int32 = 0
+    package var slots: Int32 {
+      get {_storage._slots}
+      set {_uniqueStorage()._slots = newValue}
+    }
 
-    package var usedSlots: Int32 = 0
+    package var usedSlots: Int32 {
+      get {_storage._usedSlots}
+      set {_uniqueStorage()._usedSlots = newValue}
+    }
 
-    package var running: [String] = []
+    package var running: [String] {
+      get {_storage._running}
+      set {_uniqueStorage()._running = newValue}
+    }
 
     package var conditions: Baton_V1_Conditions {
-      get {_conditions ?? Baton_V1_Conditions()}
-      set {_conditions = newValue}
+      get {_storage._conditions ?? Baton_V1_Conditions()}
+      set {_uniqueStorage()._conditions = newValue}
     }
     /// Returns true if `conditions` has been explicitly set.
-    package var hasConditions: Bool {self._conditions != nil}
+    package var hasConditions: Bool {_storage._conditions != nil}
     /// Clears the value of `conditions`. Subsequent reads from it will return its default value.
-    package mutating func clearConditions() {self._conditions = nil}
+    package mutating func clearConditions() {_uniqueStorage()._conditions = nil}
 
     package var lastSeenAt: Int64 {
-      get {_lastSeenAt ?? 0}
-      set {_lastSeenAt = newValue}
+      get {_storage._lastSeenAt ?? 0}
+      set {_uniqueStorage()._lastSeenAt = newValue}
     }
     /// Returns true if `lastSeenAt` has been explicitly set.
-    package var hasLastSeenAt: Bool {self._lastSeenAt != nil}
+    package var hasLastSeenAt: Bool {_storage._lastSeenAt != nil}
     /// Clears the value of `lastSeenAt`. Subsequent reads from it will return its default value.
-    package mutating func clearLastSeenAt() {self._lastSeenAt = nil}
+    package mutating func clearLastSeenAt() {_uniqueStorage()._lastSeenAt = nil}
 
     package var capabilities: Baton_V1_Capabilities {
-      get {_capabilities ?? Baton_V1_Capabilities()}
-      set {_capabilities = newValue}
+      get {_storage._capabilities ?? Baton_V1_Capabilities()}
+      set {_uniqueStorage()._capabilities = newValue}
     }
     /// Returns true if `capabilities` has been explicitly set.
-    package var hasCapabilities: Bool {self._capabilities != nil}
+    package var hasCapabilities: Bool {_storage._capabilities != nil}
     /// Clears the value of `capabilities`. Subsequent reads from it will return its default value.
-    package mutating func clearCapabilities() {self._capabilities = nil}
+    package mutating func clearCapabilities() {_uniqueStorage()._capabilities = nil}
 
     package var unknownFields = SwiftProtobuf.UnknownStorage()
 
     package init() {}
 
-    fileprivate var _conditions: Baton_V1_Conditions? = nil
-    fileprivate var _lastSeenAt: Int64? = nil
-    fileprivate var _capabilities: Baton_V1_Capabilities? = nil
+    fileprivate var _storage = _StorageClass.defaultInstance
   }
 
   package init() {}
@@ -3869,7 +3947,7 @@ nonisolated extension Baton_V1_Hello: SwiftProtobuf.Message, SwiftProtobuf._Mess
 
 nonisolated extension Baton_V1_Capabilities: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Capabilities"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}slots\0\u{1}kinds\0\u{1}handlers\0\u{3}runs_commands\0\u{3}permitted_identifiers\0\u{3}daily_allowance\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}slots\0\u{1}kinds\0\u{1}handlers\0\u{3}runs_commands\0\u{3}permitted_identifiers\0\u{3}daily_allowance\0\u{1}sandbox\0\u{1}permissions\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3883,6 +3961,8 @@ nonisolated extension Baton_V1_Capabilities: SwiftProtobuf.Message, SwiftProtobu
       case 4: try { try decoder.decodeSingularBoolField(value: &self.runsCommands) }()
       case 5: try { try decoder.decodeRepeatedStringField(value: &self.permittedIdentifiers) }()
       case 6: try { try decoder.decodeSingularInt64Field(value: &self._dailyAllowance) }()
+      case 7: try { try decoder.decodeSingularMessageField(value: &self._sandbox) }()
+      case 8: try { try decoder.decodeSingularMessageField(value: &self._permissions) }()
       default: break
       }
     }
@@ -3911,6 +3991,12 @@ nonisolated extension Baton_V1_Capabilities: SwiftProtobuf.Message, SwiftProtobu
     try { if let v = self._dailyAllowance {
       try visitor.visitSingularInt64Field(value: v, fieldNumber: 6)
     } }()
+    try { if let v = self._sandbox {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
+    } }()
+    try { if let v = self._permissions {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 8)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -3921,6 +4007,103 @@ nonisolated extension Baton_V1_Capabilities: SwiftProtobuf.Message, SwiftProtobu
     if lhs.runsCommands != rhs.runsCommands {return false}
     if lhs.permittedIdentifiers != rhs.permittedIdentifiers {return false}
     if lhs._dailyAllowance != rhs._dailyAllowance {return false}
+    if lhs._sandbox != rhs._sandbox {return false}
+    if lhs._permissions != rhs._permissions {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_Sandbox: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".Sandbox"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}required\0\u{1}available\0\u{1}problem\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.required) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.available) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.problem) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.required.isEmpty {
+      try visitor.visitSingularStringField(value: self.required, fieldNumber: 1)
+    }
+    if !self.available.isEmpty {
+      try visitor.visitSingularStringField(value: self.available, fieldNumber: 2)
+    }
+    if !self.problem.isEmpty {
+      try visitor.visitSingularStringField(value: self.problem, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_Sandbox, rhs: Baton_V1_Sandbox) -> Bool {
+    if lhs.required != rhs.required {return false}
+    if lhs.available != rhs.available {return false}
+    if lhs.problem != rhs.problem {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_Permissions: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".Permissions"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}limits_commands\0\u{1}commands\0\u{3}limits_directories\0\u{1}directories\0\u{3}forbids_network\0\u{3}forbids_commands\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBoolField(value: &self.limitsCommands) }()
+      case 2: try { try decoder.decodeRepeatedStringField(value: &self.commands) }()
+      case 3: try { try decoder.decodeSingularBoolField(value: &self.limitsDirectories) }()
+      case 4: try { try decoder.decodeRepeatedStringField(value: &self.directories) }()
+      case 5: try { try decoder.decodeSingularBoolField(value: &self.forbidsNetwork) }()
+      case 6: try { try decoder.decodeSingularBoolField(value: &self.forbidsCommands) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.limitsCommands != false {
+      try visitor.visitSingularBoolField(value: self.limitsCommands, fieldNumber: 1)
+    }
+    if !self.commands.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.commands, fieldNumber: 2)
+    }
+    if self.limitsDirectories != false {
+      try visitor.visitSingularBoolField(value: self.limitsDirectories, fieldNumber: 3)
+    }
+    if !self.directories.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.directories, fieldNumber: 4)
+    }
+    if self.forbidsNetwork != false {
+      try visitor.visitSingularBoolField(value: self.forbidsNetwork, fieldNumber: 5)
+    }
+    if self.forbidsCommands != false {
+      try visitor.visitSingularBoolField(value: self.forbidsCommands, fieldNumber: 6)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_Permissions, rhs: Baton_V1_Permissions) -> Bool {
+    if lhs.limitsCommands != rhs.limitsCommands {return false}
+    if lhs.commands != rhs.commands {return false}
+    if lhs.limitsDirectories != rhs.limitsDirectories {return false}
+    if lhs.directories != rhs.directories {return false}
+    if lhs.forbidsNetwork != rhs.forbidsNetwork {return false}
+    if lhs.forbidsCommands != rhs.forbidsCommands {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -6788,71 +6971,123 @@ nonisolated extension Baton_V1_HostsReply.Host: SwiftProtobuf.Message, SwiftProt
   package static let protoMessageName: String = Baton_V1_HostsReply.protoMessageName + ".Host"
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}state\0\u{1}version\0\u{1}slots\0\u{3}used_slots\0\u{1}running\0\u{1}conditions\0\u{3}last_seen_at\0\u{1}capabilities\0")
 
+  fileprivate class _StorageClass {
+    var _name: String = String()
+    var _state: String = String()
+    var _version: String = String()
+    var _slots: Int32 = 0
+    var _usedSlots: Int32 = 0
+    var _running: [String] = []
+    var _conditions: Baton_V1_Conditions? = nil
+    var _lastSeenAt: Int64? = nil
+    var _capabilities: Baton_V1_Capabilities? = nil
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _name = source._name
+      _state = source._state
+      _version = source._version
+      _slots = source._slots
+      _usedSlots = source._usedSlots
+      _running = source._running
+      _conditions = source._conditions
+      _lastSeenAt = source._lastSeenAt
+      _capabilities = source._capabilities
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
+
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    while let fieldNumber = try decoder.nextFieldNumber() {
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every case branch when no optimizations are
-      // enabled. https://github.com/apple/swift-protobuf/issues/1034
-      switch fieldNumber {
-      case 1: try { try decoder.decodeSingularStringField(value: &self.name) }()
-      case 2: try { try decoder.decodeSingularStringField(value: &self.state) }()
-      case 3: try { try decoder.decodeSingularStringField(value: &self.version) }()
-      case 4: try { try decoder.decodeSingularInt32Field(value: &self.slots) }()
-      case 5: try { try decoder.decodeSingularInt32Field(value: &self.usedSlots) }()
-      case 6: try { try decoder.decodeRepeatedStringField(value: &self.running) }()
-      case 7: try { try decoder.decodeSingularMessageField(value: &self._conditions) }()
-      case 8: try { try decoder.decodeSingularInt64Field(value: &self._lastSeenAt) }()
-      case 9: try { try decoder.decodeSingularMessageField(value: &self._capabilities) }()
-      default: break
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularStringField(value: &_storage._name) }()
+        case 2: try { try decoder.decodeSingularStringField(value: &_storage._state) }()
+        case 3: try { try decoder.decodeSingularStringField(value: &_storage._version) }()
+        case 4: try { try decoder.decodeSingularInt32Field(value: &_storage._slots) }()
+        case 5: try { try decoder.decodeSingularInt32Field(value: &_storage._usedSlots) }()
+        case 6: try { try decoder.decodeRepeatedStringField(value: &_storage._running) }()
+        case 7: try { try decoder.decodeSingularMessageField(value: &_storage._conditions) }()
+        case 8: try { try decoder.decodeSingularInt64Field(value: &_storage._lastSeenAt) }()
+        case 9: try { try decoder.decodeSingularMessageField(value: &_storage._capabilities) }()
+        default: break
+        }
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    // The use of inline closures is to circumvent an issue where the compiler
-    // allocates stack space for every if/case branch local when no optimizations
-    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-    // https://github.com/apple/swift-protobuf/issues/1182
-    if !self.name.isEmpty {
-      try visitor.visitSingularStringField(value: self.name, fieldNumber: 1)
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      if !_storage._name.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._name, fieldNumber: 1)
+      }
+      if !_storage._state.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._state, fieldNumber: 2)
+      }
+      if !_storage._version.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._version, fieldNumber: 3)
+      }
+      if _storage._slots != 0 {
+        try visitor.visitSingularInt32Field(value: _storage._slots, fieldNumber: 4)
+      }
+      if _storage._usedSlots != 0 {
+        try visitor.visitSingularInt32Field(value: _storage._usedSlots, fieldNumber: 5)
+      }
+      if !_storage._running.isEmpty {
+        try visitor.visitRepeatedStringField(value: _storage._running, fieldNumber: 6)
+      }
+      try { if let v = _storage._conditions {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
+      } }()
+      try { if let v = _storage._lastSeenAt {
+        try visitor.visitSingularInt64Field(value: v, fieldNumber: 8)
+      } }()
+      try { if let v = _storage._capabilities {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 9)
+      } }()
     }
-    if !self.state.isEmpty {
-      try visitor.visitSingularStringField(value: self.state, fieldNumber: 2)
-    }
-    if !self.version.isEmpty {
-      try visitor.visitSingularStringField(value: self.version, fieldNumber: 3)
-    }
-    if self.slots != 0 {
-      try visitor.visitSingularInt32Field(value: self.slots, fieldNumber: 4)
-    }
-    if self.usedSlots != 0 {
-      try visitor.visitSingularInt32Field(value: self.usedSlots, fieldNumber: 5)
-    }
-    if !self.running.isEmpty {
-      try visitor.visitRepeatedStringField(value: self.running, fieldNumber: 6)
-    }
-    try { if let v = self._conditions {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
-    } }()
-    try { if let v = self._lastSeenAt {
-      try visitor.visitSingularInt64Field(value: v, fieldNumber: 8)
-    } }()
-    try { if let v = self._capabilities {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 9)
-    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Baton_V1_HostsReply.Host, rhs: Baton_V1_HostsReply.Host) -> Bool {
-    if lhs.name != rhs.name {return false}
-    if lhs.state != rhs.state {return false}
-    if lhs.version != rhs.version {return false}
-    if lhs.slots != rhs.slots {return false}
-    if lhs.usedSlots != rhs.usedSlots {return false}
-    if lhs.running != rhs.running {return false}
-    if lhs._conditions != rhs._conditions {return false}
-    if lhs._lastSeenAt != rhs._lastSeenAt {return false}
-    if lhs._capabilities != rhs._capabilities {return false}
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._name != rhs_storage._name {return false}
+        if _storage._state != rhs_storage._state {return false}
+        if _storage._version != rhs_storage._version {return false}
+        if _storage._slots != rhs_storage._slots {return false}
+        if _storage._usedSlots != rhs_storage._usedSlots {return false}
+        if _storage._running != rhs_storage._running {return false}
+        if _storage._conditions != rhs_storage._conditions {return false}
+        if _storage._lastSeenAt != rhs_storage._lastSeenAt {return false}
+        if _storage._capabilities != rhs_storage._capabilities {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -12,6 +12,7 @@ extension DefinitionDecoder {
     if let onExpiry = fields["onExpiry"].flatMap({ choice($0, ExpiryBehaviour.self) }) { work.onExpiry = onExpiry }
     work.terminateBefore = parsed(fields["terminateBefore"], DurationText.examples, DurationText.parse)
     work.failureOutput = fields["failureOutput"].flatMap { choice($0, FailureOutput.self) }
+    work.sandbox = fields["sandbox"].flatMap { choice($0, SandboxLevel.self) }
     work.environment = environment(fields["environment"])
     checkLineBreaks(in: fields["items"], passedBy: work.pass)
     if work.directory == nil { warnAboutEmptyFolder(work, fields) }

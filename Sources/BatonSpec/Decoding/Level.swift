@@ -24,7 +24,7 @@ enum Level: String, CaseIterable {
     case .work:
       [
         "command", "directory", "items", "batchSize", "pass", "environment", "onExpiry", "terminateBefore",
-        "failureOutput",
+        "failureOutput", "sandbox",
       ]
     case .items: ["glob", "lines", "range", "list"]
     }

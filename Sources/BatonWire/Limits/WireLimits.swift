@@ -59,6 +59,7 @@ package enum WireLimits {
   package static let version = WireLimit("version of a worker", 64, .bytes, refusesWorker)
   package static let secret = WireLimit("secret of a worker", 64, .bytes, refusesWorker)
   package static let receipts = WireLimit("receipts of a worker", Receipt.maximumKept, .count, refusesWorker)
+  package static let sandboxProblem = WireLimit("why a host gives no sandbox", 255, .bytes, refusesWorker)
   /// All texts of the hello together. The launches in it have a limit of their own.
   package static let hello = WireLimit("hello, without its launches", 64 << 10, .bytes, refusesWorker)
   package static let runningLaunches = WireLimit("launches in a hello", 100_000, .count, refusesWorker)
@@ -103,7 +104,8 @@ package enum WireLimits {
 
   /// All limits, in the order in which the page lists them.
   package static let all = [
-    hostName, incarnation, version, secret, hello, runningLaunches, launchGPUs, slots, labels, labelName, labelValue,
+    hostName, incarnation, version, secret, sandboxProblem, hello, runningLaunches, launchGPUs, slots, labels,
+    labelName, labelValue,
     gpus,
     gpuText, owner, readingText, frame, text, textBytes, failure, detail, output, item, pageItems, requestItems,
     requestItemBytes, principal, submissionID, payload, submissions, definitions, states, hostArgument,

@@ -60,17 +60,19 @@ extension Hello {
     try WireLimits.slots.check(capabilities.slots)
     guard capabilities.slots >= 0 else { throw WireError("a host cannot have \(capabilities.slots) slots") }
     hello.capabilities.dailyAllowance = capabilities.dailyAllowance.map { min(max($0, .zero), .seconds(86_400)) }
+    if let problem = capabilities.sandbox?.problem { try WireLimits.sandboxProblem.check(name: problem) }
     hello.conditions = try conditions.heldToLimits()
     return hello
   }
 
   /// The size of all texts of the hello without its launches, in bytes.
   private var textBytes: Int {
-    let patterns = capabilities.handlers + capabilities.permittedIdentifiers
-    return patterns.reduce(conditions.textBytes + version.utf8.count + receipts.reduce(0) { $0 + $1.store.utf8.count })
-    {
-      $0 + $1.rawValue.utf8.count
-    }
+    let permissions = capabilities.permissions
+    let patterns =
+      (capabilities.handlers + capabilities.permittedIdentifiers).map(\.rawValue)
+      + ((permissions?.commands ?? []) + (permissions?.directories ?? [])).map(\.rawValue)
+    let others = conditions.textBytes + version.utf8.count + (capabilities.sandbox?.problem.utf8.count ?? 0)
+    return patterns.reduce(others + receipts.reduce(0) { $0 + $1.store.utf8.count }) { $0 + $1.utf8.count }
   }
 }
 

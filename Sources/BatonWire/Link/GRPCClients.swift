@@ -51,7 +51,11 @@ package enum CoordinatorClient {
     let link = try await Link(to: endpoint, tls)
     defer { link.channel?.close(promise: nil) }
     do {
-      return try await withGRPCClient(transport: link.transport) { try await body($0, tls.root) }
+      // A transport that is never run would trap when it is released.
+      return try await withGRPCClient(transport: link.transport) { client in
+        try await link.recognised(at: endpoint)
+        return try await body(client, tls.root)
+      }
     } catch let error as RPCError where error.code == .unavailable {
       // The coordinator may refuse this host's certificate after the handshake (TLS 1.3), with an alert.
       guard let refusal = tls.refusal, refusal.hasPrefix("TLS") else { throw error }
@@ -106,8 +110,11 @@ private struct Link {
   let channel: (any Channel)?
   /// Whether the connection uses a Unix socket that only this user or root can have made.
   let isOwn: Bool
+  /// Succeeds when the client has recognised the coordinator; `nil` without TLS.
+  private let handshake: EventLoopFuture<Void>?
 
   init(to endpoint: HostPort, _ folders: RuntimeFolders) async throws {
+    handshake = nil
     // A coordinator that was killed leaves its socket behind. Then TCP is tried, because a tunnel may listen on the
     // port.
     if endpoint.hasSocket, let path = folders.file("\(endpoint.port).sock", isSocket: true),
@@ -126,13 +133,12 @@ private struct Link {
     }
   }
 
-  /// A connection over TLS. It has been accepted by the client: the coordinator is the fleet's.
+  /// A connection over TLS. `recognised` has to be awaited before anything is sent over it.
   init(to endpoint: HostPort, _ tls: ClientTLS) async throws {
     isOwn = false
     let handshakes = Mailbox<EventLoopFuture<Void>>(capacity: 1)
-    let connected: (CoordinatorClient.Transport, (any Channel)?)
     do {
-      connected = try await Self.wrapping(authority: tls.authority) { bootstrap, configure in
+      (transport, channel) = try await Self.wrapping(authority: tls.authority) { bootstrap, configure in
         try await bootstrap.connect(host: endpoint.host, port: endpoint.port) { channel in
           channel.eventLoop.makeCompletedFuture { handshakes.send(try tls.add(to: channel)) }
             .flatMap { configure(channel) }
@@ -141,14 +147,17 @@ private struct Link {
     } catch {
       throw LinkError.unreachable(endpoint)
     }
-    (transport, channel) = connected
-    let loop = channel?.eventLoop
-    let timer = loop?.scheduleTask(in: .seconds(5)) { [channel] in channel?.close(promise: nil) }
+    handshake = await handshakes.receive()?.first
+  }
+
+  /// Returns when the client has recognised the coordinator.
+  /// - Throws: `LinkError` if it has not within five seconds.
+  func recognised(at endpoint: HostPort) async throws {
+    let timer = channel?.eventLoop.scheduleTask(in: .seconds(5)) { [channel] in channel?.close(promise: nil) }
     defer { timer?.cancel() }
     do {
-      try await handshakes.receive()?.first?.get()
+      try await handshake?.get()
     } catch {
-      channel?.close(promise: nil)
       throw LinkError.notTheFleet(endpoint, "\(error)")
     }
   }

@@ -99,6 +99,8 @@ extension Capabilities {
       $0.runsCommands = runsCommands
       $0.permittedIdentifiers = permittedIdentifiers.map(\.rawValue)
       if let dailyAllowance { $0.dailyAllowance = dailyAllowance.nanoseconds }
+      if let sandbox { $0.sandbox = sandbox.proto }
+      if let permissions { $0.permissions = permissions.proto }
     }
   }
 
@@ -107,7 +109,64 @@ extension Capabilities {
       slots: Int(proto.slots), kinds: Set(proto.kinds.compactMap(JobKind.init)),
       handlers: try proto.handlers.map { try IdentifierPattern(wire: $0) }, runsCommands: proto.runsCommands,
       permittedIdentifiers: try proto.permittedIdentifiers.map { try IdentifierPattern(wire: $0) },
-      dailyAllowance: proto.hasDailyAllowance ? .nanoseconds(proto.dailyAllowance) : nil)
+      dailyAllowance: proto.hasDailyAllowance ? .nanoseconds(proto.dailyAllowance) : nil,
+      sandbox: proto.hasSandbox ? try HostSandbox(proto.sandbox) : nil,
+      permissions: proto.hasPermissions ? try CommandPermissions(proto.permissions) : nil)
+  }
+}
+
+extension HostSandbox {
+  fileprivate var proto: Baton_V1_Sandbox {
+    .with {
+      $0.required = required?.rawValue ?? ""
+      $0.available = available?.rawValue ?? ""
+      $0.problem = problem
+    }
+  }
+
+  fileprivate init(_ proto: Baton_V1_Sandbox) throws(WireError) {
+    self.init(
+      required: try Self.level(proto.required), available: try Self.level(proto.available), problem: proto.problem)
+  }
+
+  /// A level that this version does not know is an error: to take it for none would promise too much.
+  private static func level(_ text: String) throws(WireError) -> SandboxLevel? {
+    guard !text.isEmpty else { return nil }
+    guard let level = SandboxLevel(rawValue: text) else {
+      throw WireError("'\(text.escapedOnOneLine)' is not a level of the sandbox")
+    }
+    return level
+  }
+}
+
+extension CommandPermissions {
+  fileprivate var proto: Baton_V1_Permissions {
+    .with {
+      $0.limitsCommands = commands != nil
+      $0.commands = (commands ?? []).map(\.rawValue)
+      $0.limitsDirectories = directories != nil
+      $0.directories = (directories ?? []).map(\.rawValue)
+      $0.forbidsNetwork = !network
+      $0.forbidsCommands = !runsCommands
+    }
+  }
+
+  fileprivate init(_ proto: Baton_V1_Permissions) throws(WireError) {
+    self.init(
+      commands: proto.limitsCommands ? try Self.patterns(proto.commands) : nil,
+      directories: proto.limitsDirectories ? try Self.patterns(proto.directories) : nil, network: !proto.forbidsNetwork,
+      runsCommands: !proto.forbidsCommands)
+  }
+
+  private static func patterns(_ texts: [String]) throws(WireError) -> [PathPattern] {
+    var patterns: [PathPattern] = []
+    for text in texts {
+      guard let pattern = PathPattern(text) else {
+        throw WireError("'\(text.escapedOnOneLine)' is not a pattern of an absolute path")
+      }
+      patterns.append(pattern)
+    }
+    return patterns
   }
 }
 

@@ -24,6 +24,8 @@ package struct CommandError: Error, Sendable, Hashable, CustomStringConvertible 
     package static let badItems = Code("badItems")
     /// The problem is on the host, not with the command: a process, a folder or a file could not be made.
     package static let host = Code("host")
+    /// The host's owner does not permit the command, or the host cannot fence it in as it has to be.
+    package static let notPermitted = Code("notPermittedOnHost")
   }
 
   package let code: Code

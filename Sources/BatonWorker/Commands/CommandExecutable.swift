@@ -78,6 +78,14 @@ extension CommandExecutable {
       return CommandError(
         .notExecutable,
         "\(host) cannot run \(path): the interpreter that its first line names, or a library, is not there")
+    case .notFenced:
+      return CommandError(
+        .host, "\(host) could not fence '\(name)' in, so it did not run: \(error); 'baton doctor' there says more")
+    case .notPermitted:
+      return CommandError(
+        .notPermitted,
+        "\(host) did not run '\(name)': it, or its working directory, leads to another file than was permitted: \(error)"
+      )
     case .directoryNotEntered:
       return CommandError(.directoryMissing, "\(host) cannot enter the working directory \(directory): \(error)")
     default:

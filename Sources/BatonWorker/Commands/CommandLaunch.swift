@@ -17,6 +17,8 @@ struct CommandLaunch: Sendable {
   let folder: LaunchFolder
   let environment: CommandEnvironment
   let executable: CommandExecutable
+  /// What the command is fenced in with; `nil` if nothing is limited.
+  let fence: Fence?
   /// The definition's command as the program gets it: with the value of the wildcard filled in, and `${` in place of
   /// each `$${`.
   let command: [String]
@@ -40,6 +42,7 @@ struct CommandLaunch: Sendable {
     executable = try CommandExecutable(
       command.first ?? "", directory: Self.absolute(work.directory ?? folder.empty),
       searchPath: environment.path, host: runner.host)
+    fence = try runner.confinement.fence(around: executable, folder: folder.path)
   }
 
   private static func absolute(_ path: String) -> String {
@@ -77,19 +80,25 @@ struct CommandLaunch: Sendable {
   ) async throws -> ProcessOutcome {
     var extra = invocation.environment
     if let traceparent = runtime.traceparent { extra[CommandEnvironment.traceVariable] = traceparent }
+    let report = FenceReport()
+    let (program, arguments) = invocation.words(running: executable.path, behind: fence, report)
     let process = ProcessLaunch(
-      executable: invocation.executable ?? executable.path, arguments: invocation.arguments,
+      executable: program, arguments: arguments,
       environment: environment.variables(batch: runtime.progress.batches, adding: extra),
       directory: directory, standardInput: invocation.standardInput, streams: invocation.streams, limit: runner.limit)
     do {
-      return try await process.run(in: runner.processes, folder: folder.path) { process in
+      let outcome = try await process.run(in: runner.processes, folder: folder.path) { process in
         async let enforcement: Void = stop.enforce(on: process)
         await during(process)
         await enforcement
       } output: { bytes in
+        let bytes = fence == nil ? bytes : report.taking(bytes)
+        guard !bytes.isEmpty else { return }
         tail.append(bytes)
         runtime.output(bytes)
       }
+      if let failure = report.failure { throw failure }
+      return outcome
     } catch {
       throw executable.explain(error)
     }
@@ -98,13 +107,26 @@ struct CommandLaunch: Sendable {
 
 /// The input of one run of the command.
 struct Invocation: Sendable {
-  /// The file to run, if it is not the command's own executable.
-  var executable: String?
+  /// The words of the shell that moves descriptors and then becomes the command, if one is needed. The program and its
+  /// arguments follow them.
+  var shell: [String] = []
+  /// The arguments of the command, with its `arguments[0]`.
   var arguments: [String]
   var environment: [String: String] = [:]
   var standardInput = "/dev/null"
   /// If set, these replace `standardInput` and the pipe for standard error.
   var streams: InheritedStreams?
+
+  /// The file to run, and its arguments: the command itself, or what becomes the command. The shell comes first,
+  /// because only the command has to be behind the fence.
+  fileprivate func words(
+    running executable: String, behind fence: Fence?, _ report: FenceReport
+  ) -> (program: String, arguments: [String]) {
+    let program = fence?.helper ?? executable
+    let words = fence?.arguments(running: executable, arguments, report: report) ?? arguments
+    guard let shell = shell.first else { return (program, words) }
+    return (shell, self.shell.dropFirst() + [program] + words.dropFirst())
+  }
 }
 
 /// Texts that need the definition and the assignment.

@@ -23,6 +23,7 @@ package struct CommandRunner: Sendable {
   /// The limit on processor time; `nil` if there is none, or if the definition requires external power, because its
   /// commands are not limited (contract, row 18).
   let limit: CPULimit?
+  let confinement: CommandConfinement
 
   /// - Parameters:
   ///   - definition: must have `work`.
@@ -31,10 +32,12 @@ package struct CommandRunner: Sendable {
   ///     `Definition.terminationMargin` decides, which is the work's `terminateBefore` if it is set.
   ///   - time: the clock for deadlines.
   ///   - limit: the host's limit on the processor time of commands.
+  ///   - confinement: what the host's owner permits, and the sandbox.
   package init(
     definition: Definition, assignment: Assignment, gpus: [String] = [], folders: WorkerFolders, host: HostName,
     processes: ProcessRegistry,
-    terminationMargin: Duration? = nil, time: CommandTime = .continuous, limit: CPULimit? = nil
+    terminationMargin: Duration? = nil, time: CommandTime = .continuous, limit: CPULimit? = nil,
+    confinement: CommandConfinement = .none
   ) {
     guard let work = definition.work else { preconditionFailure("\(definition.pattern) has no command to run") }
     self.definition = definition
@@ -47,6 +50,7 @@ package struct CommandRunner: Sendable {
     margin = terminationMargin ?? definition.terminationMargin
     self.time = time
     self.limit = definition.requirements.externalPower ? nil : limit
+    self.confinement = confinement
   }
 
   /// Runs the rest of the work. Returns when the work is done and its last commit, which has `reachesEnd`, is durable.

@@ -44,6 +44,7 @@ extension Worker {
     folders.removeLeftovers()
     let host = makeHost(folders, processes)
     let limit = try await cpuLimit()
+    if configuration.runsCommands { await prepareSandbox(folders) }
     state.withLock { ($0.host, $0.limit) = (host, limit) }
     if let host { await lookAtHost(host) }
     let connector = try self.connector ?? GRPCConnector(configuration, logger: logger)

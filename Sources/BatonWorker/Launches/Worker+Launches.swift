@@ -91,11 +91,14 @@ extension Worker {
     _ launch: ActiveLaunch, _ runtime: any CommandRuntime, _ processes: ProcessRegistry, _ folders: WorkerFolders
   ) async throws {
     let (assignment, definition) = (launch.assignment, launch.definition)
-    if definition.work != nil {
+    let capabilities = state.withLock { $0.core.capabilities }
+    try capabilities.demandPermission(for: definition, on: HostName(configuration.name))
+    if let work = definition.work {
       let runner = CommandRunner(
         definition: definition, assignment: assignment, gpus: gpus(of: assignment), folders: folders,
         host: HostName(configuration.name),
-        processes: processes, limit: state.withLock { $0.limit })
+        processes: processes, limit: state.withLock { $0.limit },
+        confinement: confinement(of: work, capabilities))
       return try await runner.run(runtime)
     }
     guard let handler = handler(for: definition.pattern) else {

@@ -52,7 +52,12 @@ struct Embedded {
     configuration.ownsProcess = true
     configuration.answersOwner = host.answersOwner
     configuration.coordinator = host.coordinator ?? "in this process"
-    if host.isIdle { configuration.conditions.assumesIdle() }
+    configuration.sandbox.hidden = [dataFolder]
+    if host.isIdle {
+      configuration.conditions.assumesIdle()
+      // A person who runs a job as root on this machine has allowed it by that.
+      configuration.sandbox.allowsRoot = true
+    }
     (store, coordinator) = try telemetry.coordinator(
       folder: dataFolder, settings, limits, identities: identities, logger: logger)
     worker = Worker(

@@ -53,6 +53,8 @@ extension LiveBackend {
     do {
       let configuration = try await workerConfiguration(options)
       facts.work = FolderProbe.look(at: configuration.dataFolder, syncing: nil)
+      facts.sandbox = await WorkerProbe.sandbox(configuration.sandbox.helper, configuration.sandbox.required)
+      facts.permissions = configuration.sandbox.permissions(user: facts.user.id)
       facts.groups = WorkerProbe.groups(for: configuration.dataFolder)
       if let file = configuration.tokenFile { facts.tokens.append(HostProbe.token(file, .named)) }
       facts.owner = await WorkerProbe.owner(

@@ -73,7 +73,20 @@ extension Draw {
   mutating func capabilities() -> Capabilities {
     Capabilities(
       slots: number(0...10_000), kinds: Set(some { $0.one(of: JobKind.allCases) }), handlers: some { $0.pattern() },
-      runsCommands: flag(), permittedIdentifiers: some { $0.pattern() }, dailyAllowance: maybe { $0.seconds() })
+      runsCommands: flag(), permittedIdentifiers: some { $0.pattern() }, dailyAllowance: maybe { $0.seconds() },
+      sandbox: maybe { draw in
+        HostSandbox(
+          required: draw.maybe { $0.one(of: SandboxLevel.allCases) },
+          available: draw.maybe { $0.one(of: SandboxLevel.allCases) }, problem: draw.text())
+      },
+      permissions: maybe { draw in
+        CommandPermissions(
+          commands: draw.maybe { $0.paths() }, directories: draw.maybe { $0.paths() }, network: draw.flag(),
+          runsCommands: draw.flag())
+      })
+  }
+  mutating func paths() -> [PathPattern] {
+    some { $0.one(of: ["/usr/bin/true", "/opt/jobs/**", "/srv/a b/*.sh"]) }.compactMap { PathPattern($0) }
   }
   mutating func page() -> ItemPage {
     ItemPage(launch: launch(), start: number(0...Int.max / 2), items: some { $0.text() }, isLast: flag())
@@ -206,7 +219,8 @@ extension Draw {
       items: maybe { $0.one(of: [.list(list), .range(number...(number + 3)), .lines(text), .glob(text)]) },
       batchSize: self.number(1...99), pass: one(of: ItemPassing.allCases),
       environment: Dictionary(some { ("K\($0.number(0...9))", $0.word()) }, uniquingKeysWith: { first, _ in first }),
-      onExpiry: one(of: ExpiryBehaviour.allCases), terminateBefore: maybe { .milliseconds($0.number(0...1_000)) })
+      onExpiry: one(of: ExpiryBehaviour.allCases), terminateBefore: maybe { .milliseconds($0.number(0...1_000)) },
+      sandbox: maybe { $0.one(of: SandboxLevel.allCases) })
   }
 
   /// A text of one line with letters of several scripts and without control characters.

@@ -13,12 +13,25 @@ final class CommandFixture: Sendable {
   let folders: WorkerFolders
   let processes: ProcessRegistry
   let clock = ManualTime()
+  /// How commands are confined. With BATON_TEST_FENCE=1 in the environment, all tests of commands run behind the fence.
+  let confinement: CommandConfinement
 
-  init() throws {
+  init(confinement: (_ root: String) -> CommandConfinement = CommandFixture.standard) throws {
     root = FileManager.default.temporaryDirectory.path + "/baton-test-" + UUID().uuidString
     try FileManager.default.createDirectory(atPath: root + "/work", withIntermediateDirectories: true)
     folders = try WorkerFolders(data: root + "/data")
     processes = ProcessRegistry(folders: folders)
+    self.confinement = confinement(folders.data.replacing("/data", with: "", maxReplacements: 1))
+  }
+
+  /// - Parameter root: the fixture's folder, without symbolic links.
+  static func standard(_ root: String) -> CommandConfinement {
+    ProcessInfo.processInfo.environment["BATON_TEST_FENCE"] == "1" ? fenced(root) : .none
+  }
+
+  /// What a worker does by default: the sandbox, with the worker's own folder hidden.
+  static func fenced(_ root: String) -> CommandConfinement {
+    CommandConfinement(helper: Fence.besideThisProgram, level: .basic, hidden: [root + "/data", root + "/token"])
   }
 
   deinit { try? FileManager.default.removeItem(atPath: root) }
@@ -48,7 +61,7 @@ final class CommandFixture: Sendable {
       startedAt: Timestamp(nanoseconds: 0))
     return CommandRunner(
       definition: definition, assignment: assignment, folders: folders, host: HostName("box"), processes: processes,
-      time: clock.time)
+      time: clock.time, confinement: confinement)
   }
 
   @discardableResult

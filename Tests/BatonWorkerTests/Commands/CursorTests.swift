@@ -150,7 +150,7 @@ import Testing
 
   @Test func `a line is acknowledged once it is durable, and not before`() async throws {
     let channel = try ProgressChannel()
-    let streams = try #require(channel.invocation(of: "/bin/sh", command: ["sh"]).streams)
+    let streams = try #require(channel.invocation(of: ["true"]).streams)
     let (toWorker, fromWorker) = (streams.error.rawValue, streams.input.rawValue)
     @Sendable func isAcknowledged() -> Bool {
       var pipe = pollfd(fd: fromWorker, events: Int16(POLLIN), revents: 0)

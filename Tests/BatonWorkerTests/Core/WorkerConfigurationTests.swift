@@ -7,6 +7,8 @@ struct WorkerConfigurationTests {
   func root() {
     var configuration = WorkerConfiguration(name: "desk", dataFolder: "/var/lib/baton", slots: 1)
     configuration.runsCommands = true
+    #expect(configuration.warnings(user: 0).first?.contains("takes no job with a command") == true)
+    configuration.sandbox.allowsRoot = true
     #expect(configuration.warnings(user: 0).count == 1)
     #expect(configuration.warnings(user: 0).first?.contains("so does every command of every job") == true)
     #expect(configuration.warnings(user: 1000).isEmpty)

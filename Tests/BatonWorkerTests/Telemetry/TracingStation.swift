@@ -43,6 +43,7 @@ struct TracingStation {
     fixture = try CommandFixture()
     var configuration = WorkerConfiguration(name: "anna", dataFolder: fixture.root + "/data", slots: 4)
     configuration.batchSampling = sampling
+    configuration.sandbox = .off
     configuration.endsProcessOnOverrun = endsProcessOnOverrun
     configuration.flushTelemetry = { sink.flush() }
     worker = Worker(

@@ -29,7 +29,7 @@ final class ItemExpansion: Sendable {
   private convenience init(_ items: Items, launch: CommandLaunch) throws {
     let (directory, host, stop) = (launch.directory, launch.runner.host, launch.stop)
     switch items {
-    case .lines(let file): self.init(try LineListing(file: file, directory: directory, host: host))
+    case .lines(let file): self.init(try LineListing(file: file, directory: directory, host: host, fence: launch.fence))
     case .glob(let pattern):
       self.init(
         try GlobListing(pattern: pattern, directory: directory, host: host, pass: launch.work.pass) { stop.isStopped })

@@ -19,8 +19,10 @@ struct LineListing: ItemListing {
   /// - Parameters:
   ///   - file: the path of the file, relative to `directory` or absolute.
   ///   - directory: the working directory of the command.
+  ///   - fence: what the command is fenced in with. The worker reads no file for a command that the command itself
+  ///     could not read.
   /// - Throws: `CommandError` with the code `.badItems` if the file cannot be opened.
-  init(file: String, directory: String, host: HostName) throws {
+  init(file: String, directory: String, host: HostName, fence: Fence? = nil) throws {
     path = file.hasPrefix("/") ? file : directory + "/" + file
     self.host = host
     var mode: UInt32 = 0
@@ -32,6 +34,9 @@ struct LineListing: ItemListing {
           + "relative to the working directory \(directory)")
     }
     self.file = OpenFile(descriptor)
+    if let fence, SystemCall.realPath(of: self.file).map(fence.hides) ?? true {
+      throw CommandError(.badItems, "the items cannot be read on \(host): \(path) is hidden from commands")
+    }
   }
 
   private static func problem(_ result: Int32, _ path: String, _ mode: UInt32) -> String {

@@ -12,7 +12,7 @@ extension CommandLaunch {
     let problem = Mutex<(any Error)?>(nil)
     let run: Result<Void, any Error>
     do {
-      try await execute(channel.invocation(of: executable.path, command: command)) { process in
+      try await execute(channel.invocation(of: command)) { process in
         do {
           try await pump.run()
         } catch {

@@ -26,10 +26,10 @@ final class ProgressChannel: Sendable {
   /// Starts the command through a shell, which moves the pipes to descriptors 3 and 4 and then becomes the command.
   /// This is necessary because a process that is started here inherits only its first three descriptors. The pipes have
   /// no path, so that no other process can open them.
-  func invocation(of executable: String, command: [String]) -> Invocation {
+  func invocation(of command: [String]) -> Invocation {
     let script = #"exec 3>&2 2>&1 4<&0 0</dev/null; exec "$@""#
     return Invocation(
-      executable: "/bin/sh", arguments: ["sh", "-c", script, "sh", executable] + command.dropFirst(),
+      shell: ["/bin/sh", "sh", "-c", script, "sh"], arguments: command,
       environment: [
         "BATON_PROGRESS_FD": String(Self.progressDescriptor), "BATON_COMMIT_FD": String(Self.commitDescriptor),
       ],

@@ -1,0 +1,117 @@
+/// How a command is fenced off from its host. No level at all, `nil`, means that the command may do what the worker's
+/// user may do.
+package enum SandboxLevel: String, Hashable, Sendable, Codable, CaseIterable, Comparable {
+  /// The command cannot open Baton's own files or those of other launches, signal or examine processes outside of its
+  /// launch, gain privileges, or use the system calls that ordinary programs do not need.
+  case basic
+
+  private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+  package static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
+}
+
+/// What a host can do to fence commands in, and what its owner requires.
+package struct HostSandbox: Hashable, Sendable, Codable {
+  /// The level without which the owner lets no command run; `nil` if the owner requires none.
+  package var required: SandboxLevel?
+  /// The highest level that the host was seen to give; `nil` if it can give none.
+  package var available: SandboxLevel?
+  /// Why the host gives no higher level; empty if it gives the highest.
+  package var problem: String
+
+  package init(required: SandboxLevel? = nil, available: SandboxLevel? = nil, problem: String = "") {
+    self.required = required
+    self.available = available
+    self.problem = problem
+  }
+
+  /// The level with which a command of `work` runs: the higher one of what the definition asks for and what the owner
+  /// requires.
+  package func level(for work: Work) -> SandboxLevel? { [work.sandbox, required].compactMap { $0 }.max() }
+}
+
+/// What a host's owner lets commands do. The worker decides by it, whatever the coordinator says; the coordinator gets
+/// it only to explain.
+package struct CommandPermissions: Hashable, Sendable, Codable {
+  /// The programs that may run; `nil` means every program.
+  package var commands: [PathPattern]?
+  /// The working directories that definitions may name; `nil` means every directory. The folder of the launch is always
+  /// permitted.
+  package var directories: [PathPattern]?
+  package var network: Bool
+  /// False if the worker runs as root, and the owner has not allowed that.
+  package var runsCommands: Bool
+
+  package init(
+    commands: [PathPattern]? = nil, directories: [PathPattern]? = nil, network: Bool = true, runsCommands: Bool = true
+  ) {
+    self.commands = commands
+    self.directories = directories
+    self.network = network
+    self.runsCommands = runsCommands
+  }
+}
+
+/// What a host's owner does not permit.
+package enum Veto: Hashable, Sendable {
+  case identifier
+  case command(String)
+  case directory(String)
+  case network
+  case root
+
+  /// What is not permitted, in words.
+  package var what: String {
+    switch self {
+    case .identifier: "this identifier"
+    case .command(let path): "the command \(path)"
+    case .directory(let path): "the working directory \(path)"
+    case .network: "jobs that need a network"
+    case .root: "commands of a worker that runs as root"
+    }
+  }
+
+  /// The key of worker.yaml that decides.
+  package var key: String {
+    switch self {
+    case .identifier: "permittedIdentifiers"
+    case .command: "allow.commands"
+    case .directory: "allow.directories"
+    case .network: "allow.network"
+    case .root: "allow.root"
+    }
+  }
+}
+
+extension Capabilities {
+  /// What the host's owner does not permit of this definition. The coordinator explains with it, and the worker refuses
+  /// with it.
+  ///
+  /// A program without a slash in its name is found on the host only, so that the worker alone can judge it.
+  package func vetoes(of definition: Definition) -> [Veto] {
+    var vetoes: [Veto] = []
+    let permitted = permittedIdentifiers
+    if !permitted.isEmpty, !permitted.contains(where: { $0.covers(definition.pattern) }) { vetoes.append(.identifier) }
+    guard let work = definition.work, let permissions else { return vetoes }
+    if !permissions.runsCommands { vetoes.append(.root) }
+    if let program = work.command.first, program.hasPrefix("/"), !program.contains("$"),
+      let allowed = permissions.commands, !allowed.contains(where: { $0.matches(program) })
+    {
+      vetoes.append(.command(program))
+    }
+    if let directory = work.directory, let allowed = permissions.directories,
+      !allowed.contains(where: { $0.matches(directory) })
+    {
+      vetoes.append(.directory(directory))
+    }
+    if !permissions.network, definition.requirements.network != nil { vetoes.append(.network) }
+    return vetoes
+  }
+
+  /// Why the host cannot give the level that the definition's command needs; `nil` if it can.
+  package func missingSandbox(for definition: Definition) -> Obstacle? {
+    guard let work = definition.work else { return nil }
+    let sandbox = sandbox ?? HostSandbox(problem: "its worker does not say that it can")
+    guard let level = sandbox.level(for: work), sandbox.available.map({ $0 < level }) ?? true else { return nil }
+    return .sandboxUnavailable(level, why: sandbox.problem)
+  }
+}

@@ -1,0 +1,85 @@
+package import BatonModel
+import BatonProcess
+
+/// How a worker confines the commands of one launch: what its host's owner permits, and the sandbox.
+package struct CommandConfinement: Sendable {
+  package var permissions: CommandPermissions
+  /// The path of `baton-exec`; `nil` if it is not known.
+  package var helper: String?
+  package var level: SandboxLevel?
+  package var hidden: [String]
+
+  /// - Parameter hidden: the files and folders that the command must not open, apart from its launch's own folder.
+  package init(
+    permissions: CommandPermissions = CommandPermissions(), helper: String? = nil, level: SandboxLevel? = nil,
+    hidden: [String] = []
+  ) {
+    self.permissions = permissions
+    self.helper = helper
+    self.level = level
+    self.hidden = hidden
+  }
+
+  /// Lets a command do what the worker's user may do.
+  package static let none = CommandConfinement()
+
+  /// The fence for a command; `nil` if nothing is limited.
+  /// - Throws: `CommandError` if the owner does not permit the program or the directory.
+  func fence(around executable: CommandExecutable, folder: String) throws(CommandError) -> Fence? {
+    let program = try permitted(executable)
+    let directory = try permitted(executable.directory, on: executable.host, folder: folder)
+    guard level != nil || !permissions.network || program != nil || directory != nil else { return nil }
+    guard let helper else {
+      throw CommandError(.notPermitted, "\(executable.host) cannot fence commands in: this system has no sandbox")
+    }
+    return Fence(
+      helper: helper, level: level, hidden: hidden, kept: folder, forbidsNetwork: !permissions.network,
+      program: program, directory: directory)
+  }
+
+  /// The real path of the program, if the owner limits programs.
+  private func permitted(_ executable: CommandExecutable) throws(CommandError) -> String? {
+    guard let allowed = permissions.commands else { return nil }
+    guard let real = SystemCall.realPath(of: executable.path), allowed.contains(where: { $0.leads(to: real) }) else {
+      throw .notPermitted(.command(SystemCall.realPath(of: executable.path) ?? executable.path), on: executable.host)
+    }
+    return real
+  }
+
+  /// The real path of the working directory, if the owner limits directories.
+  private func permitted(
+    _ directory: String, on host: HostName, folder: String
+  ) throws(CommandError) -> String? {
+    guard let allowed = permissions.directories else { return nil }
+    let real = SystemCall.realPath(of: directory)
+    guard let real, real.hasPrefix(folder + "/") || allowed.contains(where: { $0.leads(to: real) }) else {
+      throw .notPermitted(.directory(real ?? directory), on: host)
+    }
+    return real
+  }
+}
+
+extension PathPattern {
+  /// Whether the pattern names this file. A pattern without wildcards may also be a link to it, such as `/bin/sh`,
+  /// because the owner named the link.
+  fileprivate func leads(to real: String) -> Bool {
+    matches(real) || (isLiteral && SystemCall.realPath(of: rawValue) == real)
+  }
+}
+
+extension CommandError {
+  static func notPermitted(_ veto: Veto, on host: HostName) -> CommandError {
+    let obstacle = Obstacle.notPermittedOnHost(veto)
+    return CommandError(.notPermitted, "\(host): \(obstacle.text); \(obstacle.remedy)")
+  }
+}
+
+extension Capabilities {
+  /// Throws if the host's owner does not permit the definition, or if its command cannot be fenced in as it has to be.
+  /// A coordinator that knows this host assigns no such launch; the worker does not rely on that.
+  func demandPermission(for definition: Definition, on host: HostName) throws(CommandError) {
+    let obstacles = vetoes(of: definition).map { .notPermittedOnHost($0) } + [missingSandbox(for: definition)]
+    guard let obstacle = obstacles.compactMap({ $0 }).first else { return }
+    throw CommandError(.notPermitted, "\(host): \(obstacle.text); \(obstacle.remedy)")
+  }
+}

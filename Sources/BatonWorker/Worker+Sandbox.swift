@@ -1,0 +1,47 @@
+import BatonBase
+import BatonCore
+import BatonModel
+import BatonProcess
+import BatonWire
+import Logging
+import Synchronization
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// How this worker confines commands.
+extension Worker {
+  /// Finds out what the host can give. Call it before the worker connects, because the coordinator is told once.
+  func prepareSandbox(_ folders: WorkerFolders) async {
+    let settings = configuration.sandbox
+    let sandbox = await SandboxProbe.look(helper: settings.helper, required: settings.required)
+    let hidden = configuration.hidden(folders, environment: ProcessInfo.processInfo.environment)
+    state.withLock { state in
+      state.core.announce(sandbox)
+      state.hidden = hidden
+    }
+    guard sandbox.available == nil, sandbox.required != nil else { return }
+    logger.warning("no command runs here, because the sandbox is not available: \(sandbox.problem)")
+  }
+
+  /// The confinement of a command. Call it after `demandPermission`.
+  func confinement(of work: Work, _ capabilities: Capabilities) -> CommandConfinement {
+    CommandConfinement(
+      permissions: capabilities.permissions ?? CommandPermissions(), helper: configuration.sandbox.helper,
+      level: capabilities.sandbox?.level(for: work), hidden: state.withLock { $0.hidden })
+  }
+}
+
+extension WorkerConfiguration {
+  /// Baton's own files and folders on this host, which commands must not open: those of this worker, and those that a
+  /// coordinator on this host has, or may have later.
+  func hidden(_ folders: WorkerFolders, environment: [String: String]) -> [String] {
+    let runtime = RuntimeFolders(environment: environment)
+    let own = [folders.data, tokenFile, UserFolders.state { environment[$0] }].compactMap { $0 }
+    let hidden = own + runtime.paths + runtime.publishing + ["/var/lib/baton", "/etc/baton/secrets"] + sandbox.hidden
+    return hidden.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+  }
+}

@@ -1,0 +1,193 @@
+import BatonHandler
+import BatonModel
+import Foundation
+import Testing
+
+@testable import BatonProcess
+@testable import BatonWorker
+
+/// What this machine can do, so that a test that it cannot run is skipped and does not fail.
+enum ThisMachine {
+  /// Whether the kernel has the sandbox. A missing `baton-exec` is no reason to skip a test.
+  static func fences() async -> Bool {
+    let sandbox = await SandboxProbe.look(helper: Fence.besideThisProgram, required: .basic)
+    return !sandbox.problem.hasPrefix("the kernel")
+  }
+
+  static let hasPerl = SystemCall.isExecutable("/usr/bin/perl")
+}
+
+/// Attacks of a command on Baton. Each is a shell script that ends with 0 if it succeeds, and that is seen to succeed
+/// without the sandbox.
+struct Attack: Sendable, CustomTestStringConvertible {
+  let testDescription: String
+  let script: String
+
+  init(_ name: String, _ script: String) { (testDescription, self.script) = (name, script) }
+
+  /// The working directory is beside the worker's folder. The parent process is the worker.
+  static let all = [
+    Attack("reads the worker's secret", "cat ../data/secret"),
+    Attack("reads the token", "cat ../token"),
+    Attack("reads the token through a link", "ln -s ../token link && cat link"),
+    Attack("reads another launch's payload", "cat ../data/launches/8-1/payload"),
+    Attack("writes into another launch's folder", "echo x > ../data/launches/8-1/expiry.json"),
+    Attack("forges the record of a process", "echo x > ../data/processes/1"),
+    Attack("removes the token", "rm -f ../token && [ ! -e ../token ]"),
+    Attack("moves another launch's folder away", "mv ../data/launches/8-1 ./stolen"),
+    Attack("reads the worker's environment", "head -c 1 /proc/$PPID/environ | grep -q ."),
+    Attack("opens the worker's descriptors", "readlink /proc/$PPID/fd/0"),
+    Attack("enters the worker's root", "ls /proc/$PPID/root/"),
+    Attack("signals the worker", "kill -0 $PPID"),
+  ]
+
+  /// Attacks with a call of the system. The child belongs to the attacker, so only the filter of calls refuses them.
+  static let calls = [
+    Attack(
+      "examines a process",
+      call(
+        "my $child = fork; if (!$child) { sleep 1000 } ", x86: 101, arm: 117, "0x4206, $child, 0, 0", "kill 9, $child;")
+    ),
+    Attack("leaves its namespaces", call("", x86: 272, arm: 97, "0x200", "")),
+    Attack("adds a key", call("", x86: 250, arm: 219, "0, -3, 1, 0, 0", "")),
+  ]
+
+  private static func call(
+    _ before: String, x86: Int, arm: Int, _ arguments: String, _ after: String
+  ) -> String {
+    "perl -e '\(before) my $nr = `uname -m` =~ /x86_64/ ? \(x86) : \(arm); my $answer = syscall($nr, \(arguments)); "
+      + "\(after) exit($answer == -1)'"
+  }
+}
+
+@Suite("A command in the sandbox", .enabled("the kernel has no sandbox", ThisMachine.fences))
+struct FenceTests {
+  /// Runs the script without and with the sandbox, and returns its exit statuses.
+  private func statuses(_ script: String) async throws -> (free: Int32, fenced: Int32) {
+    (try await status(script) { _ in .none }, try await status(script, CommandFixture.fenced))
+  }
+
+  private func status(_ script: String, _ confinement: (String) -> CommandConfinement) async throws -> Int32 {
+    let fixture = try CommandFixture(confinement: confinement)
+    try SystemCall.write(Array("secret".utf8), to: fixture.folders.secret)
+    try SystemCall.write(Array("token".utf8), to: fixture.root + "/token")
+    try FileManager.default.createDirectory(
+      atPath: fixture.folders.launches + "/8-1", withIntermediateDirectories: true)
+    try SystemCall.write(Array("payload".utf8), to: fixture.folders.launches + "/8-1/payload")
+    do {
+      try await fixture.run(fixture.shell("{ \(script); } >/dev/null 2>&1", items: .range(1...1)))
+      return 0
+    } catch let error as CommandError where error.code == .exitStatus {
+      return Int32(error.type.split(separator: " ").last ?? "") ?? -1
+    }
+  }
+
+  @Test("reaches nothing of Baton's, and without the sandbox it would", arguments: Attack.all)
+  func attacks(attack: Attack) async throws {
+    let (free, fenced) = try await statuses(attack.script)
+    #expect(free == 0, "the attack has to work without the sandbox")
+    #expect(fenced > 0)
+  }
+
+  @Test("makes no dangerous call", .enabled(if: ThisMachine.hasPerl), arguments: Attack.calls)
+  func calls(attack: Attack) async throws {
+    let (free, fenced) = try await statuses(attack.script)
+    #expect(free == 0, "the call has to work without the sandbox")
+    #expect(fenced > 0)
+  }
+
+  @Test(
+    "does what commands do",
+    arguments: [
+      "echo x > made && mv made moved && rm moved", "mkdir a && mkdir b && echo x > a/f && mv a/f b/f",
+      "cat /etc/passwd && ls /", "echo x > $TMPDIR/x && cat $TMPDIR/x", "sleep 1000 & kill $!", "ls ..",
+      "sh -c 'kill -0 $PPID'", "grep -q 'NoNewPrivs:.1' /proc/self/status", "test $(ulimit -c) = 0",
+      "(setsid sh -c 'exit 0')", "cat /dev/null && echo x > /dev/null && head -c 1 /dev/urandom",
+    ])
+  func ordinary(script: String) async throws {
+    #expect(try await status(script, CommandFixture.fenced) == 0)
+  }
+
+  @Test("has a private network, which is none, if the owner allows no other")
+  func network() async throws {
+    let script = "perl -e 'use Socket; exit(!socket(my $s, PF_INET, SOCK_STREAM, 0))'"
+    guard ThisMachine.hasPerl else { return }
+    for level in [SandboxLevel.basic, nil] {
+      let offline = try await status(script) { _ in
+        CommandConfinement(
+          permissions: CommandPermissions(network: false), helper: Fence.besideThisProgram, level: level)
+      }
+      #expect(offline == 1)
+    }
+    #expect(try await status(script, CommandFixture.fenced) == 0)
+  }
+
+  @Test("the worker reads no hidden file in the command's place")
+  func deputy() async throws {
+    let fixture = try CommandFixture(confinement: CommandFixture.fenced)
+    try SystemCall.write(Array("token\n".utf8), to: fixture.root + "/token")
+    try FileManager.default.createSymbolicLink(
+      atPath: fixture.root + "/work/link", withDestinationPath: fixture.root + "/token")
+    for path in [fixture.root + "/token", "../token", "link"] {
+      let error = try await fixture.failure(fixture.shell("true", items: .lines(path)))
+      #expect(error.code == .badItems)
+      #expect(error.message.contains("is hidden from commands"))
+    }
+  }
+
+  @Test("a program that cannot be started has the same error as without the sandbox")
+  func errors() async throws {
+    let (free, fenced) = (try CommandFixture { _ in .none }, try CommandFixture(confinement: CommandFixture.fenced))
+    for fixture in [free, fenced] {
+      try fixture.write("#!/no/such/interpreter\n", to: "orphan", executable: true)
+      try fixture.write("garbage\n", to: "garbage", executable: true)
+    }
+    for command in [["./orphan"], ["./garbage"], ["/bin/true", String(repeating: "x", count: 200_000)]] {
+      var errors: [CommandError] = []
+      for fixture in [free, fenced] {
+        let work = Work(command: command, directory: fixture.directory, items: .range(1...1))
+        let error = try await fixture.failure(work)
+        errors.append(CommandError(error.code, error.message.replacing(fixture.directory, with: "DIRECTORY")))
+      }
+      #expect(errors[0] == errors[1])
+    }
+  }
+
+  @Test("a fence that cannot be applied keeps the command from running")
+  func failing() async throws {
+    let fixture = try CommandFixture { root in
+      // A path that leads to itself can be neither resolved nor ignored.
+      try? FileManager.default.createSymbolicLink(atPath: root + "/loop", withDestinationPath: root + "/loop")
+      return CommandConfinement(helper: Fence.besideThisProgram, level: .basic, hidden: [root + "/loop"])
+    }
+    let error = try await fixture.failure(fixture.shell("echo x > ran", items: .range(1...1)))
+    #expect(error.code == .host)
+    #expect(error.message.contains("could not fence"))
+    #expect(fixture.names(in: fixture.directory).isEmpty)
+  }
+
+  @Test("without baton-exec no command runs")
+  func missing() async throws {
+    let fixture = try CommandFixture { CommandConfinement(helper: $0 + "/nothing", level: .basic) }
+    let error = try await fixture.failure(fixture.shell("echo x > ran", items: .range(1...1)))
+    #expect(error.code != .exitStatus)
+    #expect(fixture.names(in: fixture.directory).isEmpty)
+  }
+
+  @Test("a command forges no report of baton-exec")
+  func forged() async throws {
+    let fixture = try CommandFixture(confinement: CommandFixture.fenced)
+    let script = "echo baton-exec 0 fence 1 nothing; tr '\\0' ' ' </proc/self/cmdline; exit 125"
+    let error = try await fixture.failure(fixture.shell(script, items: .range(1...1)))
+    #expect(error.type == "exit 125")
+    #expect(!error.message.contains("--report"))
+  }
+
+  @Test("a cursor passes through the fence")
+  func cursor() async throws {
+    let fixture = try CommandFixture(confinement: CommandFixture.fenced)
+    let runtime = try await fixture.run(
+      fixture.shell("echo '{\"completed\": 1, \"total\": 2}' >&$BATON_PROGRESS_FD; head -n 1 <&$BATON_COMMIT_FD"))
+    #expect(runtime.commits.count == 2)
+  }
+}
