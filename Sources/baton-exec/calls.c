@@ -34,7 +34,7 @@ static const unsigned int dropped_capabilities[] = {
     38 /* CAP_PERFMON */, 39 /* CAP_BPF */, 40 /* CAP_CHECKPOINT_RESTORE */,
 };
 
-static struct problem drop_capabilities(void) {
+struct problem fence_capabilities(void) {
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   struct __user_cap_data_struct sets[2];
   if (syscall(__NR_capget, &header, sets) != 0) return (struct problem){"the list of capabilities", errno};
@@ -53,7 +53,7 @@ struct problem fence_privileges(void) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return (struct problem){"no_new_privs", errno};
   // PR_SET_DUMPABLE would not help: execve(2) sets it again.
   if (setrlimit(RLIMIT_CORE, &none) != 0) return (struct problem){"the limit on core dumps", errno};
-  return drop_capabilities();
+  return (struct problem){NULL, 0};
 }
 
 #if defined(THIS_ARCHITECTURE)
@@ -182,6 +182,7 @@ struct problem fence_calls(int dangerous, int network) {
 
 #else
 struct problem fence_privileges(void) { return (struct problem){"no_new_privs", ENOSYS}; }
+struct problem fence_capabilities(void) { return (struct problem){"fewer capabilities", ENOSYS}; }
 
 struct problem fence_calls(int dangerous, int network) {
   (void)dangerous;

@@ -16,7 +16,11 @@ struct problem {
 };
 
 /// Keeps this process and its descendants from opening `hidden` files and folders, except the folders of `kept`, and
-/// from signalling processes outside. A hidden path that does not exist is ignored.
+/// from signalling processes outside. A hidden path that does not exist is ignored. It needs `fence_privileges` before,
+/// and the capabilities that `fence_capabilities` takes away.
+///
+/// Where the system permits mounts of its own to this process, the hidden paths are covered by empty ones, and nothing
+/// else changes. Elsewhere Landlock hides them, and then no file can be made directly in a folder that leads to one.
 struct problem fence_files(const struct paths *hidden, const struct paths *kept);
 
 /// Takes system calls away from this process and its descendants.
@@ -27,6 +31,9 @@ struct problem fence_calls(int dangerous, int network);
 
 /// Takes away what a program with a set-user-ID bit or file capabilities would gain, and core dumps.
 struct problem fence_privileges(void);
+
+/// Takes away from root what would open other processes and the kernel to it.
+struct problem fence_capabilities(void);
 
 /// The version of Landlock that the kernel has; 0 if it has none.
 int landlock_version(void);

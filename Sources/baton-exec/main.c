@@ -114,6 +114,7 @@ static void apply_fence(const struct options *options) {
   struct problem problem = {NULL, 0};
   if (options->fences || options->forbids_network) problem = fence_privileges();
   if (problem.what == NULL && options->fences) problem = fence_files(&options->hidden, &options->kept);
+  if (problem.what == NULL && (options->fences || options->forbids_network)) problem = fence_capabilities();
   if (problem.what == NULL && (options->fences || options->forbids_network))
     problem = fence_calls(options->fences, options->forbids_network);
   if (problem.what != NULL) fail(options, "fence", problem.error, problem.what);
@@ -148,6 +149,7 @@ static int probe(void) {
     return 0;
   }
   if (problem.what == NULL) problem = fence_files(&options.hidden, &options.kept);
+  if (problem.what == NULL) problem = fence_capabilities();
   if (problem.what == NULL) problem = fence_calls(1, 1);
   if (problem.what != NULL) {
     printf("none: %s cannot be applied: %s\n", problem.what, strerror(problem.error));
