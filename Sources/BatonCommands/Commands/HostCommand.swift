@@ -109,7 +109,7 @@ struct FleetCommand: AsyncParsableCommand, Sendable {
     abstract: "Show the fleet's pin, and where the coordinator listens for other machines.",
     discussion: """
       The pin is how hosts and operators of other machines recognise the coordinator. It is no secret, but has to come \
-      to them on a way that nobody can change.
+      to them by a channel that no other person can change.
 
       Examples:
         baton fleet

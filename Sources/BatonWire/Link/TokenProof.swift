@@ -1,3 +1,4 @@
+import BatonIdentity
 import Crypto
 
 /// The proof by which both ends of a connection show each other that they know the token, without sending it.
@@ -55,10 +56,7 @@ package struct TokenProof: Hashable, Sendable {
   package func authorization(_ token: String) -> String { "\(Self.scheme) \(Self.hexadecimal(clientCode(token)))" }
 
   /// The bytes as lowercase hexadecimal digits.
-  package static func hexadecimal(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-  }
+  package static func hexadecimal(_ bytes: [UInt8]) -> String { Hexadecimal.text(bytes) }
 }
 
 /// Compares a received text with a secret.
