@@ -149,3 +149,4 @@ proto:
 	  --plugin=protoc-gen-grpc-swift-2=$$bin/protoc-gen-grpc-swift-2 \
 	  --swift_out=Visibility=Package,UseAccessLevelOnImports=true:Generated \
 	  --grpc-swift-2_out=Visibility=Package,UseAccessLevelOnImports=true:Generated baton.proto
+	Scripts/generate-access Sources/BatonProtobuf/baton.proto > Sources/BatonProtobuf/Generated/baton.access.swift

@@ -84,7 +84,7 @@ let package = Package(
     .target(
       name: "BatonStore",
       dependencies: [
-        "BatonBase", "BatonModel", "CBatonSQLite", .product(name: "GRDB", package: "GRDB.swift"),
+        "BatonBase", "BatonModel", "CBatonSQLite", crypto, .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ], swiftSettings: strict),
     .target(

@@ -9,6 +9,14 @@ package enum UserFolders {
     return home + "/.local/state/baton"
   }
 
+  /// The folder for a user's configuration: `$XDG_CONFIG_HOME/baton`, or `$HOME/.config/baton`. `nil` if neither
+  /// variable is an absolute path.
+  package static func configuration(_ variable: (String) -> String?) -> String? {
+    if let folder = variable("XDG_CONFIG_HOME"), folder.hasPrefix("/") { return folder + "/baton" }
+    guard let home = variable("HOME"), home.hasPrefix("/") else { return nil }
+    return home + "/.config/baton"
+  }
+
   /// What to tell a person if there is no such folder.
   package static let noState =
     "neither XDG_STATE_HOME nor HOME says where state is kept: set one of them, or give --data DIR"

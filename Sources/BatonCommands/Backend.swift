@@ -1,5 +1,6 @@
 package import BatonCoordinator
 package import BatonDoctor
+package import BatonIdentity
 package import BatonStore
 
 /// What the commands of `baton` need beside parsing and printing: a coordinator to talk to, in this process or
@@ -13,6 +14,13 @@ package protocol Backend: Sendable {
   func connect<Result: Sendable>(
     _ target: ConnectionTarget, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
   ) async throws -> Result
+
+  /// Connects to the coordinator of another machine or another user for the first time, and shows it the token.
+  /// - Parameter address: `HOST:PORT`.
+  /// - Returns: what to keep of the login, and whom the coordinator takes the caller for.
+  /// - Throws: `CoordinatorUnreachable` if it is not the fleet with this pin, or does not accept the token; a
+  ///   `CommandFailure` with status `usage` if the address is malformed.
+  func logIn(_ address: String, _ pin: Pin, _ token: CredentialToken) async throws -> (FleetLogin, Caller)
 
   /// Runs a coordinator and a worker in this process, for `baton run`. Its host counts as idle, because the person at
   /// it has asked for the work now.
@@ -54,6 +62,26 @@ package struct ConnectionTarget: Hashable, Sendable {
   package var endpoint: String
   /// The file that `BATON_TOKEN_FILE` names; `nil` means the token file that the coordinator published for this user.
   package var tokenFile: String?
+  package var fleet: Fleet
+
+  package init(endpoint: String, tokenFile: String? = nil, fleet: Fleet = .none) {
+    (self.endpoint, self.tokenFile, self.fleet) = (endpoint, tokenFile, fleet)
+  }
+
+  /// Whether a login is used in place of `endpoint`.
+  package enum Fleet: Hashable, Sendable {
+    case none
+    /// The login of the fleet with this name, which must exist.
+    case named(String)
+    /// The login of the fleet `default`, if there is one.
+    case preferred
+  }
+
+  /// How people call it.
+  package var words: String {
+    if case .named(let name) = fleet { return "fleet \(name)" }
+    return endpoint
+  }
 
   package static let defaultEndpoint = "127.0.0.1:7420"
 }

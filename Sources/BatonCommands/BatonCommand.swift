@@ -24,8 +24,9 @@ package struct BatonCommand: AsyncParsableCommand {
       64 usage; 65 bad YAML; 69 coordinator unreachable; 75 unavailable; 77 not permitted; 78 the store has to be \
       mended first; 124 wait timed out; 130 interrupted.
 
-      Environment: BATON_COORDINATOR (HOST:PORT), BATON_TOKEN_FILE (a token file, in place of the one that the \
-      coordinator published for you), NO_COLOR, XDG_STATE_HOME.
+      Environment: BATON_COORDINATOR (HOST:PORT), BATON_FLEET (a fleet that you logged in to), BATON_TOKEN_FILE (a \
+      token file, in place of the one that the coordinator published for you), NO_COLOR, XDG_CONFIG_HOME, \
+      XDG_STATE_HOME.
       """,
     version: "baton \(BatonVersion.current)",
     groupedSubcommands: [
@@ -45,8 +46,13 @@ package struct BatonCommand: AsyncParsableCommand {
         name: "Fleet",
         subcommands: [
           HostsCommand.self, HostCommand.self, FleetCommand.self, DrainCommand.self, UndrainCommand.self,
-          EvictCommand.self, PauseCommand.self,
-          ResumeCommand.self, StoreCommand.self, SimulateCommand.self, DoctorCommand.self,
+          EvictCommand.self, PauseCommand.self, ResumeCommand.self, StoreCommand.self, SimulateCommand.self,
+          DoctorCommand.self,
+        ]),
+      CommandGroup(
+        name: "People",
+        subcommands: [
+          LoginCommand.self, LogoutCommand.self, WhoAmICommand.self, CredentialCommand.self, AuditCommand.self,
         ]),
     ])
 

@@ -38,6 +38,9 @@ package struct CommandEnvironment: Sendable {
   /// Reads a line that a person types, and returns it without its line break, or `nil` at the end of the input. The
   /// closure itself is `nil` if standard input is no terminal, because then there is no person to ask.
   package var readAnswer: (@Sendable () -> String?)?
+  /// Asks for a secret and reads one line of standard input, which a terminal does not show. Returns `nil` at the end
+  /// of the input.
+  package var readSecret: @Sendable (_ prompt: String) -> String?
   /// Draws a new submission id of at most 64 bytes, which no other submission has ever used.
   package var drawSubmissionID: @Sendable () -> String
 
@@ -47,6 +50,7 @@ package struct CommandEnvironment: Sendable {
     terminalSize: @escaping @Sendable () -> TerminalSize?, variables: [String: String], currentDirectory: String,
     user: String, interrupted: @escaping @Sendable () async -> Void,
     sleep: @escaping @Sendable (Duration) async throws -> Void, readAnswer: (@Sendable () -> String?)? = nil,
+    readSecret: @escaping @Sendable (String) -> String? = { _ in nil },
     drawSubmissionID: @escaping @Sendable () -> String
   ) {
     self.backend = backend
@@ -60,6 +64,7 @@ package struct CommandEnvironment: Sendable {
     self.interrupted = interrupted
     self.sleep = sleep
     self.readAnswer = readAnswer
+    self.readSecret = readSecret
     self.drawSubmissionID = drawSubmissionID
   }
 

@@ -73,6 +73,7 @@ extension Coordinator {
         try await saveClock()
         try await keepPace(&keptPace)
         try await dropOldSpans()
+        try await moveOldAudit()
         while try await store.prune(settings.retention, at: now().moment) {
           try await clocks.sleep(.milliseconds(50))
         }

@@ -78,8 +78,12 @@ extension Coordinator {
   }
 
   private func notFound(_ identifier: JobIdentifier, _ number: Int?) -> String {
+    let limits = Caller.current?.limits
     let (isDefined, nearest) = state.withLock { state in
-      (state.core.index.definition(for: identifier) != nil, state.core.index.nearest(to: identifier))
+      (
+        state.core.index.definition(for: identifier) != nil,
+        state.core.index.nearest(to: identifier.rawValue, within: limits)
+      )
     }
     if let number { return "there is no request \(number) of '\(identifier)': look at 'baton list \(identifier)'" }
     if isDefined { return "'\(identifier)' is defined, but was never submitted: baton submit \(identifier)" }
@@ -210,7 +214,10 @@ extension Coordinator {
   /// - Throws: `.notFound` if the pattern neither covers a definition nor is covered by one. The message names the
   ///   pattern with the most similar spelling.
   private func requireKnown(_ pattern: IdentifierPattern) throws {
-    let (isKnown, nearest) = state.withLock { ($0.core.index.knows(pattern), $0.core.index.nearest(to: pattern)) }
+    let limits = Caller.current?.limits
+    let (isKnown, nearest) = state.withLock {
+      ($0.core.index.knows(pattern), $0.core.index.nearest(to: pattern.rawValue, within: limits))
+    }
     guard !isKnown else { return }
     throw OperatorError.notFound(
       "there is no job '\(pattern)'" + (nearest.map { ", did you mean '\($0)'?" } ?? ": look at 'baton list'"))

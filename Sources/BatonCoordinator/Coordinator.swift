@@ -31,6 +31,10 @@ package final class Coordinator: Sendable {
   let words = Turnstile()
   /// Signs the receipts that workers get.
   let seal: ReceiptSeal
+  /// Writes the audit log.
+  let callAudit: CallAudit
+  /// Counts the calls of operators and the joins of hosts.
+  let callMeter: CallMeter
   private let attachment = Signal()
   /// The error that ends this coordinator.
   private let fatalErrors = Mailbox<StoreError>(capacity: 1)
@@ -72,6 +76,8 @@ package final class Coordinator: Sendable {
     seal = ReceiptSeal(settings.receiptKey)
     self.clocks = clocks
     self.logger = logger
+    callAudit = CallAudit(store: store, clocks: clocks)
+    callMeter = CallMeter(settings.rates, clocks)
     state = Mutex(
       State(
         core: CoordinatorCore(
@@ -99,7 +105,10 @@ package final class Coordinator: Sendable {
       logger.error(
         "the stored definition of '\(definition.definition.pattern)' is set aside: \(problem); apply a repaired one")
     }
-    if let identities = settings.identities { identities.load(try await store.certificates()) }
+    if let identities = settings.identities {
+      identities.load(try await store.certificates())
+      identities.credentials.load(try await store.credentials())
+    }
     decide { $0.core.restore(fleet, definitions, at: now()) }
     try await join()
   }
@@ -191,6 +200,7 @@ package final class Coordinator: Sendable {
       }
       group.addTask { try await self.watchDisk() }
       group.addTask { try await self.housekeepingLoop() }
+      group.addTask { try await self.auditLoop() }
       if !store.isShared { group.addTask { try await self.tenureLoop() } }
       if let spans = settings.spans { group.addTask { try await self.deliverSpans(spans) } }
       try await group.next()

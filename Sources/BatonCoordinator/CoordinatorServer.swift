@@ -110,10 +110,12 @@ package struct CoordinatorServer: Service {
       transport: transport,
       services: [
         IdentityService(token: token, door: door), WorkersService(coordinator: coordinator),
-        OperatorsService(api: coordinator),
+        OperatorsService(of: coordinator),
       ],
       interceptors: [
-        TokenInterceptor(token: token, door: door), SubmitterInterceptor(),
+        OperatorInterceptor(
+          gate: .owner(token: token, name: OwnUser.name), coordinator: coordinator, door: door),
+        SubmitterInterceptor(),
         IdentityInterceptor { SystemClocks.date() },
       ])
   }

@@ -23,6 +23,12 @@ package struct CoordinatorSettings: Sendable {
   package var isReceiptKeyNew = false
   /// The fleet's authority and the certificates of its hosts; nil if the coordinator serves only its own machine.
   package var identities: HostIdentities?
+  /// How much a credential and an address may ask for.
+  package var rates = CallRates()
+  /// How long the rows of the audit log are kept in the store, on the wall clock. Older rows are moved to files.
+  package var auditFor = Duration.seconds(365 * 86_400)
+  /// Where old rows of the audit log are moved to; nil keeps them in the store.
+  package var auditFolder: String?
   package var version: String
   /// Which requests are traced.
   package var sampler: Sampler

@@ -146,6 +146,33 @@ extension SQLiteStore: Store {
   package func revoke(_ host: HostName) async throws {
     try await write(.urgent) { try $0.revoke(host) }
   }
+  package func issue(_ credential: Credential) async throws { try await write(.urgent) { try $0.issue(credential) } }
+  package func revoke(credentials ids: [[UInt8]]) async throws {
+    try await write(.urgent) { try $0.revoke(credentials: ids) }
+  }
+  package func noteUse(ofCredential id: [UInt8], at now: Timestamp) async throws {
+    try await write(.progress) { try $0.noteUse(ofCredential: id, at: now) }
+  }
+  package func credentials() async throws -> [Credential] { try await read { try $0.credentials() } }
+  package func append(_ entry: AuditEntry) async throws { try await write(.ordinary) { try $0.append(entry) } }
+  package func audit(_ filter: AuditFilter, after sequence: Int64, limit: Int) async throws -> [AuditRow] {
+    try await read { try $0.audit(filter, after: sequence, limit: limit) }
+  }
+  package func verifyAudit() async throws -> AuditVerdict {
+    var position: AuditPosition?
+    while true {
+      try Task.checkCancellation()
+      let step = try await read { [position] in try $0.verifyAudit(from: position, limit: 1000) }
+      guard let next = step.next else { return step.verdict }
+      position = next
+    }
+  }
+  package func oldAudit(before time: Timestamp, limit: Int) async throws -> [AuditRow] {
+    try await read { try $0.oldAudit(before: time, limit: limit) }
+  }
+  package func dropAudit(upTo last: AuditRow) async throws {
+    try await write(.ordinary) { try $0.dropAudit(upTo: last) }
+  }
   package func certificates() async throws -> [HostCertificate] { try await read { try $0.certificates() } }
   package func forgetSecret(of host: HostName) async throws {
     try await write(.urgent) { try $0.forgetSecret(of: host) }

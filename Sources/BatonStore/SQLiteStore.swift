@@ -240,7 +240,8 @@ package final class SQLiteStore: Sendable {
     _ lane: WriteLane, needing needs: KnownNeeds = .nothing,
     _ body: @escaping @Sendable (Verbs) throws -> Value
   ) async throws -> Value {
-    try await writer.perform(lane, needing: needs, body)
+    guard let call = AuditedCall.current else { return try await writer.perform(lane, needing: needs, body) }
+    return try await call.writing(body) { try await writer.perform(lane, needing: needs, $0) }
   }
 
   /// Like `write`, but the write is withdrawn if its task is cancelled before the writer begins it. It then throws
@@ -249,7 +250,12 @@ package final class SQLiteStore: Sendable {
     _ lane: WriteLane, needing needs: KnownNeeds = .nothing,
     _ body: @escaping @Sendable (Verbs) throws -> Value
   ) async throws -> Value {
-    try await writer.perform(lane, isWithdrawable: true, needing: needs, body)
+    guard let call = AuditedCall.current else {
+      return try await writer.perform(lane, isWithdrawable: true, needing: needs, body)
+    }
+    return try await call.writing(body) {
+      try await writer.perform(lane, isWithdrawable: true, needing: needs, $0)
+    }
   }
 
   func read<Value: Sendable>(_ body: @escaping @Sendable (Verbs) throws -> Value) async throws -> Value {

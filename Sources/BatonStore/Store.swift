@@ -204,6 +204,30 @@ package protocol Store: Sendable {
   func revoke(_ host: HostName) async throws
   /// All certificates that were given to hosts and have not ended long ago, in the order of their serial numbers.
   func certificates() async throws -> [HostCertificate]
+
+  // MARK: Credentials and the audit log
+
+  /// Stores a new credential, and drops those that have ended.
+  func issue(_ credential: Credential) async throws
+  /// Revokes credentials for ever. Nothing happens for an id that is not known.
+  func revoke(credentials ids: [[UInt8]]) async throws
+  /// Records when a credential was last used.
+  func noteUse(ofCredential id: [UInt8], at now: Timestamp) async throws
+  /// All credentials that have not ended long ago, in the order in which they were created.
+  func credentials() async throws -> [Credential]
+  /// Adds a row to the audit log. The rows of changes are added together with them (`AuditedCall`).
+  func append(_ entry: AuditEntry) async throws
+  /// The rows after a number, in their order, at most `limit`.
+  func audit(_ filter: AuditFilter, after sequence: Int64, limit: Int) async throws -> [AuditRow]
+  /// Checks that no row of the audit log was changed or removed. It reads the whole log.
+  func verifyAudit() async throws -> AuditVerdict
+  /// The oldest rows that are from before `time`, at most `limit`.
+  func oldAudit(before time: Timestamp, limit: Int) async throws -> [AuditRow]
+  /// Deletes the rows up to this one, which must have been saved elsewhere.
+  func dropAudit(upTo last: AuditRow) async throws
+
+  // MARK: Hosts
+
   /// Keeps the last reports of hosts. `explain` uses the report of a host that is not connected. The report of a lease
   /// that is not the host's present one is dropped.
   func noteReports(_ reports: [HostLease: HostWord], at now: Moment) async throws

@@ -32,7 +32,8 @@ import Testing
       Admission.Limits(connections: 8, unproven: 4, unprovenPerAddress: 1, patience: .seconds(10)), what: "the test",
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: { Instant(nanoseconds: 0) })
     let old = try await connection(from: 1, to: door)
-    let interceptor = TokenInterceptor(token: "right", door: door)
+    let interceptor = OperatorInterceptor(
+      gate: .owner(token: "right", name: "ana"), coordinator: try OperatorFixture().coordinator, door: door)
     let answer = try? await withServerContextRPCCancellationHandle { cancellation in
       try await interceptor.intercept(
         request: StreamingServerRequest(
@@ -49,7 +50,7 @@ import Testing
 
   private static func context(_ cancellation: ServerContext.RPCCancellationHandle) -> ServerContext {
     ServerContext(
-      descriptor: MethodDescriptor(fullyQualifiedService: "test.Service", method: "Call"),
+      descriptor: MethodDescriptor(fullyQualifiedService: "baton.v1.Operators", method: "Hosts"),
       remotePeer: "ipv4:127.0.0.1:1", localPeer: "", cancellation: cancellation)
   }
 

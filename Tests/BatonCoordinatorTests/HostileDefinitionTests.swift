@@ -40,9 +40,11 @@ import Testing
     request.definitions = [Data(json.utf8)]
     let descriptor = MethodDescriptor(fullyQualifiedService: "baton.v1.Operators", method: "Apply")
     return try await withServerContextRPCCancellationHandle { [request] handle in
-      try await OperatorsService(api: coordinator).apply(
-        request: request,
-        context: ServerContext(descriptor: descriptor, remotePeer: "test", localPeer: "test", cancellation: handle))
+      try await Caller.$current.withValue(Caller(name: "ana")) {
+        try await OperatorsService(api: coordinator).apply(
+          request: request,
+          context: ServerContext(descriptor: descriptor, remotePeer: "test", localPeer: "test", cancellation: handle))
+      }
     }
   }
 

@@ -91,7 +91,9 @@ import Testing
         descriptor: MethodDescriptor(fullyQualifiedService: "baton.v1.Operators", method: "Fuzz"), remotePeer: "test",
         localPeer: "test", cancellation: .init())
       let calls = Self.calls(service, context)
-      for round in 0..<calls.count * 16 { await calls[round % calls.count](draw.operatorRequest()) }
+      await Caller.$current.withValue(Caller(name: "ana")) {
+        for round in 0..<calls.count * 16 { await calls[round % calls.count](draw.operatorRequest()) }
+      }
       #expect(try await coordinator.store.launches(of: launch.request).map(\.outcome) == [nil])
       for record in try await coordinator.store.requests(RequestFilter(), after: nil, limit: 1000) {
         #expect(record.principal.utf8.count <= WireLimits.principal.most)
@@ -126,7 +128,9 @@ import Testing
       call(OperatorsService.retry), call(OperatorsService.drain), call(OperatorsService.explain),
       call(OperatorsService.evict), call(OperatorsService.simulateConditions), call(OperatorsService.trace),
       call(OperatorsService.forgetHost), call(OperatorsService.inviteHost), call(OperatorsService.revokeHost),
-      call(OperatorsService.fleet), call(OperatorsService.cancel), call(OperatorsService.remove),
+      call(OperatorsService.fleet), call(OperatorsService.whoAmI), call(OperatorsService.createCredential),
+      call(OperatorsService.credentials), call(OperatorsService.revokeCredential), call(OperatorsService.audit),
+      call(OperatorsService.verifyAudit), call(OperatorsService.cancel), call(OperatorsService.remove),
       call(OperatorsService.pause), call(OperatorsService.redefine), call(OperatorsService.simulateLaunch),
       call(OperatorsService.simulateExpiry), call(OperatorsService.hosts), stream(OperatorsService.hostPages),
       stream(OperatorsService.explainPages), stream(OperatorsService.backup),

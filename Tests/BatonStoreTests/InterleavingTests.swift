@@ -316,6 +316,23 @@ extension Act {
       try verbs.renew(certificate, after: [9], at: seat.later)
       return ""
     },
+    Act("issue a credential") { verbs, seat in
+      try verbs.issue(
+        Credential(
+          id: .init(repeating: UInt8(seat.number), count: 8), name: "alice", digest: .init(repeating: 1, count: 32),
+          scopes: [.read], end: seat.later.date, createdAt: someTime.date, createdBy: "somebody"))
+      return "issued"
+    },
+    Act("revoke credentials") { verbs, _ in
+      try verbs.revoke(credentials: [.init(repeating: 0, count: 8), .init(repeating: 1, count: 8)])
+      return "revoked"
+    },
+    Act("append to the audit log") { verbs, seat in
+      try verbs.append(
+        AuditEntry(
+          at: someTime.date, actor: "seat \(seat.number)", credential: nil, peer: "unix", method: "Pause", object: ""))
+      return "appended"
+    },
     Act("revoke a host") { verbs, seat in
       try verbs.revoke(HostName("joined"))
       return ""

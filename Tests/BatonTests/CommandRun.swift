@@ -27,6 +27,8 @@ struct World: Sendable {
   var elapsing: Set<Duration> = []
   /// What a person types when a command asks; `nil` if standard input is no terminal.
   var answer: String?
+  /// What standard input has when a command asks for a secret.
+  var secret: String?
   /// When this returns, Ctrl-C is pressed.
   var interrupted: @Sendable () async -> Void = { await World.never() }
 
@@ -66,7 +68,7 @@ struct World: Sendable {
         if elapsing.contains(duration) { await Task.yield() } else { await World.never() }
         try Task.checkCancellation()
       },
-      readAnswer: readAnswer,
+      readAnswer: readAnswer, readSecret: { [secret] _ in secret },
       drawSubmissionID: {
         ids.withLock { id in
           id += 1

@@ -116,11 +116,19 @@ import Testing
     world.variables["BATON_COORDINATOR"] = "127.0.0.1:9000"
     _ = await world.baton("list")
     _ = await world.baton("list", "--coordinator", "127.0.0.1:9001")
+    world.variables["BATON_FLEET"] = "home"
+    _ = await world.baton("list")
+    _ = await world.baton("list", "--fleet", "work")
+    _ = await world.baton("list", "--coordinator", "127.0.0.1:9001")
+    let expected: [(String, ConnectionTarget.Fleet)] = [
+      ("127.0.0.1:7420", .preferred), ("127.0.0.1:9000", .none), ("127.0.0.1:9001", .none),
+      ("127.0.0.1:9000", .named("home")), ("127.0.0.1:9000", .named("work")), ("127.0.0.1:9001", .none),
+    ]
     #expect(
       world.backend.targets.withLock { $0 }
-        == ["127.0.0.1:7420", "127.0.0.1:9000", "127.0.0.1:9001"].map {
-          ConnectionTarget(endpoint: $0, tokenFile: "/run/token")
-        })
+        == expected.map { ConnectionTarget(endpoint: $0.0, tokenFile: "/run/token", fleet: $0.1) })
+    let both = await world.baton("list", "--coordinator", "127.0.0.1:9001", "--fleet", "work")
+    #expect(both.status == 64)
   }
 }
 

@@ -1,6 +1,8 @@
 import BatonCommands
 import BatonCoordinator
 import BatonDoctor
+import BatonIdentity
+import BatonModel
 import BatonStore
 import Synchronization
 
@@ -10,6 +12,7 @@ final class FakeBackend: Backend {
   /// The error to throw instead of connecting or starting.
   let error: (any Error)?
   let targets = Mutex<[ConnectionTarget]>([])
+  let logins = Mutex<[String]>([])
   let runs = Mutex<[RunOptions]>([])
   let ups = Mutex<[UpOptions]>([])
   let coordinators = Mutex<[CoordinatorOptions]>([])
@@ -30,6 +33,13 @@ final class FakeBackend: Backend {
     targets.withLock { $0.append(target) }
     if let error { throw error }
     return try await body(coordinator)
+  }
+
+  func logIn(_ address: String, _ pin: Pin, _ token: CredentialToken) async throws -> (FleetLogin, Caller) {
+    logins.withLock { $0.append("\(address) \(pin) \(token)") }
+    if let error { throw error }
+    let authority = try FleetAuthority(at: Timestamp(nanoseconds: 1_772_346_600_000_000_000))
+    return (try FleetLogin(address: address, root: authority.root, token: token), try await coordinator.whoAmI())
   }
 
   func runEmbedded<Result: Sendable>(

@@ -35,6 +35,10 @@ final class FakeCoordinator: OperatorAPI {
     var calls: [String] = []
     var orders: [SubmissionOrder] = []
     var definitions: [Definition] = []
+    var caller = Caller(name: "ana")
+    var credentials: [Credential] = []
+    var audit: [AuditRow] = []
+    var verdict = AuditVerdict(rows: 0, last: 0, head: .init(repeating: 0, count: 32), problem: nil)
   }
 
   let state: Mutex<State>
@@ -182,6 +186,43 @@ final class FakeCoordinator: OperatorAPI {
   func revoke(_ host: HostName) async throws -> Int {
     try call("revoking \(host)")
     return host.rawValue == "alpha" ? 1 : 0
+  }
+
+  func whoAmI() async throws -> Caller {
+    try call("whoAmI")
+    return state.withLock { $0.caller }
+  }
+
+  func createCredential(_ order: CredentialOrder) async throws -> CreatedCredential {
+    let patterns = order.patterns.map(\.rawValue)
+    try call("createCredential \(order.name) \(order.scopes.text) \(patterns) for \(order.lifetime)")
+    let token = try CredentialToken(id: .init(repeating: 1, count: 8), secret: .init(repeating: 2, count: 32))
+    return CreatedCredential(
+      credential: Credential(
+        id: token.id, name: order.name, digest: token.digest, scopes: order.scopes, patterns: order.patterns,
+        end: Timestamp(nanoseconds: 1_772_346_600_000_000_000) + order.lifetime,
+        createdAt: Timestamp(nanoseconds: 1_772_346_600_000_000_000), createdBy: "ana"),
+      token: token, fleet: try .example)
+  }
+
+  func credentials() async throws -> [Credential] {
+    try call("credentials")
+    return state.withLock { $0.credentials }
+  }
+
+  func revokeCredential(_ name: String) async throws -> Int {
+    try call("revokeCredential \(name)")
+    return 1
+  }
+
+  func audit(_ filter: AuditFilter, after sequence: Int64, limit: Int) async throws -> [AuditRow] {
+    try call("audit after \(sequence)")
+    return Array(state.withLock { $0.audit }.filter { $0.sequence > sequence }.prefix(limit))
+  }
+
+  func verifyAudit() async throws -> AuditVerdict {
+    try call("verifyAudit")
+    return state.withLock { $0.verdict }
   }
 
   func setPaused(_ isPaused: Bool) async throws { try call("paused \(isPaused)") }

@@ -4,7 +4,7 @@ import Testing
   static let commands = [
     "run", "up", "coordinator", "validate", "apply", "remove", "schema", "submit", "poke", "list", "show", "watch",
     "wait", "logs", "explain", "trace", "cancel", "retry", "hosts", "fleet", "drain", "undrain", "evict", "pause",
-    "resume",
+    "resume", "login", "logout", "whoami",
     "store", "simulate", "doctor",
   ]
 
@@ -18,6 +18,7 @@ import Testing
 
   static let simulations = [
     "simulate launch", "simulate expire", "simulate conditions", "store backup", "host invite", "host revoke",
+    "credential create", "credential list", "credential revoke", "audit list", "audit verify",
   ]
 
   @Test(arguments: commands + simulations) func `every command has help with examples`(command: String) async throws {

@@ -18,103 +18,11 @@ import X509
 /// Hosts that join and speak TLS with a coordinator on real sockets of loopback, and what must not get in.
 @Suite("A coordinator that serves other machines", .timeLimit(.minutes(10)))
 struct IdentityServerTests {
-  /// A coordinator that listens, and everything that a test needs to attack it.
-  private struct Place: Sendable {
-    let coordinator: Coordinator
-    let identities: HostIdentities
-    let workers: HostPort
-    let operators: HostPort
-    let folder: String
-    let token: String
-
-    var authority: FleetAuthority { identities.authority }
-
-    func invite(_ host: String) async throws -> JoinToken {
-      try await coordinator.invite(HostName(host), for: .seconds(900), by: "somebody").token
-    }
-
-    func join(_ token: JoinToken, pin: Pin? = nil, key: HostKey = HostKey()) async throws -> HostIdentity {
-      try await Enrolment(endpoint: operators, pin: pin ?? authority.pin, token: token).join(with: key)
-    }
-
-    func joined(_ host: String) async throws -> HostIdentity { try await join(try await invite(host)) }
-
-    /// An identity that the coordinator has not given out: its certificate was signed by `authority`.
-    func forged(
-      _ key: HostKey = HostKey(), _ sign: (Certificate.PublicKey) throws -> Certificate
-    ) throws -> HostIdentity {
-      HostIdentity(
-        fleet: authority.fleet, host: HostName("desk"), coordinator: "\(workers)", key: try key.pem,
-        certificate: try sign(key.key.publicKey).pem, roots: [try authority.root.pem])
-    }
-
-    /// Asks for a renewal, which every host may do at any time.
-    func renew(as identity: HostIdentity) async throws -> Baton_V1_RenewReply {
-      try await CoordinatorClient.withSecureClient(workers, .host(identity)) { client, _ in
-        let request = Baton_V1_RenewRequest.with { $0.request = Data((try? HostKey().request()) ?? []) }
-        return try await Baton_V1_Workers.Client(wrapping: client)
-          .renew(request, options: CoordinatorClient.callOptions)
-      }
-    }
-
-    /// Expects that the coordinator serves nothing to this identity.
-    func expectRefusal(of identity: HostIdentity, _ what: String) async {
-      do {
-        _ = try await renew(as: identity)
-        Issue.record("\(what): served")
-      } catch let error as RPCError {
-        #expect(error.code == .unauthenticated, "\(what): \(error)")
-      } catch let error as LinkError {
-        #expect(error.code == .notPermitted, "\(what): \(error)")
-      } catch {
-        Issue.record("\(what): \(error)")
-      }
-    }
-  }
-
-  private static func serving(
-    lifetime: Duration = FleetAuthority.hostLifetime, patience: Duration = .seconds(600),
-    _ body: @escaping @Sendable (Place) async throws -> Void
-  ) async throws {
-    let folder = NSTemporaryDirectory() + "baton-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(
-      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    var settings = CoordinatorSettings()
-    let identities = try HostIdentities(
-      authority: try FleetAuthority.own(dataFolder: folder, at: SystemClocks.date()), dataFolder: folder,
-      lifetime: lifetime)
-    settings.identities = identities
-    let coordinator = Coordinator(store: try SQLiteStore.inMemory(), settings: settings, logger: Fleet.quiet)
-    let addresses = Mailbox<RemoteAddresses>(capacity: 1)
-    let any = HostPort(host: "127.0.0.1", port: 0)
-    let token = String(repeating: "0123456789abcdef", count: 4)
-    let server = try CoordinatorServer(
-      coordinator: coordinator, grpc: any, http: nil, remote: RemoteAddresses(workers: any, operators: any),
-      token: token, folders: RuntimeFolders(paths: [folder]),
-      descriptors: DescriptorBudget(limit: 1024, patience: patience), logger: Fleet.quiet
-    ) { _, _, remote in if let remote { addresses.send(remote) } }
-    try await coordinator.restore()
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { try await server.run() }
-      group.addTask {
-        let remote = try #require(await addresses.receive()?.first)
-        try await body(
-          Place(
-            coordinator: coordinator, identities: identities, workers: try #require(remote.workers),
-            operators: try #require(remote.operators), folder: folder, token: token))
-      }
-      // The server ends only if it fails.
-      try await group.next()
-      group.cancelAll()
-    }
-  }
-
   // MARK: Joining
 
   @Test("A host joins once, with the name of its invitation, and is served from then on")
   func joins() async throws {
-    try await Self.serving { place in
+    try await ServedFleet.serving { place in
       let identity = try await place.joined("desk")
       #expect(identity.host == HostName("desk"))
       #expect(identity.coordinator == "\(place.workers)")
@@ -126,7 +34,7 @@ struct IdentityServerTests {
 
   @Test("A token is used up by the first key; the same key may ask again")
   func usedUp() async throws {
-    try await Self.serving { place in
+    try await ServedFleet.serving { place in
       let (token, key) = (try await place.invite("desk"), HostKey())
       let first = try await place.join(token, key: key)
       let second = try await place.join(token, key: key)
@@ -138,7 +46,9 @@ struct IdentityServerTests {
 
   @Test("A guessed token is refused, a thousand times, and in the same words as an unknown one")
   func guesses() async throws {
-    try await Self.serving { place in
+    var rates = CallRates()
+    rates.joins = 100_000
+    try await ServedFleet.serving(rates: rates) { place in
       let token = try await place.invite("desk")
       let key = HostKey()
       let request = try key.request()
@@ -172,7 +82,7 @@ struct IdentityServerTests {
 
   @Test("With the pin of another fleet, nothing is sent")
   func wrongPin() async throws {
-    try await Self.serving { place in
+    try await ServedFleet.serving { place in
       let token = try await place.invite("desk")
       let other = try FleetAuthority(at: SystemClocks.date()).pin
       let error = try await #require(throws: LinkError.self) { _ = try await place.join(token, pin: other) }
@@ -187,7 +97,7 @@ struct IdentityServerTests {
 
   @Test("Only a certificate that was given out is served, whoever signed another one")
   func certificates() async throws {
-    try await Self.serving { place in
+    try await ServedFleet.serving { place in
       let now = SystemClocks.date()
       let (desk, stranger) = (HostName("desk"), try FleetAuthority(at: now))
       await place.expectRefusal(
@@ -210,7 +120,7 @@ struct IdentityServerTests {
 
   @Test("Without a certificate, and without TLS, no listener answers", arguments: [false, true])
   func plain(isForWorkers: Bool) async throws {
-    try await Self.serving(patience: .milliseconds(200)) { place in
+    try await ServedFleet.serving(patience: .milliseconds(200)) { place in
       let address = isForWorkers ? place.workers : place.operators
       for bytes in [
         [], Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8), Array("GET / HTTP/1.1\r\n\r\n".utf8), [0x16, 3, 1],
@@ -225,7 +135,7 @@ struct IdentityServerTests {
 
   @Test("A client without a certificate of its own does not reach the workers' service")
   func noCertificate() async throws {
-    try await Self.serving { place in
+    try await ServedFleet.serving { place in
       await #expect(throws: (any Error).self) {
         try await CoordinatorClient.withSecureClient(place.workers, .pin(place.authority.pin)) { client, _ in
           _ = try await Baton_V1_Workers.Client(wrapping: client)
@@ -235,20 +145,32 @@ struct IdentityServerTests {
     }
   }
 
-  @Test("Operators' calls need the token over TLS too, and a host's certificate does not replace it")
+  @Test("A host's certificate does not replace a credential, and neither does the token of the data folder")
   func operators() async throws {
-    try await Self.serving { place in
+    try await ServedFleet.serving { place in
       let identity = try await place.joined("desk")
-      for trust in [ClientTrust.pin(place.authority.pin), .host(identity)] {
-        try await CoordinatorClient.withSecureClient(place.operators, trust) { client, _ in
-          let error = await #expect(throws: (any Error).self) {
-            _ = try await OperatorClient(client: client, metadata: [:], endpoint: place.operators).hostReports()
+      for metadata: Metadata in [[:], ["authorization": .string("Bearer \(place.token)")]] {
+        try await CoordinatorClient.withSecureClient(place.operators, .host(identity)) { client, _ in
+          let error = await #expect(throws: CoordinatorUnreachable.self) {
+            _ = try await OperatorClient(client: client, metadata: metadata, endpoint: place.operators).hostReports()
           }
-          #expect("\(error.map { "\($0)" } ?? "")".contains("no token was sent"))
-          let metadata: Metadata = ["authorization": "Bearer \(place.token)"]
-          _ = try await OperatorClient(client: client, metadata: metadata, endpoint: place.operators).hostReports()
+          #expect(error?.message.contains("this needs a valid credential") == true)
         }
       }
+    }
+  }
+
+  @Test("After five attempts to join, an address waits")
+  func joinRate() async throws {
+    try await ServedFleet.serving { place in
+      let key = HostKey()
+      for _ in 1...5 {
+        let error = await #expect(throws: EnrolmentRefusal.self) { _ = try await place.join(JoinToken(), key: key) }
+        #expect(error?.description.contains("no invitation with this token") == true)
+      }
+      let token = try await place.invite("desk")
+      let error = await #expect(throws: (any Error).self) { _ = try await place.join(token, key: key) }
+      #expect("\(error.map { "\($0)" } ?? "")".contains("too many attempts to join"))
     }
   }
 
@@ -256,7 +178,7 @@ struct IdentityServerTests {
 
   @Test("The certificate of one host does not say hello, nor report a death, as another one")
   func otherNames() async throws {
-    try await Self.serving { place in
+    try await ServedFleet.serving { place in
       let identity = try await place.joined("desk")
       try await CoordinatorClient.withSecureClient(place.workers, .host(identity)) { client, _ in
         let workers = Baton_V1_Workers.Client(wrapping: client)
@@ -294,7 +216,7 @@ struct IdentityServerTests {
 
   @Test("A revoked host's worker is cut off, is not served again, and may join again with a new invitation")
   func revoked() async throws {
-    try await Self.serving { place in
+    try await ServedFleet.serving { place in
       let identity = try await place.joined("desk")
       let folder = place.folder + "/worker"
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -324,7 +246,7 @@ struct IdentityServerTests {
 
   @Test("A revoked certificate stays revoked if the store knows nothing of it")
   func olderStore() async throws {
-    try await Self.serving { place in
+    try await ServedFleet.serving { place in
       let identity = try await place.joined("desk")
       let before = try await place.coordinator.store.certificates()
       _ = try await place.coordinator.revoke(HostName("desk"))

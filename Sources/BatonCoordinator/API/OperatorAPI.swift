@@ -71,6 +71,20 @@ package protocol OperatorAPI: Sendable {
   ) async throws -> SimulatedLaunch
   /// Replaces a host's real conditions for the given time. Empty overrides end the simulation.
   func simulateConditions(_ overrides: ConditionOverrides, on host: HostName, lasting: Duration) async throws
+  /// Who the coordinator takes the caller for.
+  func whoAmI() async throws -> Caller
+  /// Makes a credential for an operator.
+  func createCredential(_ order: CredentialOrder) async throws -> CreatedCredential
+  /// All credentials that have not ended long ago, also revoked ones, in the order in which they were created.
+  func credentials() async throws -> [Credential]
+  /// Takes credentials back for ever, and ends their calls.
+  /// - Parameter name: the name of credentials, or the id of one in hexadecimal digits.
+  /// - Returns: how many were revoked that had not ended.
+  func revokeCredential(_ name: String) async throws -> Int
+  /// The rows of the audit log after a number, in their order, at most `limit`.
+  func audit(_ filter: AuditFilter, after sequence: Int64, limit: Int) async throws -> [AuditRow]
+  /// Checks that no row of the audit log was changed or removed.
+  func verifyAudit() async throws -> AuditVerdict
   /// Writes a copy of the store to a new file on the coordinator's machine, while the store is in use.
   /// - Parameters:
   ///   - path: an absolute path on the coordinator's machine.

@@ -1,4 +1,4 @@
-import BatonIdentity
+package import BatonIdentity
 package import BatonModel
 import BatonProtobuf
 package import BatonStore
@@ -23,6 +23,11 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
     operators = Baton_V1_Operators.Client(wrapping: client)
     self.metadata = metadata
     self.endpoint = endpoint
+  }
+
+  /// A client that shows the token of a credential. The coordinator must have been recognised before.
+  package init(client: GRPCClient<Transport>, token: CredentialToken, endpoint: HostPort) {
+    self.init(client: client, metadata: ["authorization": .string("Bearer \(token)")], endpoint: endpoint)
   }
 
   /// The options of a call whose answer may take five seconds at most. A watch takes as long as it has to.
@@ -210,6 +215,47 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
     let request = Baton_V1_RevokeHostRequest.with { $0.host = host.rawValue }
     return Int(
       try await call { try await operators.revokeHost(request, metadata: metadata, options: options) }.certificates)
+  }
+
+  package func whoAmI() async throws -> Caller {
+    try Caller(
+      try await call { try await operators.whoAmI(Baton_V1_Empty(), metadata: metadata, options: options) })
+  }
+
+  package func createCredential(_ order: CredentialOrder) async throws -> CreatedCredential {
+    let reply = try await call {
+      try await operators.createCredential(order.proto, metadata: metadata, options: options)
+    }
+    return CreatedCredential(
+      credential: try Credential(reply.credential), token: try CredentialToken(parsing: reply.token),
+      fleet: try FleetDescription(reply.fleet))
+  }
+
+  package func credentials() async throws -> [Credential] {
+    try await call { try await operators.credentials(Baton_V1_Empty(), metadata: metadata, options: options) }
+      .credentials.map(Credential.init)
+  }
+
+  package func revokeCredential(_ name: String) async throws -> Int {
+    let request = Baton_V1_RevokeCredentialRequest.with { $0.credential = name }
+    return Int(
+      try await call { try await operators.revokeCredential(request, metadata: metadata, options: options) }
+        .credentials)
+  }
+
+  package func audit(_ filter: AuditFilter, after sequence: Int64, limit: Int) async throws -> [AuditRow] {
+    let request = filter.proto(after: sequence, limit: limit)
+    return try await call { try await operators.audit(request, metadata: metadata, options: options) }
+      .rows.map(AuditRow.init)
+  }
+
+  /// It reads the whole log, so it may take long.
+  package func verifyAudit() async throws -> AuditVerdict {
+    AuditVerdict(
+      try await call {
+        try await operators.verifyAudit(
+          Baton_V1_Empty(), metadata: metadata, options: CoordinatorClient.callOptions)
+      })
   }
 
   package func setPaused(_ isPaused: Bool) async throws {

@@ -13,9 +13,28 @@ import SwiftProtobuf
   import Foundation
 #endif
 
-/// The gRPC service that the command line uses. It translates messages and calls the coordinator.
+/// The gRPC service that the command line uses. It translates messages and calls the coordinator, as the caller that
+/// the interceptor has found.
 struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
-  let api: any OperatorAPI
+  private let coordinator: any OperatorAPI
+  private let audit: CallAudit?
+  private let meter: CallMeter?
+
+  init(api: any OperatorAPI, audit: CallAudit? = nil, meter: CallMeter? = nil) {
+    (coordinator, self.audit, self.meter) = (api, audit, meter)
+  }
+
+  init(of coordinator: Coordinator) {
+    self.init(api: coordinator, audit: coordinator.callAudit, meter: coordinator.callMeter)
+  }
+
+  /// What the current caller may call. Without a caller nothing is permitted.
+  private var api: any OperatorAPI {
+    get throws {
+      guard let caller = Caller.current else { throw OperatorError.notPermitted("it is not known who calls") }
+      return PermittedAPI(api: coordinator, caller: caller, audit: audit, meter: meter)
+    }
+  }
 
   func apply(request: Baton_V1_ApplyRequest, context: ServerContext) async throws -> Baton_V1_ApplyReply {
     try await answering {
@@ -180,6 +199,52 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
       let certificates = try await api.revoke(try HostName.named(request.host))
       return .with { $0.certificates = Int32(clamping: certificates) }
     }
+  }
+
+  func whoAmI(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_WhoAmIReply {
+    try await answering { try await api.whoAmI().proto }
+  }
+
+  func createCredential(
+    request: Baton_V1_CreateCredentialRequest, context: ServerContext
+  ) async throws -> Baton_V1_CreateCredentialReply {
+    try await answering {
+      let created = try await api.createCredential(try CredentialOrder(request))
+      return .with {
+        $0.token = created.token.description
+        ($0.credential, $0.fleet) = (created.credential.proto, created.fleet.proto)
+      }
+    }
+  }
+
+  func credentials(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_CredentialsReply {
+    try await answering {
+      let credentials = try await api.credentials()
+      return .with { $0.credentials = credentials.map(\.proto) }
+    }
+  }
+
+  func revokeCredential(
+    request: Baton_V1_RevokeCredentialRequest, context: ServerContext
+  ) async throws -> Baton_V1_RevokeCredentialReply {
+    try await answering {
+      try WireLimits.hostArgument.check(name: request.credential)
+      let count = try await api.revokeCredential(request.credential)
+      return .with { $0.credentials = Int32(clamping: count) }
+    }
+  }
+
+  /// A page has at most 1,000 rows, which fit into one message.
+  func audit(request: Baton_V1_AuditRequest, context: ServerContext) async throws -> Baton_V1_AuditReply {
+    try await answering {
+      let rows = try await api.audit(
+        AuditFilter(request), after: request.after, limit: min(max(1, Int(request.limit)), 1000))
+      return .with { $0.rows = rows.map(\.proto) }
+    }
+  }
+
+  func verifyAudit(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_VerifyAuditReply {
+    try await answering { try await api.verifyAudit().proto }
   }
 
   func hosts(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_HostsReply {

@@ -35,7 +35,8 @@ extension CoordinatorCore {
       guard let stored = index.definition(for: submission.identifier),
         permitted.isEmpty || permitted.contains(where: { $0.covers(stored.definition.pattern) })
       else {
-        return .refused(.notPermitted(submission.identifier, nearest: index.nearest(to: submission.identifier)))
+        let nearest = index.nearest(to: submission.identifier.rawValue)
+        return .refused(.notPermitted(submission.identifier, nearest: nearest))
       }
       do throws(DefinitionProblem) {
         if let problem = stored.problem { throw problem }

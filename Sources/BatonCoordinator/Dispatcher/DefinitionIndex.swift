@@ -36,12 +36,10 @@ package struct DefinitionIndex: Sendable {
     return byPattern.keys.contains { $0.covers(pattern) || pattern.covers($0) }
   }
 
-  package func nearest(to pattern: IdentifierPattern) -> String? {
-    Values.nearest(to: pattern.rawValue, among: byPattern.keys.sorted().map(\.rawValue))
-  }
-
-  /// The declared pattern with the spelling most similar to `identifier`, if it is similar enough to be meant.
-  package func nearest(to identifier: JobIdentifier) -> String? {
-    Values.nearest(to: identifier.rawValue, among: byPattern.keys.sorted().map(\.rawValue))
+  /// The declared pattern with the spelling most similar to `text`, if it is similar enough to be meant.
+  /// - Parameter limits: only patterns that one of these covers may be named; `nil` for all.
+  package func nearest(to text: String, within limits: [IdentifierPattern]? = nil) -> String? {
+    let known = byPattern.keys.filter { pattern in limits?.contains { $0.covers(pattern) } ?? true }
+    return Values.nearest(to: text, among: known.sorted().map(\.rawValue))
   }
 }

@@ -9,7 +9,7 @@ import Logging
 /// The calls about the identities of hosts: invitations, joins, renewals and revocations.
 extension Coordinator {
   /// - Throws: `OperatorError.invalid` if this coordinator serves only its own machine.
-  private func identities() throws -> HostIdentities {
+  func identities() throws -> HostIdentities {
     guard let identities = settings.identities else {
       throw OperatorError.invalid(
         "this coordinator serves only its own machine: start it with --workers and --operators, such as "

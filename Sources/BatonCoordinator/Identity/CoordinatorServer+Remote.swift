@@ -42,9 +42,10 @@ extension CoordinatorServer {
           transport: .http2NIOPosix(
             address: Self.address(operators), transportSecurity: try certificate.security(askingForCertificates: false),
             config: config, eventLoopGroup: RPCLoop.group),
-          services: [EnrolmentService(coordinator: coordinator), OperatorsService(api: coordinator)],
+          services: [EnrolmentService(coordinator: coordinator), OperatorsService(of: coordinator)],
           interceptors: [
-            TokenInterceptor(token: token, door: door), SubmitterInterceptor(),
+            OperatorInterceptor(gate: .credentials(identities.credentials), coordinator: coordinator, door: door),
+            SubmitterInterceptor(),
             IdentityInterceptor { SystemClocks.date() },
           ])
         group.addTask { try await serve(server, on: operators) { identities.listens(operators: $0) } }

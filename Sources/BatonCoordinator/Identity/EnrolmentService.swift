@@ -19,6 +19,9 @@ struct EnrolmentService: Baton_V1_Enrolment.SimpleServiceProtocol {
 
   func join(request: Baton_V1_JoinRequest, context: ServerContext) async throws -> Baton_V1_JoinReply {
     try await answering {
+      guard coordinator.callMeter.takeJoin(from: context.remotePeer.address) else {
+        throw OperatorError.overloaded("too many attempts to join came from your address; try again in a minute")
+      }
       let token: JoinToken
       do { token = try JoinToken(id: Array(request.invitation), secret: Array(request.secret)) } catch {
         throw OperatorError.invalid("\(error)")

@@ -30,6 +30,8 @@ package final class HostIdentities: Sendable {
   }
 
   package let authority: FleetAuthority
+  /// The credentials of operators.
+  package let credentials: OperatorCredentials
   /// How long the certificates of hosts are valid.
   package let lifetime: Duration
   private let revocations: RevocationFile
@@ -40,7 +42,9 @@ package final class HostIdentities: Sendable {
     authority: FleetAuthority, dataFolder: String, lifetime: Duration = FleetAuthority.hostLifetime
   ) throws(IdentityError) {
     (self.authority, self.lifetime) = (authority, lifetime)
-    revocations = RevocationFile(dataFolder: dataFolder)
+    revocations = RevocationFile(
+      path: dataFolder + "/revoked", what: "a serial number and the name of a host")
+    credentials = try OperatorCredentials(dataFolder: dataFolder)
     let revoked = try revocations.serials()
     state.withLock { $0.revoked = revoked }
   }
@@ -122,7 +126,7 @@ package final class HostIdentities: Sendable {
     let serials = state.withLock { state in
       state.certificates.values.filter { $0.host == host }.map(\.serial).sorted { $0.lexicographicallyPrecedes($1) }
     }
-    try revocations.add(serials, of: host)
+    try revocations.add(serials, of: host.rawValue)
     return state.withLock { state in
       let valid = serials.filter { state.valid($0, at: now) != nil }
       state.revoked.formUnion(serials)

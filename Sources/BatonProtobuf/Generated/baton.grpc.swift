@@ -1847,6 +1847,84 @@ package enum Baton_V1_Operators: Sendable {
                 type: .unary
             )
         }
+        /// Namespace for "WhoAmI" metadata.
+        package enum WhoAmI: Sendable {
+            /// Request type for "WhoAmI".
+            package typealias Input = Baton_V1_Empty
+            /// Response type for "WhoAmI".
+            package typealias Output = Baton_V1_WhoAmIReply
+            /// Descriptor for "WhoAmI".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "WhoAmI",
+                type: .unary
+            )
+        }
+        /// Namespace for "CreateCredential" metadata.
+        package enum CreateCredential: Sendable {
+            /// Request type for "CreateCredential".
+            package typealias Input = Baton_V1_CreateCredentialRequest
+            /// Response type for "CreateCredential".
+            package typealias Output = Baton_V1_CreateCredentialReply
+            /// Descriptor for "CreateCredential".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "CreateCredential",
+                type: .unary
+            )
+        }
+        /// Namespace for "Credentials" metadata.
+        package enum Credentials: Sendable {
+            /// Request type for "Credentials".
+            package typealias Input = Baton_V1_Empty
+            /// Response type for "Credentials".
+            package typealias Output = Baton_V1_CredentialsReply
+            /// Descriptor for "Credentials".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "Credentials",
+                type: .unary
+            )
+        }
+        /// Namespace for "RevokeCredential" metadata.
+        package enum RevokeCredential: Sendable {
+            /// Request type for "RevokeCredential".
+            package typealias Input = Baton_V1_RevokeCredentialRequest
+            /// Response type for "RevokeCredential".
+            package typealias Output = Baton_V1_RevokeCredentialReply
+            /// Descriptor for "RevokeCredential".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "RevokeCredential",
+                type: .unary
+            )
+        }
+        /// Namespace for "Audit" metadata.
+        package enum Audit: Sendable {
+            /// Request type for "Audit".
+            package typealias Input = Baton_V1_AuditRequest
+            /// Response type for "Audit".
+            package typealias Output = Baton_V1_AuditReply
+            /// Descriptor for "Audit".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "Audit",
+                type: .unary
+            )
+        }
+        /// Namespace for "VerifyAudit" metadata.
+        package enum VerifyAudit: Sendable {
+            /// Request type for "VerifyAudit".
+            package typealias Input = Baton_V1_Empty
+            /// Response type for "VerifyAudit".
+            package typealias Output = Baton_V1_VerifyAuditReply
+            /// Descriptor for "VerifyAudit".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "VerifyAudit",
+                type: .unary
+            )
+        }
         /// Descriptors for all methods in the "baton.v1.Operators" service.
         package static let descriptors: [GRPCCore.MethodDescriptor] = [
             Apply.descriptor,
@@ -1874,7 +1952,13 @@ package enum Baton_V1_Operators: Sendable {
             ForgetHost.descriptor,
             Fleet.descriptor,
             InviteHost.descriptor,
-            RevokeHost.descriptor
+            RevokeHost.descriptor,
+            WhoAmI.descriptor,
+            CreateCredential.descriptor,
+            Credentials.descriptor,
+            RevokeCredential.descriptor,
+            Audit.descriptor,
+            VerifyAudit.descriptor
         ]
     }
 }
@@ -2317,6 +2401,110 @@ extension Baton_V1_Operators {
             request: GRPCCore.StreamingServerRequest<Baton_V1_RevokeHostRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_RevokeHostReply>
+
+        /// Handle the "WhoAmI" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > What the coordinator knows of the caller.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_Empty` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_WhoAmIReply` messages.
+        func whoAmI(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_WhoAmIReply>
+
+        /// Handle the "CreateCredential" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Makes a credential for an operator. Its secret is in the answer and nowhere else.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_CreateCredentialRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_CreateCredentialReply` messages.
+        func createCredential(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_CreateCredentialRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_CreateCredentialReply>
+
+        /// Handle the "Credentials" method.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_Empty` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_CredentialsReply` messages.
+        func credentials(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_CredentialsReply>
+
+        /// Handle the "RevokeCredential" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Takes credentials back for ever. Streams that were opened with them end.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_RevokeCredentialRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_RevokeCredentialReply` messages.
+        func revokeCredential(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_RevokeCredentialRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_RevokeCredentialReply>
+
+        /// Handle the "Audit" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The audit log, in pages.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_AuditRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_AuditReply` messages.
+        func audit(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_AuditRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_AuditReply>
+
+        /// Handle the "VerifyAudit" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Checks the whole audit log.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_Empty` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_VerifyAuditReply` messages.
+        func verifyAudit(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_VerifyAuditReply>
     }
 
     /// Service protocol for the "baton.v1.Operators" service.
@@ -2743,6 +2931,110 @@ extension Baton_V1_Operators {
             request: GRPCCore.ServerRequest<Baton_V1_RevokeHostRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.ServerResponse<Baton_V1_RevokeHostReply>
+
+        /// Handle the "WhoAmI" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > What the coordinator knows of the caller.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_WhoAmIReply` message.
+        func whoAmI(
+            request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_WhoAmIReply>
+
+        /// Handle the "CreateCredential" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Makes a credential for an operator. Its secret is in the answer and nowhere else.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_CreateCredentialRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_CreateCredentialReply` message.
+        func createCredential(
+            request: GRPCCore.ServerRequest<Baton_V1_CreateCredentialRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_CreateCredentialReply>
+
+        /// Handle the "Credentials" method.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_CredentialsReply` message.
+        func credentials(
+            request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_CredentialsReply>
+
+        /// Handle the "RevokeCredential" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Takes credentials back for ever. Streams that were opened with them end.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_RevokeCredentialRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_RevokeCredentialReply` message.
+        func revokeCredential(
+            request: GRPCCore.ServerRequest<Baton_V1_RevokeCredentialRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_RevokeCredentialReply>
+
+        /// Handle the "Audit" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The audit log, in pages.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_AuditRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_AuditReply` message.
+        func audit(
+            request: GRPCCore.ServerRequest<Baton_V1_AuditRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_AuditReply>
+
+        /// Handle the "VerifyAudit" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Checks the whole audit log.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_VerifyAuditReply` message.
+        func verifyAudit(
+            request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_VerifyAuditReply>
     }
 
     /// Simple service protocol for the "baton.v1.Operators" service.
@@ -3172,6 +3464,110 @@ extension Baton_V1_Operators {
             request: Baton_V1_RevokeHostRequest,
             context: GRPCCore.ServerContext
         ) async throws -> Baton_V1_RevokeHostReply
+
+        /// Handle the "WhoAmI" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > What the coordinator knows of the caller.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_Empty` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_WhoAmIReply` to respond with.
+        func whoAmI(
+            request: Baton_V1_Empty,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_WhoAmIReply
+
+        /// Handle the "CreateCredential" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Makes a credential for an operator. Its secret is in the answer and nowhere else.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_CreateCredentialRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_CreateCredentialReply` to respond with.
+        func createCredential(
+            request: Baton_V1_CreateCredentialRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_CreateCredentialReply
+
+        /// Handle the "Credentials" method.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_Empty` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_CredentialsReply` to respond with.
+        func credentials(
+            request: Baton_V1_Empty,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_CredentialsReply
+
+        /// Handle the "RevokeCredential" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Takes credentials back for ever. Streams that were opened with them end.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_RevokeCredentialRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_RevokeCredentialReply` to respond with.
+        func revokeCredential(
+            request: Baton_V1_RevokeCredentialRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_RevokeCredentialReply
+
+        /// Handle the "Audit" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The audit log, in pages.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_AuditRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_AuditReply` to respond with.
+        func audit(
+            request: Baton_V1_AuditRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_AuditReply
+
+        /// Handle the "VerifyAudit" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Checks the whole audit log.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_Empty` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_VerifyAuditReply` to respond with.
+        func verifyAudit(
+            request: Baton_V1_Empty,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_VerifyAuditReply
     }
 }
 
@@ -3465,6 +3861,72 @@ extension Baton_V1_Operators.StreamingServiceProtocol {
                 )
             }
         )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.WhoAmI.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_WhoAmIReply>(),
+            handler: { request, context in
+                try await self.whoAmI(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.CreateCredential.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_CreateCredentialRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_CreateCredentialReply>(),
+            handler: { request, context in
+                try await self.createCredential(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.Credentials.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_CredentialsReply>(),
+            handler: { request, context in
+                try await self.credentials(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.RevokeCredential.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_RevokeCredentialRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_RevokeCredentialReply>(),
+            handler: { request, context in
+                try await self.revokeCredential(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.Audit.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_AuditRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_AuditReply>(),
+            handler: { request, context in
+                try await self.audit(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.VerifyAudit.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_VerifyAuditReply>(),
+            handler: { request, context in
+                try await self.verifyAudit(
+                    request: request,
+                    context: context
+                )
+            }
+        )
     }
 }
 
@@ -3751,6 +4213,72 @@ extension Baton_V1_Operators.ServiceProtocol {
         context: GRPCCore.ServerContext
     ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_RevokeHostReply> {
         let response = try await self.revokeHost(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func whoAmI(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_WhoAmIReply> {
+        let response = try await self.whoAmI(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func createCredential(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_CreateCredentialRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_CreateCredentialReply> {
+        let response = try await self.createCredential(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func credentials(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_CredentialsReply> {
+        let response = try await self.credentials(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func revokeCredential(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_RevokeCredentialRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_RevokeCredentialReply> {
+        let response = try await self.revokeCredential(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func audit(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_AuditRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_AuditReply> {
+        let response = try await self.audit(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func verifyAudit(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_VerifyAuditReply> {
+        let response = try await self.verifyAudit(
             request: GRPCCore.ServerRequest(stream: request),
             context: context
         )
@@ -4112,6 +4640,84 @@ extension Baton_V1_Operators.SimpleServiceProtocol {
     ) async throws -> GRPCCore.ServerResponse<Baton_V1_RevokeHostReply> {
         return GRPCCore.ServerResponse<Baton_V1_RevokeHostReply>(
             message: try await self.revokeHost(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func whoAmI(
+        request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_WhoAmIReply> {
+        return GRPCCore.ServerResponse<Baton_V1_WhoAmIReply>(
+            message: try await self.whoAmI(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func createCredential(
+        request: GRPCCore.ServerRequest<Baton_V1_CreateCredentialRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_CreateCredentialReply> {
+        return GRPCCore.ServerResponse<Baton_V1_CreateCredentialReply>(
+            message: try await self.createCredential(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func credentials(
+        request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_CredentialsReply> {
+        return GRPCCore.ServerResponse<Baton_V1_CredentialsReply>(
+            message: try await self.credentials(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func revokeCredential(
+        request: GRPCCore.ServerRequest<Baton_V1_RevokeCredentialRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_RevokeCredentialReply> {
+        return GRPCCore.ServerResponse<Baton_V1_RevokeCredentialReply>(
+            message: try await self.revokeCredential(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func audit(
+        request: GRPCCore.ServerRequest<Baton_V1_AuditRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_AuditReply> {
+        return GRPCCore.ServerResponse<Baton_V1_AuditReply>(
+            message: try await self.audit(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func verifyAudit(
+        request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_VerifyAuditReply> {
+        return GRPCCore.ServerResponse<Baton_V1_VerifyAuditReply>(
+            message: try await self.verifyAudit(
                 request: request.message,
                 context: context
             ),
@@ -4674,6 +5280,140 @@ extension Baton_V1_Operators {
             deserializer: some GRPCCore.MessageDeserializer<Baton_V1_RevokeHostReply>,
             options: GRPCCore.CallOptions,
             onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_RevokeHostReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "WhoAmI" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > What the coordinator knows of the caller.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_WhoAmIReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func whoAmI<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_WhoAmIReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_WhoAmIReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "CreateCredential" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Makes a credential for an operator. Its secret is in the answer and nowhere else.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_CreateCredentialRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_CreateCredentialRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_CreateCredentialReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func createCredential<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_CreateCredentialRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_CreateCredentialRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_CreateCredentialReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_CreateCredentialReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "Credentials" method.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_CredentialsReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func credentials<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_CredentialsReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_CredentialsReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "RevokeCredential" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Takes credentials back for ever. Streams that were opened with them end.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_RevokeCredentialRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_RevokeCredentialRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_RevokeCredentialReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func revokeCredential<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_RevokeCredentialRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_RevokeCredentialRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_RevokeCredentialReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_RevokeCredentialReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "Audit" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The audit log, in pages.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_AuditRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_AuditRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_AuditReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func audit<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_AuditRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_AuditRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_AuditReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_AuditReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "VerifyAudit" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Checks the whole audit log.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_VerifyAuditReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func verifyAudit<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_VerifyAuditReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_VerifyAuditReply>) async throws -> Result
         ) async throws -> Result where Result: Sendable
     }
 
@@ -5515,6 +6255,206 @@ extension Baton_V1_Operators {
                 onResponse: handleResponse
             )
         }
+
+        /// Call the "WhoAmI" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > What the coordinator knows of the caller.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_WhoAmIReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func whoAmI<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_WhoAmIReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_WhoAmIReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.WhoAmI.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "CreateCredential" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Makes a credential for an operator. Its secret is in the answer and nowhere else.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_CreateCredentialRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_CreateCredentialRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_CreateCredentialReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func createCredential<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_CreateCredentialRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_CreateCredentialRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_CreateCredentialReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_CreateCredentialReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.CreateCredential.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "Credentials" method.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_CredentialsReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func credentials<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_CredentialsReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_CredentialsReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.Credentials.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "RevokeCredential" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Takes credentials back for ever. Streams that were opened with them end.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_RevokeCredentialRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_RevokeCredentialRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_RevokeCredentialReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func revokeCredential<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_RevokeCredentialRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_RevokeCredentialRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_RevokeCredentialReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_RevokeCredentialReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.RevokeCredential.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "Audit" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The audit log, in pages.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_AuditRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_AuditRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_AuditReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func audit<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_AuditRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_AuditRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_AuditReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_AuditReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.Audit.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "VerifyAudit" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Checks the whole audit log.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_VerifyAuditReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func verifyAudit<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_VerifyAuditReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_VerifyAuditReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.VerifyAudit.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
     }
 }
 
@@ -6205,6 +7145,176 @@ extension Baton_V1_Operators.ClientProtocol {
             request: request,
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_RevokeHostRequest>(),
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_RevokeHostReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "WhoAmI" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > What the coordinator knows of the caller.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_Empty` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func whoAmI<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_WhoAmIReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.whoAmI(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_Empty>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_WhoAmIReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "CreateCredential" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Makes a credential for an operator. Its secret is in the answer and nowhere else.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_CreateCredentialRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func createCredential<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_CreateCredentialRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_CreateCredentialReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.createCredential(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_CreateCredentialRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_CreateCredentialReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Credentials" method.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_Empty` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func credentials<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_CredentialsReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.credentials(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_Empty>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_CredentialsReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "RevokeCredential" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Takes credentials back for ever. Streams that were opened with them end.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_RevokeCredentialRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func revokeCredential<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_RevokeCredentialRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_RevokeCredentialReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.revokeCredential(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_RevokeCredentialRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_RevokeCredentialReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Audit" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The audit log, in pages.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_AuditRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func audit<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_AuditRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_AuditReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.audit(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_AuditRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_AuditReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "VerifyAudit" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Checks the whole audit log.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_Empty` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func verifyAudit<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_VerifyAuditReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.verifyAudit(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_Empty>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_VerifyAuditReply>(),
             options: options,
             onResponse: handleResponse
         )
@@ -7001,6 +8111,200 @@ extension Baton_V1_Operators.ClientProtocol {
             metadata: metadata
         )
         return try await self.revokeHost(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "WhoAmI" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > What the coordinator knows of the caller.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func whoAmI<Result>(
+        _ message: Baton_V1_Empty,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_WhoAmIReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_Empty>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.whoAmI(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "CreateCredential" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Makes a credential for an operator. Its secret is in the answer and nowhere else.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func createCredential<Result>(
+        _ message: Baton_V1_CreateCredentialRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_CreateCredentialReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_CreateCredentialRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.createCredential(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Credentials" method.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func credentials<Result>(
+        _ message: Baton_V1_Empty,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_CredentialsReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_Empty>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.credentials(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "RevokeCredential" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Takes credentials back for ever. Streams that were opened with them end.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func revokeCredential<Result>(
+        _ message: Baton_V1_RevokeCredentialRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_RevokeCredentialReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_RevokeCredentialRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.revokeCredential(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Audit" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The audit log, in pages.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func audit<Result>(
+        _ message: Baton_V1_AuditRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_AuditReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_AuditRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.audit(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "VerifyAudit" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Checks the whole audit log.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func verifyAudit<Result>(
+        _ message: Baton_V1_Empty,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_VerifyAuditReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_Empty>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.verifyAudit(
             request: request,
             options: options,
             onResponse: handleResponse

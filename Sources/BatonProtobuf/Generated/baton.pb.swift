@@ -27,6 +27,82 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
+/// Who may call a method. Every method says it with the option `access`. `make proto` fails for a method that does not,
+/// and the coordinator refuses calls of a method that it has no entry for.
+package nonisolated enum Baton_V1_Access: SwiftProtobuf.Enum, Swift.CaseIterable {
+  package typealias RawValue = Int
+  case unspecified // = 0
+
+  /// Clients without a credential.
+  case anyone // = 1
+
+  /// Hosts that have joined the fleet.
+  case host // = 2
+
+  /// Operators with any valid credential.
+  case caller // = 3
+
+  /// Operators whose credential has this scope, or one that includes it.
+  case read // = 4
+  case logs // = 5
+  case submit // = 6
+  case operate // = 7
+  case define // = 8
+  case admin // = 9
+  case UNRECOGNIZED(Int)
+
+  package init() {
+    self = .unspecified
+  }
+
+  package init?(rawValue: Int) {
+    switch rawValue {
+    case 0: self = .unspecified
+    case 1: self = .anyone
+    case 2: self = .host
+    case 3: self = .caller
+    case 4: self = .read
+    case 5: self = .logs
+    case 6: self = .submit
+    case 7: self = .operate
+    case 8: self = .define
+    case 9: self = .admin
+    default: self = .UNRECOGNIZED(rawValue)
+    }
+  }
+
+  package var rawValue: Int {
+    switch self {
+    case .unspecified: return 0
+    case .anyone: return 1
+    case .host: return 2
+    case .caller: return 3
+    case .read: return 4
+    case .logs: return 5
+    case .submit: return 6
+    case .operate: return 7
+    case .define: return 8
+    case .admin: return 9
+    case .UNRECOGNIZED(let i): return i
+    }
+  }
+
+  // The compiler won't synthesize support with the UNRECOGNIZED case.
+  package static let allCases: [Baton_V1_Access] = [
+    .unspecified,
+    .anyone,
+    .host,
+    .caller,
+    .read,
+    .logs,
+    .submit,
+    .operate,
+    .define,
+    .admin,
+  ]
+
+}
+
 /// Which request of an identifier is meant if a call gives no number.
 package nonisolated enum Baton_V1_RequestChoice: SwiftProtobuf.Enum, Swift.CaseIterable {
   package typealias RawValue = Int
@@ -3086,9 +3162,361 @@ package nonisolated struct Baton_V1_RevokeHostReply: Sendable {
   package init() {}
 }
 
+package nonisolated struct Baton_V1_Credential: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// 8 bytes.
+  package var id: Data = Data()
+
+  /// The principal of everything that is done with it.
+  package var name: String = String()
+
+  package var scopes: [String] = []
+
+  /// The identifiers that it concerns; none means all of them.
+  package var patterns: [String] = []
+
+  /// Times are in nanoseconds since 1970.
+  package var end: Int64 = 0
+
+  package var createdAt: Int64 = 0
+
+  package var createdBy: String = String()
+
+  package var lastUsedAt: Int64 {
+    get {_lastUsedAt ?? 0}
+    set {_lastUsedAt = newValue}
+  }
+  /// Returns true if `lastUsedAt` has been explicitly set.
+  package var hasLastUsedAt: Bool {self._lastUsedAt != nil}
+  /// Clears the value of `lastUsedAt`. Subsequent reads from it will return its default value.
+  package mutating func clearLastUsedAt() {self._lastUsedAt = nil}
+
+  package var isRevoked: Bool = false
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _lastUsedAt: Int64? = nil
+}
+
+package nonisolated struct Baton_V1_WhoAmIReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var name: String = String()
+
+  package var scopes: [String] = []
+
+  package var patterns: [String] = []
+
+  /// Not set for the coordinator's own user, who needs no credential.
+  package var end: Int64 {
+    get {_end ?? 0}
+    set {_end = newValue}
+  }
+  /// Returns true if `end` has been explicitly set.
+  package var hasEnd: Bool {self._end != nil}
+  /// Clears the value of `end`. Subsequent reads from it will return its default value.
+  package mutating func clearEnd() {self._end = nil}
+
+  package var credential: Data {
+    get {_credential ?? Data()}
+    set {_credential = newValue}
+  }
+  /// Returns true if `credential` has been explicitly set.
+  package var hasCredential: Bool {self._credential != nil}
+  /// Clears the value of `credential`. Subsequent reads from it will return its default value.
+  package mutating func clearCredential() {self._credential = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _end: Int64? = nil
+  fileprivate var _credential: Data? = nil
+}
+
+package nonisolated struct Baton_V1_CreateCredentialRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var name: String = String()
+
+  package var scopes: [String] = []
+
+  package var patterns: [String] = []
+
+  /// How long it is valid, in nanoseconds.
+  package var lifetime: Int64 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_CreateCredentialReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// What the operator has to show.
+  package var token: String = String()
+
+  package var credential: Baton_V1_Credential {
+    get {_credential ?? Baton_V1_Credential()}
+    set {_credential = newValue}
+  }
+  /// Returns true if `credential` has been explicitly set.
+  package var hasCredential: Bool {self._credential != nil}
+  /// Clears the value of `credential`. Subsequent reads from it will return its default value.
+  package mutating func clearCredential() {self._credential = nil}
+
+  package var fleet: Baton_V1_FleetReply {
+    get {_fleet ?? Baton_V1_FleetReply()}
+    set {_fleet = newValue}
+  }
+  /// Returns true if `fleet` has been explicitly set.
+  package var hasFleet: Bool {self._fleet != nil}
+  /// Clears the value of `fleet`. Subsequent reads from it will return its default value.
+  package mutating func clearFleet() {self._fleet = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _credential: Baton_V1_Credential? = nil
+  fileprivate var _fleet: Baton_V1_FleetReply? = nil
+}
+
+package nonisolated struct Baton_V1_CredentialsReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var credentials: [Baton_V1_Credential] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_RevokeCredentialRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The name of credentials, or the id of one in hexadecimal digits.
+  package var credential: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_RevokeCredentialReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// How many credentials were revoked that had not ended.
+  package var credentials: Int32 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_AuditRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var actor: String {
+    get {_actor ?? String()}
+    set {_actor = newValue}
+  }
+  /// Returns true if `actor` has been explicitly set.
+  package var hasActor: Bool {self._actor != nil}
+  /// Clears the value of `actor`. Subsequent reads from it will return its default value.
+  package mutating func clearActor() {self._actor = nil}
+
+  package var object: String {
+    get {_object ?? String()}
+    set {_object = newValue}
+  }
+  /// Returns true if `object` has been explicitly set.
+  package var hasObject: Bool {self._object != nil}
+  /// Clears the value of `object`. Subsequent reads from it will return its default value.
+  package mutating func clearObject() {self._object = nil}
+
+  /// Only rows of this time and later, in nanoseconds since 1970.
+  package var since: Int64 {
+    get {_since ?? 0}
+    set {_since = newValue}
+  }
+  /// Returns true if `since` has been explicitly set.
+  package var hasSince: Bool {self._since != nil}
+  /// Clears the value of `since`. Subsequent reads from it will return its default value.
+  package mutating func clearSince() {self._since = nil}
+
+  /// Only rows with a higher number.
+  package var after: Int64 = 0
+
+  package var limit: Int32 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _actor: String? = nil
+  fileprivate var _object: String? = nil
+  fileprivate var _since: Int64? = nil
+}
+
+package nonisolated struct Baton_V1_AuditRow: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var sequence: Int64 = 0
+
+  package var at: Int64 = 0
+
+  package var actor: String = String()
+
+  package var credential: Data {
+    get {_credential ?? Data()}
+    set {_credential = newValue}
+  }
+  /// Returns true if `credential` has been explicitly set.
+  package var hasCredential: Bool {self._credential != nil}
+  /// Clears the value of `credential`. Subsequent reads from it will return its default value.
+  package mutating func clearCredential() {self._credential = nil}
+
+  package var peer: String = String()
+
+  package var method: String = String()
+
+  package var object: String = String()
+
+  /// done, denied or failed.
+  package var outcome: String = String()
+
+  package var detail: String = String()
+
+  /// The hash of the row before, and this row's: 32 bytes each.
+  package var previous: Data = Data()
+
+  package var hash: Data = Data()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _credential: Data? = nil
+}
+
+package nonisolated struct Baton_V1_AuditReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var rows: [Baton_V1_AuditRow] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_VerifyAuditReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var rows: Int64 = 0
+
+  package var last: Int64 = 0
+
+  /// The hash of the last row.
+  package var head: Data = Data()
+
+  /// The first thing that is wrong; not set if the chain is whole.
+  package var problem: String {
+    get {_problem ?? String()}
+    set {_problem = newValue}
+  }
+  /// Returns true if `problem` has been explicitly set.
+  package var hasProblem: Bool {self._problem != nil}
+  /// Clears the value of `problem`. Subsequent reads from it will return its default value.
+  package mutating func clearProblem() {self._problem = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _problem: String? = nil
+}
+
+// MARK: - Extension support defined in baton.proto.
+
+// MARK: - Extension Properties
+
+// Swift Extensions on the extended Messages to add easy access to the declared
+// extension fields. The names are based on the extension field name from the proto
+// declaration. To avoid naming collisions, the names are prefixed with the name of
+// the scope where the extend directive occurs.
+
+nonisolated extension SwiftProtobuf.Google_Protobuf_MethodOptions {
+
+  package var Baton_V1_access: Baton_V1_Access {
+    get {return getExtensionValue(ext: Baton_V1_Extensions_access) ?? .unspecified}
+    set {setExtensionValue(ext: Baton_V1_Extensions_access, value: newValue)}
+  }
+  /// Returns true if extension `Baton_V1_Extensions_access`
+  /// has been explicitly set.
+  package var hasBaton_V1_access: Bool {
+    return hasExtensionValue(ext: Baton_V1_Extensions_access)
+  }
+  /// Clears the value of extension `Baton_V1_Extensions_access`.
+  /// Subsequent reads from it will return its default value.
+  package mutating func clearBaton_V1_access() {
+    clearExtensionValue(ext: Baton_V1_Extensions_access)
+  }
+
+}
+
+// MARK: - File's ExtensionMap: Baton_V1_Baton_Extensions
+
+/// A `SwiftProtobuf.SimpleExtensionMap` that includes all of the extensions defined by
+/// this .proto file. It can be used any place an `SwiftProtobuf.ExtensionMap` is needed
+/// in parsing, or it can be combined with other `SwiftProtobuf.SimpleExtensionMap`s to create
+/// a larger `SwiftProtobuf.SimpleExtensionMap`.
+package nonisolated let Baton_V1_Baton_Extensions: SwiftProtobuf.SimpleExtensionMap = [
+  Baton_V1_Extensions_access
+]
+
+// Extension Objects - The only reason these might be needed is when manually
+// constructing a `SimpleExtensionMap`, otherwise, use the above _Extension Properties_
+// accessors for the extension fields on the messages directly.
+
+package nonisolated let Baton_V1_Extensions_access = SwiftProtobuf.MessageExtension<SwiftProtobuf.OptionalEnumExtensionField<Baton_V1_Access>, SwiftProtobuf.Google_Protobuf_MethodOptions>(
+  _protobuf_fieldNumber: 50001,
+  fieldName: "baton.v1.access"
+)
+
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
 
 fileprivate nonisolated let _protobuf_package = "baton.v1"
+
+nonisolated extension Baton_V1_Access: SwiftProtobuf._ProtoNameProviding {
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0ACCESS_UNSPECIFIED\0\u{1}ANYONE\0\u{1}HOST\0\u{1}CALLER\0\u{1}READ\0\u{1}LOGS\0\u{1}SUBMIT\0\u{1}OPERATE\0\u{1}DEFINE\0\u{1}ADMIN\0")
+}
 
 nonisolated extension Baton_V1_RequestChoice: SwiftProtobuf._ProtoNameProviding {
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0CURRENT\0\u{1}RAN\0\u{1}RAN_IF_REPEATING\0")
@@ -7864,6 +8292,530 @@ nonisolated extension Baton_V1_RevokeHostReply: SwiftProtobuf.Message, SwiftProt
 
   package static func ==(lhs: Baton_V1_RevokeHostReply, rhs: Baton_V1_RevokeHostReply) -> Bool {
     if lhs.certificates != rhs.certificates {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_Credential: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".Credential"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{1}name\0\u{1}scopes\0\u{1}patterns\0\u{1}end\0\u{3}created_at\0\u{3}created_by\0\u{3}last_used_at\0\u{3}is_revoked\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBytesField(value: &self.id) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.name) }()
+      case 3: try { try decoder.decodeRepeatedStringField(value: &self.scopes) }()
+      case 4: try { try decoder.decodeRepeatedStringField(value: &self.patterns) }()
+      case 5: try { try decoder.decodeSingularInt64Field(value: &self.end) }()
+      case 6: try { try decoder.decodeSingularInt64Field(value: &self.createdAt) }()
+      case 7: try { try decoder.decodeSingularStringField(value: &self.createdBy) }()
+      case 8: try { try decoder.decodeSingularInt64Field(value: &self._lastUsedAt) }()
+      case 9: try { try decoder.decodeSingularBoolField(value: &self.isRevoked) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.id.isEmpty {
+      try visitor.visitSingularBytesField(value: self.id, fieldNumber: 1)
+    }
+    if !self.name.isEmpty {
+      try visitor.visitSingularStringField(value: self.name, fieldNumber: 2)
+    }
+    if !self.scopes.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.scopes, fieldNumber: 3)
+    }
+    if !self.patterns.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.patterns, fieldNumber: 4)
+    }
+    if self.end != 0 {
+      try visitor.visitSingularInt64Field(value: self.end, fieldNumber: 5)
+    }
+    if self.createdAt != 0 {
+      try visitor.visitSingularInt64Field(value: self.createdAt, fieldNumber: 6)
+    }
+    if !self.createdBy.isEmpty {
+      try visitor.visitSingularStringField(value: self.createdBy, fieldNumber: 7)
+    }
+    try { if let v = self._lastUsedAt {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 8)
+    } }()
+    if self.isRevoked != false {
+      try visitor.visitSingularBoolField(value: self.isRevoked, fieldNumber: 9)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_Credential, rhs: Baton_V1_Credential) -> Bool {
+    if lhs.id != rhs.id {return false}
+    if lhs.name != rhs.name {return false}
+    if lhs.scopes != rhs.scopes {return false}
+    if lhs.patterns != rhs.patterns {return false}
+    if lhs.end != rhs.end {return false}
+    if lhs.createdAt != rhs.createdAt {return false}
+    if lhs.createdBy != rhs.createdBy {return false}
+    if lhs._lastUsedAt != rhs._lastUsedAt {return false}
+    if lhs.isRevoked != rhs.isRevoked {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_WhoAmIReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".WhoAmIReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}scopes\0\u{1}patterns\0\u{1}end\0\u{1}credential\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.name) }()
+      case 2: try { try decoder.decodeRepeatedStringField(value: &self.scopes) }()
+      case 3: try { try decoder.decodeRepeatedStringField(value: &self.patterns) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self._end) }()
+      case 5: try { try decoder.decodeSingularBytesField(value: &self._credential) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.name.isEmpty {
+      try visitor.visitSingularStringField(value: self.name, fieldNumber: 1)
+    }
+    if !self.scopes.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.scopes, fieldNumber: 2)
+    }
+    if !self.patterns.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.patterns, fieldNumber: 3)
+    }
+    try { if let v = self._end {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 4)
+    } }()
+    try { if let v = self._credential {
+      try visitor.visitSingularBytesField(value: v, fieldNumber: 5)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_WhoAmIReply, rhs: Baton_V1_WhoAmIReply) -> Bool {
+    if lhs.name != rhs.name {return false}
+    if lhs.scopes != rhs.scopes {return false}
+    if lhs.patterns != rhs.patterns {return false}
+    if lhs._end != rhs._end {return false}
+    if lhs._credential != rhs._credential {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_CreateCredentialRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".CreateCredentialRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}scopes\0\u{1}patterns\0\u{1}lifetime\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.name) }()
+      case 2: try { try decoder.decodeRepeatedStringField(value: &self.scopes) }()
+      case 3: try { try decoder.decodeRepeatedStringField(value: &self.patterns) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self.lifetime) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.name.isEmpty {
+      try visitor.visitSingularStringField(value: self.name, fieldNumber: 1)
+    }
+    if !self.scopes.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.scopes, fieldNumber: 2)
+    }
+    if !self.patterns.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.patterns, fieldNumber: 3)
+    }
+    if self.lifetime != 0 {
+      try visitor.visitSingularInt64Field(value: self.lifetime, fieldNumber: 4)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_CreateCredentialRequest, rhs: Baton_V1_CreateCredentialRequest) -> Bool {
+    if lhs.name != rhs.name {return false}
+    if lhs.scopes != rhs.scopes {return false}
+    if lhs.patterns != rhs.patterns {return false}
+    if lhs.lifetime != rhs.lifetime {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_CreateCredentialReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".CreateCredentialReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}token\0\u{1}credential\0\u{1}fleet\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.token) }()
+      case 2: try { try decoder.decodeSingularMessageField(value: &self._credential) }()
+      case 3: try { try decoder.decodeSingularMessageField(value: &self._fleet) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.token.isEmpty {
+      try visitor.visitSingularStringField(value: self.token, fieldNumber: 1)
+    }
+    try { if let v = self._credential {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    } }()
+    try { if let v = self._fleet {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_CreateCredentialReply, rhs: Baton_V1_CreateCredentialReply) -> Bool {
+    if lhs.token != rhs.token {return false}
+    if lhs._credential != rhs._credential {return false}
+    if lhs._fleet != rhs._fleet {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_CredentialsReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".CredentialsReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}credentials\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.credentials) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.credentials.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.credentials, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_CredentialsReply, rhs: Baton_V1_CredentialsReply) -> Bool {
+    if lhs.credentials != rhs.credentials {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_RevokeCredentialRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".RevokeCredentialRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}credential\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.credential) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.credential.isEmpty {
+      try visitor.visitSingularStringField(value: self.credential, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_RevokeCredentialRequest, rhs: Baton_V1_RevokeCredentialRequest) -> Bool {
+    if lhs.credential != rhs.credential {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_RevokeCredentialReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".RevokeCredentialReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}credentials\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt32Field(value: &self.credentials) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.credentials != 0 {
+      try visitor.visitSingularInt32Field(value: self.credentials, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_RevokeCredentialReply, rhs: Baton_V1_RevokeCredentialReply) -> Bool {
+    if lhs.credentials != rhs.credentials {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_AuditRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".AuditRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}actor\0\u{1}object\0\u{1}since\0\u{1}after\0\u{1}limit\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self._actor) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self._object) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self._since) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self.after) }()
+      case 5: try { try decoder.decodeSingularInt32Field(value: &self.limit) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._actor {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 1)
+    } }()
+    try { if let v = self._object {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 2)
+    } }()
+    try { if let v = self._since {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 3)
+    } }()
+    if self.after != 0 {
+      try visitor.visitSingularInt64Field(value: self.after, fieldNumber: 4)
+    }
+    if self.limit != 0 {
+      try visitor.visitSingularInt32Field(value: self.limit, fieldNumber: 5)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_AuditRequest, rhs: Baton_V1_AuditRequest) -> Bool {
+    if lhs._actor != rhs._actor {return false}
+    if lhs._object != rhs._object {return false}
+    if lhs._since != rhs._since {return false}
+    if lhs.after != rhs.after {return false}
+    if lhs.limit != rhs.limit {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_AuditRow: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".AuditRow"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}sequence\0\u{1}at\0\u{1}actor\0\u{1}credential\0\u{1}peer\0\u{1}method\0\u{1}object\0\u{1}outcome\0\u{1}detail\0\u{1}previous\0\u{1}hash\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self.sequence) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.at) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.actor) }()
+      case 4: try { try decoder.decodeSingularBytesField(value: &self._credential) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.peer) }()
+      case 6: try { try decoder.decodeSingularStringField(value: &self.method) }()
+      case 7: try { try decoder.decodeSingularStringField(value: &self.object) }()
+      case 8: try { try decoder.decodeSingularStringField(value: &self.outcome) }()
+      case 9: try { try decoder.decodeSingularStringField(value: &self.detail) }()
+      case 10: try { try decoder.decodeSingularBytesField(value: &self.previous) }()
+      case 11: try { try decoder.decodeSingularBytesField(value: &self.hash) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.sequence != 0 {
+      try visitor.visitSingularInt64Field(value: self.sequence, fieldNumber: 1)
+    }
+    if self.at != 0 {
+      try visitor.visitSingularInt64Field(value: self.at, fieldNumber: 2)
+    }
+    if !self.actor.isEmpty {
+      try visitor.visitSingularStringField(value: self.actor, fieldNumber: 3)
+    }
+    try { if let v = self._credential {
+      try visitor.visitSingularBytesField(value: v, fieldNumber: 4)
+    } }()
+    if !self.peer.isEmpty {
+      try visitor.visitSingularStringField(value: self.peer, fieldNumber: 5)
+    }
+    if !self.method.isEmpty {
+      try visitor.visitSingularStringField(value: self.method, fieldNumber: 6)
+    }
+    if !self.object.isEmpty {
+      try visitor.visitSingularStringField(value: self.object, fieldNumber: 7)
+    }
+    if !self.outcome.isEmpty {
+      try visitor.visitSingularStringField(value: self.outcome, fieldNumber: 8)
+    }
+    if !self.detail.isEmpty {
+      try visitor.visitSingularStringField(value: self.detail, fieldNumber: 9)
+    }
+    if !self.previous.isEmpty {
+      try visitor.visitSingularBytesField(value: self.previous, fieldNumber: 10)
+    }
+    if !self.hash.isEmpty {
+      try visitor.visitSingularBytesField(value: self.hash, fieldNumber: 11)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_AuditRow, rhs: Baton_V1_AuditRow) -> Bool {
+    if lhs.sequence != rhs.sequence {return false}
+    if lhs.at != rhs.at {return false}
+    if lhs.actor != rhs.actor {return false}
+    if lhs._credential != rhs._credential {return false}
+    if lhs.peer != rhs.peer {return false}
+    if lhs.method != rhs.method {return false}
+    if lhs.object != rhs.object {return false}
+    if lhs.outcome != rhs.outcome {return false}
+    if lhs.detail != rhs.detail {return false}
+    if lhs.previous != rhs.previous {return false}
+    if lhs.hash != rhs.hash {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_AuditReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".AuditReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}rows\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.rows) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.rows.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.rows, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_AuditReply, rhs: Baton_V1_AuditReply) -> Bool {
+    if lhs.rows != rhs.rows {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_VerifyAuditReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".VerifyAuditReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}rows\0\u{1}last\0\u{1}head\0\u{1}problem\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self.rows) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.last) }()
+      case 3: try { try decoder.decodeSingularBytesField(value: &self.head) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self._problem) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.rows != 0 {
+      try visitor.visitSingularInt64Field(value: self.rows, fieldNumber: 1)
+    }
+    if self.last != 0 {
+      try visitor.visitSingularInt64Field(value: self.last, fieldNumber: 2)
+    }
+    if !self.head.isEmpty {
+      try visitor.visitSingularBytesField(value: self.head, fieldNumber: 3)
+    }
+    try { if let v = self._problem {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 4)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_VerifyAuditReply, rhs: Baton_V1_VerifyAuditReply) -> Bool {
+    if lhs.rows != rhs.rows {return false}
+    if lhs.last != rhs.last {return false}
+    if lhs.head != rhs.head {return false}
+    if lhs._problem != rhs._problem {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -3,9 +3,9 @@ internal import BatonModel
 /// What a write has to lock and load before it is decided, where several coordinators write to one database.
 ///
 /// A group of writes locks its rows in one order, so that two groups never wait for each other: the rows of
-/// coordinators, then identifiers, requests, patterns, hosts and identities, each by their numbers. A verb names each
-/// key where it first reads or writes such a row (`Verbs.need`). If the group has not loaded it, the group begins again
-/// with it.
+/// coordinators, then identifiers, requests, patterns, hosts, identities, credentials and the audit log, each by their
+/// numbers. A verb names each key where it first reads or writes such a row (`Verbs.need`). If the group has not loaded
+/// it, the group begins again with it.
 enum RowKey: Hashable {
   /// The rows of all coordinators: no other coordinator writes anything at the same time. For rare writes that concern
   /// the whole store.
@@ -61,6 +61,12 @@ enum RowKey: Hashable {
   case oldestSubmissions(Int)
   /// All invitations and certificates of hosts. They are few, and rarely written.
   case identities
+  /// All credentials. They are few, and rarely written.
+  case credentials
+  /// The end of the audit log, where rows are added.
+  case audit
+  /// The rows of the audit log up to this one.
+  case oldAudit(Int64)
 }
 
 /// The tables whose rows are numbered in the order in which they were inserted.
@@ -111,7 +117,7 @@ struct HeldRows {
     case .lockedPattern: return keys.contains(.everything) && keys.contains(.allDefinitions)
     case .definition, .patternNamed: return keys.contains(.allDefinitions)
     case .everything, .tenures, .identifier, .ready, .due, .launchesOn, .unfinished, .unfinishedOf, .exampleOf,
-      .allDefinitions, .host, .orphans, .submission, .oldestSubmissions, .identities:
+      .allDefinitions, .host, .orphans, .submission, .oldestSubmissions, .identities, .credentials, .audit, .oldAudit:
       return false
     }
   }

@@ -73,6 +73,8 @@ struct RowLoader {
       for id in try numbers("SELECT id FROM host WHERE name = ?", name.rawValue) { holdHost(id) }
     case .hostRow(let id): holdHost(id)
     case .identities: lock(.identities, 0)
+    case .credentials: lock(.credentials, 0)
+    case .audit, .oldAudit: lock(.audit, 0)
     case .orphans:
       let sql = """
         SELECT id FROM host WHERE incarnation IS NOT NULL
@@ -213,6 +215,11 @@ struct RowLoader {
       requests.formUnion(try numbers(sql, pattern))
     case .identities:
       for table in ["invitation", "certificate"] { try add(table, "1") }
+    case .credentials: try add("credential", "1")
+    case .audit: try add("audit_head", "1")
+    case .oldAudit(let sequence):
+      try add("audit", "sequence <= ?", sequence)
+      try add("audit_head", "1")
     case .submission(let key):
       try add("submission", "key = ?", key)
       try add("identifier", "id IN (SELECT identifier FROM submission WHERE key = ?)", key)

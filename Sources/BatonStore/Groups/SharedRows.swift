@@ -24,7 +24,7 @@ struct RowsLocked: Error {}
 /// One row that a group has locked. Tables are locked in the order of the cases, and the rows of a table in the order
 /// of their numbers.
 struct RowLock: Hashable, Comparable {
-  enum Table: Int { case coordinator, identifier, request, pattern, host, identities }
+  enum Table: Int { case coordinator, identifier, request, pattern, host, identities, credentials, audit }
   var table: Table
   var id: Int64
 

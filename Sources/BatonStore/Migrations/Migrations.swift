@@ -20,6 +20,7 @@ enum Migrations {
     migrator.registerMigration("8 coordinators") { try CoordinatorSchema.extend($0) }
     migrator.registerMigration("9 index of scheduled requests") { try ScheduledIndexSchema.extend($0) }
     migrator.registerMigration("10 identities of hosts") { try IdentitySchema.extend($0) }
+    migrator.registerMigration("11 operators") { try OperatorSchema.extend($0) }
     return migrator
   }
 

@@ -13,6 +13,8 @@ package enum ClientTrust: Sendable {
   case pin(Pin)
   /// A host that has joined: it has the roots, and shows its own certificate.
   case host(HostIdentity)
+  /// An operator who has logged in: the operator has the roots, and shows a credential in each call.
+  case login(FleetLogin)
 }
 
 /// TLS on the one connection of a client. The client sends nothing before it has recognised the coordinator.
@@ -41,12 +43,13 @@ final class ClientTLS: Sendable {
       case .host(let identity):
         // The name is that of the fleet's coordinators, whatever the address.
         (pin, serverName) = (nil, FleetAuthority.coordinatorName(identity.fleet))
-        configuration.certificateVerification = .fullVerification
-        configuration.trustRoots = .certificates(
-          try identity.roots.flatMap { try NIOSSLCertificate.fromPEMBytes(Array($0.utf8)) })
+        try configuration.trust(identity.roots)
         configuration.certificateChain = try NIOSSLCertificate.fromPEMBytes(Array(identity.certificate.utf8))
           .map { .certificate($0) }
         configuration.privateKey = .privateKey(try NIOSSLPrivateKey(bytes: Array(identity.key.utf8), format: .pem))
+      case .login(let login):
+        (pin, serverName) = (nil, FleetAuthority.coordinatorName(login.fleet))
+        try configuration.trust(login.roots)
       }
       context = try NIOSSLContext(configuration: configuration)
     } catch {
@@ -93,6 +96,14 @@ final class ClientTLS: Sendable {
 
   /// Keeps the first reason.
   fileprivate func note(refusal: String) { state.withLock { $0.refusal = $0.refusal ?? refusal } }
+}
+
+extension TLSConfiguration {
+  /// Takes only servers whose certificate comes from one of these roots (PEM), and has the right name.
+  fileprivate mutating func trust(_ roots: [String]) throws {
+    certificateVerification = .fullVerification
+    trustRoots = .certificates(try roots.flatMap { try NIOSSLCertificate.fromPEMBytes(Array($0.utf8)) })
+  }
 }
 
 /// Completes a promise at the end of the handshake, and keeps the reason of a failure.

@@ -233,7 +233,7 @@ package struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
   static func notTheFleet(_ endpoint: HostPort, _ why: String) -> LinkError {
     LinkError(
       .notPermitted,
-      "the program at \(endpoint) is not a coordinator of this host's fleet, so nothing was sent to it: \(why)")
+      "the program at \(endpoint) is not a coordinator of the fleet, so nothing was sent to it: \(why)")
   }
 
   static func refusesCertificate(_ endpoint: HostPort, _ why: String) -> LinkError {

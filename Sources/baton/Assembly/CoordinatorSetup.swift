@@ -29,10 +29,10 @@ struct CoordinatorSetup {
   var logLevel: Logger.Level
 
   static let keys = [
-    "certificates.host", "data", "http", "leaseTerm", "limits.checkpointBytes", "limits.pending",
+    "audit.for", "certificates.host", "data", "http", "leaseTerm", "limits.checkpointBytes", "limits.pending",
     "limits.pendingPerDefinition",
     "limits.waitingWrites", "listen", "logLevel", "losses.backoff", "losses.quarantineAfter", "operators",
-    "permittedIdentifiers",
+    "permittedIdentifiers", "rates.changes", "rates.failures", "rates.joins", "rates.submissions",
     "retention.count", "retention.ended",
     "retention.spanCount", "retention.spans", "retention.submissions", "workers",
   ]
@@ -73,6 +73,10 @@ struct CoordinatorSetup {
     }
     limits = Self.limits(file)
     settings.retention = Self.retention(file)
+    settings.rates = Self.rates(file)
+    settings.auditFolder = dataFolder + "/audit"
+    settings.auditFor = file.duration("audit.for") ?? settings.auditFor
+    if settings.auditFor < .seconds(86_400) { file.note("audit.for", "must be at least 1d") }
     let level = file.text("logLevel") ?? "notice"
     logLevel = Logger.Level(rawValue: level) ?? .notice
     if Logger.Level(rawValue: level) == nil {
@@ -123,6 +127,15 @@ struct CoordinatorSetup {
     retention.spansFor = file.duration("retention.spans") ?? retention.spansFor
     retention.spanCount = file.number("retention.spanCount", in: 0...100_000_000) ?? retention.spanCount
     return retention
+  }
+
+  private static func rates(_ file: Settings) -> CallRates {
+    var rates = CallRates()
+    rates.submissions = file.number("rates.submissions", in: 1...1_000_000) ?? rates.submissions
+    rates.changes = file.number("rates.changes", in: 1...1_000_000) ?? rates.changes
+    rates.failures = file.number("rates.failures", in: 1...1_000_000) ?? rates.failures
+    rates.joins = file.number("rates.joins", in: 1...1_000_000) ?? rates.joins
+    return rates
   }
 
   /// The fleet's authority and the certificates of its hosts, which are in the data folder. `nil` if the coordinator

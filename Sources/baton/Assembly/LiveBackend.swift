@@ -2,6 +2,7 @@ import BatonBase
 import BatonCommands
 import BatonCoordinator
 import BatonExporter
+import BatonIdentity
 import BatonModel
 import BatonSettings
 import BatonStore
@@ -24,6 +25,7 @@ struct LiveBackend: Backend {
   func connect<Result: Sendable>(
     _ target: ConnectionTarget, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
   ) async throws -> Result {
+    if let login = try login(target.fleet) { return try await connect(login, body) }
     let endpoint = try await asUsage { try HostPort(parsing: target.endpoint) }
     if let refusal = endpoint.refusal { throw CoordinatorUnreachable(refusal) }
     do {
@@ -33,6 +35,62 @@ struct LiveBackend: Backend {
     } catch let error as LinkError {
       throw CoordinatorUnreachable(error)
     } catch let error as TokenFileError {
+      throw CoordinatorUnreachable("\(error)", isNotPermitted: true)
+    }
+  }
+
+  /// The login to use; `nil` if none is.
+  private func login(_ choice: ConnectionTarget.Fleet) throws -> FleetLogin? {
+    let folder = UserFolders.configuration { environment[$0] }
+    do {
+      switch choice {
+      case .none: return nil
+      case .preferred: return try folder.flatMap { try FleetLogin.read(FleetLogin.defaultName, in: $0) }
+      case .named(let name):
+        if FleetLogin.isWellFormed(name: name), let folder, let login = try FleetLogin.read(name, in: folder) {
+          return login
+        }
+        let known = folder.map { FleetLogin.names(in: $0) } ?? []
+        throw CommandFailure(
+          .usage,
+          "you are not logged in to a fleet '\(name)': log in with baton login"
+            + (known.isEmpty ? "" : "; you are logged in to \(known.joined(separator: ", "))"))
+      }
+    } catch let error as IdentityError {
+      throw CoordinatorUnreachable("\(error)", isNotPermitted: true)
+    }
+  }
+
+  /// Connects to a coordinator over TLS. The token is sent when the coordinator has been recognised.
+  private func connect<Result: Sendable>(
+    _ login: FleetLogin, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
+  ) async throws -> Result {
+    let endpoint = try await asUsage { try HostPort(parsing: login.address) }
+    return try await recognising {
+      try await CoordinatorClient.withSecureClient(endpoint, .login(login)) { client, _ in
+        try await body(OperatorClient(client: client, token: login.token, endpoint: endpoint))
+      }
+    }
+  }
+
+  func logIn(_ address: String, _ pin: Pin, _ token: CredentialToken) async throws -> (FleetLogin, Caller) {
+    let endpoint = try await asUsage { try HostPort(parsing: address) }
+    return try await recognising {
+      try await CoordinatorClient.withSecureClient(endpoint, .pin(pin)) { client, root in
+        guard let root else { throw CoordinatorUnreachable("the coordinator showed no root") }
+        let api = OperatorClient(client: client, token: token, endpoint: endpoint)
+        let caller = try await api.whoAmI()
+        return (try FleetLogin(address: "\(endpoint)", root: root, token: token), caller)
+      }
+    }
+  }
+
+  private func recognising<Result>(_ body: () async throws -> Result) async throws -> Result {
+    do {
+      return try await body()
+    } catch let error as LinkError {
+      throw CoordinatorUnreachable(error)
+    } catch let error as IdentityError {
       throw CoordinatorUnreachable("\(error)", isNotPermitted: true)
     }
   }

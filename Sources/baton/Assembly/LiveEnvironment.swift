@@ -20,7 +20,8 @@ extension CommandEnvironment {
       isTerminal: { isatty($0.descriptor) == 1 }, terminalSize: Terminal.size, variables: variables,
       currentDirectory: FileManager.default.currentDirectoryPath, user: Terminal.userName(variables),
       interrupted: Terminal.interrupted, sleep: { try await Task.sleep(for: $0, clock: .continuous) },
-      readAnswer: Terminal.readAnswer, drawSubmissionID: { UUID().uuidString.lowercased() }
+      readAnswer: Terminal.readAnswer, readSecret: Terminal.readSecret,
+      drawSubmissionID: { UUID().uuidString.lowercased() }
     )
   }
 }
@@ -48,6 +49,22 @@ enum Terminal {
   static var readAnswer: (@Sendable () -> String?)? {
     guard isatty(STDIN_FILENO) == 1 else { return nil }
     return { readLine() }
+  }
+
+  /// Reads a line that the terminal does not show.
+  @Sendable static func readSecret(_ prompt: String) -> String? {
+    guard isatty(STDIN_FILENO) == 1 else { return readLine() }
+    StandardError.write(prompt)
+    var before = termios()
+    tcgetattr(STDIN_FILENO, &before)
+    var silent = before
+    silent.c_lflag &= ~tcflag_t(ECHO)
+    tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+    defer {
+      tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
+      StandardError.write("\n")
+    }
+    return readLine()
   }
 
   static func size() -> CommandEnvironment.TerminalSize? {

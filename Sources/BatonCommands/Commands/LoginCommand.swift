@@ -1,0 +1,151 @@
+import ArgumentParser
+import BatonBase
+import BatonCoordinator
+import BatonIdentity
+import BatonModel
+
+struct LoginCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "login",
+    abstract: "Use the coordinator of another account or another machine.",
+    discussion: """
+      It asks for the token of your credential, which an administrator makes with 'baton credential create'. It sends \
+      the token only if the coordinator is that of the fleet with the pin. The login is kept in ~/.config/baton, for \
+      this user alone.
+
+      Commands then use the fleet 'default', unless --fleet or BATON_FLEET names another one, or --coordinator or \
+      BATON_COORDINATOR names a coordinator of this machine.
+
+      Examples:
+        baton login base.example.org:7422 --pin sha256:0f3a…
+        baton login base.example.org:7422 --pin sha256:0f3a… --fleet work < token.txt
+      """)
+
+  @Argument(help: ArgumentHelp("Where the coordinator listens for operators.", valueName: "host:port"))
+  var address: String
+  @Option(help: ArgumentHelp("The fleet's pin, as 'baton fleet' prints it.", valueName: "pin"), transform: Self.pin)
+  var pin: Pin
+  @Option(help: ArgumentHelp("What you call the fleet. Default: default.", valueName: "name"))
+  var fleet = FleetLogin.defaultName
+  @Option(
+    help: ArgumentHelp("A file with the token; otherwise it is read from standard input.", valueName: "file"))
+  var tokenFile: String?
+
+  private static func pin(_ text: String) throws -> Pin {
+    do { return try Pin(parsing: text) } catch { throw ValidationError("\(error)") }
+  }
+
+  func validate() throws {
+    guard FleetLogin.isWellFormed(name: fleet) else {
+      throw ValidationError("A fleet's name has 1 to 64 letters, digits, '-' and '_'.")
+    }
+  }
+
+  func run() async throws {
+    let console = Console.current
+    let folder = try console.environment.configurationFolder
+    let token: CredentialToken
+    do { token = try CredentialToken(parsing: try text(console)) } catch let error as IdentityError {
+      throw CommandFailure(.usage, "\(error)")
+    }
+    let (login, caller) = try await console.environment.backend.logIn(address, pin, token)
+    do { try login.write(fleet, in: folder) } catch { throw CommandFailure(.unavailable, "\(error)") }
+    console.output("logged in to \(fleet) as \(caller.name.onOneLine), \(caller.words(at: console.environment.now()))")
+  }
+
+  /// The token, from the file or from standard input.
+  private func text(_ console: Console) throws -> String {
+    if let tokenFile {
+      let bytes: [UInt8]?
+      do { bytes = try PrivateFile.read(tokenFile) } catch { throw CommandFailure(.notPermitted, "\(error)") }
+      guard let bytes else { throw CommandFailure(.usage, "there is no file \(tokenFile.onOneLine)") }
+      return String(decoding: bytes, as: UTF8.self).withoutWhiteSpace
+    }
+    guard let line = console.environment.readSecret("Token: ") else {
+      throw CommandFailure(.usage, "no token was given: paste it, or name its file with --token-file")
+    }
+    return line.withoutWhiteSpace
+  }
+}
+
+struct LogoutCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "logout",
+    abstract: "Forget the login of a fleet.",
+    discussion: """
+      It removes the login from this machine. The credential stays valid until an administrator revokes it.
+
+      Examples:
+        baton logout
+        baton logout work
+      """)
+
+  @Argument(help: "What you call the fleet.") var fleet = FleetLogin.defaultName
+
+  func run() async throws {
+    let console = Console.current
+    let folder = try console.environment.configurationFolder
+    let wasThere: Bool
+    do { wasThere = try FleetLogin.isWellFormed(name: fleet) && FleetLogin.remove(fleet, in: folder) } catch {
+      throw CommandFailure(.unavailable, "\(error)")
+    }
+    guard wasThere else {
+      let names = FleetLogin.names(in: folder)
+      throw CommandFailure(
+        .notFound,
+        "you are not logged in to '\(fleet.onOneLine)'"
+          + (names.isEmpty ? "" : "; you are logged in to \(names.joined(separator: ", "))"))
+    }
+    console.output("logged out of \(fleet)")
+  }
+}
+
+struct WhoAmICommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "whoami",
+    abstract: "Show which coordinator commands talk to, and what you may do there.",
+    discussion: """
+      Examples:
+        baton whoami
+        baton whoami --fleet work
+      """)
+
+  @OptionGroup var client: ClientOptions
+  @OptionGroup var options: OutputOptions
+
+  func run() async throws {
+    let console = Console.current
+    let (target, now) = (client.target(in: console.environment), console.environment.now())
+    let caller = try await client.connect { try await $0.whoAmI() }
+    let credential = caller.credential
+    console.emit(
+      options.output,
+      [
+        "name": .string(caller.name), "coordinator": .string(target.words),
+        "scopes": .array((credential?.scopes.sorted() ?? Scope.allCases).map { .string($0.rawValue) }),
+        "patterns": .array((credential?.patterns ?? []).map { .string($0.rawValue) }),
+        "ends": JSONValue(credential?.end.rfc3339),
+        "credential": JSONValue(credential.map { Hexadecimal.text($0.id) }),
+      ]
+    ) {
+      [
+        "Name         \(caller.name.onOneLine)", "Coordinator  \(target.words.onOneLine)",
+        "May          \(credential?.scopes.text ?? "everything, as the coordinator's own user")",
+        "Jobs         \(caller.limits?.map(\.rawValue).joined(separator: ", ") ?? "all")",
+        "Ends         \(credential?.end.dated(from: now) ?? "never")",
+      ]
+    }
+  }
+}
+
+extension Caller {
+  fileprivate func words(at now: Timestamp) -> String {
+    guard let credential else { return "the coordinator's own user" }
+    let jobs = limits.map { " for " + $0.map(\.rawValue).joined(separator: ", ") } ?? ""
+    return "who may \(credential.scopes.text)\(jobs); the credential ends \(credential.end.dated(from: now))"
+  }
+}
+
+extension String {
+  fileprivate var withoutWhiteSpace: String { filter { !$0.isWhitespace } }
+}

@@ -1,0 +1,101 @@
+import BatonBase
+import BatonModel
+import BatonStore
+import Synchronization
+
+/// Writes the audit log of operators' calls: one row for each call that changes something, and one for refused calls of
+/// one caller and method in ten seconds.
+package final class CallAudit: Sendable {
+  private let store: any Store
+  private let clocks: Clocks
+  private let denied = Mutex(DeniedCalls())
+
+  init(store: any Store, clocks: Clocks) { (self.store, self.clocks) = (store, clocks) }
+
+  /// The wall clock's time.
+  var now: Timestamp { clocks.now().date }
+
+  /// Carries out a call that changes something. Its row is stored in the transaction of the change; a call that ends
+  /// without one gets a row of its own, which says how it ended.
+  func changing<Result: Sendable>(
+    _ entry: AuditEntry, _ body: @Sendable () async throws -> Result
+  ) async throws -> Result {
+    let call = AuditedCall(entry)
+    let result: Result
+    do {
+      result = try await AuditedCall.$current.withValue(call) { try await body() }
+    } catch {
+      _ = call.end()
+      // The caller has to learn why the call failed, also if the row cannot be stored.
+      try? await store.append(entry.with(.failed, "\(error)"))
+      throw error
+    }
+    if let entry = call.end() { try await store.append(entry) }
+    return result
+  }
+
+  /// Notes a call that was refused because of who made it.
+  func noteDenied(_ entry: AuditEntry, _ why: String) async {
+    let entry = entry.with(.denied, why)
+    guard let news = denied.withLock({ $0.note(entry, at: clocks.now().instant) }) else { return }
+    try? await store.append(news)
+  }
+
+  /// Writes the rows of refused calls that were only counted until now.
+  func flush() async {
+    for entry in denied.withLock({ $0.due(at: clocks.now().instant) }) { try? await store.append(entry) }
+  }
+}
+
+/// Refused calls, of which one row in ten seconds is written for each caller and method.
+struct DeniedCalls: Sendable {
+  private struct Key: Hashable, Sendable {
+    var actor: String
+    var address: String
+    var method: String
+  }
+
+  private struct Count: Sendable {
+    var first: Instant
+    var more = 0
+    var last: AuditEntry
+  }
+
+  static let interval = Duration.seconds(10)
+  /// The most pairs of caller and method that are told apart at one time.
+  static let most = 1000
+  private var counts: [Key: Count] = [:]
+
+  init() {}
+
+  /// Notes a refused call.
+  /// - Returns: the row to write now; `nil` if the call was only counted.
+  mutating func note(_ entry: AuditEntry, at now: Instant) -> AuditEntry? {
+    var key = Key(actor: entry.actor, address: entry.peer.address, method: entry.method)
+    if counts[key] == nil, counts.count >= Self.most { key = Key(actor: "", address: "", method: "") }
+    guard counts[key] != nil else {
+      counts[key] = Count(first: now, last: entry)
+      return entry
+    }
+    counts[key]?.more += 1
+    counts[key]?.last = entry
+    return nil
+  }
+
+  /// The rows of calls that were counted and whose interval is over.
+  mutating func due(at now: Instant) -> [AuditEntry] {
+    let over = counts.filter { now - $0.value.first >= Self.interval }
+    for key in over.keys { counts[key] = nil }
+    return over.values.filter { $0.more > 0 }.sorted { $0.last.at < $1.last.at }.map { count in
+      count.last.with(.denied, "\(count.more) refused calls in \(Self.interval.components.seconds) s")
+    }
+  }
+}
+
+extension String {
+  /// The peer of a connection without its port, which is another one for each connection.
+  var address: String {
+    guard let colon = lastIndex(of: ":"), hasPrefix("ipv") else { return self }
+    return String(self[..<colon])
+  }
+}

@@ -1,0 +1,385 @@
+import BatonBase
+import BatonIdentity
+import BatonModel
+import BatonProtobuf
+import BatonStore
+import BatonWire
+import Foundation
+import GRPCCore
+import Synchronization
+import Testing
+
+@testable import BatonCoordinator
+
+/// Operators of other machines and accounts: what a credential permits, and what it does not.
+@Suite("Operators with credentials", .timeLimit(.minutes(10)))
+struct OperatorServerTests {
+  // MARK: The matrix
+
+  /// Who calls. A credential has one scope.
+  enum Identity: String, CaseIterable {
+    case nobody, wrongToken, ownersToken, ended, revoked
+    case read, logs, submit, operate, define, admin, metrics
+  }
+
+  /// What each method permits, by its name in `baton.proto`. It is written here once more, and by hand, so that a
+  /// changed option in the proto file is noticed.
+  static let matrix: [String: Set<Identity>] = {
+    let every: Set<Identity> = [.read, .logs, .submit, .operate, .define, .admin, .metrics]
+    let reading = every.subtracting([.metrics])
+    let commanding: Set<Identity> = [.operate, .admin]
+    let own: Set<Identity> = [.submit, .operate, .admin]
+    return [
+      "Enrolment/Join": Set(Identity.allCases),
+      "Identity/Prove": [],
+      "Workers/Connect": [], "Workers/ReportDeath": [], "Workers/Renew": [],
+      "Operators/WhoAmI": every, "Operators/Fleet": every,
+      "Operators/List": reading, "Operators/Show": reading, "Operators/Watch": reading, "Operators/Explain": reading,
+      "Operators/ExplainPages": reading, "Operators/Trace": reading, "Operators/Hosts": reading,
+      "Operators/HostPages": reading,
+      "Operators/Logs": [.logs, .submit, .operate, .admin],
+      "Operators/Submit": own, "Operators/Cancel": own, "Operators/Retry": own,
+      "Operators/Redefine": commanding, "Operators/Drain": commanding, "Operators/Pause": commanding,
+      "Operators/Evict": commanding, "Operators/SimulateLaunch": commanding,
+      "Operators/SimulateExpiry": commanding, "Operators/SimulateConditions": commanding,
+      "Operators/Apply": [.define, .admin], "Operators/Remove": [.define, .admin],
+      "Operators/Backup": [.admin], "Operators/ForgetHost": [.admin], "Operators/InviteHost": [.admin],
+      "Operators/RevokeHost": [.admin], "Operators/CreateCredential": [.admin], "Operators/Credentials": [.admin],
+      "Operators/RevokeCredential": [.admin], "Operators/Audit": [.admin], "Operators/VerifyAudit": [.admin],
+    ]
+  }()
+
+  /// The methods in `baton.proto`.
+  static let methods: [String] = {
+    let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../Sources/BatonProtobuf/baton.proto")
+    let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+    var (service, methods) = ("", [String]())
+    for line in text.split(separator: "\n") {
+      if let match = line.wholeMatch(of: /service (\w+) \{/) { service = String(match.1) }
+      if let match = line.prefixMatch(of: /[ ]+rpc (\w+)\(/) { methods.append("\(service)/\(match.1)") }
+    }
+    return methods
+  }()
+
+  @Test("Each method permits exactly the identities of the matrix")
+  func permits() async throws {
+    #expect(Set(Self.methods) == Set(Self.matrix.keys), "each method of the proto file has a row in the matrix")
+    #expect(Self.methods.count == Self.matrix.count)
+    #expect(Self.methods.count > 30)
+    var rates = CallRates()
+    (rates.failures, rates.joins, rates.changes) = (100_000, 100_000, 100_000)
+    try await ServedFleet.serving(rates: rates) { place in
+      let now = SystemClocks.date()
+      for identity in Identity.allCases {
+        let authorization: String? =
+          switch identity {
+          case .nobody: nil
+          case .wrongToken: "Bearer \(CredentialToken())"
+          case .ownersToken: "Bearer \(place.token)"
+          case .ended: "Bearer \(place.credential("late", [.admin], until: now + .seconds(-1)))"
+          case .revoked: try await Self.revoked(at: place)
+          case .read, .logs, .submit, .operate, .define, .admin, .metrics:
+            "Bearer \(try await place.credential("one", [Scope(rawValue: identity.rawValue)!]))"
+          }
+        for method in Self.methods {
+          let code = try await Self.code(of: method, authorization, at: place.operators, .pin(place.authority.pin))
+          let isPermitted = Self.matrix[method]?.contains(identity) ?? false
+          let isRefused = [.unauthenticated, .permissionDenied, .unimplemented].contains(code)
+          #expect(isRefused != isPermitted, "\(method) as \(identity): \(String(describing: code))")
+        }
+      }
+    }
+  }
+
+  private static func revoked(at place: ServedFleet) async throws -> String {
+    let token = try await place.credential("gone", [.admin])
+    _ = try await place.coordinator.revokeCredential("gone")
+    return "Bearer \(token)"
+  }
+
+  @Test("A host's certificate serves the workers' methods, and nothing of operators")
+  func hosts() async throws {
+    try await ServedFleet.serving { place in
+      let identity = try await place.joined("desk")
+      for method in Self.methods where !method.hasPrefix("Workers/") {
+        let code = try await Self.code(of: method, nil, at: place.workers, .host(identity))
+        #expect(code == .unimplemented, "\(method): \(code as Any)")
+      }
+      #expect(try await Self.code(of: "Workers/Renew", nil, at: place.workers, .host(identity)) == .invalidArgument)
+    }
+  }
+
+  @Test("A method that the table of access does not have is refused")
+  func unknownMethod() {
+    #expect(!Caller(name: "ana").isPermitted(Baton_V1_Access.of("baton.v1.Operators/Fly") ?? .unspecified))
+    for method in Self.methods { #expect(Baton_V1_Access.of("baton.v1.\(method)") != nil, "\(method)") }
+  }
+
+  /// Calls a method with an empty message.
+  /// - Returns: the status; `nil` if the call succeeded.
+  private static func code(
+    of method: String, _ authorization: String?, at endpoint: HostPort, _ trust: ClientTrust
+  ) async throws -> RPCError.Code? {
+    let parts = method.split(separator: "/").map(String.init)
+    var metadata = Metadata()
+    if let authorization { metadata.addString(authorization, forKey: "authorization") }
+    var options = CoordinatorClient.callOptions
+    options.timeout = .seconds(60)
+    do {
+      try await CoordinatorClient.withSecureClient(endpoint, trust) { [metadata, options] client, _ in
+        try await client.serverStreaming(
+          request: ClientRequest(message: [], metadata: metadata),
+          descriptor: MethodDescriptor(
+            fullyQualifiedService: "baton.v1.\(parts[0])", method: parts[1], type: .serverStreaming),
+          serializer: RawMessages(), deserializer: RawMessages(), options: options
+        ) { response in for try await _ in response.messages { return } }
+      }
+      return nil
+    } catch let error as RPCError {
+      return error.code
+    }
+  }
+
+  private struct RawMessages: MessageSerializer, MessageDeserializer {
+    func serialize<Bytes: GRPCContiguousBytes>(_ message: [UInt8]) throws -> Bytes { Bytes(message) }
+    func deserialize<Bytes: GRPCContiguousBytes>(_ bytes: Bytes) throws -> [UInt8] {
+      bytes.withUnsafeBytes { Array($0) }
+    }
+  }
+
+  // MARK: Patterns
+
+  @Test("What the patterns do not cover does not exist, whether it does or not")
+  func patterns() async throws {
+    try await ServedFleet.serving { place in
+      for pattern in ["com.mine.one", "com.other.one", "com.mine.group.*"] { try await place.job(pattern) }
+      let token = try await place.credential("alice", [.operate, .define], patterns: ["com.mine.*"])
+      try await place.asOperator(token) { api in
+        let listed = try await api.requests(RequestFilter(), after: nil, limit: 100).map(\.identifier.rawValue)
+        #expect(listed == ["com.mine.one"])
+        _ = try await api.details(JobIdentifier("com.mine.one")!, number: nil)
+        for number in [nil, 1] {
+          let there = await Self.refusals(api, JobIdentifier("com.other.one")!, number)
+          let absent = await Self.refusals(api, JobIdentifier("com.other.two")!, number)
+          #expect(there == absent.map { $0.replacingOccurrences(of: "com.other.two", with: "com.other.one") })
+          #expect(there.allSatisfy { $0.hasPrefix("notFound: there is no ") }, "\(there)")
+        }
+        // A spelling that is close to the name of a job of others is not completed.
+        let close = await Self.refusals(api, JobIdentifier("com.mine.ona")!, nil)
+        #expect(!close.joined().contains("com.other"))
+        let results = try await api.submit(
+          ["com.other.one", "com.other.two", "com.mine.one"].map {
+            SubmissionOrder(id: "\($0) of alice", identifier: JobIdentifier($0)!)
+          }, by: "alice")
+        guard case .refused(let code, let message) = results[0], case .refused(code, let other) = results[1],
+          case .accepted = results[2]
+        else {
+          Issue.record("\(results)")
+          return
+        }
+        #expect(code == "notPermitted")
+        #expect(message.replacingOccurrences(of: "one", with: "two") == other)
+        await #expect(throws: OperatorError.self) { _ = try await api.apply([ServedFleet.definition("com.*")]) }
+        await #expect(throws: OperatorError.self) { try await api.setPaused(true) }
+        await #expect(throws: OperatorError.self) { try await api.remove(IdentifierPattern("com.other.one")!) }
+        let cancelled = try await api.cancel(.all, by: "alice").count
+        #expect(cancelled == 1)
+      }
+      let left = try await place.coordinator.requests(RequestFilter(), after: nil, limit: 10)
+      #expect(left.filter { !$0.state.isEnded }.map(\.identifier.rawValue) == ["com.other.one"])
+      #expect(try await !place.coordinator.store.fleet().isPaused)
+    }
+  }
+
+  /// The errors of each call about a request.
+  private static func refusals(
+    _ api: ServedFleet.Client, _ identifier: JobIdentifier, _ number: Int?
+  ) async -> [String] {
+    let calls: [@Sendable () async throws -> Void] = [
+      { _ = try await api.details(identifier, number: number) },
+      { try await api.watch(identifier, number: number) { _ in } },
+      { try await api.logs(identifier, number: number, launch: nil, follows: false) { _, _ in } },
+      { _ = try await api.explain(identifier, number: number) },
+      { _ = try await api.trace(identifier, number: number) },
+      { _ = try await api.cancel(.identifier(identifier, number: number), by: "") },
+      { _ = try await api.retry(identifier, number: number, skippingBatch: false, withNewDefinition: false) },
+      { _ = try await api.redefine(identifier, number: number) },
+      { _ = try await api.simulateLaunch(identifier, number: number, on: nil) },
+      { _ = try await api.simulateExpiry(identifier, number: number, as: nil) },
+    ]
+    var refusals: [String] = []
+    for call in calls {
+      do {
+        try await call()
+        refusals.append("done")
+      } catch OperatorError.notFound(let text) { refusals.append("notFound: \(text)") } catch {
+        refusals.append("\(error)")
+      }
+    }
+    return refusals
+  }
+
+  // MARK: Own requests
+
+  @Test("With the scope submit, only one's own requests are cancelled, and only their output and payload are read")
+  func own() async throws {
+    try await ServedFleet.serving { place in
+      try await place.job("com.a", by: "bob")
+      let identifier = JobIdentifier("com.a")!
+      let alice = try await place.credential("alice", [.submit])
+      let reader = try await place.credential("carol", [.read, .logs])
+      try await place.asOperator(alice) { api in
+        let hidden = try await api.details(identifier, number: nil).record.payload
+        #expect(hidden == nil)
+        for call: @Sendable () async throws -> Void in [
+          { _ = try await api.cancel(.identifier(identifier, number: nil), by: "bob") },
+          { _ = try await api.cancel(.identifier(identifier, number: 1), by: "bob") },
+          { _ = try await api.retry(identifier, number: 1, skippingBatch: false, withNewDefinition: false) },
+          { try await api.logs(identifier, number: nil, launch: nil, follows: false) { _, _ in } },
+        ] {
+          let error = await #expect(throws: OperatorError.self) { try await call() }
+          guard case .notPermitted? = error else {
+            Issue.record("\(error as Any)")
+            continue
+          }
+        }
+        let none = try await api.cancel(.all, by: "bob")
+        #expect(none.isEmpty)
+      }
+      try await place.asOperator(reader) { api in
+        let readable = try await api.details(identifier, number: nil).record.payload
+        #expect(readable == [1, 2, 3])
+      }
+      try await place.job("com.b", by: "alice")
+      try await place.asOperator(alice) { api in
+        let mine = JobIdentifier("com.b")!
+        let ownPayload = try await api.details(mine, number: nil).record.payload
+        #expect(ownPayload == [1, 2, 3])
+        let ended = try await api.cancel(.identifier(mine, number: nil), by: "").count
+        #expect(ended == 1)
+      }
+    }
+  }
+
+  @Test("The principal is the credential's name, whatever the caller says, and a poke of priority 10 needs operate")
+  func principal() async throws {
+    try await ServedFleet.serving { place in
+      try await place.job("com.a.*")
+      let token = try await place.credential("alice", [.submit])
+      try await place.asOperator(token) { api in
+        let order = SubmissionOrder(id: "one", identifier: JobIdentifier("com.a.x")!)
+        _ = try await api.submit([order], by: "root")
+        let principal = try await api.details(order.identifier, number: nil).record.principal
+        #expect(principal == "alice")
+        let poke = SubmissionOrder(id: "two", identifier: JobIdentifier("com.a.y")!, poke: .immediate)
+        await #expect(throws: OperatorError.self) { _ = try await api.submit([poke], by: "alice") }
+        await #expect(throws: OperatorError.self) { _ = try await api.apply([ServedFleet.definition("com.b")]) }
+      }
+      let rows = try await place.coordinator.audit(AuditFilter(actor: "alice"), after: 0, limit: 10)
+      #expect(rows.map(\.entry.method) == ["Submit", "Submit", "Apply"])
+      #expect(rows.map(\.entry.outcome) == [.done, .denied, .denied])
+      #expect(rows[0].entry.detail == "onBehalfOf=root")
+    }
+  }
+
+  // MARK: Ends
+
+  @Test("A stream ends when its credential is revoked or has ended", arguments: [true, false])
+  func streams(isRevoked: Bool) async throws {
+    try await ServedFleet.serving { place in
+      try await place.job("com.a")
+      let end = SystemClocks.date() + (isRevoked ? .seconds(3600) : .milliseconds(500))
+      let token = place.credential("alice", [.read], until: end)
+      let error: CoordinatorUnreachable = try await #require(throws: CoordinatorUnreachable.self) {
+        try await place.asOperator(token) { api in
+          try await api.watch(JobIdentifier("com.a")!, number: nil) { _ in
+            if isRevoked { _ = try await place.coordinator.revokeCredential("alice") }
+          }
+        }
+      }
+      #expect(error.isNotPermitted && error.message.contains("has ended or was revoked"))
+      await #expect(throws: CoordinatorUnreachable.self) {
+        try await place.asOperator(token) { api in _ = try await api.whoAmI() }
+      }
+    }
+  }
+
+  @Test("A revoked credential stays revoked when an older copy of the store is put back")
+  func olderStore() async throws {
+    try await ServedFleet.serving { place in
+      let token = try await place.credential("alice", [.read])
+      let before = try await place.coordinator.credentials()
+      #expect(try await place.coordinator.revokeCredential("alice") == 1)
+      let restarted = try OperatorCredentials(dataFolder: place.folder)
+      restarted.load(before)
+      #expect(restarted.credential(token, at: SystemClocks.date()) == nil)
+      #expect(before.map(\.isRevoked) == [false])
+    }
+  }
+
+  // MARK: Rates and the audit log
+
+  @Test("After ten wrong credentials nothing from the address is looked up for a while")
+  func bruteForce() async throws {
+    try await ServedFleet.serving { place in
+      let right = try await place.credential("alice", [.read])
+      for number in 1...11 {
+        let error = await #expect(throws: (any Error).self) {
+          try await place.asOperator(CredentialToken()) { api in _ = try await api.whoAmI() }
+        }
+        #expect((error is OperatorError) == (number > 10), "attempt \(number): \(error as Any)")
+      }
+      await #expect(throws: OperatorError.self) {
+        try await place.asOperator(right) { api in _ = try await api.whoAmI() }
+      }
+      let rows = try await place.coordinator.audit(AuditFilter(), after: 0, limit: 100)
+      #expect(rows.filter { $0.entry.outcome == .denied }.count == 1, "ten refusals in ten seconds are one row")
+    }
+  }
+
+  @Test("A credential that submits or changes more than its rate is slowed down, and others are not")
+  func rates() async throws {
+    var rates = CallRates()
+    (rates.submissions, rates.changes) = (1, 2)
+    try await ServedFleet.serving(rates: rates) { place in
+      try await place.job("com.a.*")
+      let fast = try await place.credential("fast", [.submit])
+      let other = try await place.credential("other", [.submit])
+      let orders = (0..<5).map { SubmissionOrder(id: "o\($0)", identifier: JobIdentifier("com.a.x\($0)")!) }
+      try await place.asOperator(fast) { api in
+        let taken = try await api.submit(orders, by: "").count
+        #expect(taken == 5)
+        await #expect(throws: OperatorError.self) { _ = try await api.submit(orders, by: "") }
+      }
+      let count = try await place.asOperator(other) { api in try await api.submit(orders, by: "").count }
+      #expect(count == 5)
+    }
+  }
+
+  @Test("Each call that changes something has its row, also one that fails")
+  func auditLog() async throws {
+    try await ServedFleet.serving { place in
+      try await place.job("com.a")
+      let token = try await place.credential("alice", [.admin])
+      try await place.asOperator(token) { api in
+        try await api.setPaused(true)
+        try await api.setPaused(false)
+        _ = try await api.cancel(.identifier(JobIdentifier("com.a")!, number: nil), by: "alice")
+        await #expect(throws: OperatorError.self) { try await api.setDraining(HostName("nowhere"), true) }
+        _ = try await api.invite(HostName("desk"), for: .seconds(60), by: "alice")
+        _ = try await api.revoke(HostName("desk"))
+        _ = try await api.createCredential(CredentialOrder(name: "bob", scopes: [.read]))
+        _ = try await api.revokeCredential("bob")
+        _ = try await api.hostReports()
+        #expect(try await api.verifyAudit().problem == nil)
+      }
+      #expect(
+        try await place.audit() == [
+          "alice Pause  done", "alice Resume  done", "alice Cancel com.a done", "alice Drain nowhere failed",
+          "alice InviteHost desk done", "alice RevokeHost desk done", "alice CreateCredential bob done",
+          "alice RevokeCredential bob done",
+        ])
+    }
+  }
+}
