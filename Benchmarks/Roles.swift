@@ -2,6 +2,7 @@ import BatonBase
 import BatonCoordinator
 import BatonExporter
 import BatonHandler
+import BatonIdentity
 import BatonModel
 import BatonStore
 import BatonWire
@@ -32,13 +33,16 @@ enum Role: String {
     var settings = CoordinatorSettings()
     settings.trace(
       to: telemetry.telemetry.traces, as: telemetry.telemetry.resource, telemetry.telemetry.settings)
-    let coordinator = Coordinator(
-      store: try SQLiteStore.open(folder: data, queuesSpans: settings.spans != nil), settings: settings,
-      logger: logger())
+    let store = try SQLiteStore.open(folder: data, queuesSpans: settings.spans != nil)
+    let identities = try HostIdentities(
+      authority: try FleetAuthority.own(dataFolder: data, at: SystemClocks.date()), dataFolder: data)
+    settings.identities = identities
+    let coordinator = Coordinator(store: store, settings: settings, logger: logger())
     let server = try CoordinatorServer(
-      coordinator: coordinator, grpc: HostPort(host: "127.0.0.1", port: 0), http: nil,
+      coordinator: coordinator, identities: identities,
+      addresses: CoordinatorServer.Addresses(workers: HostPort(host: "127.0.0.1", port: 0)),
       token: TokenFile.own(dataFolder: data), logger: logger()
-    ) { grpc, _, _ in say("port \(grpc.port)") }
+    ) { say("port \($0.workers.port)") }
     try await coordinator.restore()
     try await run(server, telemetry)
   }

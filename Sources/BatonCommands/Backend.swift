@@ -102,13 +102,11 @@ package struct RunOptions: Hashable, Sendable {
 /// environment, the configuration file or the default decides, in this order.
 package struct CoordinatorOptions: Hashable, Sendable {
   package var dataFolder: String?
-  /// `HOST:PORT` at which gRPC is served, to commands and workers.
+  /// `HOST:PORT` at which the workers of hosts that have joined are served.
   package var listen: String?
   /// `HOST:PORT` at which HTTP is served: health, metrics and pokes.
   package var http: String?
-  /// `HOST:PORT` at which the workers of other machines are served.
-  package var workers: String?
-  /// `HOST:PORT` at which the operators of other machines are served, and hosts join.
+  /// `HOST:PORT` at which operators with a credential are served, and hosts join.
   package var operators: String?
   package var leaseTerm: Duration?
   package var configurationFile: String?

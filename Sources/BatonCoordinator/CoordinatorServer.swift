@@ -8,15 +8,27 @@ import GRPCNIOTransportHTTP2Posix
 package import Logging
 import ServiceLifecycle
 
-/// A coordinator that listens on the network: gRPC for workers and operators, HTTP for health checks, pokes and
-/// metrics.
+/// A coordinator that listens. Its own user reaches it through a Unix socket; workers and operators of other users and
+/// other machines reach it over TLS. No listener without TLS takes a credential of gRPC. HTTP serves health checks,
+/// pokes and metrics.
 package struct CoordinatorServer: Service {
+  /// Where the coordinator listens.
+  package struct Addresses: Hashable, Sendable {
+    /// For the workers of hosts that have joined, who show a certificate. The port is also the name of the Unix socket.
+    package var workers: HostPort
+    /// For operators, who show a credential, and for hosts that join; nil switches it off.
+    package var operators: HostPort?
+    /// For HTTP; nil switches it off.
+    package var http: HostPort?
+
+    package init(workers: HostPort, operators: HostPort? = nil, http: HostPort? = nil) {
+      (self.workers, self.operators, self.http) = (workers, operators, http)
+    }
+  }
+
   package let coordinator: Coordinator
-  let grpc: HostPort
-  /// The address for HTTP; nil switches HTTP off.
-  let http: HostPort?
-  /// Where the coordinator serves other machines; nil if it serves only its own.
-  let remote: RemoteAddresses?
+  let addresses: Addresses
+  let identities: HostIdentities
   let token: String
   let logger: Logger
   /// The folders where clients of the same user find the token and the sockets.
@@ -28,37 +40,34 @@ package struct CoordinatorServer: Service {
   private let readiness = Signal()
   /// The address on which HTTP listens, sent once it is known.
   let httpAddress = Mailbox<HostPort>(capacity: 1)
+  private let workersAddress = Mailbox<HostPort>(capacity: 1)
+  private let operatorsAddress = Mailbox<HostPort>(capacity: 1)
   private let socketReadiness = Signal()
-  let remoteReadiness = Mailbox<Void>(capacity: 2)
   let httpSocketReadiness = Signal()
   /// Called once the server listens, with its addresses.
-  let onReady: @Sendable (_ grpc: HostPort, _ http: HostPort?, _ remote: RemoteAddresses?) -> Void
+  let onReady: @Sendable (Addresses) -> Void
   /// Called when the disk has failed or another coordinator has the store, before anything is shut down. It may end
   /// the process: everything that was answered is in the store, so an orderly shutdown would save nothing.
   package var onDiskFailure: (@Sendable (StoreError) -> Void)?
 
-  /// - Parameter remote: where the coordinator serves other machines, over TLS; its settings must have `identities`.
-  /// - Throws: `ListenError` if `grpc` or `http` is not a loopback address: without TLS the server listens only on
-  ///   loopback.
+  /// - Parameter identities: the fleet's authority, which must be in the coordinator's settings too.
+  /// - Throws: `ListenError` if `http` is not a loopback address: HTTP has no TLS.
   package init(
-    coordinator: Coordinator, grpc: HostPort, http: HostPort?, remote: RemoteAddresses? = nil, token: String,
+    coordinator: Coordinator, identities: HostIdentities, addresses: Addresses, token: String,
     metrics: MetricsReader? = nil, folders: RuntimeFolders = RuntimeFolders(),
     descriptors: DescriptorBudget = .current, logger: Logger,
-    onReady: @escaping @Sendable (HostPort, HostPort?, RemoteAddresses?) -> Void = { _, _, _ in }
+    onReady: @escaping @Sendable (Addresses) -> Void = { _ in }
   ) throws {
-    for endpoint in [grpc, http].compactMap({ $0 }) where !endpoint.isLoopback {
-      throw ListenError(notLoopback: endpoint)
-    }
+    if let http = addresses.http, !http.isLoopback { throw ListenError(notLoopback: http) }
     self.coordinator = coordinator
     self.metrics = metrics
-    self.grpc = grpc
-    self.http = http
-    self.remote = remote
+    self.addresses = addresses
+    self.identities = identities
     self.token = token
     self.folders = folders
     self.logger = logger
-    door = Door(descriptors.grpc, what: "\(grpc)", logger: logger)
-    httpDoor = Door(descriptors.http, what: http.map { "\($0)" } ?? "HTTP", logger: logger)
+    door = Door(descriptors.grpc, what: "\(addresses.workers)", logger: logger)
+    httpDoor = Door(descriptors.http, what: addresses.http.map { "\($0)" } ?? "HTTP", logger: logger)
     self.onReady = onReady
   }
 
@@ -71,12 +80,9 @@ package struct CoordinatorServer: Service {
   /// Serves until the graceful shutdown, or until the store fails for good. The coordinator's `restore` must have been
   /// called before.
   package func run() async throws {
-    let server = server(
-      .http2NIOPosix(
-        address: Self.address(grpc), transportSecurity: .plaintext, config: config, eventLoopGroup: RPCLoop.group))
+    let certificate = try CoordinatorCertificate(of: identities.authority, at: coordinator.clocks.date())
     // Each task returns whether its end is the end of the service.
     try await withThrowingTaskGroup(of: Bool.self) { group in
-      group.addTask { try await serve(server) }
       group.addTask {
         do {
           try await coordinator.run()
@@ -86,152 +92,179 @@ package struct CoordinatorServer: Service {
         }
         return true
       }
-      if let http {
+      if let http = addresses.http {
         group.addTask {
           try await ListenError.naming(http) { try await self.http(http, metrics: metrics?.snapshot).run() }
           return false
         }
       }
-      if let remote, let identities = coordinator.settings.identities {
+      group.addTask {
+        try await serve(try workersServer(certificate), on: addresses.workers, workersAddress)
+        return true
+      }
+      if let operators = addresses.operators {
         group.addTask {
-          try await serve(remote, identities)
+          try await serve(try operatorsServer(operators, certificate), on: operators, operatorsAddress)
           return true
         }
       }
-      group.addTask { try await shutDown(server) }
+      group.addTask {
+        while true {
+          try await coordinator.clocks.sleep(.seconds(3600))
+          try certificate.renew(at: coordinator.clocks.date())
+        }
+      }
+      group.addTask {
+        try await serveOwnUser()
+        return true
+      }
+      group.addTask { try await shutDown() }
       defer { group.cancelAll() }
       while let isOver = try await group.next(), !isOver {}
     }
     await coordinator.deliverRest()
   }
 
-  private func server(_ transport: HTTP2ServerTransport.Posix) -> GRPCServer<HTTP2ServerTransport.Posix> {
-    GRPCServer(
-      transport: transport,
-      services: [
-        IdentityService(token: token, door: door), WorkersService(coordinator: coordinator),
-        OperatorsService(of: coordinator),
-      ],
-      interceptors: [
-        OperatorInterceptor(
-          gate: .owner(token: token, name: OwnUser.name), coordinator: coordinator, door: door),
-        SubmitterInterceptor(),
-        IdentityInterceptor { SystemClocks.date() },
-      ])
-  }
-
-  private func serve(_ server: GRPCServer<HTTP2ServerTransport.Posix>) async throws -> Bool {
-    try await ListenError.naming(grpc) {
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask { try await RPCLoop.run { try await server.serve() } }
-        // If the server cannot listen, `serve` throws the reason.
-        guard let address = try? await server.listeningAddress, let port = address.ipv4?.port ?? address.ipv6?.port
-        else { return try await group.waitForAll() }
-        let folder = publish(port)
-        defer { if let folder { TokenFile.withdraw(token, port: port, from: folder) } }
-        // A coordinator whose HTTP port belongs to another program is not announced.
-        let http = self.http == nil ? nil : try await listeningHTTP()
-        let remote = try await listeningRemote()
-        try await withSockets(folder, port, http) {
-          onReady(HostPort(host: grpc.host, port: port), http, remote)
-          readiness.raise()
-          try await group.waitForAll()
-        }
-      }
-    }
-    return true
-  }
-
-  private func listeningHTTP() async throws -> HostPort? {
-    let address = await httpAddress.receive()?.first
-    try Task.checkCancellation()
-    return address
-  }
-
   /// Waits for the graceful shutdown and carries it out. The connections of workers are closed (they reconnect to the
   /// next coordinator within their lease), operators' calls are ended, and nothing new is accepted. A call that has
   /// not ended after three seconds is cut off.
-  private func shutDown(_ server: GRPCServer<HTTP2ServerTransport.Posix>) async throws -> Bool {
+  private func shutDown() async throws -> Bool {
     try await gracefulShutdown()
     coordinator.stopAccepting()
-    server.beginGracefulShutdown()
     try await coordinator.clocks.sleep(.seconds(3))
     return true
   }
 
-  // MARK: For clients of the same user
+  // MARK: Over TLS
 
-  /// Writes the token into the folder where clients of the same user find it.
-  /// - Returns: the folder; nil if the token cannot be written there. Clients then need BATON_TOKEN_FILE, but
-  ///   everything else works.
-  private func publish(_ port: Int) -> String? {
-    do {
-      let folder = try folders.own()
-      try TokenFile.publish(token, port: port, in: folder)
-      return folder
-    } catch {
-      logger.warning("clients of this user do not find the token by themselves, set BATON_TOKEN_FILE: \(error)")
-      return nil
+  private func workersServer(_ certificate: CoordinatorCertificate) throws -> GRPCServer<HTTP2ServerTransport.Posix> {
+    GRPCServer(
+      transport: .http2NIOPosix(
+        address: Self.address(addresses.workers),
+        transportSecurity: try certificate.security(askingForCertificates: true), config: config,
+        eventLoopGroup: RPCLoop.group),
+      services: [WorkersService(coordinator: coordinator, identities: identities)],
+      interceptors: [
+        HostInterceptor(identities: identities, door: door), IdentityInterceptor { SystemClocks.date() },
+      ])
+  }
+
+  private func operatorsServer(
+    _ endpoint: HostPort, _ certificate: CoordinatorCertificate
+  ) throws -> GRPCServer<HTTP2ServerTransport.Posix> {
+    GRPCServer(
+      transport: .http2NIOPosix(
+        address: Self.address(endpoint), transportSecurity: try certificate.security(askingForCertificates: false),
+        config: config, eventLoopGroup: RPCLoop.group),
+      services: [EnrolmentService(coordinator: coordinator), OperatorsService(of: coordinator)],
+      interceptors: [
+        OperatorInterceptor(gate: .credentials(identities.credentials), coordinator: coordinator, door: door),
+        SubmitterInterceptor(), IdentityInterceptor { SystemClocks.date() },
+      ])
+  }
+
+  /// Runs one listener until the graceful shutdown, and sends its address.
+  private func serve(
+    _ server: GRPCServer<HTTP2ServerTransport.Posix>, on endpoint: HostPort, _ address: Mailbox<HostPort>
+  ) async throws {
+    try await ListenError.naming(endpoint) {
+      try await serve(server) { bound in
+        guard let port = bound.ipv4?.port ?? bound.ipv6?.port else { return }
+        address.send(HostPort(host: endpoint.host, port: port))
+      }
     }
   }
 
-  /// Runs `body` while the coordinator also listens on its sockets in `folder`.
-  private func withSockets(
-    _ folder: String?, _ port: Int, _ http: HostPort?, _ body: () async throws -> Void
+  /// Runs a server until the graceful shutdown.
+  /// - Parameter listens: is called with the address when the server listens.
+  private func serve(
+    _ server: GRPCServer<HTTP2ServerTransport.Posix>,
+    _ listens: (GRPCNIOTransportHTTP2Posix.SocketAddress) -> Void
   ) async throws {
-    guard let folder else { return try await body() }
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      if grpc.hasSocket { group.addTask { try await serveSocket(folder, port) } }
-      if let http, http.hasSocket { group.addTask { try await serveHTTPSocket(folder, http) } }
+    // Each task returns whether its end is the end of the listener.
+    try await withThrowingTaskGroup(of: Bool.self) { group in
+      group.addTask {
+        try await RPCLoop.run { try await server.serve() }
+        return true
+      }
+      group.addTask {
+        try await gracefulShutdown()
+        server.beginGracefulShutdown()
+        return false
+      }
       defer { group.cancelAll() }
-      if grpc.hasSocket { await socketReadiness.wait() }
-      if let http, http.hasSocket { await httpSocketReadiness.wait() }
-      try Task.checkCancellation()
-      try await body()
-      // Streams over the sockets end in the same way as streams over TCP.
+      // If the server cannot listen, `serve` throws the reason.
+      if let address = try? await server.listeningAddress { listens(address) }
+      while let isOver = try await group.next(), !isOver {}
+    }
+  }
+
+  // MARK: For the coordinator's own user
+
+  /// Serves the coordinator's own user through the socket, and says that the server is ready when everything listens.
+  private func serveOwnUser() async throws {
+    guard let workers = await workersAddress.receive()?.first else { return try Task.checkCancellation() }
+    identities.listens(workers: workers)
+    var bound = Addresses(workers: workers)
+    if addresses.operators != nil, let operators = await operatorsAddress.receive()?.first {
+      identities.listens(operators: operators)
+      bound.operators = operators
+    }
+    // A coordinator whose HTTP port belongs to another program is not announced.
+    if addresses.http != nil { bound.http = await httpAddress.receive()?.first }
+    try Task.checkCancellation()
+    let folder: String
+    do {
+      folder = try folders.own()
+      try TokenFile.publish(token, port: workers.port, in: folder)
+    } catch let error as TokenFileError {
+      throw ListenError(noSocket: error.description)
+    }
+    defer { TokenFile.withdraw(token, port: workers.port, from: folder) }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await serveSocket(folder, workers.port) }
+      if let http = bound.http, http.hasSocket { group.addTask { try await serveHTTPSocket(folder, http) } }
+      defer { group.cancelAll() }
+      group.addTask { [bound] in
+        await socketReadiness.wait()
+        if let http = bound.http, http.hasSocket { await httpSocketReadiness.wait() }
+        try Task.checkCancellation()
+        onReady(bound)
+        readiness.raise()
+      }
       try await group.waitForAll()
     }
   }
 
-  /// Offers the same services on a Unix socket. Only the user can write to this folder, so no other program can put
-  /// its own socket there.
+  /// Serves workers and operators of this user on a Unix socket. Only this user and root can write to its folder, so no
+  /// other program can put its own socket there.
   private func serveSocket(_ folder: String, _ port: Int) async throws {
-    defer { socketReadiness.raise() }
-    guard let socket = OwnSocket(folder: folder, port: port, logger) else { return }
+    let socket = try OwnSocket(folder: folder, port: port)
     defer { socket.remove() }
-    let server = server(
-      .http2NIOPosix(
+    let server = GRPCServer(
+      transport: .http2NIOPosix(
         address: .unixDomainSocket(path: socket.path), transportSecurity: .plaintext, config: config,
-        eventLoopGroup: RPCLoop.group))
+        eventLoopGroup: RPCLoop.group),
+      services: [WorkersService(coordinator: coordinator), OperatorsService(of: coordinator)],
+      interceptors: [
+        OperatorInterceptor(gate: .owner(token: token, name: OwnUser.name), coordinator: coordinator, door: door),
+        SubmitterInterceptor(), IdentityInterceptor { SystemClocks.date() },
+      ])
     do {
-      // Each task returns whether its end is the end of the server.
-      try await withThrowingTaskGroup(of: Bool.self) { group in
-        group.addTask {
-          try await RPCLoop.run { try await server.serve() }
-          return true
-        }
-        group.addTask {
-          try await gracefulShutdown()
-          server.beginGracefulShutdown()
-          return false
-        }
-        defer { group.cancelAll() }
-        if (try? await server.listeningAddress) != nil { socketReadiness.raise() }
-        while let isOver = try await group.next(), !isOver {}
-      }
-    } catch  where !Task.isCancelled {
-      socket.warn("\(error)")
+      try await serve(server) { _ in socketReadiness.raise() }
+    } catch where !Task.isCancelled {
+      throw ListenError(noSocket: "\(socket.path): \(error)")
     }
   }
 
   private func serveHTTPSocket(_ folder: String, _ http: HostPort) async throws {
     defer { httpSocketReadiness.raise() }
-    guard let socket = OwnSocket(folder: folder, port: http.port, logger) else { return }
-    defer { socket.remove() }
     do {
+      let socket = try OwnSocket(folder: folder, port: http.port)
+      defer { socket.remove() }
       try await self.http(http, socket: socket.path, metrics: metrics?.snapshot).run()
-    } catch  where !Task.isCancelled {
-      socket.warn("\(error)")
+    } catch where !Task.isCancelled {
+      logger.warning("HTTP has no Unix socket: \(error)")
     }
   }
 

@@ -144,12 +144,10 @@ import Testing
   }
 
   @Test(arguments: 1...4 as ClosedRange<UInt64>)
-  func `no question for the proof and no report of a death traps`(seed: UInt64) async throws {
+  func `no report of a death traps`(seed: UInt64) async throws {
     var draw = ByteDraw(seed: seed)
     try await withLaunch { coordinator, launch, _ in
       let workers = WorkersService(coordinator: coordinator)
-      let door = Door(DescriptorBudget(limit: 1024).grpc, what: "test", logger: Logger(label: "test"))
-      let identity = IdentityService(token: String(repeating: "0123456789abcdef", count: 4), door: door)
       let context = ServerContext(
         descriptor: MethodDescriptor(fullyQualifiedService: "baton.v1.Workers", method: "Fuzz"), remotePeer: "test",
         localPeer: "test", cancellation: .init())
@@ -157,9 +155,6 @@ import Testing
         let bytes = draw.operatorRequest()
         if let report = try? Baton_V1_DeathReport(serializedBytes: bytes) {
           _ = try? await workers.reportDeath(request: report, context: context)
-        }
-        if let question = try? Baton_V1_ProveRequest(serializedBytes: bytes) {
-          _ = try? await identity.prove(request: question, context: context)
         }
       }
       let launches = try await coordinator.store.launches(of: launch.request)

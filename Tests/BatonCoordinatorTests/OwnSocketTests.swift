@@ -1,12 +1,9 @@
 import BatonWire
 import Foundation
-import Logging
 import Testing
 
 /// The place of a coordinator's Unix socket, where another coordinator of the same user may be or have been.
 @Suite struct OwnSocketTests {
-  private static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-
   /// Listens at a path until it is closed.
   private struct Listener {
     let descriptor: Int32
@@ -32,20 +29,22 @@ import Testing
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let path = folder + "/7.sock"
-    let own = try #require(OwnSocket(folder: folder, port: 7, Self.logger))
+    let own = try OwnSocket(folder: folder, port: 7)
     #expect(own.path == path)
     let other = try Listener(path)
-    #expect(OwnSocket(folder: folder, port: 7, Self.logger) == nil)
+    let taken = #expect(throws: ListenError.self) { try OwnSocket(folder: folder, port: 7) }
+    #expect(taken?.description.contains("another coordinator answers at \(path)") == true)
     own.remove()
     #expect(FileManager.default.fileExists(atPath: path), "it was another coordinator's")
     other.end()
-    #expect(OwnSocket(folder: folder, port: 7, Self.logger) != nil)
+    _ = try OwnSocket(folder: folder, port: 7)
     own.remove()
     #expect(!FileManager.default.fileExists(atPath: path))
   }
 
   @Test func `a path that is too long for a socket is none`() {
     let folder = "/tmp/" + String(repeating: "x", count: 120)
-    #expect(OwnSocket(folder: folder, port: 7, Self.logger) == nil)
+    let error = #expect(throws: ListenError.self) { try OwnSocket(folder: folder, port: 7) }
+    #expect(error?.description.contains("XDG_RUNTIME_DIR") == true)
   }
 }

@@ -1,4 +1,5 @@
 import BatonBase
+import BatonIdentity
 import BatonModel
 import BatonStore
 import BatonTelemetry
@@ -35,10 +36,6 @@ struct ServerTests {
     /// Those of another user: nothing is found there.
     var none: RuntimeFolders { RuntimeFolders(paths: [folder + "/none"]) }
 
-    /// Asks for the hosts as a client of another user does: over TCP, with a named token file.
-    @discardableResult
-    func askOverTCP() async throws -> [HostReport] { try await ask(tokenFile, none) }
-
     @discardableResult
     func ask(_ tokenFile: String?, _ folders: RuntimeFolders) async throws -> [HostReport] {
       try await CoordinatorClient.withClient(endpoint, tokenFile: tokenFile, folders: folders) { client, metadata in
@@ -63,13 +60,14 @@ struct ServerTests {
     _ = files.createFile(
       atPath: folder + "/copy", contents: Data((token + "\n").utf8), attributes: [.posixPermissions: 0o600])
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    let identities = try identities(in: folder)
     let coordinator = Coordinator(store: try SQLiteStore.inMemory(), settings: CoordinatorSettings(), logger: logger)
     let ports = Mailbox<(Int, Int)>(capacity: 1)
     let server = try CoordinatorServer(
-      coordinator: coordinator, grpc: HostPort(host: "127.0.0.1", port: 0), http: HostPort(host: "127.0.0.1", port: 0),
-      token: token, metrics: noMetrics, folders: RuntimeFolders(paths: [folder]), descriptors: descriptors,
+      coordinator: coordinator, identities: identities,
+      addresses: CoordinatorServer.Addresses(workers: any, http: any), token: token, metrics: noMetrics, folders: RuntimeFolders(paths: [folder]), descriptors: descriptors,
       logger: logger
-    ) { grpc, http, _ in ports.send((grpc.port, http?.port ?? 0)) }
+    ) { ports.send(($0.workers.port, $0.http?.port ?? 0)) }
     try await coordinator.restore()
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await server.run() }
@@ -83,6 +81,13 @@ struct ServerTests {
     }
     let left = try files.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".sock") || $0.hasSuffix("token") }
     #expect(left.isEmpty, "a coordinator that has ended leaves nothing behind")
+  }
+
+  private static let any = HostPort(host: "127.0.0.1", port: 0)
+
+  private static func identities(in folder: String) throws -> HostIdentities {
+    try HostIdentities(
+      authority: try FleetAuthority.own(dataFolder: folder, at: SystemClocks.date()), dataFolder: folder)
   }
 
   /// A page without a line.
@@ -110,18 +115,6 @@ struct ServerTests {
     }
   }
 
-  @Test("So is one that only asks the coordinator who it is, and one with a wrong token")
-  func onlyProves() async throws {
-    try await Self.serving(descriptors: Self.quick) { running in
-      let wrong = running.folder + "/wrong"
-      _ = FileManager.default.createFile(
-        atPath: wrong, contents: Data(Self.otherToken.utf8), attributes: [.posixPermissions: 0o600])
-      let connection = try RawConnection(port: running.port)
-      await #expect(throws: LinkError.self) { try await running.ask(wrong, running.none) }
-      _ = await connection.untilClosed()
-    }
-  }
-
   @Test("HTTP: a connection without a request, or with half of one, is closed in time", arguments: ["", "GET / HT"])
   func silentHTTP(text: String) async throws {
     try await Self.serving(descriptors: Self.quick) { running in
@@ -131,35 +124,7 @@ struct ServerTests {
     }
   }
 
-  @Test("A connection that showed the token stays after that time")
-  func stays() async throws {
-    // On a busy machine the first call may come too late, which proves nothing: then there is more time.
-    var patience = Duration.seconds(2)
-    while try await !staysOnceServed(within: patience) {
-      patience = patience * 5
-      try #require(patience < .seconds(100), "no call was served")
-    }
-  }
-
-  /// False if the first call was not served in time.
-  private func staysOnceServed(within patience: Duration) async throws -> Bool {
-    let wasServed = Mutex(false)
-    try await Self.serving(descriptors: DescriptorBudget(limit: 1024, patience: patience)) { running in
-      do {
-        try await CoordinatorClient.withClient(
-          running.endpoint, tokenFile: running.tokenFile, folders: running.none
-        ) { client, metadata in
-          try await running.ask(metadata, client)
-          wasServed.withLock { $0 = true }
-          _ = await (try RawConnection(port: running.port)).untilClosed()
-          try await running.ask(metadata, client)
-        }
-      } catch  where !wasServed.withLock({ $0 }) {}
-    }
-    return wasServed.withLock { $0 }
-  }
-
-  @Test("More silent connections than there are descriptors keep no client out, over TCP, the socket or HTTP")
+  @Test("More silent connections than there are descriptors keep no client out, over the socket or HTTP")
   func flood() async throws {
     // Ten of one address may be silent at a time.
     try await Self.serving(descriptors: DescriptorBudget(limit: 64, patience: .seconds(3600))) { running in
@@ -168,7 +133,6 @@ struct ServerTests {
         connections.append(try RawConnection(port: running.port))
         connections.append(try RawConnection(port: running.http))
       }
-      try await running.askOverTCP()
       try await running.ask(nil, running.own)
       let http = try RawConnection(port: running.http)
       http.send("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
@@ -220,21 +184,25 @@ struct ServerTests {
     }
   }
 
-  @Test("Where there is a socket, nothing is sent to the TCP port")
-  func socketFirst() async throws {
+  @Test("Without a socket nothing is sent to a TCP port, also if the token is at hand")
+  func squatted() async throws {
     try await Self.serving { running in
       let squatter = Squatter()
-      for name in ["sock", "token"] {
-        try FileManager.default.moveItem(
-          atPath: "\(running.folder)/\(running.port).\(name)", toPath: "\(running.folder)/\(squatter.port).\(name)")
-      }
-      let moved = Running(port: squatter.port, http: 0, folder: running.folder, tokenFile: running.tokenFile)
-      #expect(try await moved.ask(nil, moved.own).isEmpty)
+      let squatted = Running(port: squatter.port, http: 0, folder: running.folder, tokenFile: running.tokenFile)
+      let error = await #expect(throws: LinkError.self) { try await squatted.ask(running.tokenFile, squatted.own) }
+      #expect(error?.code == .unreachable)
       #expect(!squatter.hasVisitors)
-      for name in ["sock", "token"] {
-        try FileManager.default.moveItem(
-          atPath: "\(running.folder)/\(squatter.port).\(name)", toPath: "\(running.folder)/\(running.port).\(name)")
-      }
+    }
+  }
+
+  @Test("What listens for workers speaks TLS alone, and serves no operator")
+  func plaintext() async throws {
+    try await Self.serving(descriptors: Self.quick) { running in
+      let connection = try RawConnection(port: running.port)
+      connection.send(Self.preface)
+      let answer = await connection.untilClosed()
+      // At most an alert of TLS (RFC 8446, section 6): no frame of HTTP/2.
+      #expect(answer.isEmpty || answer[0] == 21, "\(answer)")
     }
   }
 
@@ -243,75 +211,39 @@ struct ServerTests {
     try await Self.serving { running in
       try FileManager.default.setAttributes([.posixPermissions: 0o711], ofItemAtPath: running.folder)
       let error = await #expect(throws: LinkError.self) { try await running.ask(nil, running.own) }
-      #expect(error?.code == .notPermitted)
+      #expect(error?.code == .unreachable)
       #expect(error?.description.contains("chmod 700 \(running.folder)") == true)
-      // Over TCP a client that has the token gets in all the same.
-      try await running.ask(running.tokenFile, running.own)
     }
   }
 
-  @Test("What took the coordinator's port is not sent the token, and the client says what happened")
-  func squatted() async throws {
-    try await Self.serving { running in
-      let squatter = Squatter()
-      let squatted = Running(
-        port: squatter.port, http: 0, folder: running.folder, tokenFile: running.tokenFile)
-      async let heard = squatter.heard()
-      let error = await #expect(throws: LinkError.self) { try await squatted.askOverTCP() }
-      #expect(error?.description.contains("127.0.0.1:\(squatter.port)") == true)
-      // It heard a call, the one that asks for the proof.
-      let bytes = await heard
-      #expect(bytes.count > Self.preface.count)
-      #expect(bytes.firstRange(of: Array(Self.token.utf8)) == nil)
-      #expect(bytes.firstRange(of: Array("Bearer".utf8)) == nil)
-    }
-  }
-
-  @Test("A coordinator with another token does not get this one's client")
+  @Test("The token of another coordinator is refused")
   func otherCoordinator() async throws {
     try await Self.serving(token: Self.otherToken) { running in
       let copy = running.folder + "/mine"
       _ = FileManager.default.createFile(
         atPath: copy, contents: Data(Self.token.utf8), attributes: [.posixPermissions: 0o600])
-      let error = await #expect(throws: LinkError.self) { try await running.ask(copy, running.none) }
-      #expect(error?.code == .notPermitted)
-      #expect(error?.description.contains("did not prove") == true)
-      #expect(error?.description.contains("BATON_TOKEN_FILE") == true)
+      let error = await #expect(throws: CoordinatorUnreachable.self) { try await running.ask(copy, running.own) }
+      #expect(error?.isNotPermitted == true)
+      #expect(error?.message.contains("BATON_TOKEN_FILE") == true)
     }
   }
 
-  @Test("Without a token a client says where it looked, and that what listens may be a stranger")
-  func noToken() async throws {
+  @Test("On the socket each call has to show the token")
+  func eachCall() async throws {
     try await Self.serving { running in
-      let error = await #expect(throws: LinkError.self) { try await running.ask(nil, running.none) }
-      #expect(error?.code == .notPermitted)
-      #expect(error?.description.contains("\(running.folder)/none/\(running.port).token") == true)
-      #expect(error?.description.contains("ss -ltnp 'sport = :\(running.port)'") == true)
-    }
-  }
-
-  @Test("The code of one connection is worth nothing on another; the token itself is taken on each")
-  func replay() async throws {
-    try await Self.serving { running in
-      // Each call has a connection of its own, because the coordinator closes a connection that is not proven in time.
-      func connected<Result: Sendable>(
-        _ body: @Sendable (GRPCClient<CoordinatorClient.Transport>, Metadata) async throws -> Result
-      ) async throws -> Result {
-        try await CoordinatorClient.withClient(
-          running.endpoint, tokenFile: running.tokenFile, folders: running.none, body)
-      }
-      let stolen = try await connected { _, metadata in metadata }
-      for wrong in [stolen, [:], ["authorization": "Baton-HMAC "], ["authorization": "Bearer \(Self.otherToken)"]] {
-        try await connected { client, metadata in
-          #expect(stolen != metadata)
-          #expect(!"\(metadata)".contains(Self.token))
+      try await CoordinatorClient.withClient(
+        running.endpoint, tokenFile: nil, folders: running.own
+      ) { client, metadata in
+        try await running.ask(metadata, client)
+        let wrong: [Metadata] = [
+          [:], ["authorization": "Baton-HMAC "], ["authorization": "Bearer \(Self.otherToken)"],
+          ["authorization": "\(Self.token)"],
+        ]
+        for wrong in wrong {
           let error = await #expect(throws: CoordinatorUnreachable.self) { try await running.ask(wrong, client) }
           #expect(error?.isNotPermitted == true)
         }
-      }
-      try await connected { client, metadata in try await running.ask(metadata, client) }
-      try await connected { client, _ in
-        try await running.ask(["authorization": .string("Bearer \(Self.token)")], client)
+        try await running.ask(metadata, client)
       }
     }
   }
@@ -332,10 +264,8 @@ struct ServerTests {
         let poke = await http(try connect(), "POST /v1/pokes/com.example.a", Self.metricsToken)
         #expect(poke.hasPrefix("HTTP/1.1 401"), "\(poke)")
       }
-      // As a file for clients it is another coordinator's, and a call that carries it is refused on the socket, too.
+      // A call that carries it is refused on the socket.
       let file = "\(running.folder)/\(running.port).metrics-token"
-      let unproven = await #expect(throws: LinkError.self) { try await running.ask(file, running.none) }
-      #expect(unproven?.code == .notPermitted)
       let error = await #expect(throws: CoordinatorUnreachable.self) { try await running.ask(file, running.own) }
       #expect(error?.isNotPermitted == true)
     }
@@ -353,11 +283,14 @@ struct ServerTests {
       let folder = "/tmp/baton-server-\(UUID().uuidString.prefix(8))"
       defer { try? FileManager.default.removeItem(atPath: folder) }
       let coordinator = Coordinator(store: try SQLiteStore.inMemory(), settings: CoordinatorSettings(), logger: logger)
+      try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+      let http = HostPort(host: "localhost", port: squatter.port)
       let server = try CoordinatorServer(
-        coordinator: coordinator, grpc: HostPort(host: "127.0.0.1", port: 0),
-        http: HostPort(host: "localhost", port: squatter.port), token: Self.token,
+        coordinator: coordinator, identities: try Self.identities(in: folder),
+        addresses: CoordinatorServer.Addresses(workers: Self.any, http: http), token: Self.token,
         folders: RuntimeFolders(paths: [folder]), logger: logger
-      ) { _, _, _ in ready.withLock { $0 += 1 } }
+      ) { _ in ready.withLock { $0 += 1 } }
       try await coordinator.restore()
       await #expect(throws: ListenError.self) { try await server.run() }
     }

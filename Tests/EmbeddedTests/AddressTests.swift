@@ -1,5 +1,6 @@
 import BatonBase
 import BatonCoordinator
+import BatonIdentity
 import BatonModel
 import BatonWire
 import BatonWorker
@@ -16,14 +17,11 @@ struct AddressTests {
     let coordinator: Coordinator
     let closed = ClosedPort()
     let open: String
-    /// A folder with a copy of the token. It is also the worker's data folder.
+    /// The worker's data folder, with its identity.
     let folder: String
 
     var configuration: WorkerConfiguration {
-      var configuration = WorkerConfiguration(
-        coordinator: "\(closed.address),\(open)", name: "a", dataFolder: folder, slots: 1)
-      configuration.tokenFile = folder + "/token"
-      return configuration
+      WorkerConfiguration(coordinator: "\(closed.address),\(open)", name: "a", dataFolder: folder, slots: 1)
     }
 
     /// A connector that tries the closed address first.
@@ -37,28 +35,12 @@ struct AddressTests {
   }
 
   private func serving(_ body: @escaping @Sendable (Place) async throws -> Void) async throws {
-    let folder = NSTemporaryDirectory() + "baton-\(UUID().uuidString)"
-    try FileManager.default.createDirectory(
-      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    let token = String(repeating: "0123456789abcdef", count: 4)
-    _ = FileManager.default.createFile(
-      atPath: folder + "/token", contents: Data(token.utf8), attributes: [.posixPermissions: 0o600])
-    let fleet = try Fleet()
-    let ports = Mailbox<HostPort>(capacity: 1)
-    let server = try CoordinatorServer(
-      coordinator: fleet.coordinator, grpc: HostPort(host: "127.0.0.1", port: 0), http: nil, token: token,
-      folders: RuntimeFolders(paths: [folder]), logger: Fleet.quiet, onReady: { address, _, _ in ports.send(address) })
-    try await fleet.coordinator.restore()
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { try await server.run() }
-      group.addTask {
-        let address = try #require(await ports.receive()?.first)
-        try await body(Place(coordinator: fleet.coordinator, open: address.description, folder: folder))
-      }
-      // The server ends only if it fails.
-      try await group.next()
-      group.cancelAll()
+    try await ServedFleet.serving { fleet in
+      let folder = fleet.folder + "/worker"
+      try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+      try await fleet.joined("a").write(dataFolder: folder)
+      try await body(Place(coordinator: fleet.coordinator, open: "\(fleet.workers)", folder: folder))
     }
   }
 

@@ -31,7 +31,6 @@ struct OperatorServerTests {
     let own: Set<Identity> = [.submit, .operate, .admin]
     return [
       "Enrolment/Join": Set(Identity.allCases),
-      "Identity/Prove": [],
       "Workers/Connect": [], "Workers/ReportDeath": [], "Workers/Renew": [],
       "Operators/WhoAmI": every, "Operators/Fleet": every,
       "Operators/List": reading, "Operators/Show": reading, "Operators/Watch": reading, "Operators/Explain": reading,

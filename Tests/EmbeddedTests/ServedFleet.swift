@@ -81,14 +81,14 @@ struct ServedFleet: Sendable {
       lifetime: lifetime)
     (settings.identities, settings.rates) = (identities, rates)
     let coordinator = Coordinator(store: try SQLiteStore.inMemory(), settings: settings, logger: Fleet.quiet)
-    let addresses = Mailbox<RemoteAddresses>(capacity: 1)
+    let addresses = Mailbox<CoordinatorServer.Addresses>(capacity: 1)
     let any = HostPort(host: "127.0.0.1", port: 0)
     let token = String(repeating: "0123456789abcdef", count: 4)
     let server = try CoordinatorServer(
-      coordinator: coordinator, grpc: any, http: nil, remote: RemoteAddresses(workers: any, operators: any),
-      token: token, folders: RuntimeFolders(paths: [folder]),
+      coordinator: coordinator, identities: identities,
+      addresses: CoordinatorServer.Addresses(workers: any, operators: any), token: token, folders: RuntimeFolders(paths: [folder]),
       descriptors: DescriptorBudget(limit: 1024, patience: patience), logger: Fleet.quiet
-    ) { _, _, remote in if let remote { addresses.send(remote) } }
+    ) { addresses.send($0) }
     try await coordinator.restore()
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await server.run() }
@@ -96,7 +96,7 @@ struct ServedFleet: Sendable {
         let remote = try #require(await addresses.receive()?.first)
         try await body(
           ServedFleet(
-            coordinator: coordinator, identities: identities, workers: try #require(remote.workers),
+            coordinator: coordinator, identities: identities, workers: remote.workers,
             operators: try #require(remote.operators), folder: folder, token: token))
       }
       // The server ends only if it fails.

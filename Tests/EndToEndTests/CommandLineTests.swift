@@ -45,26 +45,23 @@ extension EndToEnd {
       try await fleet.startCoordinator()
       var environment = fleet.environment
       environment["BATON_TOKEN_FILE"] = fleet.folder + "/token"
-      // First through the user's own Unix socket, then over TCP, as a client of another user connects.
-      for folder in [fleet.environment["XDG_RUNTIME_DIR"], fleet.folder] {
-        environment["XDG_RUNTIME_DIR"] = folder
-        for (text, problem) in [
-          (String(repeating: "not the token ", count: 4), "BATON_TOKEN_FILE"), ("short\n", "can be guessed"),
-          ("", "is empty"),
-        ] {
-          try fleet.write(text, to: "token")
-          chmod(fleet.folder + "/token", 0o600)
-          let answer = try await Child(.baton, ["list"], environment: environment).finished()
-          #expect(answer.status == 77, "\(answer)")
-          #expect(answer.errors.contains(problem), "\(answer)")
-        }
+      for (text, problem) in [
+        (String(repeating: "not the token ", count: 4), "BATON_TOKEN_FILE"), ("short\n", "can be guessed"),
+        ("", "is empty"),
+      ] {
+        try fleet.write(text, to: "token")
+        chmod(fleet.folder + "/token", 0o600)
+        let answer = try await Child(.baton, ["list"], environment: environment).finished()
+        #expect(answer.status == 77, "\(answer)")
+        #expect(answer.errors.contains(problem), "\(answer)")
       }
       environment["BATON_TOKEN_FILE"] = fleet.folder + "/coordinator/token"
       let named = try await Child(.baton, ["list"], environment: environment).finished()
       #expect(named.status == 0, "\(named)")
-      environment["BATON_TOKEN_FILE"] = nil
+      // Another user finds no socket, and the token is of no use without it.
+      environment["XDG_RUNTIME_DIR"] = fleet.folder
       let none = try await Child(.baton, ["list"], environment: environment).finished()
-      #expect(none.status == 77 && none.errors.contains("\(fleet.folder)/baton/"), "\(none)")
+      #expect(none.status == 69 && none.errors.contains("\(fleet.folder)/baton/"), "\(none)")
       let own = try await fleet.baton("list")
       #expect(own.status == 0, "\(own.errors)")
     }
@@ -76,8 +73,6 @@ extension EndToEnd {
       try await fleet.startCoordinator()
       var environment = fleet.environment
       environment["BATON_COORDINATOR"] = nil
-      // In this folder no coordinator has published a token.
-      environment["XDG_RUNTIME_DIR"] = fleet.folder
       try fleet.write(
         "coordinator: \(fleet.address)\ntokenFile: \(fleet.folder)/coordinator/token\ndata: \(fleet.folder)/anna\n",
         to: "worker.yaml")
@@ -86,7 +81,7 @@ extension EndToEnd {
       #expect(answer.output.contains("the coordinator at \(fleet.address) has"), "\(answer)")
       let other = try await Child(.baton, arguments + ["--coordinator", "127.0.0.1:1"], environment: environment)
         .finished()
-      #expect(other.output.contains("no coordinator answers at 127.0.0.1:1"), "\(other)")
+      #expect(other.output.contains("no coordinator of this user listens at 127.0.0.1:1"), "\(other)")
     }
 
     @Test("A second coordinator on the same data, and one on a port in use, are refused with a reason")
@@ -164,11 +159,8 @@ extension EndToEnd {
       #expect(connections.allSatisfy { $0 >= 0 })
       let list = try await fleet.baton("list")
       #expect(list.status == 0, "\(list)")
-      var environment = fleet.environment
-      environment["XDG_RUNTIME_DIR"] = fleet.folder
-      environment["BATON_TOKEN_FILE"] = fleet.folder + "/coordinator/token"
-      let overTCP = try await Child(.baton, ["hosts"], environment: environment).finished()
-      #expect(overTCP.status == 0 && overTCP.output.contains("one"), "\(overTCP)")
+      let hosts = try await fleet.baton("hosts")
+      #expect(hosts.status == 0 && hosts.output.contains("one"), "\(hosts)")
       #expect(fleet.coordinator?.process.isRunning == true)
     }
 
@@ -178,42 +170,93 @@ extension EndToEnd {
     func squattedPort() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
-      try await fleet.startCoordinator()
-      var environment = fleet.environment
-      // The worker finds no socket and no published token, as on another machine behind a tunnel.
-      environment["XDG_RUNTIME_DIR"] = fleet.folder
-      environment["BATON_TOKEN_FILE"] = fleet.folder + "/copy"
-      try FileManager.default.copyItem(atPath: fleet.folder + "/coordinator/token", toPath: fleet.folder + "/copy")
+      try await fleet.startCoordinator(servesOthers: true)
+      try await fleet.join("one")
       let address = fleet.address
       fleet.coordinator?.signal(SIGKILL)
       _ = await fleet.coordinator?.finished()
-      // Another user's coordinator, with another token.
+      // The coordinator of another user, with another authority.
+      var environment = fleet.environment
+      environment["XDG_RUNTIME_DIR"] = fleet.folder
       let squatter = try Child(
         .baton, ["coordinator", "--data", fleet.folder + "/squatter", "--listen", address, "--http", "off"],
-        environment: fleet.environment, isDaemon: true)
+        environment: environment, isDaemon: true)
       _ = await squatter.errorLine(containing: "listens on")
-      let list = try await Child(.baton, ["list"], environment: environment).finished()
-      #expect(list.status == 77 && list.errors.contains("did not prove that it knows the token"), "\(list)")
+      let list = try await fleet.baton("list")
+      #expect(list.status == 69, "\(list)")
       let worker = try Child(
-        .worker, ["--coordinator", address, "--name", "one", "--data", fleet.folder + "/one"], environment: environment,
+        .worker, ["--coordinator", address, "--data", fleet.folder + "/one"], environment: fleet.environment,
         isDaemon: true)
       defer { worker.stop() }
-      let line = await worker.errorLine(containing: "did not prove that it knows the token")
+      let line = await worker.errorLine(containing: "is not a coordinator of the fleet")
       #expect(!line.isEmpty)
       squatter.stop()
-      try await fleet.startCoordinator()
+      try await fleet.startCoordinator(servesOthers: true)
       while try await fleet.baton("hosts", "-o", "jsonl").output.contains(#""name":"one""#) == false {
         await Task.yield()
       }
     }
 
-    @Test("Coordinator and worker listen on loopback only")
+    @Test("HTTP listens on loopback only, because it has no TLS")
     func loopback() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
-      let answer = try await fleet.baton("coordinator", "--data", fleet.folder + "/c", "--listen", "0.0.0.0:0")
+      let answer = try await fleet.baton(
+        "coordinator", "--data", fleet.folder + "/c", "--listen", "127.0.0.1:0", "--http", "0.0.0.0:0")
       #expect(answer.status == 77, "\(answer)")
       #expect(answer.errors.contains("loopback"))
+    }
+
+    @Test("An operator logs in with a token, may do what its credential permits, and nothing after it is revoked")
+    func people() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      try await fleet.startCoordinator(servesOthers: true)
+      try fleet.write(
+        "identifier: com.example.a.*\nkind: processing\nwork: {command: ['true']}\n", to: "a.yaml")
+      let applied = try await fleet.baton("apply", "a.yaml")
+      #expect(applied.status == 0, "\(applied)")
+      let created = try await fleet.baton(
+        "credential", "create", "alice", "--scope", "submit", "--pattern", "com.example.*")
+      let pin = try #require(try await fleet.baton("fleet").output.firstMatch(of: /sha256:[0-9a-f]{64}/)?.0)
+      try fleet.write(created.output, to: "token")
+      chmod(fleet.folder + "/token", 0o600)
+      // Alice is another user: neither the socket nor the token of the data folder is hers.
+      let alice = [
+        "PATH": "/usr/bin:/bin", "HOME": fleet.folder + "/alice", "XDG_RUNTIME_DIR": fleet.folder + "/alice",
+      ]
+      func asAlice(_ arguments: String...) async throws -> (status: Int32, output: String, errors: String) {
+        try await Child(.baton, arguments, environment: alice).finished()
+      }
+      let wrong = "sha256:" + String(repeating: "0", count: 64)
+      let stranger = try await asAlice("login", fleet.operators, "--pin", wrong, "--token-file", fleet.folder + "/token")
+      #expect(stranger.status == 77 && stranger.errors.contains("nothing was sent"), "\(stranger)")
+      let login = try await asAlice(
+        "login", fleet.operators, "--pin", String(pin), "--token-file", fleet.folder + "/token")
+      #expect(login.status == 0 && login.output.contains("as alice"), "\(login)")
+      let who = try await asAlice("whoami")
+      #expect(who.output.contains("submit") && who.output.contains("com.example.*"), "\(who)")
+      let submitted = try await asAlice("submit", "com.example.a.x")
+      #expect(submitted.status == 0, "\(submitted)")
+      #expect(try await fleet.baton("show", "com.example.a.x").output.contains("alice"))
+      let paused = try await asAlice("pause")
+      #expect(paused.status == 77 && paused.errors.contains("needs the scope 'operate'"), "\(paused)")
+      #expect(try await asAlice("show", "com.other").status == 3)
+      let revoked = try await fleet.baton("credential", "revoke", "alice")
+      #expect(revoked.status == 0, "\(revoked)")
+      let after = try await asAlice("list")
+      #expect(after.status == 77, "\(after)")
+      let audit = try await fleet.baton("audit").output
+      for row in ["CreateCredential  alice", "com.example.a.x", "denied", "RevokeCredential  alice"] {
+        #expect(audit.contains(row), "\(audit)")
+      }
+      let verdict = try await fleet.baton("audit", "verify")
+      #expect(verdict.status == 0, "\(verdict)")
+      // The same after a restart.
+      fleet.coordinator?.signal(SIGKILL)
+      _ = await fleet.coordinator?.finished()
+      try await fleet.startCoordinator(servesOthers: true)
+      #expect(try await asAlice("list").status == 77)
     }
 
     @Test("A payload reaches the command, and what it writes is kept for logs")

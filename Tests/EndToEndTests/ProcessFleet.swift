@@ -10,6 +10,8 @@ final class ProcessFleet: Sendable {
   private struct State {
     var coordinator: Child?
     var port = 0
+    /// The port for operators and for hosts that join; nil if there is none.
+    var operators: Int?
     var workers: [String: Child] = [:]
   }
 
@@ -46,6 +48,8 @@ final class ProcessFleet: Sendable {
   }
 
   var address: String { "127.0.0.1:\(state.withLock { $0.port })" }
+  /// Where operators are served and hosts join. Empty if nothing is served there.
+  var operators: String { state.withLock { $0.operators }.map { "127.0.0.1:\($0)" } ?? "" }
   var coordinator: Child? { state.withLock { $0.coordinator } }
   func worker(_ name: String) -> Child? { state.withLock { $0.workers[name] } }
 
@@ -54,12 +58,15 @@ final class ProcessFleet: Sendable {
   ///   - http: the address for HTTP, or `off`.
   ///   - descriptors: the most file descriptors that it may have open; `nil` for as many as this process.
   ///   - more: further variables of its environment.
+  ///   - servesOthers: whether operators with a credential are served, and hosts may join.
   func startCoordinator(
-    lease: String = "1s", http: String = "off", descriptors: Int? = nil, adding more: [String: String] = [:]
+    lease: String = "1s", http: String = "off", descriptors: Int? = nil, servesOthers: Bool = false,
+    adding more: [String: String] = [:]
   ) async throws {
-    let arguments = [
+    var arguments = [
       "coordinator", "--data", folder + "/coordinator", "--listen", address, "--http", http, "--lease", lease,
     ]
+    if servesOthers { arguments += ["--operators", operators.isEmpty ? "127.0.0.1:0" : operators] }
     guard let descriptors else {
       return try await start(try child(.baton, arguments, isDaemon: true, adding: more))
     }
@@ -80,10 +87,12 @@ final class ProcessFleet: Sendable {
 
   private func start(_ child: Child) async throws {
     let line = await child.errorLine(containing: "listens on")
-    let port = line.split(separator: " ").first { $0.hasPrefix("127.0.0.1:") }?.split(separator: ":").last
+    let port = line.firstMatch(of: /127\.0\.0\.1:(\d+) \(gRPC\)/).flatMap { Int($0.1) }
+    let operators = line.firstMatch(of: /127\.0\.0\.1:(\d+) \(operators\)/).flatMap { Int($0.1) }
     state.withLock { state in
       state.coordinator = child
-      state.port = port.flatMap { Int($0) } ?? 0
+      state.port = port ?? 0
+      state.operators = operators
     }
   }
 
@@ -93,6 +102,14 @@ final class ProcessFleet: Sendable {
       isDaemon: true, adding: more)
     _ = await child.errorLine(containing: "connected to the coordinator")
     state.withLock { $0.workers[name] = child }
+  }
+
+  /// Lets a host join the fleet. Its worker then speaks TLS.
+  func join(_ name: String) async throws {
+    let invited = try await baton("host", "invite", name, "--address", operators)
+    let words = invited.output.split(separator: " ").dropFirst().map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
+    let joined = try await child(.worker, words + ["--data", "\(folder)/\(name)"]).finished()
+    guard joined.status == 0 else { throw CocoaError(.featureUnsupported, userInfo: ["errors": joined.errors]) }
   }
 
   func startHandlerWorker(_ name: String) throws {

@@ -55,14 +55,14 @@ class Crowd:
 
     def admit(self):
         for _ in range(min(20, self.size - len(self.members))):
-            member = Member(self.fleet.port, self.token, f"crowd-{len(self.members)}")
+            member = Member(self.fleet.socket, self.token, f"crowd-{len(self.members)}")
             self.members.append(member)
             self.selector.register(member.connection.socket, selectors.EVENT_READ, member)
 
 
 class Member:
-    def __init__(self, port, token, name):
-        self.connection = wire.Connection(port, token, 20)
+    def __init__(self, path, token, name):
+        self.connection = wire.Connection(path, token, 20)
         self.is_welcome = False
         self.is_lost = False
         self.beats = 0

@@ -13,6 +13,7 @@ import wire
 from bench import until
 
 LISTENING = re.compile(rb"listens on 127\.0\.0\.1:(\d+) \(gRPC\)")
+OPERATORS = re.compile(rb"127\.0\.0\.1:(\d+) \(operators\)")
 
 
 class Fleet:
@@ -26,6 +27,8 @@ class Fleet:
         self.data = data or self.folder / "coordinator"
         (self.folder / "runtime").mkdir(mode=0o700)
         self.port = 0
+        # Where operators are served and hosts join; 0 is any free port, and None is nowhere.
+        self.operators = None
         self.environment = {
             "PATH": os.environ["PATH"],
             # Some rows count the descriptors of the coordinator, and a crash must leave a core.
@@ -78,6 +81,11 @@ class Fleet:
         return self.folder / "coordinator.log"
 
     @property
+    def socket(self):
+        """The coordinator's Unix socket."""
+        return self.folder / "runtime" / "baton" / f"{self.port}.sock"
+
+    @property
     def database(self):
         return self.data / "baton.sqlite"
 
@@ -85,6 +93,8 @@ class Fleet:
         """Starts the coordinator without waiting for it. Returns the offset in its log at which its output begins."""
         command = [*self.prefix, self.bench.binaries / "baton", "coordinator", "--data", self.data]
         command += ["--listen", f"127.0.0.1:{self.port}", "--http", http]
+        if self.operators is not None:
+            command += ["--operators", f"127.0.0.1:{self.operators}"]
         with open(self.log, "ab") as log:
             start = log.tell()
             self.coordinator = subprocess.Popen(
@@ -100,6 +110,8 @@ class Fleet:
         if not self.runs or not found:
             return False
         self.port = int(self.listening(start)[1])
+        if self.operators is not None:
+            self.operators = int(OPERATORS.search(self.said(start))[1])
         self.environment["BATON_COORDINATOR"] = f"127.0.0.1:{self.port}"
         return True
 
@@ -142,6 +154,13 @@ class Fleet:
             self.hosts[name] = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env=self.environment | self.planted(environment or {}))
+
+    def join(self, name):
+        """Lets this host join the fleet. From then on its worker speaks TLS."""
+        invited = self.json("host", "invite", name, "--address", f"127.0.0.1:{self.operators}")
+        command = [*self.prefix, self.bench.binaries / "baton-worker", "join", invited["address"], "--pin", invited["pin"]]
+        command += ["--token", invited["token"], "--data", self.folder / f"host-{name}"]
+        subprocess.run(command, env=self.environment, check=True, timeout=60, capture_output=True)
 
     def worker_of(self, name):
         """The process id of the worker proper, or None while its supervisor has none."""
@@ -190,7 +209,7 @@ class Fleet:
         return self.json("show", identifier)
 
     def client(self, timeout=10):
-        return Client(self.port, (self.data / "token").read_text().strip(), timeout)
+        return Client(self.socket, (self.data / "token").read_text().strip(), timeout)
 
     # ---- The store
 
@@ -206,8 +225,8 @@ class Fleet:
 class Client:
     """An operator on its own connection."""
 
-    def __init__(self, port, token, timeout):
-        self.connection = wire.Connection(port, token, timeout)
+    def __init__(self, path, token, timeout):
+        self.connection = wire.Connection(path, token, timeout)
 
     def close(self):
         self.connection.close()

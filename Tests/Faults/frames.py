@@ -27,6 +27,7 @@ def run(bench):
     """Sends one malformed thing after another, on separate connections or many on one connection. A worker is connected
     and runs a job, and must not notice."""
     with Fleet(bench, lease_seconds=2) as fleet:
+        fleet.operators = 0
         started(fleet, ["anna"])
         job = jobs.new_job(fleet, "beside", batches=100_000, pause=0.02)
         jobs.submit(fleet, [job])
@@ -86,9 +87,15 @@ class Attacker:
 
     def raw(self, data):
         """Sends bytes on a new connection, and waits for nothing."""
-        with socket.create_connection(("127.0.0.1", self.fleet.port), 5) as connection:
+        with self.dial() as connection:
             connection.sendall(data)
         return 1
+
+    def dial(self):
+        """A connection through the Unix socket, or over TLS."""
+        if self.random.random() < 0.5:
+            return wire.dial_tls(self.fleet.operators, 5)
+        return wire.dial(self.fleet.socket, 5)
 
     def session(self, method=None, body=b""):
         """What a correct client sends for one call."""
@@ -136,7 +143,7 @@ class Attacker:
     def bad_messages(self):
         """Sends calls that are valid except for their protobuf messages. Each call must be answered, on one
         connection."""
-        connection = wire.Connection(self.fleet.port, self.token, 5)
+        connection = wire.Connection(self.fleet.socket, self.token, 5)
         try:
             for _ in range(20):
                 self.call(connection, self.random.choice(METHODS), self.message())
@@ -165,7 +172,7 @@ class Attacker:
 
     def oversize(self):
         """Announces and sends more than a message may have, until the coordinator closes the connection."""
-        connection = wire.Connection(self.fleet.port, self.token, 5)
+        connection = wire.Connection(self.fleet.socket, self.token, 5)
         try:
             connection.call(SUBMIT, bytes(self.random.choice([17 << 20, 1 << 20])))
         except wire.CallFailed:
@@ -175,7 +182,7 @@ class Attacker:
         return 1
 
     def no_token(self):
-        connection = wire.Connection(self.fleet.port, "0" * 64, 5)
+        connection = wire.Connection(self.fleet.socket, "0" * 64, 5)
         try:
             connection.call(SHOW, wire.field(1, "com.example.faults.beside"))
             self.bench.violation("a call with a wrong token was answered")
@@ -186,7 +193,7 @@ class Attacker:
         return 1
 
     def leave_half_open(self):
-        connection = socket.create_connection(("127.0.0.1", self.fleet.port), 5)
+        connection = self.dial()
         connection.sendall(self.session()[: self.random.choice([0, 10, 40, 100])])
         self.half_open.append(connection)
         if len(self.half_open) > HALF_OPEN:

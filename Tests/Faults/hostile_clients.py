@@ -69,7 +69,14 @@ def squat(bench):
     """The coordinator is down, and another program listens on its port. That program must not receive the token, and
     nothing that it orders may run."""
     with Fleet(bench, lease_seconds=2) as fleet:
-        started(fleet, ["anna"])
+        fleet.operators = 0
+        started(fleet)
+        # One host reaches the coordinator through its Unix socket, and one over TLS.
+        fleet.join("ben")
+        for name in ("anna", "ben"):
+            fleet.start_host(name)
+        if not fleet.wait_for_hosts(2):
+            raise RuntimeError("the hosts do not come up")
         token = (fleet.data / "token").read_text().strip()
         for stop in (fleet.stop_coordinator, fleet.kill_coordinator):
             stop()
@@ -83,6 +90,7 @@ def squat(bench):
                 time.sleep(0.5)
             bench.land("squatted port")
             bench.note(f"{squatter.connections} connections came to the squatter")
+            bench.expect(squatter.connections > 0, "the worker over TLS does not try to connect")
             bench.expect(token not in squatter.heard, "the token was sent to whoever listens on the coordinator's port")
             bench.expect(not loot.exists(), "a worker ran a command of whoever listens on the coordinator's port")
             if not fleet.start_coordinator():
@@ -133,11 +141,11 @@ class Squatter:
     def answer_all(self, peer):
         data = bytearray()
         while len(data) < len(wire.PREFACE):
-            data += received(peer)
+            data += self.take(peer)
         del data[: len(wire.PREFACE)]
         while not self.is_over:
             while len(data) < 9 or len(data) < 9 + int.from_bytes(data[:3], "big"):
-                data += received(peer)
+                data += self.take(peer)
             length = int.from_bytes(data[:3], "big")
             kind, stream, payload = data[3], int.from_bytes(data[5:9], "big"), bytes(data[9 : 9 + length])
             del data[: 9 + length]
@@ -147,6 +155,11 @@ class Squatter:
                 peer.sendall(wire.frame(wire.DATA, 0, stream, wire.message(self.orders())))
             else:
                 self.heard += payload.decode("latin-1")
+
+    def take(self, peer):
+        data = received(peer)
+        self.heard += data.decode("latin-1")
+        return data
 
     def orders(self):
         """A frame that welcomes the client and orders the run of a command."""
@@ -253,7 +266,7 @@ class Stranger:
 
     def __init__(self, fleet, host, secret=None, incarnation="1", receipt=b"", version="1", extra=b"", slots=0):
         token = (fleet.data / "token").read_text().strip()
-        self.connection = wire.Connection(fleet.port, token, 5)
+        self.connection = wire.Connection(fleet.socket, token, 5)
         self.stream = self.connection.open_stream(CONNECT)
         self.connection.answers[self.stream] = bytearray(), {}, False
         self.receipt = b""
@@ -328,7 +341,7 @@ class Attacker:
 
     def call(self, path, body):
         """The status of a call; 0 if it was answered."""
-        connection = wire.Connection(self.fleet.port, (self.fleet.data / "token").read_text().strip(), 10)
+        connection = wire.Connection(self.fleet.socket, (self.fleet.data / "token").read_text().strip(), 10)
         try:
             connection.call(path, body)
             return 0

@@ -62,7 +62,7 @@ def flood(bench, fleet, job, seconds=6):
     token = (fleet.data / "token").read_text().strip()
     context = multiprocessing.get_context("fork")
     answers = context.Queue()
-    shared = (fleet.port, token, seconds, answers)
+    shared = (fleet.socket, token, seconds, answers)
     clients = [context.Process(target=submit_for, args=(n, *shared), daemon=True) for n in range(CLIENTS)]
     ending, victim = accepted_before(bench, fleet)
     lines = len(jobs.lines_of(job))
@@ -137,7 +137,7 @@ def report(bench, results, latencies, seconds):
 def ask(bench, fleet, token):
     begin = time.monotonic()
     try:
-        client = Client(fleet.port, token, 20)
+        client = Client(fleet.socket, token, 20)
         client.show("com.example.faults.beside")
         client.close()
     except (OSError, wire.CallFailed) as error:
@@ -148,12 +148,12 @@ def ask(bench, fleet, token):
     return took
 
 
-def submit_for(place, port, token, seconds, answers):
+def submit_for(place, path, token, seconds, answers):
     """Submits in a process of its own. Reports what was promised, how many submissions were refused, how many calls
     broke, and the messages of the refusals."""
     # Real clients run on other machines. Here they take only the processor time that the coordinator leaves.
     os.nice(19)
-    client, promised, shed, broken, words = Client(port, token, 60), {}, 0, 0, set()
+    client, promised, shed, broken, words = Client(path, token, 60), {}, 0, 0, set()
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         groups = [[new_item(place) for _ in range(10)] for _ in range(CALLS_AT_ONCE)]
@@ -168,7 +168,7 @@ def submit_for(place, port, token, seconds, answers):
                     words.add(error.message)
         except OSError:
             broken += 1
-            client = Client(port, token, 60)
+            client = Client(path, token, 60)
     answers.put(({key: number for key, number in promised.items() if number}, shed, broken, words))
 
 

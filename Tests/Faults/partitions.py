@@ -1,6 +1,6 @@
 """Partitions between workers and their coordinator: real packets on the loopback interface of a network namespace,
-where iptables drops, rejects and loses them. Each worker has a relay with its own port, so that it can be cut off
-alone."""
+where iptables drops, rejects and loses them. Each worker has joined the fleet, speaks TLS, and has a relay with its own
+port, so that it can be cut off alone."""
 
 import contextlib
 import os
@@ -123,6 +123,7 @@ class SpacedFleet(Fleet):
     def __init__(self, bench, inside):
         super().__init__(bench)
         self.prefix = inside.prefix
+        self.operators = 0
         self.relays = []
 
     def come_up(self):
@@ -132,15 +133,12 @@ class SpacedFleet(Fleet):
         for name, port in PORTS.items():
             command = [*self.prefix, sys.executable, relay, port, self.port]
             self.relays.append(subprocess.Popen(list(map(str, command))))
-            self.start_host(name, coordinator=f"127.0.0.1:{port}", environment=self.token())
+            self.join(name)
+            self.start_host(name, coordinator=f"127.0.0.1:{port}")
         if self.bench.plant:
             self.bench.plant.put_into(self.database)
         if not self.wait_for_hosts(len(PORTS)):
             raise RuntimeError("the hosts do not come up")
-
-    def token(self):
-        """A worker would look for the token by the port, and the relay has another port than the coordinator."""
-        return {"BATON_TOKEN_FILE": str(self.data / "token")}
 
     def close(self):
         super().close()

@@ -9,7 +9,8 @@ struct CoordinatorFlags: ParsableArguments, Sendable {
 
   @Option(
     help: ArgumentHelp(
-      "Where commands and workers connect; loopback only. Default: 127.0.0.1:7420.", valueName: "host:port"))
+      "Where workers of hosts that have joined connect, over TLS, such as 0.0.0.0:7420. Default: 127.0.0.1:7420.",
+      valueName: "host:port"))
   var listen: String?
 
   @Option(
@@ -19,13 +20,7 @@ struct CoordinatorFlags: ParsableArguments, Sendable {
 
   @Option(
     help: ArgumentHelp(
-      "Where workers of other machines connect, over TLS, such as 0.0.0.0:7423. Default: off.",
-      valueName: "host:port"))
-  var workers: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "Where operators of other machines connect and hosts join, over TLS, such as 0.0.0.0:7422. Default: off.",
+      "Where operators with a credential connect and hosts join, over TLS, such as 0.0.0.0:7422. Default: off.",
       valueName: "host:port"))
   var operators: String?
 
@@ -47,7 +42,7 @@ struct CoordinatorFlags: ParsableArguments, Sendable {
   func options(in environment: CommandEnvironment) -> CoordinatorOptions {
     CoordinatorOptions(
       dataFolder: data.map { StateFolder.absolute($0, in: environment) }, listen: listen, http: http,
-      workers: workers, operators: operators, leaseTerm: lease,
+      operators: operators, leaseTerm: lease,
       configurationFile: config.map { StateFolder.absolute($0, in: environment) })
   }
 }
@@ -57,13 +52,14 @@ struct CoordinatorCommand: AsyncParsableCommand, Sendable {
     commandName: "coordinator",
     abstract: "Run the coordinator of a fleet.",
     discussion: """
-      It runs until SIGTERM or Ctrl-C; running batches go on while it restarts. Start workers with 'baton-worker'. \
-      With --workers and --operators it also serves other machines, over TLS; 'baton host invite' lets one join.
+      It runs until SIGTERM or Ctrl-C; running batches go on while it restarts. Commands and workers of the same user \
+      reach it through a Unix socket, which is named after the port of --listen. All others speak TLS: with \
+      --operators, 'baton host invite' lets a host join, and 'baton credential create' lets a person in.
 
       Examples:
         baton coordinator --data /var/lib/baton
         baton coordinator --data DIR --listen 127.0.0.1:7430 --lease 5s
-        baton coordinator --workers 0.0.0.0:7423 --operators 0.0.0.0:7422
+        baton coordinator --listen 0.0.0.0:7420 --operators 0.0.0.0:7422
       """)
 
   @OptionGroup var flags: CoordinatorFlags

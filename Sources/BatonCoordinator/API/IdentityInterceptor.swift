@@ -17,8 +17,8 @@ struct IdentityInterceptor: ServerInterceptor {
     next: @Sendable (StreamingServerRequest<Input>, ServerContext) async throws -> StreamingServerResponse<Output>
   ) async throws -> StreamingServerResponse<Output> {
     var response = try await next(request, context)
-    // A client that has not shown the token does not get the version.
-    guard ![IdentityService.method, EnrolmentService.method].contains(context.descriptor) else { return response }
+    // A client that has proven nothing does not get the version.
+    guard context.descriptor != EnrolmentService.method else { return response }
     response.metadata.addString(BatonVersion.current, forKey: Self.versionKey)
     response.metadata.addString("\(date().nanoseconds)", forKey: Self.dateKey)
     return response

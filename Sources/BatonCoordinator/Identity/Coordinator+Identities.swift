@@ -8,12 +8,10 @@ import Logging
 
 /// The calls about the identities of hosts: invitations, joins, renewals and revocations.
 extension Coordinator {
-  /// - Throws: `OperatorError.invalid` if this coordinator serves only its own machine.
+  /// - Throws: `OperatorError.invalid` if this coordinator does not listen (`baton run`).
   func identities() throws -> HostIdentities {
     guard let identities = settings.identities else {
-      throw OperatorError.invalid(
-        "this coordinator serves only its own machine: start it with --workers and --operators, such as "
-          + "--workers 0.0.0.0:7423 --operators 0.0.0.0:7422")
+      throw OperatorError.invalid("this coordinator serves only its own process")
     }
     return identities
   }

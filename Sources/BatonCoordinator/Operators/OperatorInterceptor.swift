@@ -63,7 +63,7 @@ struct OperatorInterceptor: ServerInterceptor {
           code: .unauthenticated,
           message: "no token was sent: run this as the coordinator's user, or set BATON_TOKEN_FILE to its token file")
       }
-      guard isTaken(sent, token, from: context.remotePeer) else {
+      guard Secret.isEqual(sent, "Bearer \(token)") else {
         throw RPCError(
           code: .unauthenticated,
           message: "the token is not this coordinator's: is BATON_TOKEN_FILE another's, or old?")
@@ -90,12 +90,6 @@ struct OperatorInterceptor: ServerInterceptor {
       }
       return Caller(name: credential.name, credential: credential, peer: context.remotePeer)
     }
-  }
-
-  private func isTaken(_ sent: String, _ token: String, from peer: String) -> Bool {
-    guard sent.hasPrefix(TokenProof.scheme + " ") else { return Secret.isEqual(sent, "Bearer \(token)") }
-    guard let code = door.expectedCode(peer) else { return false }
-    return Secret.isEqual(sent, "\(TokenProof.scheme) \(TokenProof.hexadecimal(code))")
   }
 
   private func refusal(

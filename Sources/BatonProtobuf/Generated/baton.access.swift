@@ -6,7 +6,6 @@ extension Baton_V1_Access {
   /// - Parameter method: such as `baton.v1.Operators/Apply`.
   package static func of(_ method: String) -> Baton_V1_Access? {
     switch method {
-    case "baton.v1.Identity/Prove": .anyone
     case "baton.v1.Workers/Connect": .host
     case "baton.v1.Workers/ReportDeath": .host
     case "baton.v1.Workers/Renew": .host

@@ -61,7 +61,6 @@ package struct Admission: Sendable {
   private struct Entry {
     var origin: Origin
     var standing: Standing
-    var code: [UInt8]?
 
     var isUnproven: Bool {
       guard case .address = origin else { return false }
@@ -121,12 +120,6 @@ package struct Admission: Sendable {
     turnedAway += 1
     return .refuse
   }
-
-  /// Notes that the client of the connection was asked for a proof. A client that knows the token answers with `code`.
-  package mutating func challenged(_ id: ID, expecting code: [UInt8]) { entries[id]?.code = code }
-
-  /// The code that the client of this connection has to answer with; `nil` if it was not asked for a proof.
-  package func expectedCode(_ id: ID) -> [UInt8]? { entries[id]?.code }
 
   /// Notes that a call that needs no token was served over the connection.
   package mutating func served(_ id: ID) {

@@ -107,21 +107,6 @@ package final class Door: Sendable {
 
   // MARK: What calls say
 
-  /// Notes that the client of this connection was asked to prove that it knows the token, and the code that it has to
-  /// answer with.
-  /// - Parameter peer: the name of the peer in the context of the call.
-  package func challenged(_ peer: String, expecting code: [UInt8]) {
-    state.withLock { state in
-      guard let id = state.ids[peer] else { return }
-      state.admission.challenged(id, expecting: code)
-    }
-  }
-
-  /// The code that the client of this connection has to answer with; `nil` if it was not asked for a proof.
-  package func expectedCode(_ peer: String) -> [UInt8]? {
-    state.withLock { state in state.ids[peer].flatMap { state.admission.expectedCode($0) } }
-  }
-
   /// Notes that a call on this connection has shown the token.
   package func proven(_ peer: String) {
     state.withLock { state in

@@ -8,12 +8,9 @@ import NIOPosix
 import SwiftProtobuf
 package import X509
 
-/// Clients of a coordinator, on this machine and on others.
-///
-/// The token itself is sent only over a Unix socket whose folder admits no user but this one and root. Over TCP, a
-/// program of another user may listen while the coordinator is down, so no end sends the token: first the coordinator
-/// proves that it knows the token, then the client proves the same (`TokenProof`). A proof is valid for one connection.
-/// A client has only one connection, which is not made again when it is lost.
+/// Clients of a coordinator. The coordinator's own user reaches it through a Unix socket, whose folder admits no user but
+/// this one and root, and shows the token. All others speak TLS, and send nothing before they have recognised the
+/// coordinator. A client has only one connection, which is not made again when it is lost.
 package enum CoordinatorClient {
   /// The transport of a client that has only one connection.
   package typealias Transport = HTTP2ClientTransport.WrappedChannel
@@ -21,21 +18,24 @@ package enum CoordinatorClient {
   /// The largest message, in bytes: enough for a frame of 1 MiB together with a checkpoint of the largest size.
   package static let maximumMessageBytes = 16 << 20
 
-  /// Runs `body` with a client, and with the metadata that each of its calls has to carry.
-  /// - Throws: `LinkError` if there is no connection that can be trusted, `TokenFileError`, and what `body` throws.
+  /// Runs `body` with a client of a coordinator of this user on this machine, and with the metadata that each of its
+  /// calls has to carry.
+  /// - Parameters:
+  ///   - endpoint: the address on which the coordinator listens for workers. Its port is the name of the socket.
+  ///   - tokenFile: a file with the token; `nil` for the one that the coordinator has published.
+  /// - Throws: `LinkError` if there is no coordinator of this user, `TokenFileError`, and what `body` throws.
   package static func withClient<Result: Sendable>(
     _ endpoint: HostPort, tokenFile: String?, folders: RuntimeFolders = RuntimeFolders(),
     _ body: @Sendable (GRPCClient<Transport>, Metadata) async throws -> Result
   ) async throws -> Result {
+    if let refusal = endpoint.refusal { throw LinkError.elsewhere(refusal) }
     let token = try TokenFile.read(tokenFile, port: endpoint.port, in: folders)
     let link = try await Link(to: endpoint, folders)
     // A transport over which no call was begun leaves its channel open.
     defer { link.channel?.close(promise: nil) }
     return try await withGRPCClient(transport: link.transport) { client in
-      guard let token else { throw LinkError.noToken(endpoint, folders, isStrange: !link.isOwn) }
-      let authorization =
-        if link.isOwn { "Bearer \(token)" } else { try await proof(of: endpoint, client, token).authorization(token) }
-      return try await body(client, ["authorization": .string(authorization)])
+      guard let token else { throw LinkError.noToken(endpoint, folders) }
+      return try await body(client, ["authorization": .string("Bearer \(token)")])
     }
   }
 
@@ -72,28 +72,6 @@ package enum CoordinatorClient {
     try await RPCLoop.run { try await withClient(endpoint, tokenFile: tokenFile, folders: folders, body) }
   }
 
-  /// Asks the coordinator to prove that it knows the token, and returns the proof. Throws `LinkError` if it does not.
-  private static func proof(
-    of endpoint: HostPort, _ client: GRPCClient<Transport>, _ token: String
-  ) async throws -> TokenProof {
-    let nonce = TokenProof.nonce()
-    var options = callOptions
-    options.timeout = .seconds(5)
-    let reply: Baton_V1_ProveReply
-    do {
-      reply = try await Baton_V1_Identity.Client(wrapping: client)
-        .prove(.with { $0.nonce = .init(nonce) }, options: options)
-    } catch let error as RPCError {
-      // If the task was cancelled, the error says nothing about the coordinator.
-      try Task.checkCancellation()
-      throw LinkError(error, endpoint)
-    }
-    guard let proof = TokenProof(client: nonce, coordinator: Array(reply.nonce)),
-      proof.isCoordinatorCode(Array(reply.code), token)
-    else { throw LinkError.unproven(endpoint) }
-    return proof
-  }
-
   /// The options of every call. A call fails at once if there is no coordinator.
   package static var callOptions: CallOptions {
     var options = CallOptions.defaults
@@ -108,26 +86,19 @@ package enum CoordinatorClient {
 private struct Link {
   let transport: CoordinatorClient.Transport
   let channel: (any Channel)?
-  /// Whether the connection uses a Unix socket that only this user or root can have made.
-  let isOwn: Bool
   /// Succeeds when the client has recognised the coordinator; `nil` without TLS.
   private let handshake: EventLoopFuture<Void>?
 
+  /// A connection through the Unix socket. A coordinator that was killed leaves its socket behind, which answers nothing.
   init(to endpoint: HostPort, _ folders: RuntimeFolders) async throws {
     handshake = nil
-    // A coordinator that was killed leaves its socket behind. Then TCP is tried, because a tunnel may listen on the
-    // port.
-    if endpoint.hasSocket, let path = folders.file("\(endpoint.port).sock", isSocket: true),
-      let (transport, channel) = try? await Self.connected(to: NIOCore.SocketAddress(unixDomainSocketPath: path))
-    {
-      (self.transport, self.channel, isOwn) = (transport, channel, true)
-      return
+    guard let path = folders.file("\(endpoint.port).sock", isSocket: true) else {
+      throw LinkError.noSocket(endpoint, folders)
     }
     do {
-      let host = endpoint.host == "localhost" ? "127.0.0.1" : endpoint.host
-      (transport, channel) = try await Self.connected(
-        to: NIOCore.SocketAddress(ipAddress: host, port: endpoint.port))
-      isOwn = false
+      (transport, channel) = try await Self.wrapping(authority: "127.0.0.1") { bootstrap, configure in
+        try await bootstrap.connect(to: NIOCore.SocketAddress(unixDomainSocketPath: path)) { configure($0) }
+      }
     } catch {
       throw LinkError.unreachable(endpoint)
     }
@@ -135,7 +106,6 @@ private struct Link {
 
   /// A connection over TLS. `recognised` has to be awaited before anything is sent over it.
   init(to endpoint: HostPort, _ tls: ClientTLS) async throws {
-    isOwn = false
     let handshakes = Mailbox<EventLoopFuture<Void>>(capacity: 1)
     do {
       (transport, channel) = try await Self.wrapping(authority: tls.authority) { bootstrap, configure in
@@ -159,14 +129,6 @@ private struct Link {
       try await handshake?.get()
     } catch {
       throw LinkError.notTheFleet(endpoint, "\(error)")
-    }
-  }
-
-  private static func connected(
-    to address: NIOCore.SocketAddress
-  ) async throws -> (CoordinatorClient.Transport, (any Channel)?) {
-    try await wrapping(authority: "127.0.0.1") { bootstrap, configure in
-      try await bootstrap.connect(to: address) { configure($0) }
     }
   }
 
@@ -200,7 +162,7 @@ private struct Link {
 }
 
 extension HostPort {
-  /// Whether a coordinator that listens on this address also has a Unix socket, which is named after its port.
+  /// Whether an HTTP server that listens on this address also has a Unix socket, which is named after its port.
   package var hasSocket: Bool { ["127.0.0.1", "::1", "localhost"].contains(host) }
 }
 
@@ -243,49 +205,24 @@ package struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
         + "the fleet again with a new invitation (baton host invite NAME). \(why)")
   }
 
-  static func unproven(_ endpoint: HostPort) -> LinkError {
-    LinkError(
-      .notPermitted,
-      "the program that listens at \(endpoint) did not prove that it knows the token, so nothing was sent to it. It is "
-        + "another coordinator, or a program of another user. Check BATON_TOKEN_FILE, then which program listens: "
-        + listeners(endpoint))
+  static func elsewhere(_ why: String) -> LinkError { LinkError(.notPermitted, why) }
+
+  static func noSocket(_ endpoint: HostPort, _ folders: RuntimeFolders) -> LinkError {
+    let places = folders.paths.map { "\($0)/\(endpoint.port).sock" }.joined(separator: ", ")
+    let refusals = folders.refusals.map { "; \($0)" }.joined()
+    return LinkError(
+      .unreachable,
+      "no coordinator of this user listens at \(endpoint): start one (baton coordinator, or baton up); for the "
+        + "coordinator of another user or machine, log in (baton login) or let this host join (baton host invite). "
+        + "Looked for \(places)\(refusals)")
   }
 
-  /// The command that shows which program listens on the address.
-  private static func listeners(_ endpoint: HostPort) -> String { "ss -ltnp 'sport = :\(endpoint.port)'" }
-
-  /// - Parameter isStrange: whether the program that listens may belong to any user, because it was not reached through
-  ///   a socket in `folders`.
-  static func noToken(_ endpoint: HostPort, _ folders: RuntimeFolders, isStrange: Bool) -> LinkError {
+  static func noToken(_ endpoint: HostPort, _ folders: RuntimeFolders) -> LinkError {
     let places = folders.paths.map { "\($0)/\(endpoint.port).token" }.joined(separator: ", ")
     let refusals = folders.refusals.map { "; \($0)" }.joined()
-    let stranger =
-      isStrange
-      ? "A program listens at \(endpoint), which may belong to another user: \(listeners(endpoint)). Nothing was sent "
-        + "to it. "
-      : ""
     return LinkError(
       .notPermitted,
-      "there is no token for the coordinator at \(endpoint): either the coordinator does not run (start it, and it "
-        + "publishes its token again), or it belongs to another user (run this command as that user, or set "
-        + "BATON_TOKEN_FILE to a copy of its token, mode 0600). \(stranger)Looked for \(places)\(refusals)")
-  }
-
-  /// - Parameter error: the error of the call that asked for the proof.
-  package init(_ error: RPCError, _ endpoint: HostPort) {
-    switch error.code {
-    case .unimplemented:
-      self.init(
-        .notPermitted,
-        "the coordinator at \(endpoint) cannot prove that it knows the token, because it is older than this program: "
-          + "update the coordinator")
-    case .deadlineExceeded:
-      self.init(
-        .unreachable,
-        "something listens at \(endpoint), but does not answer as a coordinator does: is it another program?")
-    // The program on the address refused the connection or closed it, as a coordinator does that is stopping.
-    case .unavailable: self = .unreachable(endpoint)
-    default: self = .unproven(endpoint)
-    }
+      "there is no token for the coordinator at \(endpoint): start the coordinator again, and it publishes its token "
+        + "again, or set BATON_TOKEN_FILE to its token file. Looked for \(places)\(refusals)")
   }
 }

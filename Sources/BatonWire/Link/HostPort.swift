@@ -37,12 +37,13 @@ package struct HostPort: Hashable, Sendable, CustomStringConvertible {
 
   package var isLoopback: Bool { host.isLoopbackHost }
 
-  /// Why Baton does not connect to this address, with what to do instead; `nil` for a loopback address.
+  /// Why a client of this machine does not connect to this address without TLS, with what to do instead; `nil` for a
+  /// loopback address.
   package var refusal: String? {
     isLoopback
       ? nil
-      : "\(self) is not on this machine, and without TLS Baton speaks on loopback only: let a worker join the "
-        + "fleet there (baton host invite NAME), and run commands on the coordinator's machine"
+      : "\(self) is not on this machine: log in to the fleet there (baton login), and let this host join it before its "
+        + "worker connects (baton host invite)"
   }
 
   package var isIPv6: Bool { host.contains(":") }

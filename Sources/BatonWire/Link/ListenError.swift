@@ -9,12 +9,16 @@ package struct ListenError: Error, Hashable, Sendable, CustomStringConvertible {
   package let code: Code
   package let description: String
 
-  /// The error for an address that is not loopback. Without TLS, Baton listens on loopback only (promise P14).
+  /// The error for an address that is not loopback. HTTP has no TLS, so it listens on loopback only (promise P14).
   package init(notLoopback endpoint: HostPort) {
     code = .notPermitted
-    description =
-      "\(endpoint) is not loopback, and without TLS Baton listens on loopback only: listen on "
-      + "127.0.0.1:\(endpoint.port), and serve other machines over TLS (--workers, --operators)"
+    description = "\(endpoint) is not loopback, and HTTP listens on loopback only: use 127.0.0.1:\(endpoint.port)"
+  }
+
+  /// The error for a coordinator whose own user could not reach it.
+  package init(noSocket why: String) {
+    code = .cannotListen
+    description = "the Unix socket for this user's commands and workers cannot be made: \(why)"
   }
 
   /// The error for a failed system call.

@@ -1,3 +1,4 @@
+import BatonIdentity
 import Crypto
 
 /// The token that permits reading `/metrics` of a fleet's coordinator and workers, and nothing else.
@@ -10,9 +11,9 @@ package enum MetricsToken {
   /// as the key. It is always the same for one fleet's token.
   package static func derived(from token: String) -> String {
     let key = SymmetricKey(data: Array(token.utf8))
-    return TokenProof.hexadecimal(Array(HMAC<SHA256>.authenticationCode(for: Array(label.utf8), using: key)))
+    return Hexadecimal.text(Array(HMAC<SHA256>.authenticationCode(for: Array(label.utf8), using: key)))
   }
 
-  /// No other message that is authenticated with the token begins with this label (`TokenProof`).
+  /// No other message that is authenticated with the token begins with this label.
   private static let label = "baton.v1 metrics"
 }

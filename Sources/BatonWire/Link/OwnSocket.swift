@@ -1,31 +1,21 @@
 import BatonBase
-package import Logging
 import NIOCore
 
 /// The Unix socket of a coordinator: `PORT.sock` in a folder that `RuntimeFolders.own` returned.
 package struct OwnSocket: Sendable {
   package let path: String
-  private let logger: Logger
 
-  /// Logs a warning and returns `nil` if the path is too long for a socket, or if another coordinator of this user
-  /// listens there, which has the same port on another address.
-  package init?(folder: String, port: Int, _ logger: Logger) {
+  /// - Throws: `ListenError` if the path is too long for a socket, or if another coordinator of this user listens there,
+  ///   which has the same port on another address.
+  package init(folder: String, port: Int) throws {
     path = "\(folder)/\(port).sock"
-    self.logger = logger
     guard path.utf8.count <= Self.longestPath else {
-      warn("the path has more than \(Self.longestPath) bytes; set XDG_RUNTIME_DIR to a shorter one")
-      return nil
+      throw ListenError(
+        noSocket: "\(path) has more than \(Self.longestPath) bytes; set XDG_RUNTIME_DIR to a folder with a shorter path")
     }
     guard !Self.answers(path) else {
-      warn("another coordinator answers there")
-      return nil
+      throw ListenError(noSocket: "another coordinator answers at \(path); choose another port")
     }
-  }
-
-  package func warn(_ why: String) {
-    logger.warning(
-      "clients of this user have to use TCP, because the Unix socket cannot be used: \(why)",
-      metadata: ["socket": "\(path)"])
   }
 
   /// Removes the socket file. Call it after the listener was closed. If something still answers there, it is the socket

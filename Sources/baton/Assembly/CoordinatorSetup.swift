@@ -18,10 +18,8 @@ import Logging
 /// The settings of a coordinator from its flags, its environment and its YAML file, in this order of precedence.
 struct CoordinatorSetup {
   var dataFolder: String
-  var listen: HostPort
-  /// The address of the HTTP service; `nil` if the setting is `off`.
-  var http: HostPort?
-  var remote: RemoteAddresses
+  /// Where it listens. HTTP and operators are `nil` if their setting is `off`.
+  var addresses: CoordinatorServer.Addresses
   /// How long the certificates of hosts are valid.
   var certificateLifetime: Duration
   var settings: CoordinatorSettings
@@ -34,7 +32,7 @@ struct CoordinatorSetup {
     "limits.waitingWrites", "listen", "logLevel", "losses.backoff", "losses.quarantineAfter", "operators",
     "permittedIdentifiers", "rates.changes", "rates.failures", "rates.joins", "rates.submissions",
     "retention.count", "retention.ended",
-    "retention.spanCount", "retention.spans", "retention.submissions", "workers",
+    "retention.spanCount", "retention.spans", "retention.submissions",
   ]
 
   /// Reads the settings.
@@ -49,12 +47,11 @@ struct CoordinatorSetup {
     let folder = options.dataFolder ?? file.text("data") ?? state.map { $0 + "/" + defaultFolder }
     if folder == nil { file.note("data", UserFolders.noState) }
     dataFolder = folder ?? ""
-    listen = try Self.address(options.listen, "listen", file) ?? HostPort(parsing: "127.0.0.1:7420")
-    let isOff = (options.http ?? file.text("http")) == "off"
-    http = isOff ? nil : try Self.address(options.http, "http", file) ?? HostPort(parsing: "127.0.0.1:7421")
-    remote = RemoteAddresses(
-      workers: try Self.remote(options.workers, "workers", file),
+    addresses = CoordinatorServer.Addresses(
+      workers: try Self.address(options.listen, "listen", file) ?? HostPort(parsing: "127.0.0.1:7420"),
       operators: try Self.remote(options.operators, "operators", file))
+    let isOff = (options.http ?? file.text("http")) == "off"
+    addresses.http = isOff ? nil : try Self.address(options.http, "http", file) ?? HostPort(parsing: "127.0.0.1:7421")
     certificateLifetime = file.duration("certificates.host") ?? FleetAuthority.hostLifetime
     if !(Duration.seconds(60)...Duration.seconds(90 * 86_400)).contains(certificateLifetime) {
       file.note("certificates.host", "must be from 1m to 90d (hosts renew their certificate after half of it)")
@@ -138,11 +135,9 @@ struct CoordinatorSetup {
     return rates
   }
 
-  /// The fleet's authority and the certificates of its hosts, which are in the data folder. `nil` if the coordinator
-  /// serves only its own machine, and has never served others.
-  func identities() throws -> HostIdentities? {
-    if remote.isEmpty, try FleetAuthority.read(dataFolder: dataFolder) == nil { return nil }
-    return try HostIdentities(
+  /// The fleet's identities, which are in the data folder. The first start makes the authority.
+  func identities() throws -> HostIdentities {
+    try HostIdentities(
       authority: try FleetAuthority.own(dataFolder: dataFolder, at: SystemClocks.date()), dataFolder: dataFolder,
       lifetime: certificateLifetime)
   }
@@ -152,17 +147,15 @@ struct CoordinatorSetup {
   func server(for coordinator: Coordinator, metrics: MetricsReader, logger: Logger) throws -> CoordinatorServer {
     let token = try TokenFile.own(dataFolder: dataFolder)
     try TokenFile.keepMetricsToken(of: token, dataFolder: dataFolder)
+    guard let identities = coordinator.settings.identities else { preconditionFailure("a server needs identities") }
     return try CoordinatorServer(
-      coordinator: coordinator, grpc: listen, http: http, remote: remote, token: token, metrics: metrics,
+      coordinator: coordinator, identities: identities, addresses: addresses, token: token, metrics: metrics,
       logger: logger
-    ) { grpc, http, remote in
+    ) { bound in
+      let others = [bound.operators.map { "\($0) (operators)" }, bound.http.map { "\($0) (HTTP)" }].compactMap { $0 }
       StandardError.say(
-        "baton: the coordinator listens on \(grpc) (gRPC)" + (http.map { " and \($0) (HTTP)" } ?? "")
+        "baton: the coordinator listens on \(bound.workers) (gRPC)" + others.map { " and \($0)" }.joined()
           + ", its data is in \(dataFolder)")
-      let others = [remote?.workers.map { "workers on \($0)" }, remote?.operators.map { "operators on \($0)" }]
-        .compactMap { $0 }
-      guard !others.isEmpty else { return }
-      StandardError.say("baton: other machines are served over TLS: \(others.joined(separator: ", "))")
     }
   }
 }

@@ -128,7 +128,7 @@ struct LiveBackend: Backend {
         dataFolder: setup.dataFolder,
         host: Embedded.Host(
           slots: options.slots, settings: options.workerSettings, answersOwner: true,
-          coordinator: setup.listen.port == 0 ? nil : setup.listen.description),
+          coordinator: setup.addresses.workers.port == 0 ? nil : setup.addresses.workers.description),
         environment: environment, logger: Self.logger(setup.logLevel), settings: setup.settings, limits: setup.limits,
         identities: setup.identities, telemetry: telemetry)
     }

@@ -43,16 +43,6 @@ import Testing
     #expect(admission.count == 1 && admission.unprovenCount == 0)
   }
 
-  @Test func `to be asked for a code is not to show the token`() {
-    #expect(open(1) == .admit)
-    admission.challenged(1, expecting: [7])
-    #expect(admission.expectedCode(1) == [7])
-    #expect(admission.expectedCode(2) == nil)
-    wait(.seconds(5))
-    #expect(isOverdue(1))
-    #expect(admission.expectedCode(1) == nil)
-  }
-
   @Test func `one that was served without a token is not overdue, and can still be given up`() {
     for id in 1...3 { #expect(open(Admission.ID(id)) == .admit) }
     admission.served(1)
