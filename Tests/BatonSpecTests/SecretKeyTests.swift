@@ -52,7 +52,7 @@ import Testing
     let text = warnings.first.map { "\($0)" } ?? ""
     #expect(text.hasPrefix("job.yaml:5:17: warning: 'DB_PASSWORD' looks like a secret, and its value is stored"))
     #expect(text.contains("secrets: {DB_PASSWORD: {file: PATH, as: environment}}"))
-    #expect(!text.split(separator: "\n")[0].contains("hunter2"))
+    #expect(text.split(separator: "\n").first?.contains("hunter2") == false)
     #expect(specification("  environment: {DB_PASSWORD: \"\"}\n").warnings.isEmpty, "an empty value is no secret")
   }
 
