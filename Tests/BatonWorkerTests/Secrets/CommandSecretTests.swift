@@ -100,7 +100,7 @@ struct CommandSecretTests {
     let script = #"""
       cat /proc/[0-9]*/cmdline > arguments 2>/dev/null
       cat /proc/self/environ > environment
-      ulimit -c > core
+      ulimit -H -c > core
       \#(value)
       echo "$value"; printf 'correct horse '; sleep 0.2; echo 'battery staple'; echo "$value" >&2
       echo "{\"subtitle\": \"with $value\", \"completed\": 1}" >&3; read x <&4
@@ -121,7 +121,7 @@ struct CommandSecretTests {
   @Test("without a sandbox leaves no core dump either")
   func cores() async throws {
     let fixture = try fixture(nil)
-    try await fixture.commands.run(fixture.work("ulimit -c > core", SecretFixture.variable))
+    try await fixture.commands.run(fixture.work("ulimit -H -c > core", SecretFixture.variable))
     #expect(try fixture.result("core") == "0\n")
   }
 
