@@ -270,6 +270,29 @@ package enum JobSchema {
               "propertyNames": {"pattern": "^(?!BATON_|TRACEPARENT$)[A-Za-z_][A-Za-z0-9_]*$"},
               "additionalProperties": {"$ref": "#/definitions/literal"}
             },
+            "secrets": {
+              "description": "Secrets that the command gets, by name. The worker reads their values from files of its host.",
+              "type": "object",
+              "maxProperties": 32,
+              "propertyNames": {"pattern": "^(?!BATON_|TRACEPARENT$)[A-Za-z_][A-Za-z0-9_]{0,199}$"},
+              "additionalProperties": {
+                "type": "object",
+                "required": ["file"],
+                "additionalProperties": false,
+                "properties": {
+                  "file": {
+                    "description": "The file of the secret in the host's folder of secrets, such as db/password.",
+                    "type": "string",
+                    "maxLength": 200,
+                    "pattern": "^(?!(.*/)?\\.\\.?(/|$))[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$"
+                  },
+                  "as": {
+                    "description": "descriptor: a file that only the command has open, with its number in NAME_FD. environment: the variable NAME. Default: descriptor.",
+                    "enum": ["descriptor", "environment"]
+                  }
+                }
+              }
+            },
             "onExpiry": {
               "description": "finishBatch: the running batch may finish until shortly before the deadline. terminate: SIGTERM at once. Default: finishBatch.",
               "enum": ["finishBatch", "terminate"]

@@ -1,5 +1,5 @@
 package import BatonModel
-import BatonProcess
+package import BatonProcess
 
 /// What the host's owner says about the commands of jobs: `sandbox` and `allow` in worker.yaml.
 package struct SandboxSettings: Sendable {
@@ -8,6 +8,10 @@ package struct SandboxSettings: Sendable {
   package var commands: [PathPattern]?
   package var directories: [PathPattern]?
   package var allowsNetwork = true
+  /// Which definitions may use which secrets; `nil` permits no secret.
+  package var secrets: [SecretPermission]?
+  /// Where the secrets are.
+  package var secretFolder = SecretFolder()
   /// Whether commands run even if the worker is root.
   package var allowsRoot = false
   /// The path of `baton-exec`; `nil` if the system does not tell where this program is.
@@ -27,6 +31,8 @@ package struct SandboxSettings: Sendable {
   /// What the worker tells the coordinator, and decides by itself.
   package func permissions(user: UInt32) -> CommandPermissions {
     CommandPermissions(
-      commands: commands, directories: directories, network: allowsNetwork, runsCommands: user != 0 || allowsRoot)
+      commands: commands, directories: directories, network: allowsNetwork, runsCommands: user != 0 || allowsRoot,
+      // Without `baton-exec` no descriptor reaches a command.
+      secrets: helper == nil ? nil : secrets)
   }
 }

@@ -31,7 +31,8 @@ extension Worker {
   func confinement(of work: Work, _ capabilities: Capabilities) -> CommandConfinement {
     CommandConfinement(
       permissions: capabilities.permissions ?? CommandPermissions(), helper: configuration.sandbox.helper,
-      level: capabilities.sandbox?.level(for: work), hidden: state.withLock { $0.hidden })
+      level: capabilities.sandbox?.level(for: work), hidden: state.withLock { $0.hidden },
+      secrets: configuration.sandbox.secretFolder)
   }
 }
 
@@ -41,7 +42,9 @@ extension WorkerConfiguration {
   func hidden(_ folders: WorkerFolders, environment: [String: String]) -> [String] {
     let runtime = RuntimeFolders(environment: environment)
     let own = [folders.data, tokenFile, UserFolders.state { environment[$0] }].compactMap { $0 }
-    let hidden = own + runtime.paths + runtime.publishing + ["/var/lib/baton", "/etc/baton/secrets"] + sandbox.hidden
+    let secrets = [SecretFolder.usualPath, sandbox.secretFolder.path, sandbox.secretFolder.credentials].compactMap(
+      \.self)
+    let hidden = own + runtime.paths + runtime.publishing + ["/var/lib/baton"] + secrets + sandbox.hidden
     return hidden.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
   }
 }

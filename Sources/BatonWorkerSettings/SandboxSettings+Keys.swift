@@ -1,10 +1,13 @@
 import BatonModel
+import BatonProcess
 import BatonSettings
 import BatonWorker
 
 extension WorkerSettings {
-  /// Reads the keys `sandbox` and `allow`.
-  static func read(_ settings: Settings, into sandbox: inout SandboxSettings) {
+  /// Reads the keys `sandbox`, `allow` and `secrets`.
+  static func read(
+    _ settings: Settings, environment: [String: String], into sandbox: inout SandboxSettings
+  ) {
     switch settings.text("sandbox.require") {
     case nil: break
     case "none"?: sandbox.required = nil
@@ -18,8 +21,38 @@ extension WorkerSettings {
     }
     sandbox.commands = paths("allow.commands", settings)
     sandbox.directories = paths("allow.directories", settings)
+    sandbox.secrets = secrets(settings)
+    sandbox.secretFolder = secretFolder(settings, environment: environment)
     sandbox.allowsNetwork = settings.flag("allow.network") ?? true
     sandbox.allowsRoot = settings.flag("allow.root") ?? false
+  }
+
+  /// Where the secrets are. systemd tells where the credentials are that it gave to the worker.
+  private static func secretFolder(_ settings: Settings, environment: [String: String]) -> SecretFolder {
+    let credentials = environment["CREDENTIALS_DIRECTORY"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+    guard let path = settings.text("secrets.folder") else { return SecretFolder(credentials: credentials) }
+    if !path.hasPrefix("/") { settings.note("secrets.folder", "must be an absolute path, not '\(path)'") }
+    return SecretFolder(path: path, credentials: credentials)
+  }
+
+  /// The value of `allow.secrets`: for each pattern of files, identifiers with spaces between them.
+  private static func secrets(_ settings: Settings) -> [SecretPermission]? {
+    let key = "allow.secrets"
+    return settings.mapping(key)?.sorted { $0.key < $1.key }.compactMap { files, text in
+      guard let pattern = SecretPattern(files) else {
+        settings.note(
+          key, "'\(files)' is no file of secrets, such as db/password or db/*: no absolute path, and no '..'")
+        return nil
+      }
+      let names = text.split(separator: " ").map(String.init)
+      let identifiers = names.compactMap { name in
+        let identifier = IdentifierPattern(name)
+        if identifier == nil { settings.note(key, "'\(name)' is not an identifier, nor one followed by '.*'") }
+        return identifier
+      }
+      if names.isEmpty { settings.note(key, "'\(files)' has no identifiers; write {\(files): com.example.db.*}") }
+      return SecretPermission(files: pattern, identifiers: identifiers)
+    }
   }
 
   private static func paths(_ key: String, _ settings: Settings) -> [PathPattern]? {

@@ -31,9 +31,9 @@ package struct WorkerSettings: Sendable {
   /// The keys that also apply to a worker within another process (`baton run` and `baton up`).
   static let hostKeys =
     [
-      "accepts", "allow.commands", "allow.directories", "allow.network", "allow.root", "cpuLimit", "dailyAllowance",
-      "hours", "ownerSocket", "permittedIdentifiers", "sandbox.require",
-      "slots",
+      "accepts", "allow.commands", "allow.directories", "allow.network", "allow.root", "allow.secrets", "cpuLimit",
+      "dailyAllowance",
+      "hours", "ownerSocket", "permittedIdentifiers", "sandbox.require", "secrets.folder", "slots",
       "tracing.batchInterval", "tracing.slowFactor", "tracing.slowMinimum",
     ] + conditionKeys
 
@@ -44,7 +44,7 @@ package struct WorkerSettings: Sendable {
     file: String?, environment: [String: String], into configuration: inout WorkerConfiguration
   ) async throws {
     let settings = try await Settings(file: file, environment: environment, keys: file == nil ? hostKeys : keys)
-    read(settings, into: &configuration)
+    read(settings, environment: environment, into: &configuration)
     try settings.finish()
   }
 
@@ -99,7 +99,7 @@ package struct WorkerSettings: Sendable {
       settings.note("coordinator", "\(error)")
     }
     configuration.tokenFile = flags.tokenFile ?? settings.text("tokenFile")
-    Self.read(settings, into: &configuration)
+    Self.read(settings, environment: environment, into: &configuration)
     more(settings)
     try settings.finish()
     if let slots = flags.slots {
@@ -108,7 +108,9 @@ package struct WorkerSettings: Sendable {
     }
   }
 
-  private static func read(_ settings: Settings, into configuration: inout WorkerConfiguration) {
+  private static func read(
+    _ settings: Settings, environment: [String: String], into configuration: inout WorkerConfiguration
+  ) {
     if let slots = settings.number("slots", in: slots) { configuration.slots = slots }
     configuration.accepts = kinds(settings)
     configuration.permittedIdentifiers = patterns(settings)
@@ -120,7 +122,7 @@ package struct WorkerSettings: Sendable {
     configuration.hours = hours(settings)
     configuration.cpuLimit = cpuLimit(settings)
     configuration.ownerSocket = settings.text("ownerSocket")
-    read(settings, into: &configuration.sandbox)
+    read(settings, environment: environment, into: &configuration.sandbox)
     configuration.batchSampling = batchSampling(settings)
   }
 

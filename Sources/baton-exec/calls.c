@@ -4,8 +4,6 @@
 
 #include "fence.h"
 
-#include <sys/resource.h>
-
 #include <errno.h>
 #include <stddef.h>
 
@@ -49,11 +47,8 @@ struct problem fence_capabilities(void) {
 }
 
 struct problem fence_privileges(void) {
-  struct rlimit none = {0, 0};
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return (struct problem){"no_new_privs", errno};
-  // PR_SET_DUMPABLE would not help: execve(2) sets it again.
-  if (setrlimit(RLIMIT_CORE, &none) != 0) return (struct problem){"the limit on core dumps", errno};
-  return (struct problem){NULL, 0};
+  return forbid_core_dumps();
 }
 
 #if defined(THIS_ARCHITECTURE)

@@ -32,6 +32,13 @@ struct problem fence_calls(int dangerous, int network);
 /// Takes away what a program with a set-user-ID bit or file capabilities would gain, and core dumps.
 struct problem fence_privileges(void);
 
+/// Takes away core dumps from this process and its descendants. A dump would contain the secrets of a command.
+struct problem forbid_core_dumps(void);
+
+/// Takes descriptors that the worker has put into a socket. The first one takes the number of the socket, and the
+/// `count` others take the numbers from `first` on, in their order.
+struct problem receive_descriptors(int socket, int first, int count);
+
 /// Takes away from root what would open other processes and the kernel to it.
 struct problem fence_capabilities(void);
 

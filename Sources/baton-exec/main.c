@@ -1,8 +1,11 @@
 // baton-exec stands between the worker and a command: it fences itself in, and then becomes the command. The worker
 // starts it as
 //
-//   baton-exec [--report NONCE] [--fence] [--hide PATH]... [--keep PATH]... [--no-network]
-//              [--exactly PATH] [--inside PATH] -- PROGRAM ARGV0 [ARGUMENT]...
+//   baton-exec [--report NONCE] [--fence] [--hide PATH]... [--keep PATH]... [--no-network] [--no-core]
+//              [--receive SOCKET:FIRST:COUNT] [--exactly PATH] [--inside PATH] -- PROGRAM ARGV0 [ARGUMENT]...
+//
+// With --receive it takes COUNT + 1 descriptors from the descriptor SOCKET: the first one takes the place of the socket,
+// and the others are the numbers from FIRST on, for the command.
 //
 // If anything fails, the program does not run. Then one line says so on standard output, and the exit status is 125:
 //
@@ -38,7 +41,9 @@ enum { FAILED = 125 };
 
 struct options {
   const char *nonce;
-  int fences, forbids_network;
+  int fences, forbids_network, forbids_cores;
+  // The descriptors to receive; there are none if `received` is 0.
+  int socket, first_received, received;
   struct paths hidden, kept;
   const char *exact, *directory;
   // The program, and the arguments from argv[0] on.
@@ -60,6 +65,18 @@ static void fail(const struct options *options, const char *stage, int error, co
   _exit(FAILED);
 }
 
+static void parse_descriptors(struct options *options, const char *value) {
+  int *numbers[] = {&options->socket, &options->first_received, &options->received};
+  for (int index = 0; index < 3; index++) {
+    char *end;
+    long number = strtol(value, &end, 10);
+    if (end == value || number < 0 || number > 1024 || *end != (index < 2 ? ':' : 0))
+      fail(options, "usage", EINVAL, "--receive");
+    *numbers[index] = (int)number;
+    value = end + 1;
+  }
+}
+
 static void parse(struct options *options, int count, char **words) {
   int index = 1;
   options->hidden.list = calloc((size_t)count + 1, sizeof(char *));
@@ -71,6 +88,8 @@ static void parse(struct options *options, int count, char **words) {
       options->fences = 1;
     } else if (strcmp(word, "--no-network") == 0) {
       options->forbids_network = 1;
+    } else if (strcmp(word, "--no-core") == 0) {
+      options->forbids_cores = 1;
     } else if (index + 1 >= count) {
       fail(options, "usage", EINVAL, word);
     } else {
@@ -80,6 +99,7 @@ static void parse(struct options *options, int count, char **words) {
       else if (strcmp(word, "--keep") == 0) options->kept.list[options->kept.count++] = value;
       else if (strcmp(word, "--exactly") == 0) options->exact = value;
       else if (strcmp(word, "--inside") == 0) options->directory = value;
+      else if (strcmp(word, "--receive") == 0) parse_descriptors(options, value);
       else fail(options, "usage", EINVAL, word);
     }
   }
@@ -163,6 +183,10 @@ int main(int count, char **words) {
   struct options options = {0};
   if (count == 2 && strcmp(words[1], "--probe") == 0) return probe();
   parse(&options, count, words);
+  struct problem problem = {NULL, 0};
+  if (options.received > 0) problem = receive_descriptors(options.socket, options.first_received, options.received);
+  if (problem.what == NULL && options.forbids_cores) problem = forbid_core_dumps();
+  if (problem.what != NULL) fail(&options, "fence", problem.error, problem.what);
   if (options.directory != NULL) {
     int directory = open_exactly(&options, ".", options.directory, O_DIRECTORY);
     if (fchdir(directory) != 0) fail(&options, "exec", errno, options.directory);

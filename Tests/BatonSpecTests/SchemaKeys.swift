@@ -8,10 +8,14 @@ extension JSON {
   private var described: [(path: String, schema: JSON)] { properties(of: self, under: "") }
 
   private func properties(of schema: JSON, under prefix: String) -> [(path: String, schema: JSON)] {
-    guard case .object(let members)? = resolved(schema)["properties"] else { return [] }
-    return members.flatMap { key, value in
-      [(prefix + key, value)] + properties(of: value, under: "\(prefix)\(key).")
-    }
+    let schema = resolved(schema)
+    // A mapping whose keys are names that the author chooses.
+    let named = schema["additionalProperties"].map { properties(of: $0, under: "\(prefix)NAME.") } ?? []
+    guard case .object(let members)? = schema["properties"] else { return named }
+    return named
+      + members.flatMap { key, value in
+        [(prefix + key, value)] + properties(of: value, under: "\(prefix)\(key).")
+      }
   }
 
   private func resolved(_ schema: JSON) -> JSON {

@@ -78,6 +78,13 @@ struct WorkerSettingsTests {
       ("allow: {comands: []}", "allow.comands", "allow.commands"),
       ("allow: {directories: [/srv/../etc]}", "allow.directories", "'..'"),
       ("allow: {network: maybe}", "allow.network", "true or false"),
+      ("allow: {secrets: {/etc/shadow: com.example.a}}", "allow.secrets", "/etc/shadow"),
+      ("allow: {secrets: {../token: com.example.a}}", "allow.secrets", "'..'"),
+      ("allow: {secrets: {\"db/*\": com.example.*.a}}", "allow.secrets", "com.example.*.a"),
+      ("allow: {secrets: {\"db/*\": \"\"}}", "allow.secrets", "no identifiers"),
+      ("allow: {secrets: {\"db/*\": [a, b]}}", "allow.secrets", "plain values"),
+      ("allow: {secrets: [\"db/*\"]}", "allow.secrets", "NAME=VALUE"),
+      ("secrets: {folder: secrets}", "secrets.folder", "absolute path"),
     ])
   func mistakes(yaml: String, key: String, says: String) async throws {
     let error = try await #require(throws: SettingsError.self) { _ = try await Self.read(yaml) }
@@ -141,6 +148,31 @@ struct WorkerSettingsTests {
           directories: [PathPattern("/srv")!], network: false))
     #expect(try await Self.read("", environment: ["BATON_SANDBOX_REQUIRE": "none"]).sandbox.required == nil)
     #expect(try await Self.read("", environment: ["BATON_ALLOW_ROOT": "true"]).sandbox.allowsRoot)
+  }
+
+  @Test("which jobs may use which secrets: none by default, and where the secrets are")
+  func secrets() async throws {
+    let usual = try await Self.read("").sandbox
+    #expect(usual.permissions(user: 1000).secrets == nil)
+    #expect(usual.secretFolder == SecretFolder(path: "/etc/baton/secrets"))
+    let set = try await Self.read(
+      "allow: {secrets: {\"db/*\": com.example.db.*, api/token: com.example.b com.example.c.*}}\nsecrets: {folder: /srv/s}",
+      environment: ["CREDENTIALS_DIRECTORY": "/run/credentials/baton-worker.service"]
+    ).sandbox
+    func permission(_ files: String, _ identifiers: String...) -> SecretPermission {
+      SecretPermission(files: SecretPattern(files)!, identifiers: identifiers.compactMap { IdentifierPattern($0) })
+    }
+    let permissions = [
+      permission("api/token", "com.example.b", "com.example.c.*"), permission("db/*", "com.example.db.*"),
+    ]
+    #expect(set.permissions(user: 1000).secrets == permissions)
+    #expect(set.secretFolder == SecretFolder(path: "/srv/s", credentials: "/run/credentials/baton-worker.service"))
+    let variables = ["BATON_ALLOW_SECRETS": "db/*=com.example.db.*", "BATON_SECRETS_FOLDER": "/srv/t"]
+    let environment = try await Self.read("", environment: variables).sandbox
+    #expect(environment.secrets == [permissions[1]] && environment.secretFolder.path == "/srv/t")
+    var without = set
+    without.helper = nil
+    #expect(without.permissions(user: 1000).secrets == nil, "without baton-exec no command gets a descriptor")
   }
 
   @Test("an empty list allows nothing: it is never taken for a key that is not there")

@@ -15,6 +15,8 @@ struct Fleet {
       store: try SQLiteStore.inMemory(), settings: CoordinatorSettings(leaseTerm: leaseTerm), logger: logger)
   }
 
+  init(coordinator: Coordinator) { self.coordinator = coordinator }
+
   /// A logger that writes only entries of the level critical.
   static var quiet: Logger {
     var logger = Logger(label: "test")

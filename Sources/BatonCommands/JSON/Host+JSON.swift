@@ -36,6 +36,14 @@ extension JSONValue {
     self = [
       "commands": paths(permissions.commands), "directories": paths(permissions.directories),
       "network": .bool(permissions.network), "runsCommands": .bool(permissions.runsCommands),
+      "secrets": .array((permissions.secrets ?? []).map { JSONValue($0) }),
+    ]
+  }
+
+  private init(_ permission: SecretPermission) {
+    self = [
+      "files": JSONValue(permission.files.rawValue),
+      "identifiers": .array(permission.identifiers.map { JSONValue($0.rawValue) }),
     ]
   }
 

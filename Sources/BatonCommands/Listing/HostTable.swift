@@ -83,7 +83,14 @@ private func permissionWords(_ permissions: CommandPermissions) -> String {
     permissions.commands.map { "commands " + list($0.map(\.rawValue.onOneLine), none: "none") },
     permissions.directories.map { "directories " + list($0.map(\.rawValue.onOneLine), none: "none") },
     permissions.network ? nil : "no network",
+    permissions.secrets.map { "secrets " + list($0.map(words), none: "none") },
   ].compactMap { $0 }.joined(separator: "; ")
+}
+
+/// A pattern of files of secrets, and the definitions that may use them.
+private func words(_ permission: SecretPermission) -> String {
+  let identifiers = permission.identifiers.map(\.rawValue.onOneLine).joined(separator: " and ")
+  return "\(permission.files.rawValue.onOneLine) to \(identifiers)"
 }
 
 private func row(_ fact: ConditionFact) -> [Cell] {

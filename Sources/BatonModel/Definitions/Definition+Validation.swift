@@ -111,6 +111,7 @@ extension Work {
     try validateCommand(isWildcard: isWildcard)
     if let directory { try validatePlace(directory) }
     try validateEnvironment()
+    try validateSecrets()
     try Definition.Limits.batchSize.demand(batchSize, in: "work.batchSize")
     try items?.validate(passedBy: pass)
     guard let terminateBefore else { return }
@@ -152,6 +153,37 @@ extension Work {
       guard !value.utf8.contains(0) else { throw DefinitionProblem("work.environment", "has a NUL character") }
       guard !value.contains(CommandText.placeholder) else {
         throw DefinitionProblem("work.environment", Path.noWildcard)
+      }
+    }
+  }
+}
+
+extension Work {
+  fileprivate func validateSecrets() throws(DefinitionProblem) {
+    let field = "work.secrets"
+    let secrets = sortedSecrets
+    guard secrets.count <= Definition.Limits.secrets else {
+      throw DefinitionProblem(field, "has \(secrets.count) secrets; at most \(Definition.Limits.secrets) are allowed")
+    }
+    var variables: Set<String> = []
+    for (name, secret) in secrets {
+      guard EnvironmentName.isName(name), !EnvironmentName.isOwn(name),
+        name.utf8.count <= Definition.Limits.secretNameBytes
+      else {
+        throw DefinitionProblem(
+          field,
+          "has a name that is not allowed: at most 200 letters, digits and '_', no digit first, no BATON_ name, not "
+            + "TRACEPARENT")
+      }
+      guard Secret.isFile(secret.file) else {
+        throw DefinitionProblem(field, "has a file that is not \(Secret.fileRule)")
+      }
+      let variable = secret.variable(for: name)
+      guard environment[name] == nil, environment[variable] == nil else {
+        throw DefinitionProblem(field, "has a name that 'work.environment' has too: \(name)")
+      }
+      guard variables.insert(variable).inserted else {
+        throw DefinitionProblem(field, "has two secrets for the variable \(variable)")
       }
     }
   }

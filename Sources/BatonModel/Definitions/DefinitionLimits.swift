@@ -30,6 +30,10 @@ extension Definition {
     /// row 6).
     package static let pending = 1...2_000_000
     package static let batchSize = 1...100_000
+    /// The most secrets of a command. The worker gives each one to the command by a descriptor of its own.
+    package static let secrets = 32
+    /// The longest name of a secret, in bytes.
+    package static let secretNameBytes = 200
     /// The most items of a range. With batches of one item, 1,000,000,000 items take about three days for the commits
     /// alone (4,100 commits per second were measured, with `synchronous=FULL`). A longer range is a typing error.
     /// Within this bound the number of batches fits in 32 bits.

@@ -14,6 +14,9 @@ package struct Work: Hashable, Sendable, Codable {
   /// The variables that are added to a clean environment. Of the worker's own environment the command gets only `PATH`,
   /// `HOME` and the locale.
   package var environment: [String: String]
+  /// The secrets that the command gets, by name. A name has the form of the name of an environment variable. `nil`,
+  /// which an older version stored too, means no secrets.
+  package var secrets: [String: Secret]?
   package var onExpiry: ExpiryBehaviour
   /// How long before the deadline of an expiry a command that still runs gets SIGTERM. `nil` means 5 s, or 2 s for a
   /// `refresh`, but at most half of the closing window (`Definition.terminationMargin`).
@@ -26,8 +29,9 @@ package struct Work: Hashable, Sendable, Codable {
 
   package init(
     command: [String], directory: String? = nil, items: Items? = nil, batchSize: Int = 1,
-    pass: ItemPassing = .arguments, environment: [String: String] = [:], onExpiry: ExpiryBehaviour = .finishBatch,
-    terminateBefore: Duration? = nil, failureOutput: FailureOutput? = nil, sandbox: SandboxLevel? = nil
+    pass: ItemPassing = .arguments, environment: [String: String] = [:], secrets: [String: Secret]? = nil,
+    onExpiry: ExpiryBehaviour = .finishBatch, terminateBefore: Duration? = nil, failureOutput: FailureOutput? = nil,
+    sandbox: SandboxLevel? = nil
   ) {
     self.command = command
     self.directory = directory
@@ -35,6 +39,7 @@ package struct Work: Hashable, Sendable, Codable {
     self.batchSize = batchSize
     self.pass = pass
     self.environment = environment
+    self.secrets = secrets
     self.onExpiry = onExpiry
     self.terminateBefore = terminateBefore
     self.failureOutput = failureOutput

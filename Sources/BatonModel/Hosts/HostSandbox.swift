@@ -40,14 +40,18 @@ package struct CommandPermissions: Hashable, Sendable, Codable {
   package var network: Bool
   /// False if the worker runs as root, and the owner has not allowed that.
   package var runsCommands: Bool
+  /// Which definitions may use which secrets; `nil`, which an older worker says, permits no secret.
+  package var secrets: [SecretPermission]?
 
   package init(
-    commands: [PathPattern]? = nil, directories: [PathPattern]? = nil, network: Bool = true, runsCommands: Bool = true
+    commands: [PathPattern]? = nil, directories: [PathPattern]? = nil, network: Bool = true, runsCommands: Bool = true,
+    secrets: [SecretPermission]? = nil
   ) {
     self.commands = commands
     self.directories = directories
     self.network = network
     self.runsCommands = runsCommands
+    self.secrets = secrets
   }
 }
 
@@ -58,6 +62,8 @@ package enum Veto: Hashable, Sendable {
   case directory(String)
   case network
   case root
+  /// The file of a secret.
+  case secret(String)
 
   /// What is not permitted, in words.
   package var what: String {
@@ -67,6 +73,7 @@ package enum Veto: Hashable, Sendable {
     case .directory(let path): "the working directory \(path)"
     case .network: "jobs that need a network"
     case .root: "commands of a worker that runs as root"
+    case .secret(let file): "the secret \(file) for this identifier"
     }
   }
 
@@ -78,6 +85,7 @@ package enum Veto: Hashable, Sendable {
     case .directory: "allow.directories"
     case .network: "allow.network"
     case .root: "allow.root"
+    case .secret: "allow.secrets"
     }
   }
 }
@@ -91,7 +99,10 @@ extension Capabilities {
     var vetoes: [Veto] = []
     let permitted = permittedIdentifiers
     if !permitted.isEmpty, !permitted.contains(where: { $0.covers(definition.pattern) }) { vetoes.append(.identifier) }
-    guard let work = definition.work, let permissions else { return vetoes }
+    guard let work = definition.work else { return vetoes }
+    // A worker that does not say what it permits may be too old to know of secrets, and would leave them out.
+    vetoes += missingSecrets(of: work, definition.pattern).map { .secret($0) }
+    guard let permissions else { return vetoes }
     if !permissions.runsCommands { vetoes.append(.root) }
     if let program = work.command.first, program.hasPrefix("/"), !program.contains("$"),
       let allowed = permissions.commands, !allowed.contains(where: { $0.matches(program) })
@@ -105,6 +116,16 @@ extension Capabilities {
     }
     if !permissions.network, definition.requirements.network != nil { vetoes.append(.network) }
     return vetoes
+  }
+
+  /// The files of the secrets that the host's owner does not permit the definition to use, in the order of their names.
+  private func missingSecrets(of work: Work, _ pattern: IdentifierPattern) -> [String] {
+    let permitted = permissions?.secrets ?? []
+    let files = work.sortedSecrets.map(\.secret.file)
+    return files.reduce(into: []) { missing, file in
+      if missing.contains(file) || permitted.contains(where: { $0.permits(file, to: pattern) }) { return }
+      missing.append(file)
+    }
   }
 
   /// Why the host cannot give the level that the definition's command needs; `nil` if it can.

@@ -130,8 +130,9 @@ extension Obstacle.Kind {
         subject: .host, isPermanent: true,
         meaning:
           "The host's owner permits other identifiers only (`permittedIdentifiers`), other commands or working "
-          + "directories only (`allow.commands`, `allow.directories`), no job that needs a network (`allow.network`), or "
-          + "no command because the worker runs as root (`allow.root`).",
+          + "directories only (`allow.commands`, `allow.directories`), no job that needs a network (`allow.network`), no "
+          + "command because the worker runs as root (`allow.root`), or not a secret of `work.secrets` "
+          + "(`allow.secrets`).",
         text: "the host's owner does not permit {what}", remedy: "ask for a change of '{key}' in the host's worker.yaml"
       )
     case .evicted:

@@ -18,10 +18,12 @@ package struct Fence: Hashable, Sendable {
   /// used, or nothing runs.
   package var program: String?
   package var directory: String?
+  /// Whether the command leaves no core dumps. Every level of the sandbox forbids them too.
+  package var forbidsCores: Bool
 
   package init(
     helper: String, level: SandboxLevel?, hidden: [String] = [], kept: String, forbidsNetwork: Bool = false,
-    program: String? = nil, directory: String? = nil
+    program: String? = nil, directory: String? = nil, forbidsCores: Bool = false
   ) {
     self.helper = helper
     self.level = level
@@ -30,6 +32,7 @@ package struct Fence: Hashable, Sendable {
     self.forbidsNetwork = forbidsNetwork
     self.program = program
     self.directory = directory
+    self.forbidsCores = forbidsCores
   }
 
   /// The name of the program, which is installed beside the programs that use it.
@@ -44,8 +47,12 @@ package struct Fence: Hashable, Sendable {
   }
 
   /// The arguments of `baton-exec`, from `arguments[0]` on.
-  /// - Parameter arguments: those of the program, with its `arguments[0]`.
-  package func arguments(running program: String, _ arguments: [String], report: FenceReport) -> [String] {
+  /// - Parameters:
+  ///   - arguments: those of the program, with its `arguments[0]`.
+  ///   - passed: the descriptors that the process launch passes to the command.
+  package func arguments(
+    running program: String, _ arguments: [String], report: FenceReport, passed: PassedDescriptors? = nil
+  ) -> [String] {
     var words = [Self.helperName, "--report", report.nonce]
     switch level {
     case .basic: words.append("--fence")
@@ -53,6 +60,8 @@ package struct Fence: Hashable, Sendable {
     }
     if level != nil { words += hidden.flatMap { ["--hide", $0] } + ["--keep", kept] }
     if forbidsNetwork { words.append("--no-network") }
+    if forbidsCores { words.append("--no-core") }
+    if let passed { words += ["--receive", passed.word] }
     if let program = self.program { words += ["--exactly", program] }
     if let directory { words += ["--inside", directory] }
     return words + ["--", program] + arguments

@@ -21,12 +21,16 @@ package struct ProcessLaunch: Sendable {
   /// If set, the process inherits these descriptors instead of `standardInput` and instead of the pipe for standard
   /// error.
   var streams: InheritedStreams?
+  /// More descriptors for the command. The executable must then be `baton-exec`, or a shell that becomes it, with the
+  /// option that takes them (`Fence.arguments`).
+  var passed: PassedDescriptors?
   /// The limit on the processor time of the process group; `nil` for no limit.
   var limit: CPULimit?
 
   package init(
     executable: String, arguments: [String], environment: [String: String], directory: String,
-    standardInput: String = "/dev/null", streams: InheritedStreams? = nil, limit: CPULimit? = nil
+    standardInput: String = "/dev/null", streams: InheritedStreams? = nil, passed: PassedDescriptors? = nil,
+    limit: CPULimit? = nil
   ) {
     self.executable = executable
     self.arguments = arguments
@@ -34,6 +38,7 @@ package struct ProcessLaunch: Sendable {
     self.directory = directory
     self.standardInput = standardInput
     self.streams = streams
+    self.passed = passed
     self.limit = limit
   }
 
@@ -70,14 +75,23 @@ package struct ProcessLaunch: Sendable {
   ) async throws -> ProcessOutcome {
     if let streams {
       return try await run(
-        in: registry, folder: folder, input: .fileDescriptor(streams.input, closeAfterSpawningProcess: false),
+        in: registry, folder: folder, input: try self.input(streams.input, isOurs: false),
         error: .fileDescriptor(streams.error, closeAfterSpawningProcess: false), during: during, output: output)
     }
     // `noFollow`, because a command may have replaced its own input file by a link.
     let input = try FileDescriptor.open(standardInput, .readOnly, options: [.closeOnExec, .noFollow])
     return try await run(
-      in: registry, folder: folder, input: .fileDescriptor(input, closeAfterSpawningProcess: true),
+      in: registry, folder: folder, input: try self.input(input, isOurs: true),
       error: .combinedWithOutput, during: during, output: output)
+  }
+
+  /// The standard input of the process: the descriptor, or a socket that has it and the passed descriptors.
+  /// - Parameter isOurs: whether the descriptor is closed when the process has it.
+  private func input(_ descriptor: FileDescriptor, isOurs: Bool) throws -> FileDescriptorInput {
+    guard let passed else { return .fileDescriptor(descriptor, closeAfterSpawningProcess: isOurs) }
+    defer { if isOurs { try? descriptor.close() } }
+    let socket = try passed.sent(with: descriptor.rawValue)
+    return .fileDescriptor(FileDescriptor(rawValue: socket), closeAfterSpawningProcess: true)
   }
 
   private func run(

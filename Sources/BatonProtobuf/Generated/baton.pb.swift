@@ -745,6 +745,25 @@ package nonisolated struct Baton_V1_Permissions: Sendable {
 
   package var forbidsCommands: Bool = false
 
+  /// Absent from workers that know nothing of secrets, which permit none.
+  package var secrets: [Baton_V1_SecretPermission] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+/// Which definitions may use which secrets of a host. No message has the value of a secret.
+package nonisolated struct Baton_V1_SecretPermission: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// A pattern of files below the host's folder of secrets, such as db/*.
+  package var files: String = String()
+
+  package var identifiers: [String] = []
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -4455,7 +4474,7 @@ nonisolated extension Baton_V1_Sandbox: SwiftProtobuf.Message, SwiftProtobuf._Me
 
 nonisolated extension Baton_V1_Permissions: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Permissions"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}limits_commands\0\u{1}commands\0\u{3}limits_directories\0\u{1}directories\0\u{3}forbids_network\0\u{3}forbids_commands\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}limits_commands\0\u{1}commands\0\u{3}limits_directories\0\u{1}directories\0\u{3}forbids_network\0\u{3}forbids_commands\0\u{2}\"secrets\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -4469,6 +4488,7 @@ nonisolated extension Baton_V1_Permissions: SwiftProtobuf.Message, SwiftProtobuf
       case 4: try { try decoder.decodeRepeatedStringField(value: &self.directories) }()
       case 5: try { try decoder.decodeSingularBoolField(value: &self.forbidsNetwork) }()
       case 6: try { try decoder.decodeSingularBoolField(value: &self.forbidsCommands) }()
+      case 40: try { try decoder.decodeRepeatedMessageField(value: &self.secrets) }()
       default: break
       }
     }
@@ -4493,6 +4513,9 @@ nonisolated extension Baton_V1_Permissions: SwiftProtobuf.Message, SwiftProtobuf
     if self.forbidsCommands != false {
       try visitor.visitSingularBoolField(value: self.forbidsCommands, fieldNumber: 6)
     }
+    if !self.secrets.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.secrets, fieldNumber: 40)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -4503,6 +4526,42 @@ nonisolated extension Baton_V1_Permissions: SwiftProtobuf.Message, SwiftProtobuf
     if lhs.directories != rhs.directories {return false}
     if lhs.forbidsNetwork != rhs.forbidsNetwork {return false}
     if lhs.forbidsCommands != rhs.forbidsCommands {return false}
+    if lhs.secrets != rhs.secrets {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_SecretPermission: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".SecretPermission"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}files\0\u{1}identifiers\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.files) }()
+      case 2: try { try decoder.decodeRepeatedStringField(value: &self.identifiers) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.files.isEmpty {
+      try visitor.visitSingularStringField(value: self.files, fieldNumber: 1)
+    }
+    if !self.identifiers.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.identifiers, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_SecretPermission, rhs: Baton_V1_SecretPermission) -> Bool {
+    if lhs.files != rhs.files {return false}
+    if lhs.identifiers != rhs.identifiers {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

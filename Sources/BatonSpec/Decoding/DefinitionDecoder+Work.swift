@@ -14,6 +14,8 @@ extension DefinitionDecoder {
     work.failureOutput = fields["failureOutput"].flatMap { choice($0, FailureOutput.self) }
     work.sandbox = fields["sandbox"].flatMap { choice($0, SandboxLevel.self) }
     work.environment = environment(fields["environment"])
+    work.secrets = secrets(fields["secrets"], environment: fields["environment"])
+    warnAboutLiteralSecrets(fields["environment"])
     checkLineBreaks(in: fields["items"], passedBy: work.pass)
     if work.directory == nil { warnAboutEmptyFolder(work, fields) }
     warnAboutMissingFiles(work, fields)

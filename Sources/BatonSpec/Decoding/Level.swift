@@ -7,6 +7,8 @@ enum Level: String, CaseIterable {
   case `repeat`
   case work
   case items = "work.items"
+  /// One of the mappings of `work.secrets`, each of which has a name of its own.
+  case secret = "work.secrets.NAME"
 
   var keys: [String] {
     switch self {
@@ -23,10 +25,11 @@ enum Level: String, CaseIterable {
     case .repeat: ["every"]
     case .work:
       [
-        "command", "directory", "items", "batchSize", "pass", "environment", "onExpiry", "terminateBefore",
+        "command", "directory", "items", "batchSize", "pass", "environment", "secrets", "onExpiry", "terminateBefore",
         "failureOutput", "sandbox",
       ]
     case .items: ["glob", "lines", "range", "list"]
+    case .secret: ["file", "as"]
     }
   }
 

@@ -148,14 +148,16 @@ extension CommandPermissions {
       $0.directories = (directories ?? []).map(\.rawValue)
       $0.forbidsNetwork = !network
       $0.forbidsCommands = !runsCommands
+      $0.secrets = (secrets ?? []).map(\.proto)
     }
   }
 
-  fileprivate init(_ proto: Baton_V1_Permissions) throws(WireError) {
+  fileprivate init(_ proto: Baton_V1_Permissions) throws {
     self.init(
       commands: proto.limitsCommands ? try Self.patterns(proto.commands) : nil,
       directories: proto.limitsDirectories ? try Self.patterns(proto.directories) : nil, network: !proto.forbidsNetwork,
-      runsCommands: !proto.forbidsCommands)
+      runsCommands: !proto.forbidsCommands,
+      secrets: proto.secrets.isEmpty ? nil : try proto.secrets.map(SecretPermission.init))
   }
 
   private static func patterns(_ texts: [String]) throws(WireError) -> [PathPattern] {
@@ -167,6 +169,22 @@ extension CommandPermissions {
       patterns.append(pattern)
     }
     return patterns
+  }
+}
+
+extension SecretPermission {
+  fileprivate var proto: Baton_V1_SecretPermission {
+    .with {
+      $0.files = files.rawValue
+      $0.identifiers = identifiers.map(\.rawValue)
+    }
+  }
+
+  fileprivate init(_ proto: Baton_V1_SecretPermission) throws {
+    guard let files = SecretPattern(proto.files) else {
+      throw WireError("'\(proto.files.escapedOnOneLine)' is not a pattern of files of secrets")
+    }
+    self.init(files: files, identifiers: try proto.identifiers.map { try IdentifierPattern(wire: $0) })
   }
 }
 

@@ -1,5 +1,5 @@
 package import BatonModel
-import BatonProcess
+package import BatonProcess
 
 /// How a worker confines the commands of one launch: what its host's owner permits, and the sandbox.
 package struct CommandConfinement: Sendable {
@@ -8,33 +8,41 @@ package struct CommandConfinement: Sendable {
   package var helper: String?
   package var level: SandboxLevel?
   package var hidden: [String]
+  /// Where the secrets are that the owner permits.
+  package var secrets: SecretFolder
 
   /// - Parameter hidden: the files and folders that the command must not open, apart from its launch's own folder.
   package init(
     permissions: CommandPermissions = CommandPermissions(), helper: String? = nil, level: SandboxLevel? = nil,
-    hidden: [String] = []
+    hidden: [String] = [], secrets: SecretFolder = SecretFolder()
   ) {
     self.permissions = permissions
     self.helper = helper
     self.level = level
     self.hidden = hidden
+    self.secrets = secrets
   }
 
   /// Lets a command do what the worker's user may do.
   package static let none = CommandConfinement()
 
   /// The fence for a command; `nil` if nothing is limited.
+  /// - Parameter hasSecrets: whether the command gets secrets. `baton-exec` then takes their descriptors, and keeps
+  ///   them out of core dumps.
   /// - Throws: `CommandError` if the owner does not permit the program or the directory.
-  func fence(around executable: CommandExecutable, folder: String) throws(CommandError) -> Fence? {
+  func fence(
+    around executable: CommandExecutable, folder: String, hasSecrets: Bool
+  ) throws(CommandError) -> Fence? {
     let program = try permitted(executable)
     let directory = try permitted(executable.directory, on: executable.host, folder: folder)
-    guard level != nil || !permissions.network || program != nil || directory != nil else { return nil }
+    let limits = level != nil || !permissions.network || program != nil || directory != nil
+    guard limits || hasSecrets else { return nil }
     guard let helper else {
       throw CommandError(.notPermitted, "\(executable.host) cannot fence commands in: this system has no sandbox")
     }
     return Fence(
       helper: helper, level: level, hidden: hidden, kept: folder, forbidsNetwork: !permissions.network,
-      program: program, directory: directory)
+      program: program, directory: directory, forbidsCores: hasSecrets)
   }
 
   /// The real path of the program, if the owner limits programs.

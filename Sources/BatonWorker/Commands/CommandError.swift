@@ -26,6 +26,8 @@ package struct CommandError: Error, Sendable, Hashable, CustomStringConvertible 
     package static let host = Code("host")
     /// The host's owner does not permit the command, or the host cannot fence it in as it has to be.
     package static let notPermitted = Code("notPermittedOnHost")
+    /// The host has no such secret, or its file is not safe.
+    package static let secretUnavailable = Code("secretUnavailable")
   }
 
   package let code: Code

@@ -19,6 +19,7 @@ struct CommandLaunch: Sendable {
   let executable: CommandExecutable
   /// What the command is fenced in with; `nil` if nothing is limited.
   let fence: Fence?
+  let secrets: CommandSecrets
   /// The definition's command as the program gets it: with the value of the wildcard filled in, and `${` in place of
   /// each `$${`.
   let command: [String]
@@ -26,10 +27,14 @@ struct CommandLaunch: Sendable {
   var work: Work { runner.work }
   var directory: String { executable.directory }
 
-  init(_ runner: CommandRunner, runtime: any CommandRuntime, stop: CommandStop, folder: LaunchFolder) throws {
+  init(
+    _ runner: CommandRunner, runtime: any CommandRuntime, stop: CommandStop, folder: LaunchFolder,
+    secrets: CommandSecrets
+  ) throws {
     self.runner = runner
     self.runtime = runtime
     self.stop = stop
+    self.secrets = secrets
     let work = runner.work
     var assignment = runner.assignment
     assignment.progress = runtime.progress
@@ -42,7 +47,8 @@ struct CommandLaunch: Sendable {
     executable = try CommandExecutable(
       command.first ?? "", directory: Self.absolute(work.directory ?? folder.empty),
       searchPath: environment.path, host: runner.host)
-    fence = try runner.confinement.fence(around: executable, folder: folder.path)
+    fence = try runner.confinement.fence(
+      around: executable, folder: folder.path, hasSecrets: !secrets.isEmpty)
   }
 
   private static func absolute(_ path: String) -> String {
@@ -78,24 +84,28 @@ struct CommandLaunch: Sendable {
   private func start(
     _ invocation: Invocation, during: @escaping @Sendable (RunningProcess) async -> Void, tail: OutputTail
   ) async throws -> ProcessOutcome {
-    var extra = invocation.environment
+    var extra = invocation.environment.merging(secrets.environment) { $1 }
     if let traceparent = runtime.traceparent { extra[CommandEnvironment.traceVariable] = traceparent }
     let report = FenceReport()
-    let (program, arguments) = invocation.words(running: executable.path, behind: fence, report)
+    let passed = try secrets.passed(socket: invocation.socket)
+    let (program, arguments) = invocation.words(running: executable.path, behind: fence, report, passed)
     let process = ProcessLaunch(
       executable: program, arguments: arguments,
       environment: environment.variables(batch: runtime.progress.batches, adding: extra),
-      directory: directory, standardInput: invocation.standardInput, streams: invocation.streams, limit: runner.limit)
+      directory: directory, standardInput: invocation.standardInput, streams: invocation.streams, passed: passed,
+      limit: runner.limit)
+    let output = RedactedOutput(secrets.redaction) { bytes in
+      tail.append(bytes)
+      runtime.output(bytes)
+    }
+    defer { output.finish() }
     do {
       let outcome = try await process.run(in: runner.processes, folder: folder.path) { process in
         async let enforcement: Void = stop.enforce(on: process)
         await during(process)
         await enforcement
       } output: { bytes in
-        let bytes = fence == nil ? bytes : report.taking(bytes)
-        guard !bytes.isEmpty else { return }
-        tail.append(bytes)
-        runtime.output(bytes)
+        output.append(fence == nil ? bytes : report.taking(bytes))
       }
       if let failure = report.failure { throw failure }
       return outcome
@@ -116,14 +126,16 @@ struct Invocation: Sendable {
   var standardInput = "/dev/null"
   /// If set, these replace `standardInput` and the pipe for standard error.
   var streams: InheritedStreams?
+  /// The number to which the shell moves standard input.
+  var socket: Int32 = 0
 
   /// The file to run, and its arguments: the command itself, or what becomes the command. The shell comes first,
   /// because only the command has to be behind the fence.
   fileprivate func words(
-    running executable: String, behind fence: Fence?, _ report: FenceReport
+    running executable: String, behind fence: Fence?, _ report: FenceReport, _ passed: PassedDescriptors?
   ) -> (program: String, arguments: [String]) {
     let program = fence?.helper ?? executable
-    let words = fence?.arguments(running: executable, arguments, report: report) ?? arguments
+    let words = fence?.arguments(running: executable, arguments, report: report, passed: passed) ?? arguments
     guard let shell = shell.first else { return (program, words) }
     return (shell, self.shell.dropFirst() + [program] + words.dropFirst())
   }

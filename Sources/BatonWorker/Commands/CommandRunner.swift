@@ -73,13 +73,25 @@ package struct CommandRunner: Sendable {
     stop.announces(in: folder)
     let result: Result<Void, any Error>
     do {
-      result = .success(try await CommandLaunch(self, runtime: runtime, stop: stop, folder: folder).work())
+      result = .success(try await work(runtime, stop: stop, folder: folder))
     } catch {
       result = .failure(stop.isStopped && error is CancellationError ? CommandExpired(isGraceful: true) : error)
     }
     await processes.sweep(after: assignment.launch)
     await folder.remove()
     try result.get()
+  }
+}
+
+extension CommandRunner {
+  /// Reads the secrets and does the work. No error contains the value of a secret.
+  private func work(_ runtime: any CommandRuntime, stop: CommandStop, folder: LaunchFolder) async throws {
+    let secrets = try CommandSecrets(of: work, in: confinement.secrets, on: host)
+    do {
+      try await CommandLaunch(self, runtime: runtime, stop: stop, folder: folder, secrets: secrets).work()
+    } catch {
+      throw secrets.redaction.redacted(error)
+    }
   }
 }
 

@@ -1,5 +1,23 @@
 import Synchronization
 
+/// Passes on the output of one process without the values of secrets.
+final class RedactedOutput: Sendable {
+  private let stream: Mutex<RedactedStream>
+  private let pass: @Sendable ([UInt8]) -> Void
+
+  init(_ redaction: Redaction, pass: @escaping @Sendable ([UInt8]) -> Void) {
+    stream = Mutex(RedactedStream(redaction))
+    self.pass = pass
+  }
+
+  func append(_ bytes: [UInt8]) { give(stream.withLock { $0.append(bytes) }) }
+
+  /// Passes on what was held back. Call it when the output has ended.
+  func finish() { give(stream.withLock { $0.finish() }) }
+
+  private func give(_ bytes: [UInt8]) { if !bytes.isEmpty { pass(bytes) } }
+}
+
 /// Keeps the end of a command's output, for the message of its failure.
 final class OutputTail: Sendable {
   private let kept = Mutex<[UInt8]>([])

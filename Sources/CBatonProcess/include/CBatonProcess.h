@@ -39,4 +39,23 @@ int baton_path_mode(const char *path);
 /// - Parameter mode: receives st_mode of the file, so that the caller can tell what kind of file it is.
 int baton_open_regular(const char *path, unsigned int *mode);
 
+/// Opens the secret `file` below `folder` for reading. `file` is a relative path without `..`. No symbolic link below
+/// `folder` is followed. Each folder, and the file, must belong to root or to this user; only its owner may write into a
+/// folder or open the file. Returns a descriptor, or -1 with an errno, BATON_NOT_REGULAR, or one of these values.
+#define BATON_SECRET_OWNER -4
+#define BATON_SECRET_MODE -5
+#define BATON_SECRET_FOLDER -6
+/// - Parameter is_credential: whether `folder` is the credentials directory that systemd made for this process. Its
+///   files may have permissions for their group, but not for others.
+int baton_open_secret(const char *folder, const char *file, int is_credential);
+
+/// Makes a file without a name that contains these bytes, and that neither this process nor another can change (on
+/// Linux). Its offset is 0. Returns a descriptor that is closed on exec, or -1 with an errno.
+int baton_sealed_file(const void *bytes, unsigned long count);
+
+/// Puts descriptors into a socket (SCM_RIGHTS), from which a process that inherits the socket takes them. Returns the
+/// descriptor of the socket, which is closed on exec, or -1 with an errno. The caller may close its own descriptors.
+#define BATON_MOST_DESCRIPTORS 64
+int baton_send_descriptors(const int *descriptors, int count);
+
 #endif

@@ -79,6 +79,15 @@ import Testing
     }
   }
 
+  @Test func `the secrets that a host permits count as texts of its hello`() {
+    let identifiers = [IdentifierPattern(trusted: Self.text(WireLimits.hello.most))]
+    let hello = Self.hello {
+      $0.capabilities.permissions = CommandPermissions(
+        secrets: [SecretPermission(files: SecretPattern("db/*")!, identifiers: identifiers)])
+    }
+    #expect(throws: WireError.self) { try hello.heldToLimits() }
+  }
+
   @Test(arguments: [
     "", ".", "..", ".hidden", "-x", "_x", "a b", "a/b", "\u{1B}[31mred", "a\nb", "naïve", "a\u{202E}b", "a:b",
     String(repeating: "a", count: 64),

@@ -82,8 +82,13 @@ extension Draw {
       permissions: maybe { draw in
         CommandPermissions(
           commands: draw.maybe { $0.paths() }, directories: draw.maybe { $0.paths() }, network: draw.flag(),
-          runsCommands: draw.flag())
+          runsCommands: draw.flag(), secrets: draw.maybe { $0.permittedSecrets() })
       })
+  }
+  /// At least one, because none and `nil` are the same on the wire.
+  mutating func permittedSecrets() -> [SecretPermission] {
+    let files = ["db/password", "db/*", "**"].compactMap { SecretPattern($0) }
+    return [SecretPermission(files: one(of: files), identifiers: some { $0.pattern() })]
   }
   mutating func paths() -> [PathPattern] {
     some { $0.one(of: ["/usr/bin/true", "/opt/jobs/**", "/srv/a b/*.sh"]) }.compactMap { PathPattern($0) }
@@ -219,6 +224,12 @@ extension Draw {
       items: maybe { $0.one(of: [.list(list), .range(number...(number + 3)), .lines(text), .glob(text)]) },
       batchSize: self.number(1...99), pass: one(of: ItemPassing.allCases),
       environment: Dictionary(some { ("K\($0.number(0...9))", $0.word()) }, uniquingKeysWith: { first, _ in first }),
+      secrets: maybe { draw in
+        [
+          "S1": Secret(
+            file: draw.one(of: ["db/password", "token"]), form: draw.maybe { $0.one(of: SecretForm.allCases) })
+        ]
+      },
       onExpiry: one(of: ExpiryBehaviour.allCases), terminateBefore: maybe { .milliseconds($0.number(0...1_000)) },
       sandbox: maybe { $0.one(of: SandboxLevel.allCases) })
   }

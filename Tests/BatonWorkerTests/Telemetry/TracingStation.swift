@@ -26,10 +26,12 @@ struct TracingStation {
   private let connection = Connection()
   private let fixture: CommandFixture
 
-  /// - Parameter tracer: the worker's tracer; `nil` for Baton's own, which gives its spans to `sink`.
+  /// - Parameters:
+  ///   - tracer: the worker's tracer; `nil` for Baton's own, which gives its spans to `sink`.
+  ///   - secrets: the secrets of the host, which every definition may use.
   init(
     tracer: (any Tracer)? = nil, sampling: BatchSampling = BatchSampling(interval: 0),
-    endsProcessOnOverrun: Bool = false,
+    endsProcessOnOverrun: Bool = false, secrets: SecretFixture? = nil,
     logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }), handler: Handler? = nil
   ) throws {
     let (time, sink) = (Mutable(Duration.zero), SpanCollector())
@@ -44,6 +46,12 @@ struct TracingStation {
     var configuration = WorkerConfiguration(name: "anna", dataFolder: fixture.root + "/data", slots: 4)
     configuration.batchSampling = sampling
     configuration.sandbox = .off
+    if let secrets {
+      configuration.sandbox.secrets = [
+        SecretPermission(files: SecretPattern("**")!, identifiers: [IdentifierPattern("com.*")!])
+      ]
+      configuration.sandbox.secretFolder = secrets.commands.confinement.secrets
+    }
     configuration.endsProcessOnOverrun = endsProcessOnOverrun
     configuration.flushTelemetry = { sink.flush() }
     worker = Worker(

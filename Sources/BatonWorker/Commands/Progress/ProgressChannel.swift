@@ -33,7 +33,7 @@ final class ProgressChannel: Sendable {
       environment: [
         "BATON_PROGRESS_FD": String(Self.progressDescriptor), "BATON_COMMIT_FD": String(Self.commitDescriptor),
       ],
-      streams: InheritedStreams(input: down.reading, error: up.writing))
+      streams: InheritedStreams(input: down.reading, error: up.writing), socket: Int32(Self.commitDescriptor))
   }
 
   /// The bytes that wait in the pipe; `nil` if there are none.

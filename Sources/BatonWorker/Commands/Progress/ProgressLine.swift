@@ -29,21 +29,28 @@ struct ProgressLine: Hashable, Sendable {
 
   private static let keys: Set<String> = ["checkpoint", "completed", "total", "subtitle", "result"]
 
+  /// - Parameter redaction: removes secrets from the subtitle and from the messages of errors.
   /// - Throws: `CommandError` with the code `.badProgress`. The message names the line.
-  init(_ line: [UInt8], number: Int) throws {
-    guard let fields = try? JSONDecoder().decode(Fields.self, from: Data(line)) else {
+  init(_ bytes: [UInt8], number: Int, redaction: Redaction = .none) throws {
+    let line = redaction.redacted(bytes)
+    guard let fields = try? JSONDecoder().decode(Fields.self, from: Data(bytes)) else {
       throw Self.problem(
         line, number,
         "is not a JSON object in which 'completed' and 'total' are whole numbers and 'subtitle' and 'result' are "
           + "strings"
       )
     }
-    let members = JSONMembers(of: line).members
+    let members = JSONMembers(of: bytes).members
     if let unknown = members.first(where: { !Self.keys.contains($0.key) }) {
-      throw Self.problem(line, number, "has an unknown key '\(unknown.key)'")
+      throw Self.problem(line, number, "has an unknown key '\(redaction.redacted(unknown.key))'")
     }
     checkpoint = members.last { $0.key == "checkpoint" }.map { Array($0.value) }
-    (completed, total, subtitle) = (fields.completed, fields.total, fields.subtitle)
+    (completed, total) = (fields.completed, fields.total)
+    subtitle = fields.subtitle.map(redaction.redacted)
+    if let checkpoint, redaction.finds(in: checkpoint) {
+      throw Self.problem(
+        line, number, "has the value of a secret in its checkpoint, which would be stored; leave the value out")
+    }
     if let size = checkpoint?.count, size > Checkpoint.maximumCursorBytes {
       throw Self.problem(
         line, number, "has a checkpoint of \(size) bytes, over the limit of \(Checkpoint.maximumCursorBytes)")

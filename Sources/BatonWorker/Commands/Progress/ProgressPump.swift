@@ -6,6 +6,7 @@ import Synchronization
 final class ProgressPump: Sendable {
   private let channel: ProgressChannel
   private let runtime: any CommandRuntime
+  private let redaction: Redaction
   private let state = Mutex(State())
 
   private struct State {
@@ -15,9 +16,12 @@ final class ProgressPump: Sendable {
     var acknowledged = 0
   }
 
-  init(_ channel: ProgressChannel, runtime: any CommandRuntime) {
+  /// - Parameter redaction: removes secrets from the lines. A line whose checkpoint has one is refused, because a
+  ///   checkpoint is stored, and has to come back as it is.
+  init(_ channel: ProgressChannel, runtime: any CommandRuntime, redaction: Redaction = .none) {
     self.channel = channel
     self.runtime = runtime
+    self.redaction = redaction
   }
 
   var committedLines: Int { state.withLock { $0.committed } }
@@ -55,7 +59,7 @@ final class ProgressPump: Sendable {
     let (fits, number) = state.withLock { ($0.lines.append(chunk), $0.committed + 1) }
     if !fits {
       throw ProgressLine.problem(
-        chunk, number,
+        redaction.redacted(chunk), number,
         "is longer than \(ProgressLine.maximumBytes) bytes; a checkpoint has at most 1 MiB: keep data in files, and "
           + "only the position in the checkpoint. The line ends with")
     }
@@ -70,7 +74,7 @@ final class ProgressPump: Sendable {
 
   private func commit(_ bytes: [UInt8]) async throws {
     let number = state.withLock { $0.committed } + 1
-    let line = try ProgressLine(bytes, number: number)
+    let line = try ProgressLine(bytes, number: number, redaction: redaction)
     let last = runtime.progress
     do {
       try await runtime.commit(
@@ -78,7 +82,7 @@ final class ProgressPump: Sendable {
           cursor: line.checkpoint ?? last.cursor, completedUnits: line.completed ?? last.completedUnits,
           totalUnits: line.total ?? last.totalUnits, subtitle: line.subtitle))
     } catch let error as HandlerError where error.code == .checkpointRefused {
-      throw ProgressLine.problem(bytes, number, "was refused (\(error.message))")
+      throw ProgressLine.problem(redaction.redacted(bytes), number, "was refused (\(error.message))")
     }
     if let result = line.result { runtime.conclude(result) }
     state.withLock { $0.committed = number }

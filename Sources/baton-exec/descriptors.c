@@ -1,0 +1,69 @@
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
+
+#include "fence.h"
+
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST = 64 };
+
+// Moves every descriptor above the numbers up to `last`, so that none of them is in the way of another one.
+static int move_up(int *descriptors, int count, int last) {
+  for (int index = 0; index < count; index++) {
+    int moved = fcntl(descriptors[index], F_DUPFD, last + 1);
+    if (moved < 0) return -1;
+    close(descriptors[index]);
+    descriptors[index] = moved;
+  }
+  return 0;
+}
+
+// Gives a descriptor its number. `dup2` clears the flag that would close it on exec.
+static int place(int descriptor, int number) {
+  if (dup2(descriptor, number) < 0) return -1;
+  close(descriptor);
+  return 0;
+}
+
+struct problem receive_descriptors(int socket, int first, int count) {
+  struct problem wrong = {"the descriptors of the secrets", EINVAL};
+  if (socket < 0 || first <= socket || count < 1 || count >= MOST) return wrong;
+  char byte;
+  struct iovec data = {.iov_base = &byte, .iov_len = 1};
+  union {
+    struct cmsghdr header;
+    char room[CMSG_SPACE(sizeof(int) * MOST)];
+  } control;
+  struct msghdr message = {
+      .msg_iov = &data, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+  ssize_t received;
+  do received = recvmsg(socket, &message, 0);
+  while (received < 0 && errno == EINTR);
+  if (received < 0) return (struct problem){wrong.what, errno};
+  struct cmsghdr *header = received == 1 ? CMSG_FIRSTHDR(&message) : NULL;
+  if (header == NULL || header->cmsg_type != SCM_RIGHTS || (message.msg_flags & MSG_CTRUNC) != 0 ||
+      header->cmsg_len != CMSG_LEN(sizeof(int) * (unsigned)(count + 1)))
+    return wrong;
+  int descriptors[MOST];
+  memcpy(descriptors, CMSG_DATA(header), sizeof(int) * (unsigned)(count + 1));
+  if (move_up(descriptors, count + 1, first + count) != 0 || place(descriptors[0], socket) != 0)
+    return (struct problem){wrong.what, errno};
+  for (int index = 0; index < count; index++)
+    if (place(descriptors[index + 1], first + index) != 0) return (struct problem){wrong.what, errno};
+  return (struct problem){NULL, 0};
+}
+
+struct problem forbid_core_dumps(void) {
+  struct rlimit none = {0, 0};
+  // PR_SET_DUMPABLE would not help: execve(2) sets it again.
+  if (setrlimit(RLIMIT_CORE, &none) != 0) return (struct problem){"the limit on core dumps", errno};
+  return (struct problem){NULL, 0};
+}
