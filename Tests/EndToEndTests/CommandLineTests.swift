@@ -81,7 +81,7 @@ extension EndToEnd {
       #expect(answer.output.contains("the coordinator at \(fleet.address) has"), "\(answer)")
       let other = try await Child(.baton, arguments + ["--coordinator", "127.0.0.1:1"], environment: environment)
         .finished()
-      #expect(other.output.contains("no coordinator of this user listens at 127.0.0.1:1"), "\(other)")
+      #expect(other.output.contains("no coordinator answers at 127.0.0.1:1"), "\(other)")
     }
 
     @Test("A second coordinator on the same data, and one on a port in use, are refused with a reason")

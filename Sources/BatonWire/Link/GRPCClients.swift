@@ -60,6 +60,10 @@ package enum CoordinatorClient {
       // The coordinator may refuse this host's certificate after the handshake (TLS 1.3), with an alert.
       guard let refusal = tls.refusal, refusal.hasPrefix("TLS") else { throw error }
       throw LinkError.refusesCertificate(endpoint, refusal)
+    } catch let error as RuntimeError where error.code == .clientIsStopped {
+      // The connection ended before the call began: the client has only this one.
+      guard let refusal = tls.refusal, refusal.hasPrefix("TLS") else { throw LinkError.unreachable(endpoint) }
+      throw LinkError.refusesCertificate(endpoint, refusal)
     }
   }
 
