@@ -252,7 +252,7 @@ package struct CoordinatorServer: Service {
       ])
     do {
       try await serve(server) { _ in socketReadiness.raise() }
-    } catch where !Task.isCancelled {
+    } catch  where !Task.isCancelled {
       throw ListenError(noSocket: "\(socket.path): \(error)")
     }
   }
@@ -263,7 +263,7 @@ package struct CoordinatorServer: Service {
       let socket = try OwnSocket(folder: folder, port: http.port)
       defer { socket.remove() }
       try await self.http(http, socket: socket.path, metrics: metrics?.snapshot).run()
-    } catch where !Task.isCancelled {
+    } catch  where !Task.isCancelled {
       logger.warning("HTTP has no Unix socket: \(error)")
     }
   }

@@ -81,7 +81,7 @@ package struct FleetAuthority: Sendable {
   // MARK: Names
 
   /// The name in the certificates of the fleet's coordinators. Clients check it, and not the address: coordinators may
-  /// be reached by any address, also through tunnels.
+  /// be reached by any address.
   package static func coordinatorName(_ fleet: String) -> String { "\(fleet).coordinator.baton" }
 
   /// The name in the certificate of a host.

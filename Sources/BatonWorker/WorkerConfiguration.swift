@@ -39,6 +39,9 @@ public struct WorkerConfiguration: Sendable {
   public var runsCommands: Bool
   /// The file with the coordinator's token. `nil` finds the token of a coordinator of the same user on this machine.
   public var tokenFile: String?
+  /// The file with the metrics token, which `/metrics` asks for. `nil` takes the one of a coordinator of the same user
+  /// on this machine.
+  public var metricsTokenFile: String?
   /// Whether the process ends when a Swift handler still runs at the deadline of its expiry; by default `false`.
   ///
   /// Handlers share the process, so nothing else can free the host. If it is `true`, the process ends within a second
@@ -88,6 +91,7 @@ public struct WorkerConfiguration: Sendable {
     permittedIdentifiers = []
     runsCommands = true
     tokenFile = nil
+    metricsTokenFile = nil
     endsProcessOnOverrun = false
     probesHost = true
   }

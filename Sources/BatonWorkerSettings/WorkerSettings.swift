@@ -26,7 +26,7 @@ package struct WorkerSettings: Sendable {
     package init() {}
   }
 
-  package static let keys = ["coordinator", "data", "http", "logLevel", "name", "tokenFile"] + hostKeys
+  package static let keys = ["coordinator", "data", "http", "logLevel", "metricsTokenFile", "name", "tokenFile"] + hostKeys
 
   /// The keys that also apply to a worker within another process (`baton run` and `baton up`).
   static let hostKeys =
@@ -99,6 +99,7 @@ package struct WorkerSettings: Sendable {
       settings.note("coordinator", "\(error)")
     }
     configuration.tokenFile = flags.tokenFile ?? settings.text("tokenFile")
+    configuration.metricsTokenFile = settings.text("metricsTokenFile")
     Self.read(settings, environment: environment, into: &configuration)
     more(settings)
     try settings.finish()

@@ -91,9 +91,10 @@ extension WorkerSetup {
 }
 
 extension WorkerConfiguration {
-  /// The metrics token of this worker's fleet, derived from the present token; `nil` if the token file does not exist
-  /// or is refused.
+  /// The metrics token of this worker's fleet: that of the file, or derived from the present token. `nil` if the file
+  /// does not exist or is refused.
   fileprivate func metricsToken() -> String? {
+    if let metricsTokenFile { return try? TokenFile.read(metricsTokenFile, port: 0) }
     // A coordinator publishes the token for its own port only, and perhaps not all of them run.
     let addresses = (try? CoordinatorAddresses(parsing: coordinator).all) ?? []
     let token = addresses.lazy.compactMap { try? TokenFile.read(tokenFile, port: $0.port) }.first

@@ -65,7 +65,8 @@ struct ServerTests {
     let ports = Mailbox<(Int, Int)>(capacity: 1)
     let server = try CoordinatorServer(
       coordinator: coordinator, identities: identities,
-      addresses: CoordinatorServer.Addresses(workers: any, http: any), token: token, metrics: noMetrics, folders: RuntimeFolders(paths: [folder]), descriptors: descriptors,
+      addresses: CoordinatorServer.Addresses(workers: any, http: any), token: token, metrics: noMetrics,
+      folders: RuntimeFolders(paths: [folder]), descriptors: descriptors,
       logger: logger
     ) { ports.send(($0.workers.port, $0.http?.port ?? 0)) }
     try await coordinator.restore()

@@ -181,6 +181,18 @@ struct IdentityTests {
     }
   }
 
+  @Test("A digest belongs to a secret only if each of its bytes does")
+  func digests() {
+    let token = CredentialToken()
+    #expect(token.has(digest: token.digest))
+    for place in 0..<32 {
+      var other = token.digest
+      other[place] ^= 1
+      #expect(!token.has(digest: other), "byte \(place)")
+    }
+    #expect(!token.has(digest: []) && !token.has(digest: Array(token.digest.prefix(31))))
+  }
+
   @Test("Tokens and pins are read as they are written, and nothing else is")
   func texts() throws {
     let token = JoinToken()

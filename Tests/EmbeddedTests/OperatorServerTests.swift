@@ -70,11 +70,12 @@ struct OperatorServerTests {
     (rates.failures, rates.joins, rates.changes) = (100_000, 100_000, 100_000)
     try await ServedFleet.serving(rates: rates) { place in
       let now = SystemClocks.date()
+      let known = try await place.credential("known", [.admin])
       for identity in Identity.allCases {
         let authorization: String? =
           switch identity {
           case .nobody: nil
-          case .wrongToken: "Bearer \(CredentialToken())"
+          case .wrongToken: "Bearer \(try CredentialToken(id: known.id, secret: CredentialToken().secret))"
           case .ownersToken: "Bearer \(place.token)"
           case .ended: "Bearer \(place.credential("late", [.admin], until: now + .seconds(-1)))"
           case .revoked: try await Self.revoked(at: place)

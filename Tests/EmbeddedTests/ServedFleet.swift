@@ -86,7 +86,8 @@ struct ServedFleet: Sendable {
     let token = String(repeating: "0123456789abcdef", count: 4)
     let server = try CoordinatorServer(
       coordinator: coordinator, identities: identities,
-      addresses: CoordinatorServer.Addresses(workers: any, operators: any), token: token, folders: RuntimeFolders(paths: [folder]),
+      addresses: CoordinatorServer.Addresses(workers: any, operators: any), token: token,
+      folders: RuntimeFolders(paths: [folder]),
       descriptors: DescriptorBudget(limit: 1024, patience: patience), logger: Fleet.quiet
     ) { addresses.send($0) }
     try await coordinator.restore()

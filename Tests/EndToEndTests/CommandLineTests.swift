@@ -229,7 +229,8 @@ extension EndToEnd {
         try await Child(.baton, arguments, environment: alice).finished()
       }
       let wrong = "sha256:" + String(repeating: "0", count: 64)
-      let stranger = try await asAlice("login", fleet.operators, "--pin", wrong, "--token-file", fleet.folder + "/token")
+      let stranger = try await asAlice(
+        "login", fleet.operators, "--pin", wrong, "--token-file", fleet.folder + "/token")
       #expect(stranger.status == 77 && stranger.errors.contains("nothing was sent"), "\(stranger)")
       let login = try await asAlice(
         "login", fleet.operators, "--pin", String(pin), "--token-file", fleet.folder + "/token")

@@ -107,7 +107,9 @@ final class ProcessFleet: Sendable {
   /// Lets a host join the fleet. Its worker then speaks TLS.
   func join(_ name: String) async throws {
     let invited = try await baton("host", "invite", name, "--address", operators)
-    let words = invited.output.split(separator: " ").dropFirst().map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
+    let words = invited.output.split(separator: " ").dropFirst().map {
+      $0.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
     let joined = try await child(.worker, words + ["--data", "\(folder)/\(name)"]).finished()
     guard joined.status == 0 else { throw CocoaError(.featureUnsupported, userInfo: ["errors": joined.errors]) }
   }

@@ -15,8 +15,7 @@ package struct Admission: Sendable {
     package var reservedForOwner: Int
     /// The largest number of connections over which no token was shown.
     package var unproven: Int
-    /// The largest number of connections without a token from one address. Clients that come through ssh tunnels all
-    /// have the address 127.0.0.1.
+    /// The largest number of connections without a token from one address.
     package var unprovenPerAddress: Int
     /// The time from when a connection is accepted until something must have been served over it.
     package var patience: Duration

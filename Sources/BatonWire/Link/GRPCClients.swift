@@ -8,8 +8,8 @@ import NIOPosix
 import SwiftProtobuf
 package import X509
 
-/// Clients of a coordinator. The coordinator's own user reaches it through a Unix socket, whose folder admits no user but
-/// this one and root, and shows the token. All others speak TLS, and send nothing before they have recognised the
+/// Clients of a coordinator. The coordinator's own user reaches it through a Unix socket, whose folder admits no user
+/// but this one and root, and shows the token. All others speak TLS, and send nothing before they have recognised the
 /// coordinator. A client has only one connection, which is not made again when it is lost.
 package enum CoordinatorClient {
   /// The transport of a client that has only one connection.
@@ -93,7 +93,8 @@ private struct Link {
   /// Succeeds when the client has recognised the coordinator; `nil` without TLS.
   private let handshake: EventLoopFuture<Void>?
 
-  /// A connection through the Unix socket. A coordinator that was killed leaves its socket behind, which answers nothing.
+  /// A connection through the Unix socket. A coordinator that was killed leaves its socket behind, which answers
+  /// nothing.
   init(to endpoint: HostPort, _ folders: RuntimeFolders) async throws {
     handshake = nil
     guard let path = folders.file("\(endpoint.port).sock", isSocket: true) else {
@@ -175,7 +176,7 @@ package struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
   package enum Code: Hashable, Sendable {
     /// Nothing listens on the address, or it does not answer.
     case unreachable
-    /// The coordinator did not prove that it knows the token, or this client has no token.
+    /// The program at the address is not the fleet's coordinator, or it does not accept this client.
     case notPermitted
   }
 

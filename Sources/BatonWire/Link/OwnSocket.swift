@@ -5,13 +5,14 @@ import NIOCore
 package struct OwnSocket: Sendable {
   package let path: String
 
-  /// - Throws: `ListenError` if the path is too long for a socket, or if another coordinator of this user listens there,
-  ///   which has the same port on another address.
+  /// - Throws: `ListenError` if the path is too long for a socket, or if another coordinator of this user listens
+  ///   there, which has the same port on another address.
   package init(folder: String, port: Int) throws {
     path = "\(folder)/\(port).sock"
     guard path.utf8.count <= Self.longestPath else {
       throw ListenError(
-        noSocket: "\(path) has more than \(Self.longestPath) bytes; set XDG_RUNTIME_DIR to a folder with a shorter path")
+        noSocket: "\(path) has more than \(Self.longestPath) bytes; set XDG_RUNTIME_DIR to a folder with a shorter path"
+      )
     }
     guard !Self.answers(path) else {
       throw ListenError(noSocket: "another coordinator answers at \(path); choose another port")

@@ -64,7 +64,7 @@ package struct Enrolment: Sendable {
       else {
         throw IdentityError(
           reply.port == 0
-            ? "the coordinator does not listen for workers of other machines: start it with --workers"
+            ? "the coordinator does not say where it listens for workers: update it"
             : "the coordinator's answer makes no sense")
       }
       var identity = HostIdentity(
