@@ -77,12 +77,6 @@ package struct ConnectionTarget: Hashable, Sendable {
     case preferred
   }
 
-  /// How people call it.
-  package var words: String {
-    if case .named(let name) = fleet { return "fleet \(name)" }
-    return endpoint
-  }
-
   package static let defaultEndpoint = "127.0.0.1:7420"
 }
 

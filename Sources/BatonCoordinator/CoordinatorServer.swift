@@ -7,6 +7,7 @@ import GRPCCore
 import GRPCNIOTransportHTTP2Posix
 package import Logging
 import ServiceLifecycle
+import Synchronization
 
 /// A coordinator that listens. Its own user reaches it through a Unix socket; workers and operators of other users and
 /// other machines reach it over TLS. No listener without TLS takes a credential of gRPC. HTTP serves health checks,
@@ -181,10 +182,11 @@ package struct CoordinatorServer: Service {
     _ server: GRPCServer<HTTP2ServerTransport.Posix>,
     _ listens: (GRPCNIOTransportHTTP2Posix.SocketAddress) -> Void
   ) async throws {
+    let listening = Listening()
     // Each task returns whether its end is the end of the listener.
     try await withThrowingTaskGroup(of: Bool.self) { group in
       group.addTask {
-        try await RPCLoop.run { try await server.serve() }
+        try await serve(server, while: listening)
         return true
       }
       group.addTask {
@@ -194,10 +196,33 @@ package struct CoordinatorServer: Service {
       }
       defer { group.cancelAll() }
       // If the server cannot listen, `serve` throws the reason.
-      if let address = try? await server.listeningAddress { listens(address) }
+      if let address = try? await server.listeningAddress {
+        listening.isTrue.withLock { $0 = true }
+        listens(address)
+      }
       while let isOver = try await group.next(), !isOver {}
     }
   }
+
+  /// Serves until the graceful shutdown of the server, or until the task is cancelled. A server whose `serve` is
+  /// cancelled while it accepts a connection traps (`NIOAsyncWriter` of swift-nio, "Deinited … without calling finish"),
+  /// so its listener is closed first.
+  private func serve(_ server: GRPCServer<HTTP2ServerTransport.Posix>, while listening: Listening) async throws {
+    let serving = Task { try await RPCLoop.run { try await server.serve() } }
+    try await withTaskCancellationHandler {
+      try await serving.value
+    } onCancel: {
+      guard listening.isTrue.withLock({ $0 }) else { return serving.cancel() }
+      server.beginGracefulShutdown()
+      Task {
+        try? await Task.sleep(for: .milliseconds(100))
+        serving.cancel()
+      }
+    }
+  }
+
+  /// Whether a server listens.
+  private final class Listening: Sendable { let isTrue = Mutex(false) }
 
   // MARK: For the coordinator's own user
 

@@ -37,6 +37,8 @@ import Testing
       #expect(login.token.description == token)
       #expect(login.address == "base:7422")
       #expect(FleetLogin.names(in: folder + "/baton") == ["work"])
+      let who = await world.baton("whoami", "--fleet", "work")
+      #expect(who.output.contains("Coordinator  fleet work, base:7422"), "\(who)")
       #expect(await world.baton("logout", "work").status == 0)
       let again = await world.baton("logout", "work")
       #expect(again.status == 3)

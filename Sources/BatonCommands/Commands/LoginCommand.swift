@@ -115,13 +115,13 @@ struct WhoAmICommand: AsyncParsableCommand, Sendable {
 
   func run() async throws {
     let console = Console.current
-    let (target, now) = (client.target(in: console.environment), console.environment.now())
+    let (coordinator, now) = (words(client.target(in: console.environment), console), console.environment.now())
     let caller = try await client.connect { try await $0.whoAmI() }
     let credential = caller.credential
     console.emit(
       options.output,
       [
-        "name": .string(caller.name), "coordinator": .string(target.words),
+        "name": .string(caller.name), "coordinator": .string(coordinator),
         "scopes": .array((credential?.scopes.sorted() ?? Scope.allCases).map { .string($0.rawValue) }),
         "patterns": .array((credential?.patterns ?? []).map { .string($0.rawValue) }),
         "ends": JSONValue(credential?.end.rfc3339),
@@ -129,12 +129,27 @@ struct WhoAmICommand: AsyncParsableCommand, Sendable {
       ]
     ) {
       [
-        "Name         \(caller.name.onOneLine)", "Coordinator  \(target.words.onOneLine)",
+        "Name         \(caller.name.onOneLine)", "Coordinator  \(coordinator.onOneLine)",
         "May          \(credential?.scopes.text ?? "everything, as the coordinator's own user")",
         "Jobs         \(caller.limits?.map(\.rawValue).joined(separator: ", ") ?? "all")",
         "Ends         \(credential?.end.dated(from: now) ?? "never")",
       ]
     }
+  }
+}
+
+extension WhoAmICommand {
+  /// How people call the coordinator that commands talk to: the name and the address of the login, or the address.
+  private func words(_ target: ConnectionTarget, _ console: Console) -> String {
+    let name: String
+    switch target.fleet {
+    case .none: return target.endpoint
+    case .named(let named): name = named
+    case .preferred: name = FleetLogin.defaultName
+    }
+    guard let folder = try? console.environment.configurationFolder, let login = try? FleetLogin.read(name, in: folder)
+    else { return target.fleet == .preferred ? target.endpoint : "fleet \(name)" }
+    return "fleet \(name), \(login.address)"
   }
 }
 

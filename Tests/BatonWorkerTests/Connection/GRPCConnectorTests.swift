@@ -39,7 +39,7 @@ struct GRPCConnectorTests {
       let error = await #expect(throws: ConnectionError.self) {
         try await connector.withConnection { _ in Issue.record("nothing listens there") }
       }
-      #expect(error?.message.hasPrefix("no coordinator answers at \(address): ") == true)
+      #expect(error?.message.hasPrefix("no coordinator of this user listens at \(address): ") == true)
     }
     #expect(Set(tried.prefix(3)) == Set(closed.map(\.address)))
     #expect(tried.suffix(3) == tried.prefix(3))
