@@ -205,8 +205,8 @@ package struct CoordinatorServer: Service {
   }
 
   /// Serves until the graceful shutdown of the server, or until the task is cancelled. A server whose `serve` is
-  /// cancelled while it accepts a connection traps (`NIOAsyncWriter` of swift-nio, "Deinited … without calling finish"),
-  /// so its listener is closed first.
+  /// cancelled while it accepts a connection traps (`NIOAsyncWriter` of swift-nio, "Deinited … without calling
+  /// finish"), so its listener is closed first.
   private func serve(_ server: GRPCServer<HTTP2ServerTransport.Posix>, while listening: Listening) async throws {
     let serving = Task { try await RPCLoop.run { try await server.serve() } }
     try await withTaskCancellationHandler {

@@ -307,7 +307,12 @@ import Testing
     let second = Fleet(store, time, leaseTerm: .seconds(15))
     try await second.run([]) {
       await time.pass(.seconds(16))
-      let lines = try await second.coordinator.explain(Self.name, number: nil).lines
+      var lines = try await second.coordinator.explain(Self.name, number: nil).lines
+      // The leases have run out, and their ends are stored a moment later.
+      while lines.isEmpty {
+        await time.pass(.seconds(0.5))
+        lines = try await second.coordinator.explain(Self.name, number: nil).lines
+      }
       #expect(lines.filter { $0.code == "evicted" }.count == 1)
       #expect(lines.filter { $0.code == "hostGone" }.count == 2, "gone hosts are explained too: \(lines)")
       #expect(try await second.coordinator.setEvicted(IdentifierPattern(Self.name), from: [], false).count == 1)
