@@ -26,7 +26,8 @@ package struct WorkerSettings: Sendable {
     package init() {}
   }
 
-  package static let keys = ["coordinator", "data", "http", "logLevel", "metricsTokenFile", "name", "tokenFile"] + hostKeys
+  package static let keys =
+    ["coordinator", "data", "http", "logLevel", "metricsTokenFile", "name", "tokenFile"] + hostKeys
 
   /// The keys that also apply to a worker within another process (`baton run` and `baton up`).
   static let hostKeys =
