@@ -76,7 +76,7 @@ struct AuditVerifyCommand: AsyncParsableCommand, Sendable {
     commandName: "verify",
     abstract: "Check that no row of the audit log was changed or removed.",
     discussion: """
-      Each row has the SHA-256 of the row before it. The head is the hash of the last row. Whoever can write the \
+      Each row has the SHA-256 of the row before it. The head is the hash of the last row. A person who can write the \
       coordinator's files can also write a whole new log: keep a head elsewhere from time to time, and give it with \
       --head to prove that the log still begins with what it had then.
 
