@@ -133,8 +133,10 @@ let package = Package(
     .target(
       name: "BatonHTTP",
       dependencies: [
-        "BatonModel", "BatonWire", lifecycle, logging, .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+        "BatonModel", "BatonTelemetry", "BatonWire", lifecycle, logging,
+        .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
         .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HummingbirdCore", package: "hummingbird"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "HTTPTypes", package: "swift-http-types"), .product(name: "NIOCore", package: "swift-nio"),
       ], swiftSettings: strict),
     .target(name: "CBatonProcess"),
@@ -216,7 +218,12 @@ let package = Package(
       name: "ContractRows", path: "Tests/ContractRows", exclude: ["rows.tsv", "promises.tsv"], swiftSettings: strict),
     .target(name: "HostileDefinitions", path: "Tests/HostileDefinitions", swiftSettings: strict),
     .target(
-      name: "HostFixtures", dependencies: ["BatonProcess"], path: "Tests/HostFixtures", swiftSettings: strict),
+      name: "HostFixtures",
+      dependencies: [
+        "BatonProcess", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ], path: "Tests/HostFixtures", swiftSettings: strict),
     .testTarget(
       name: "BatonSpecTests",
       dependencies: ["ContractRows", "BatonSpec", "BatonModel", .product(name: "Yams", package: "Yams")],
@@ -303,7 +310,9 @@ let package = Package(
       path: "Tests/HandlerWorker", swiftSettings: strict),
     .testTarget(
       name: "EndToEndTests",
-      dependencies: ["BatonBase", "ContractRows", "BatonWire", "baton", "baton-worker", "handler-worker"],
+      dependencies: [
+        "BatonBase", "ContractRows", "HostFixtures", "BatonWire", "baton", "baton-worker", "handler-worker",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "BatonTestKitTests", dependencies: ["BatonModel", "BatonHandler", "BatonTestKit", "ContractRows"],

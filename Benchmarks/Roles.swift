@@ -35,7 +35,7 @@ enum Role: String {
       to: telemetry.telemetry.traces, as: telemetry.telemetry.resource, telemetry.telemetry.settings)
     let store = try SQLiteStore.open(folder: data, queuesSpans: settings.spans != nil)
     let identities = try HostIdentities(
-      authority: try FleetAuthority.own(dataFolder: data, at: SystemClocks.date()), dataFolder: data)
+      authorities: try FleetAuthorities.own(dataFolder: data, at: SystemClocks.date()), dataFolder: data)
     settings.identities = identities
     let coordinator = Coordinator(store: store, settings: settings, logger: logger())
     let server = try CoordinatorServer(

@@ -98,8 +98,10 @@ package struct CoordinatorOptions: Hashable, Sendable {
   package var dataFolder: String?
   /// `HOST:PORT` at which the workers of hosts that have joined are served.
   package var listen: String?
-  /// `HOST:PORT` at which HTTP is served: health, metrics and pokes.
+  /// `HOST:PORT` at which health is served over HTTP.
   package var http: String?
+  /// `HOST:PORT` at which pokes and metrics are served over HTTPS.
+  package var https: String?
   /// `HOST:PORT` at which operators with a credential are served, and hosts join.
   package var operators: String?
   package var leaseTerm: Duration?

@@ -35,6 +35,7 @@ package final class Coordinator: Sendable {
   let callAudit: CallAudit
   /// Counts the calls of operators and the joins of hosts.
   let callMeter: CallMeter
+  let waiting = WaitingHosts()
   private let attachment = Signal()
   /// The error that ends this coordinator.
   private let fatalErrors = Mailbox<StoreError>(capacity: 1)
@@ -106,7 +107,10 @@ package final class Coordinator: Sendable {
         "the stored definition of '\(definition.definition.pattern)' is set aside: \(problem); apply a repaired one")
     }
     if let identities = settings.identities {
-      identities.load(try await store.certificates())
+      if try identities.load(try await store.certificates(), at: now().date) {
+        logger.notice(
+          "the fleet's root was replaced; who knows only the old one has to join or log in again")
+      }
       identities.credentials.load(try await store.credentials())
     }
     decide { $0.core.restore(fleet, definitions, at: now()) }

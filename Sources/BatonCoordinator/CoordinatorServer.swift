@@ -10,8 +10,8 @@ import ServiceLifecycle
 import Synchronization
 
 /// A coordinator that listens. Its own user reaches it through a Unix socket; workers and operators of other users and
-/// other machines reach it over TLS. No listener without TLS takes a credential of gRPC. HTTP serves health checks,
-/// pokes and metrics.
+/// other machines reach it over TLS. No TCP listener without TLS takes a credential: HTTP without TLS answers health
+/// checks alone.
 package struct CoordinatorServer: Service {
   /// Where the coordinator listens.
   package struct Addresses: Hashable, Sendable {
@@ -19,11 +19,13 @@ package struct CoordinatorServer: Service {
     package var workers: HostPort
     /// For operators, who show a credential, and for hosts that join; nil switches it off.
     package var operators: HostPort?
-    /// For HTTP; nil switches it off.
+    /// For health checks over HTTP, unencrypted, on loopback; nil switches it off, and the socket of HTTP too.
     package var http: HostPort?
+    /// For pokes and metrics over HTTPS; nil switches it off.
+    package var https: HostPort?
 
-    package init(workers: HostPort, operators: HostPort? = nil, http: HostPort? = nil) {
-      (self.workers, self.operators, self.http) = (workers, operators, http)
+    package init(workers: HostPort, operators: HostPort? = nil, http: HostPort? = nil, https: HostPort? = nil) {
+      (self.workers, self.operators, self.http, self.https) = (workers, operators, http, https)
     }
   }
 
@@ -40,11 +42,12 @@ package struct CoordinatorServer: Service {
   let metrics: MetricsReader?
   private let readiness = Signal()
   /// The address on which HTTP listens, sent once it is known.
-  let httpAddress = Mailbox<HostPort>(capacity: 1)
+  private let httpAddress = Mailbox<HostPort>(capacity: 1)
+  private let httpsAddress = Mailbox<HostPort>(capacity: 1)
   private let workersAddress = Mailbox<HostPort>(capacity: 1)
   private let operatorsAddress = Mailbox<HostPort>(capacity: 1)
   private let socketReadiness = Signal()
-  let httpSocketReadiness = Signal()
+  private let httpSocketReadiness = Signal()
   /// Called once the server listens, with its addresses.
   let onReady: @Sendable (Addresses) -> Void
   /// Called when the disk has failed or another coordinator has the store, before anything is shut down. It may end
@@ -52,7 +55,7 @@ package struct CoordinatorServer: Service {
   package var onDiskFailure: (@Sendable (StoreError) -> Void)?
 
   /// - Parameter identities: the fleet's authority, which must be in the coordinator's settings too.
-  /// - Throws: `ListenError` if `http` is not a loopback address: HTTP has no TLS.
+  /// - Throws: `ListenError` if `http` is not a loopback address.
   package init(
     coordinator: Coordinator, identities: HostIdentities, addresses: Addresses, token: String,
     metrics: MetricsReader? = nil, folders: RuntimeFolders = RuntimeFolders(),
@@ -81,7 +84,7 @@ package struct CoordinatorServer: Service {
   /// Serves until the graceful shutdown, or until the store fails for good. The coordinator's `restore` must have been
   /// called before.
   package func run() async throws {
-    let certificate = try CoordinatorCertificate(of: identities.authority, at: coordinator.clocks.date())
+    let certificate = try CoordinatorCertificate(of: identities.authorities, at: coordinator.clocks.date())
     // Each task returns whether its end is the end of the service.
     try await withThrowingTaskGroup(of: Bool.self) { group in
       group.addTask {
@@ -93,9 +96,18 @@ package struct CoordinatorServer: Service {
         }
         return true
       }
-      if let http = addresses.http {
+      if let endpoint = addresses.http {
         group.addTask {
-          try await ListenError.naming(http) { try await self.http(http, metrics: metrics?.snapshot).run() }
+          try await http(.plain(endpoint), nil) { [httpAddress] in if let port = $0 { httpAddress.send(port) } }.run()
+          return false
+        }
+      }
+      if let endpoint = addresses.https {
+        group.addTask {
+          let credentials = Gate.Proof.credentials(identities.credentials)
+          try await http(.tls(endpoint, { certificate.context }), credentials) { [httpsAddress] in
+            if let port = $0 { httpsAddress.send(port) }
+          }.run()
           return false
         }
       }
@@ -144,7 +156,7 @@ package struct CoordinatorServer: Service {
         address: Self.address(addresses.workers),
         transportSecurity: try certificate.security(askingForCertificates: true), config: config,
         eventLoopGroup: RPCLoop.group),
-      services: [WorkersService(coordinator: coordinator, identities: identities)],
+      services: [WorkersService(coordinator: coordinator, identities: identities, door: door)],
       interceptors: [
         HostInterceptor(identities: identities, door: door), IdentityInterceptor { SystemClocks.date() },
       ])
@@ -159,7 +171,8 @@ package struct CoordinatorServer: Service {
         config: config, eventLoopGroup: RPCLoop.group),
       services: [EnrolmentService(coordinator: coordinator), OperatorsService(of: coordinator)],
       interceptors: [
-        OperatorInterceptor(gate: .credentials(identities.credentials), coordinator: coordinator, door: door),
+        OperatorInterceptor(
+          gate: Gate(proof: .credentials(identities.credentials), coordinator: coordinator, door: door)),
         SubmitterInterceptor(), IdentityInterceptor { SystemClocks.date() },
       ])
   }
@@ -226,6 +239,8 @@ package struct CoordinatorServer: Service {
 
   // MARK: For the coordinator's own user
 
+  private var owner: Gate.Proof { .owner(token: token, name: OwnUser.name) }
+
   /// Serves the coordinator's own user through the socket, and says that the server is ready when everything listens.
   private func serveOwnUser() async throws {
     guard let workers = await workersAddress.receive()?.first else { return try Task.checkCancellation() }
@@ -237,6 +252,10 @@ package struct CoordinatorServer: Service {
     }
     // A coordinator whose HTTP port belongs to another program is not announced.
     if addresses.http != nil { bound.http = await httpAddress.receive()?.first }
+    if addresses.https != nil, let https = await httpsAddress.receive()?.first {
+      identities.listens(https: https)
+      bound.https = https
+    }
     try Task.checkCancellation()
     let folder: String
     do {
@@ -272,7 +291,7 @@ package struct CoordinatorServer: Service {
         eventLoopGroup: RPCLoop.group),
       services: [WorkersService(coordinator: coordinator), OperatorsService(of: coordinator)],
       interceptors: [
-        OperatorInterceptor(gate: .owner(token: token, name: OwnUser.name), coordinator: coordinator, door: door),
+        OperatorInterceptor(gate: Gate(proof: owner, coordinator: coordinator, door: door)),
         SubmitterInterceptor(), IdentityInterceptor { SystemClocks.date() },
       ])
     do {
@@ -287,7 +306,9 @@ package struct CoordinatorServer: Service {
     do {
       let socket = try OwnSocket(folder: folder, port: http.port)
       defer { socket.remove() }
-      try await self.http(http, socket: socket.path, metrics: metrics?.snapshot).run()
+      try await self.http(.socket(socket.path), owner) { [httpSocketReadiness] _ in
+        httpSocketReadiness.raise()
+      }.run()
     } catch  where !Task.isCancelled {
       logger.warning("HTTP has no Unix socket: \(error)")
     }

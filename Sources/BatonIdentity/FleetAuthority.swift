@@ -11,7 +11,7 @@ package import X509
 
 /// The certificate authority of a fleet: it signs the certificates of coordinators and of hosts, and nothing else.
 ///
-/// The authority is drawn at the coordinator's first start (`AuthorityFolder`). Its root certificate is self-signed,
+/// The authority is drawn at the coordinator's first start (`FleetAuthorities`). Its root certificate is self-signed,
 /// with a P-256 key, and is valid for ten years. All certificates that it signs have random serial numbers of 20 bytes.
 package struct FleetAuthority: Sendable {
   /// The fleet's id: 16 lowercase hexadecimal digits. It is part of every name in the fleet's certificates, so that a
@@ -33,10 +33,21 @@ package struct FleetAuthority: Sendable {
   /// Draws a new authority with a new id.
   package init(at now: Timestamp) throws {
     let id = SymmetricKey(size: .bits128).withUnsafeBytes { bytes in bytes.prefix(8).map { $0 } }
+    try self.init(Hexadecimal.text(id), root: 1, at: now)
+  }
+
+  /// Draws the authority that takes the place of another one, with the same id.
+  package init(after other: FleetAuthority, at now: Timestamp) throws {
+    try self.init(other.fleet, root: try Self.name(of: other.root).number + 1, at: now)
+  }
+
+  /// - Parameter number: the number of the root in its fleet. Each has a name of its own, because TLS libraries look
+  ///   for the issuer of a certificate by name.
+  private init(_ fleet: String, root number: Int, at now: Timestamp) throws {
     let key = Certificate.PrivateKey(P256.Signing.PrivateKey())
-    let fleet = Hexadecimal.text(id)
     (self.fleet, self.key) = (fleet, key)
-    let name = try DistinguishedName { CommonName(Self.rootName + fleet) }
+    let text = Self.rootName + fleet + (number == 1 ? "" : " \(number)")
+    let name = try DistinguishedName { CommonName(text) }
     root = try Certificate(
       version: .v3, serialNumber: .init(), publicKey: key.publicKey,
       notValidBefore: Date(now) - Self.tolerance, notValidAfter: Date(now + Self.rootLifetime),
@@ -63,16 +74,16 @@ package struct FleetAuthority: Sendable {
   private static let rootName = "Baton fleet "
 
   /// The id of the fleet whose root this is.
-  package static func fleet(of root: Certificate) throws(IdentityError) -> String {
+  package static func fleet(of root: Certificate) throws(IdentityError) -> String { try name(of: root).fleet }
+
+  private static func name(of root: Certificate) throws(IdentityError) -> (fleet: String, number: Int) {
     let name = root.subject.lazy.flatMap { $0 }.first { $0.type == .RDNAttributeType.commonName }
-    guard let text = name.map({ String(describing: $0.value) }), text.hasPrefix(rootName) else {
-      throw IdentityError("it is not the root certificate of a fleet")
-    }
-    let fleet = String(text.dropFirst(rootName.count))
-    guard fleet.utf8.count == 16, Hexadecimal.bytes(fleet) != nil else {
-      throw IdentityError("it is not the root certificate of a fleet")
-    }
-    return fleet
+    let text = name.map { String(describing: $0.value) } ?? ""
+    let words = text.dropFirst(rootName.count).split(separator: " ", omittingEmptySubsequences: false)
+    guard text.hasPrefix(rootName), let fleet = words.first, fleet.utf8.count == 16, Hexadecimal.bytes(fleet) != nil,
+      words.count <= 2, let number = words.count == 2 ? Int(words[1]) : 1
+    else { throw IdentityError("it is not the root certificate of a fleet") }
+    return (String(fleet), number)
   }
 
   /// The pin by which clients recognise the fleet.
@@ -86,6 +97,12 @@ package struct FleetAuthority: Sendable {
 
   /// The name in the certificate of a host.
   package static func hostName(_ host: HostName, in fleet: String) -> String { "baton://\(fleet)/host/\(host)" }
+
+  /// A name that the certificates of all hosts' servers have, for clients that can expect only one name of all.
+  package static func anyServerName(_ fleet: String) -> String { "\(fleet).host.baton" }
+
+  /// The name in the certificate of a host's server. Clients check it, and not the address.
+  package static func serverName(_ host: HostName, in fleet: String) -> String { "\(host).\(fleet).host.baton" }
 
   // MARK: Signing
 
@@ -106,6 +123,22 @@ package struct FleetAuthority: Sendable {
       until: now + lifetime, at: now)
   }
 
+  /// Signs a certificate for the server of a host, which shows the host's metrics.
+  package func serverCertificate(
+    for key: Certificate.PublicKey, host: HostName, lasting lifetime: Duration, at now: Timestamp
+  ) throws -> Certificate {
+    try certificate(
+      for: key, named: host.rawValue,
+      [.dnsName(Self.serverName(host, in: fleet)), .dnsName(Self.anyServerName(fleet))],
+      .serverAuth,
+      until: now + lifetime, at: now)
+  }
+
+  /// Whether this authority has signed the certificate.
+  package func hasSigned(_ certificate: Certificate) -> Bool {
+    root.publicKey.isValidSignature(certificate.signature, for: certificate)
+  }
+
   private func certificate(
     for key: Certificate.PublicKey, named name: String, _ names: [GeneralName], _ usage: ExtendedKeyUsage.Usage,
     until end: Timestamp, at now: Timestamp
@@ -123,6 +156,9 @@ package struct FleetAuthority: Sendable {
   }
 
   // MARK: Storing
+
+  /// A certificate in DER as PEM text.
+  package static func pem(of der: [UInt8]) throws -> String { try Certificate(der: der).pem }
 
   package func rootPEM() throws -> String { try root.serializeAsPEM().pemString }
   package func keyPEM() throws -> String { try key.serializeAsPEM().pemString }

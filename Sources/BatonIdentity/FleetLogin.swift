@@ -1,3 +1,4 @@
+import SwiftASN1
 package import X509
 
 #if canImport(FoundationEssentials)
@@ -24,6 +25,27 @@ package struct FleetLogin: Hashable, Sendable {
     fleet = try FleetAuthority.fleet(of: root)
     do { roots = [try root.pem] } catch { throw IdentityError("the certificate cannot be written as PEM: \(error)") }
     (self.address, self.token) = (address, token)
+  }
+
+  /// Takes over the roots that the coordinator says, so that the login outlives a replaced root.
+  /// - Parameter roots: the roots in DER.
+  /// - Returns: whether they are others than before.
+  /// - Throws: `IdentityError` unless they are one or two roots of this fleet, of which one is known.
+  package mutating func learn(roots: [[UInt8]]) throws(IdentityError) -> Bool {
+    let parsed = try roots.map { der throws(IdentityError) in try Certificate(der: der) }
+    do {
+      let known = try self.roots.map { try Certificate(pemEncoded: $0) }
+      guard (1...2).contains(parsed.count), parsed.contains(where: known.contains),
+        try parsed.allSatisfy({ try FleetAuthority.fleet(of: $0) == fleet })
+      else { throw IdentityError("the coordinator's roots are not those of fleet \(fleet)") }
+      guard Set(parsed) != Set(known) else { return false }
+      self.roots = try parsed.map { try $0.pem }
+      return true
+    } catch let error as IdentityError {
+      throw error
+    } catch {
+      throw IdentityError("a root cannot be read or written as PEM: \(error)")
+    }
   }
 
   /// The name of the fleet that commands use if no other is named.

@@ -23,12 +23,19 @@ package struct HostIdentity: Hashable, Sendable {
   package var certificate: String
   /// The fleet's root certificates (PEM): two while a root is being replaced.
   package var roots: [String]
+  /// The certificate of the host's own server for the same key (PEM); `nil` if an older coordinator gave none.
+  package var serverCertificate: String?
+  /// Where the coordinator listens for hosts that join, `HOST:PORT`: there a host asks whose certificate has ended.
+  /// `nil` if an older worker has joined.
+  package var enrolment: String?
 
   package init(
-    fleet: String, host: HostName, coordinator: String, key: String, certificate: String, roots: [String]
+    fleet: String, host: HostName, coordinator: String, key: String, certificate: String, roots: [String],
+    serverCertificate: String? = nil, enrolment: String? = nil
   ) {
     (self.fleet, self.host, self.coordinator) = (fleet, host, coordinator)
     (self.key, self.certificate, self.roots) = (key, certificate, roots)
+    (self.serverCertificate, self.enrolment) = (serverCertificate, enrolment)
   }
 
   /// The path of the file of a worker with this data folder.
@@ -43,7 +50,8 @@ package struct HostIdentity: Hashable, Sendable {
       let file = try JSONDecoder().decode(File.self, from: Data(bytes))
       let identity = HostIdentity(
         fleet: file.fleet, host: HostName(file.host), coordinator: file.coordinator, key: file.key,
-        certificate: file.certificate, roots: file.roots)
+        certificate: file.certificate, roots: file.roots, serverCertificate: file.serverCertificate,
+        enrolment: file.enrolment)
       _ = try (identity.parsedCertificate, HostKey(pem: identity.key))
       return identity
     } catch {
@@ -55,7 +63,8 @@ package struct HostIdentity: Hashable, Sendable {
   /// Writes the identity durably.
   package func write(dataFolder: String) throws(IdentityError) {
     let file = File(
-      fleet: fleet, host: host.rawValue, coordinator: coordinator, key: key, certificate: certificate, roots: roots)
+      fleet: fleet, host: host.rawValue, coordinator: coordinator, key: key, certificate: certificate, roots: roots,
+      serverCertificate: serverCertificate, enrolment: enrolment)
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     let bytes: [UInt8]
@@ -93,29 +102,63 @@ package struct HostIdentity: Hashable, Sendable {
     var key: String
     var certificate: String
     var roots: [String]
+    var serverCertificate: String?
+    var enrolment: String?
   }
 }
 
 extension HostIdentity {
+  /// The certificates that a coordinator answers to a host, in DER.
+  package struct Answer: Sendable {
+    /// The host's new certificate.
+    package var certificate: [UInt8]
+    /// The certificate of the host's own server; empty from an older coordinator.
+    package var serverCertificate: [UInt8]
+    /// The roots of the fleet.
+    package var roots: [[UInt8]]
+
+    package init(certificate: [UInt8], serverCertificate: [UInt8], roots: [[UInt8]]) {
+      (self.certificate, self.serverCertificate, self.roots) = (certificate, serverCertificate, roots)
+    }
+  }
+
   /// Takes over what a coordinator has answered.
-  /// - Parameters:
-  ///   - certificate: the host's new certificate (DER).
-  ///   - roots: the roots of the fleet (DER).
-  /// - Throws: `IdentityError` if the certificate is not one for this key and this host.
-  package mutating func take(_ key: HostKey, certificate: [UInt8], roots: [[UInt8]]) throws(IdentityError) {
-    let parsed = try Certificate(der: certificate)
-    let roots = try roots.map { der throws(IdentityError) in try Certificate(der: der) }
-    let name = GeneralName.uniformResourceIdentifier(FleetAuthority.hostName(host, in: fleet))
-    guard parsed.publicKey == key.key.publicKey, let names = try? parsed.extensions.subjectAlternativeNames,
-      names.contains(name), roots.contains(where: { (try? FleetAuthority.fleet(of: $0)) == fleet })
+  /// - Throws: `IdentityError` if the certificates are not for this key and this host, or if the roots are not one or
+  ///   two roots of this fleet, of which one has signed the certificate. One of the roots must be known: nothing that a
+  ///   coordinator says can make the host trust another fleet.
+  package mutating func take(_ key: HostKey, _ answer: Answer) throws(IdentityError) {
+    let parsed = try Certificate(der: answer.certificate)
+    let roots = try answer.roots.map { der throws(IdentityError) in try Certificate(der: der) }
+    guard
+      parsed.isFor(key, .uniformResourceIdentifier(FleetAuthority.hostName(host, in: fleet))),
+      (1...2).contains(roots.count), roots.allSatisfy({ (try? FleetAuthority.fleet(of: $0)) == fleet }),
+      roots.contains(where: { $0.publicKey.isValidSignature(parsed.signature, for: parsed) })
     else { throw IdentityError("the coordinator's answer is not a certificate for this host and its key") }
+    let server = answer.serverCertificate.isEmpty ? nil : try Certificate(der: answer.serverCertificate)
+    if let server, !server.isFor(key, .dnsName(FleetAuthority.serverName(host, in: fleet))) {
+      throw IdentityError("the coordinator's answer has a server's certificate that is not for this host and its key")
+    }
     do {
+      let known = try self.roots.map { try Certificate(pemEncoded: $0) }
+      guard known.isEmpty || roots.contains(where: known.contains) else {
+        throw IdentityError("the coordinator's answer has none of the roots that this host knows")
+      }
       self.key = try key.pem
-      self.certificate = try parsed.pem
+      certificate = try parsed.pem
+      serverCertificate = try server?.pem
       self.roots = try roots.map { try $0.pem }
+    } catch let error as IdentityError {
+      throw error
     } catch {
       throw IdentityError("the certificate cannot be written as PEM: \(error)")
     }
+  }
+}
+
+extension Certificate {
+  /// Whether the certificate is for the key and has the name.
+  fileprivate func isFor(_ key: HostKey, _ name: GeneralName) -> Bool {
+    publicKey == key.key.publicKey && (try? extensions.subjectAlternativeNames)?.contains(name) ?? false
   }
 }
 

@@ -29,6 +29,40 @@ package struct HostKey: Sendable {
     return serializer.serializedBytes
   }
 
+  /// Six digits of a host's key and the fleet's pin. A person compares them on the host and beside the coordinator, and
+  /// so sees that the key which the coordinator got is the host's own.
+  package static func number(of key: Certificate.PublicKey, pin: Pin) -> String {
+    var hash = SHA256()
+    hash.update(data: Array("baton.v1 join".utf8))
+    hash.update(data: Array(pin.description.utf8))
+    hash.update(data: key.digest)
+    let value = hash.finalize().prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    let digits = String(value % 1_000_000)
+    return String(repeating: "0", count: 6 - digits.utf8.count) + digits
+  }
+
+  /// The six digits of this key.
+  package func number(pin: Pin) -> String { Self.number(of: key.publicKey, pin: pin) }
+
+  /// The label of what a host signs that asks for another certificate after its own has ended.
+  private static let rejoinLabel = Array("baton.v1 rejoin".utf8)
+
+  /// The signature of this key over a request for another certificate.
+  package func signature(of request: [UInt8]) throws -> [UInt8] {
+    let key = try P256.Signing.PrivateKey(pemRepresentation: try key.pem)
+    return Array(try key.signature(for: Self.rejoinLabel + request).derRepresentation)
+  }
+
+  /// Whether the key of a certificate has signed the request.
+  package static func hasSigned(
+    _ request: [UInt8], _ signature: [UInt8], key: Certificate.PublicKey
+  ) -> Bool {
+    guard let key = P256.Signing.PublicKey(key),
+      let signature = try? P256.Signing.ECDSASignature(derRepresentation: signature)
+    else { return false }
+    return key.isValidSignature(signature, for: rejoinLabel + request)
+  }
+
   /// The longest request that is read, in bytes. A request of a P-256 key has about 200.
   package static let longestRequest = 4096
 

@@ -38,6 +38,24 @@ package enum PrivateFile {
     }
   }
 
+  /// Checks the folder that has such files.
+  /// - Throws: `IdentityError` if another user may list or change what is in it.
+  package static func checkFolder(_ path: String) throws(IdentityError) {
+    let mode: FileMode.RawValue
+    do {
+      let folder = try FileDescriptor.open(path, .readOnly, options: [.closeOnExec, .directory])
+      defer { try? folder.close() }
+      mode = try folder.stat().permissions.rawValue
+    } catch {
+      throw IdentityError("\(path) cannot be read: \(error)")
+    }
+    guard mode & 0o077 == 0 else {
+      let octal = String(mode & 0o7777, radix: 8)
+      throw IdentityError(
+        "\(path) has mode \(octal), so other users may list or change what is in it: chmod 700 \(path)")
+    }
+  }
+
   private static let longest: Int64 = 1 << 20
 
   /// Writes the file with mode 0600, so that it has all of `bytes` or its former content, also after a power loss.

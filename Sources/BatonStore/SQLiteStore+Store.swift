@@ -140,6 +140,9 @@ extension SQLiteStore: Store {
   ) async throws -> HostCertificate {
     try await write(.urgent) { try $0.admit(certificate, by: id, digest: digest, at: now) }
   }
+  package func approve(_ id: [UInt8], key: [UInt8]) async throws {
+    try await write(.urgent) { try $0.approve(id, key: key) }
+  }
   package func renew(_ certificate: HostCertificate, after serial: [UInt8], at now: Moment) async throws {
     try await write(.urgent) { try $0.renew(certificate, after: serial, at: now) }
   }

@@ -196,6 +196,10 @@ package protocol Store: Sendable {
   func admit(
     _ certificate: HostCertificate, by id: [UInt8], digest: [UInt8], at now: Moment
   ) async throws -> HostCertificate
+  /// Lets a host with this key join with an invitation that needs approval.
+  /// - Parameter key: the SHA-256 of the host's public key.
+  /// - Throws: `.refused` if there is no such invitation.
+  func approve(_ id: [UInt8], key: [UInt8]) async throws
   /// Keeps another certificate of a host. The one before stays valid until it ends.
   /// - Parameter serial: the certificate by which the host has proven its name.
   /// - Throws: `.refused` if that one is unknown, revoked, or of another host.

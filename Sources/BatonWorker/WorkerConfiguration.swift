@@ -39,8 +39,7 @@ public struct WorkerConfiguration: Sendable {
   public var runsCommands: Bool
   /// The file with the coordinator's token. `nil` finds the token of a coordinator of the same user on this machine.
   public var tokenFile: String?
-  /// The file with the metrics token, which `/metrics` asks for. `nil` takes the one of a coordinator of the same user
-  /// on this machine.
+  /// The file with the token that `/metrics` asks for. `nil` takes `metrics-token` in the data folder, which is made.
   public var metricsTokenFile: String?
   /// Whether the process ends when a Swift handler still runs at the deadline of its expiry; by default `false`.
   ///

@@ -27,7 +27,7 @@ package struct WorkerSettings: Sendable {
   }
 
   package static let keys =
-    ["coordinator", "data", "http", "logLevel", "metricsTokenFile", "name", "tokenFile"] + hostKeys
+    ["coordinator", "data", "http", "https", "logLevel", "metricsTokenFile", "name", "tokenFile"] + hostKeys
 
   /// The keys that also apply to a worker within another process (`baton run` and `baton up`).
   static let hostKeys =

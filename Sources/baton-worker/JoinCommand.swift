@@ -31,12 +31,17 @@ struct JoinCommand: AsyncParsableCommand {
   @Option(help: "The worker's own folder (default: $XDG_STATE_HOME/baton/worker/NAME).") var data: String?
 
   mutating func run() async throws {
-    let enrolment: Enrolment
+    var enrolment: Enrolment
     let key: HostKey
     do {
       enrolment = Enrolment(
         endpoint: try HostPort(parsing: coordinator), pin: try Pin(parsing: pin),
         token: try JoinToken(parsing: token == "-" ? readLine() ?? "" : token))
+      enrolment.onWaiting = { number in
+        StandardError.say(
+          "baton-worker: waiting for an operator, who compares this number and runs 'baton host approve NAME \(number)': "
+            + number)
+      }
       key = HostKey()
     } catch {
       throw failure("\(error)", 64)

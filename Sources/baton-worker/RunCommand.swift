@@ -40,8 +40,11 @@ struct RunCommand: AsyncParsableCommand {
       "The file with the coordinator's token (default: BATON_TOKEN_FILE, else what the coordinator left for its user).")
   var tokenFile: String?
 
-  @Option(help: "Where /healthz, /readyz and /metrics are served, HOST:PORT on loopback (default: nowhere).")
+  @Option(help: "Where /healthz and /readyz are served, HOST:PORT on loopback (default: nowhere).")
   var http: String?
+
+  @Option(help: "Where /metrics is served over TLS, HOST:PORT, on a host that has joined (default: nowhere).")
+  var https: String?
 
   @Option(help: "How much is logged to standard error: trace, debug, info, notice, warning, error, critical.")
   var logLevel: String?

@@ -73,31 +73,37 @@ extension WorkerSetup {
   }
 
   private func servers(_ worker: Worker, _ telemetry: ProcessTelemetry, _ logger: Logger) throws -> [any Service] {
-    guard let http else { return [] }
-    let reader = telemetry.reader
-    return [
-      try HTTPService(
-        http, metricsToken: { [configuration] in configuration.metricsToken() }, isReady: { worker.isConnected },
-        metrics: { await reader.snapshot() }, logger: logger,
-        onListening: { StandardError.say("baton-worker: health and metrics are on http://\($0)") })
-    ]
+    var services: [any Service] = []
+    let isReady: @Sendable () async -> Bool = { worker.isConnected }
+    if let http {
+      services.append(
+        try HTTPService(
+          .plain(http), isReady: isReady, logger: logger,
+          onListening: { if let address = $0 { StandardError.say("baton-worker: health is on http://\(address)") } }))
+    }
+    if let https {
+      let certificate = HostServerCertificate(dataFolder: configuration.dataFolder)
+      // A host that has not joined learns it at the start, and not from its first client.
+      _ = try certificate.context()
+      let file = configuration.metricsTokenFile
+      if file == nil { _ = try TokenFile.ownForMetrics(dataFolder: configuration.dataFolder) }
+      let route = WorkerMetricsRoute(reader: telemetry.reader) { [folder = configuration.dataFolder] in
+        if let file { return try? TokenFile.read(file, port: 0) }
+        return try? TokenFile.ownForMetrics(dataFolder: folder)
+      }
+      services.append(
+        try HTTPService(
+          .tls(https, { try certificate.context() }), isReady: isReady, logger: logger,
+          routes: { route.add(to: $0) },
+          onListening: { if let address = $0 { StandardError.say("baton-worker: metrics are on https://\(address)") } })
+      )
+    }
+    return services
   }
 
   private func quiet(_ logger: Logger) -> Logger {
     var logger = logger
     logger.logLevel = max(logger.logLevel, .warning)
     return logger
-  }
-}
-
-extension WorkerConfiguration {
-  /// The metrics token of this worker's fleet: that of the file, or derived from the present token. `nil` if the file
-  /// does not exist or is refused.
-  fileprivate func metricsToken() -> String? {
-    if let metricsTokenFile { return try? TokenFile.read(metricsTokenFile, port: 0) }
-    // A coordinator publishes the token for its own port only, and perhaps not all of them run.
-    let addresses = (try? CoordinatorAddresses(parsing: coordinator).all) ?? []
-    let token = addresses.lazy.compactMap { try? TokenFile.read(tokenFile, port: $0.port) }.first
-    return token.map { MetricsToken.derived(from: $0) }
   }
 }

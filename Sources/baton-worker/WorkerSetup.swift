@@ -14,21 +14,27 @@ import Logging
 struct WorkerSetup {
   var configuration: WorkerConfiguration
   var logLevel: Logger.Level
-  /// The address of the HTTP service; `nil` if the worker serves no HTTP.
+  /// Where health is served over HTTP; `nil` if it is not.
   var http: HostPort?
+  /// Where metrics are served over HTTPS; `nil` if they are not.
+  var https: HostPort?
 
   /// Reads the settings. Throws `SettingsError` or `HostPortError` if they are wrong.
   init(_ command: RunCommand, environment: [String: String]) async throws {
-    if let text = command.http, text != "off" { _ = try HostPort(parsing: text) }
+    for text in [command.http, command.https].compactMap(\.self) where text != "off" {
+      _ = try HostPort(parsing: text)
+    }
     if let text = command.logLevel, Logger.Level(rawValue: text) == nil {
       throw SettingsError(Self.mistake(inLevel: text))
     }
-    var (http, level) = (command.http ?? "off", command.logLevel.flatMap { Logger.Level(rawValue: $0) } ?? .info)
+    var (http, https) = (command.http ?? "off", command.https ?? "off")
+    var level = (command.logLevel.flatMap { Logger.Level(rawValue: $0) } ?? .info)
     configuration = try await WorkerSettings(
       command.flags, environment: environment, hostName: ProcessInfo.processInfo.hostName,
       cores: ProcessInfo.processInfo.activeProcessorCount,
       reading: { settings in
-        if command.http == nil { http = Self.http(settings) }
+        if command.http == nil { http = Self.address("http", settings) }
+        if command.https == nil { https = Self.address("https", settings) }
         if command.logLevel == nil { level = Self.level(settings) ?? level }
       }
     ).configuration
@@ -36,16 +42,17 @@ struct WorkerSetup {
     configuration.ownsProcess = true
     configuration.answersOwner = true
     self.http = http == "off" ? nil : try HostPort(parsing: http)
+    self.https = https == "off" ? nil : try HostPort(parsing: https)
     logLevel = level
   }
 
-  private static func http(_ settings: Settings) -> String {
-    guard let text = settings.text("http"), text != "off" else { return "off" }
+  private static func address(_ key: String, _ settings: Settings) -> String {
+    guard let text = settings.text(key), text != "off" else { return "off" }
     do {
       _ = try HostPort(parsing: text)
       return text
     } catch {
-      settings.note("http", "\(error)")
+      settings.note(key, "\(error)")
       return "off"
     }
   }

@@ -33,7 +33,8 @@ import Testing
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: { Instant(nanoseconds: 0) })
     let old = try await connection(from: 1, to: door)
     let interceptor = OperatorInterceptor(
-      gate: .owner(token: "right", name: "ana"), coordinator: try OperatorFixture().coordinator, door: door)
+      gate: Gate(
+        proof: .owner(token: "right", name: "ana"), coordinator: try OperatorFixture().coordinator, door: door))
     let answer = try? await withServerContextRPCCancellationHandle { cancellation in
       try await interceptor.intercept(
         request: StreamingServerRequest(

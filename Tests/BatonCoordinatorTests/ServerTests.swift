@@ -18,7 +18,6 @@ import Testing
 struct ServerTests {
   private static let token = String(repeating: "0123456789abcdef", count: 4)
   private static let otherToken = String(repeating: "fedcba9876543210", count: 4)
-  private static let metricsToken = MetricsToken.derived(from: token)
 
   /// What runs, and where.
   private struct Running: Sendable {
@@ -88,7 +87,7 @@ struct ServerTests {
 
   private static func identities(in folder: String) throws -> HostIdentities {
     try HostIdentities(
-      authority: try FleetAuthority.own(dataFolder: folder, at: SystemClocks.date()), dataFolder: folder)
+      authorities: try FleetAuthorities.own(dataFolder: folder, at: SystemClocks.date()), dataFolder: folder)
   }
 
   /// A page without a line.
@@ -180,7 +179,7 @@ struct ServerTests {
       let files = try FileManager.default.contentsOfDirectory(atPath: running.folder).sorted()
       #expect(
         Set(files).isSuperset(of: [
-          "\(running.port).sock", "\(running.port).token", "\(running.port).metrics-token", "\(running.http).sock",
+          "\(running.port).sock", "\(running.port).token", "\(running.http).sock",
         ]))
     }
   }
@@ -249,26 +248,28 @@ struct ServerTests {
     }
   }
 
-  @Test("The metrics token opens `/metrics` and nothing else, and `/metrics` takes no other token")
+  private static func http(_ connection: RawConnection, _ route: String, _ token: String?) async -> String {
+    let authorization = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
+    connection.send("\(route) HTTP/1.1\r\nHost: 127.0.0.1\r\n\(authorization)Connection: close\r\n\r\n")
+    return String(decoding: await connection.untilClosed(), as: UTF8.self)
+  }
+
+  @Test("The token opens `/metrics` and pokes on the socket of HTTP; the port without TLS takes it for nothing")
   func opensMetrics() async throws {
     try await Self.serving { running in
-      func http(_ connection: RawConnection, _ route: String, _ token: String) async -> String {
-        connection.send(
-          "\(route) HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer \(token)\r\nConnection: close\r\n\r\n")
-        return String(decoding: await connection.untilClosed(), as: UTF8.self)
+      for (route, opened) in [("GET /metrics", "200"), ("POST /v1/pokes/com.example.a", "403")] {
+        let socket = { try RawConnection(socket: running.httpSocket) }
+        let shown = await Self.http(try socket(), route, Self.token)
+        #expect(shown.hasPrefix("HTTP/1.1 \(opened)") && !shown.contains("token"), "\(shown)")
+        for wrong in [nil, "", Self.otherToken, Self.token + "0", String(Self.token.dropLast())] {
+          let refused = await Self.http(try socket(), route, wrong)
+          #expect(refused.hasPrefix("HTTP/1.1 401"), "\(String(describing: wrong)): \(refused)")
+        }
+        for token in [nil, Self.token, Self.otherToken] {
+          let plain = await Self.http(try RawConnection(port: running.http), route, token)
+          #expect(plain.hasPrefix("HTTP/1.1 403") && plain.contains("use the setting 'https'"), "\(plain)")
+        }
       }
-      for connect in [{ try RawConnection(port: running.http) }, { try RawConnection(socket: running.httpSocket) }] {
-        let shown = await http(try connect(), "GET /metrics", Self.metricsToken)
-        #expect(shown.hasPrefix("HTTP/1.1 200"), "\(shown)")
-        let refused = await http(try connect(), "GET /metrics", Self.token)
-        #expect(refused.hasPrefix("HTTP/1.1 401") && refused.contains("metrics-token"), "\(refused)")
-        let poke = await http(try connect(), "POST /v1/pokes/com.example.a", Self.metricsToken)
-        #expect(poke.hasPrefix("HTTP/1.1 401"), "\(poke)")
-      }
-      // A call that carries it is refused on the socket.
-      let file = "\(running.folder)/\(running.port).metrics-token"
-      let error = await #expect(throws: CoordinatorUnreachable.self) { try await running.ask(file, running.own) }
-      #expect(error?.isNotPermitted == true)
     }
   }
 
@@ -302,7 +303,7 @@ struct ServerTests {
   func longBody() async throws {
     try await Self.serving { running in
       for (authorization, status) in [("Bearer wrong", "401"), ("Bearer \(Self.token)", "413")] {
-        let connection = try RawConnection(port: running.http)
+        let connection = try RawConnection(socket: running.httpSocket)
         connection.send(
           "POST /v1/pokes/com.example.a HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: \(authorization)\r\n"
             + "Connection: close\r\nContent-Length: 209715200\r\n\r\n")
@@ -331,21 +332,6 @@ struct ServerTests {
       sender.cancel()
       // Four times the largest payload, and what the sockets of both ends hold: far from what it announced.
       #expect(await sender.value < 64 << 20)
-    }
-  }
-
-  @Test(
-    "Every route wants a loopback Host",
-    arguments: ["127.+1.0.1", "evil.example", "127.0.0.1.evil.example", "0.0.0.0", "127.0.0.01", ""])
-  func foreignHost(host: String) async throws {
-    try await Self.serving { running in
-      for (route, token) in [("GET /metrics", Self.metricsToken), ("POST /v1/pokes/com.example.a", Self.token)] {
-        let connection = try RawConnection(port: running.http)
-        connection.send(
-          "\(route) HTTP/1.1\r\nHost: \(host)\r\nAuthorization: Bearer \(token)\r\nConnection: close\r\n\r\n")
-        let answer = String(decoding: await connection.untilClosed(), as: UTF8.self)
-        #expect(answer.hasPrefix("HTTP/1.1 421"), "\(answer)")
-      }
     }
   }
 }

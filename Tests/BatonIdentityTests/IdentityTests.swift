@@ -22,14 +22,14 @@ struct IdentityTests {
   @Test("An authority is drawn once, and its file is its user's alone")
   func authority() throws {
     try Self.withFolder { folder in
-      #expect(try FleetAuthority.read(dataFolder: folder) == nil)
-      let drawn = try FleetAuthority.own(dataFolder: folder, at: Self.now)
-      let read = try #require(try FleetAuthority.read(dataFolder: folder))
-      #expect((read.fleet, read.pin) == (drawn.fleet, drawn.pin))
+      #expect(try FleetAuthorities.read(dataFolder: folder) == nil)
+      let drawn = try FleetAuthorities.own(dataFolder: folder, at: Self.now)
+      let read = try #require(try FleetAuthorities.read(dataFolder: folder))
+      #expect(read.present.root == drawn.present.root && read.next == nil)
       let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/authority.pem")
       #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
       #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["authority.pem"])
-      #expect(try FleetAuthority(at: Self.now).pin != drawn.pin)
+      #expect(try FleetAuthority(at: Self.now).pin != drawn.present.pin)
     }
   }
 
@@ -37,20 +37,20 @@ struct IdentityTests {
     "An authority that others may read, or that is damaged, is refused and not replaced", arguments: [0o640, 0o604])
   func exposedAuthority(mode: Int) throws {
     try Self.withFolder { folder in
-      _ = try FleetAuthority.own(dataFolder: folder, at: Self.now)
+      _ = try FleetAuthorities.own(dataFolder: folder, at: Self.now)
       let path = folder + "/authority.pem"
       try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
       #expect(
         throws: IdentityError(
           "\(path) has mode \(String(mode, radix: 8)), so other users may read or change it: chmod 600 \(path)")
       ) {
-        try FleetAuthority.own(dataFolder: folder, at: Self.now)
+        try FleetAuthorities.own(dataFolder: folder, at: Self.now)
       }
       let text = try String(contentsOfFile: path, encoding: .utf8)
       try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
       for damaged in ["", "nonsense", String(text.prefix(text.count / 2))] {
         try Data(damaged.utf8).write(to: URL(fileURLWithPath: path))
-        #expect(throws: IdentityError.self) { try FleetAuthority.own(dataFolder: folder, at: Self.now) }
+        #expect(throws: IdentityError.self) { try FleetAuthorities.own(dataFolder: folder, at: Self.now) }
         #expect(try String(contentsOfFile: path, encoding: .utf8) == damaged)
       }
     }
@@ -60,10 +60,10 @@ struct IdentityTests {
   func link() throws {
     try Self.withFolder { folder in
       try Self.withFolder { other in
-        _ = try FleetAuthority.own(dataFolder: other, at: Self.now)
+        _ = try FleetAuthorities.own(dataFolder: other, at: Self.now)
         try FileManager.default.createSymbolicLink(
           atPath: folder + "/authority.pem", withDestinationPath: other + "/authority.pem")
-        #expect(throws: IdentityError.self) { try FleetAuthority.read(dataFolder: folder) }
+        #expect(throws: IdentityError.self) { try FleetAuthorities.read(dataFolder: folder) }
       }
     }
   }
@@ -162,23 +162,116 @@ struct IdentityTests {
           for: key.key.publicKey, host: HostName(host), lasting: .seconds(1000), at: Self.now
         ).der
       }
+      func answer(
+        _ certificate: [UInt8], _ authorities: [FleetAuthority], server: [UInt8] = []
+      ) throws -> HostIdentity.Answer {
+        HostIdentity.Answer(
+          certificate: certificate, serverCertificate: server, roots: try authorities.map { try $0.root.der })
+      }
       var identity = HostIdentity(
         fleet: fleet.fleet, host: Self.desk, coordinator: "base:7423", key: "", certificate: "", roots: [])
       for wrong in [try der(other, "desk"), try der(key, "base")] {
         #expect(throws: IdentityError.self) {
-          try identity.take(key, certificate: wrong, roots: [try fleet.root.der])
+          try identity.take(key, answer(wrong, [fleet]))
         }
       }
       #expect(throws: IdentityError.self) {
-        try identity.take(key, certificate: try der(key, "desk"), roots: [try FleetAuthority(at: Self.now).root.der])
+        try identity.take(key, answer(try der(key, "desk"), [try FleetAuthority(at: Self.now)]))
       }
-      try identity.take(key, certificate: try der(key, "desk"), roots: [try fleet.root.der])
+      let server = try fleet.serverCertificate(
+        for: other.key.publicKey, host: Self.desk, lasting: .seconds(1000), at: Self.now)
+      #expect(throws: IdentityError.self) {
+        try identity.take(key, answer(try der(key, "desk"), [fleet], server: try server.der))
+      }
+      try identity.take(key, answer(try der(key, "desk"), [fleet]))
       try identity.write(dataFolder: folder)
       #expect(try HostIdentity.read(dataFolder: folder) == identity)
       // From five minutes before now to 1,000 seconds after: a half is 350 seconds from now.
       #expect(try identity.renewal(jitter: 0) == Self.now + .seconds(350))
       #expect(try identity.renewal(jitter: 1) == Self.now + .seconds(480))
     }
+  }
+
+  @Test("A root is replaced by one that is announced beside it; a forged bundle of roots is refused")
+  func rotation() throws {
+    try Self.withFolder { folder in
+      let old = try FleetAuthorities.own(dataFolder: folder, at: Self.now).present
+      let key = HostKey()
+      func answer(_ signer: FleetAuthority, _ roots: [FleetAuthority]) throws -> HostIdentity.Answer {
+        let certificate = try signer.hostCertificate(
+          for: key.key.publicKey, host: Self.desk, lasting: .seconds(1000), at: Self.now)
+        let server = try signer.serverCertificate(
+          for: key.key.publicKey, host: Self.desk, lasting: .seconds(1000), at: Self.now)
+        return HostIdentity.Answer(
+          certificate: try certificate.der, serverCertificate: try server.der, roots: try roots.map { try $0.root.der })
+      }
+      var identity = HostIdentity(
+        fleet: old.fleet, host: Self.desk, coordinator: "base:7420", key: "", certificate: "", roots: [])
+      try identity.take(key, try answer(old, [old]))
+
+      try FleetAuthorities.rotate(dataFolder: folder, at: Self.now)
+      #expect(throws: IdentityError("the fleet's root is being replaced already")) {
+        try FleetAuthorities.rotate(dataFolder: folder, at: Self.now)
+      }
+      let both = try #require(try FleetAuthorities.read(dataFolder: folder))
+      let next = try #require(both.next)
+      #expect(both.present.root == old.root && both.roots == [old.root, next.root] && next.fleet == old.fleet)
+      #expect(both.ofHosts.root == next.root && next.root.subject != old.root.subject)
+
+      // An authority with the same id that this host was never told of, alone and beside others.
+      let forged = try FleetAuthority(after: old, at: Self.now)
+      let stranger = try FleetAuthority(at: Self.now)
+      for (signer, roots) in [
+        (forged, [forged]), (next, [next]), (forged, [forged, next]), (old, [old, stranger]), (next, [old]),
+        (forged, [old, next]), (old, [old, next, forged]), (old, []),
+      ] {
+        #expect(throws: IdentityError.self) { try identity.take(key, try answer(signer, roots)) }
+      }
+      try identity.take(key, try answer(next, [old, next]))
+      #expect(identity.roots == [try old.root.pem, try next.root.pem])
+
+      let completed = try both.completed(dataFolder: folder)
+      #expect(completed.present.root == next.root && completed.next == nil)
+      #expect(try FleetAuthorities.read(dataFolder: folder)?.roots == [next.root])
+      try identity.take(key, try answer(next, [next]))
+      #expect(identity.roots == [try next.root.pem])
+    }
+  }
+
+  @Test("An operator's login learns a next root from one that it knows, and no other")
+  func loginRoots() throws {
+    let old = try FleetAuthority(at: Self.now)
+    let next = try FleetAuthority(after: old, at: Self.now)
+    var login = try FleetLogin(address: "base:7422", root: old.root, token: CredentialToken())
+    for wrong in [[next], [try FleetAuthority(at: Self.now)], [], [old, try FleetAuthority(at: Self.now)]] {
+      #expect(throws: IdentityError.self) { try login.learn(roots: try wrong.map { try $0.root.der }) }
+    }
+    #expect(try !login.learn(roots: [try old.root.der]))
+    #expect(try login.learn(roots: [try old.root.der, try next.root.der]))
+    #expect(try login.learn(roots: [try next.root.der]))
+    #expect(login.roots == [try next.root.pem])
+  }
+
+  @Test("Only the key of a certificate signs for another one, and only for the request that it was asked to")
+  func rejoining() throws {
+    let (key, other) = (HostKey(), HostKey())
+    let (request, another) = (try HostKey().request(), try HostKey().request())
+    let signature = try key.signature(of: request)
+    #expect(HostKey.hasSigned(request, signature, key: key.key.publicKey))
+    #expect(!HostKey.hasSigned(another, signature, key: key.key.publicKey))
+    #expect(!HostKey.hasSigned(request, signature, key: other.key.publicKey))
+    #expect(!HostKey.hasSigned(request, try other.signature(of: request), key: key.key.publicKey))
+    #expect(!HostKey.hasSigned(request, [], key: key.key.publicKey))
+  }
+
+  @Test("The number of a host that waits depends on its key and on the fleet's pin, and has six digits")
+  func number() throws {
+    let (one, other) = (try FleetAuthority(at: Self.now).pin, try FleetAuthority(at: Self.now).pin)
+    let keys = (0..<50).map { _ in HostKey() }
+    let numbers = Set(keys.map { $0.number(pin: one) })
+    #expect(numbers.count >= 49 && numbers.allSatisfy { $0.utf8.count == 6 && UInt($0) != nil })
+    #expect(keys.contains { $0.number(pin: one) != $0.number(pin: other) })
+    #expect(keys[0].number(pin: one) == HostKey.number(of: keys[0].key.publicKey, pin: one))
   }
 
   @Test("A digest belongs to a secret only if each of its bytes does")

@@ -36,6 +36,7 @@ final class FakeCoordinator: OperatorAPI {
     var orders: [SubmissionOrder] = []
     var definitions: [Definition] = []
     var caller = Caller(name: "ana")
+    var waiting: [WaitingHost] = []
     var credentials: [Credential] = []
     var audit: [AuditRow] = []
     var verdict = AuditVerdict(rows: 0, last: 0, head: .init(repeating: 0, count: 32), problem: nil)
@@ -176,8 +177,22 @@ final class FakeCoordinator: OperatorAPI {
     return try .example
   }
 
-  func invite(_ host: HostName, for lifetime: Duration, by principal: String) async throws -> InvitedHost {
-    try call("inviting \(host) for \(lifetime) by \(principal)")
+  func waitingHosts() async throws -> [WaitingHost] {
+    try call("waitingHosts")
+    return state.withLock { $0.waiting }
+  }
+
+  func approve(_ host: HostName, number: String) async throws { try call("approving \(host) \(number)") }
+
+  func rotateRoot() async throws -> FleetDescription {
+    try call("rotateRoot")
+    return try .example
+  }
+
+  func invite(
+    _ host: HostName, for lifetime: Duration, by principal: String, needsApproval: Bool
+  ) async throws -> InvitedHost {
+    try call("inviting \(host) for \(lifetime) by \(principal)\(needsApproval ? " with approval" : "")")
     return InvitedHost(
       host: host, token: try JoinToken(id: .init(repeating: 1, count: 8), secret: .init(repeating: 2, count: 32)),
       fleet: try .example, end: Timestamp(nanoseconds: 1_772_346_600_000_000_000))

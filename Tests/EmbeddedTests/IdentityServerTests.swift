@@ -251,12 +251,12 @@ struct IdentityServerTests {
       let before = try await place.coordinator.store.certificates()
       _ = try await place.coordinator.revoke(HostName("desk"))
       // The next coordinator has an older copy of the store, and the same folder.
-      let next = try HostIdentities(authority: place.authority, dataFolder: place.folder)
-      next.load(before)
+      let next = try HostIdentities(authorities: place.identities.authorities, dataFolder: place.folder)
+      try next.load(before, at: SystemClocks.date())
       #expect(next.caller(try identity.parsedCertificate, at: SystemClocks.date()) == nil)
       try FileManager.default.removeItem(atPath: place.folder + "/revoked")
-      let other = try HostIdentities(authority: place.authority, dataFolder: place.folder)
-      other.load(before)
+      let other = try HostIdentities(authorities: place.identities.authorities, dataFolder: place.folder)
+      try other.load(before, at: SystemClocks.date())
       #expect(other.caller(try identity.parsedCertificate, at: SystemClocks.date()) != nil, "the control")
     }
   }
@@ -270,8 +270,8 @@ struct IdentityServerTests {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let identities = try HostIdentities(
-      authority: try FleetAuthority(at: now), dataFolder: folder, lifetime: .seconds(60))
-    let certificate = try identities.certificate(for: HostName("desk"), request: try HostKey().request(), at: now)
+      authorities: FleetAuthorities(try FleetAuthority(at: now)), dataFolder: folder, lifetime: .seconds(60))
+    let certificate = try identities.certificate(for: HostName("desk"), key: HostKey().key.publicKey, at: now)
     let parsed = try Certificate(der: certificate.der)
     #expect(identities.caller(parsed, at: now) == nil, "not yet stored")
     identities.note(certificate)

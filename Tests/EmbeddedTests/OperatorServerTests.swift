@@ -30,7 +30,7 @@ struct OperatorServerTests {
     let commanding: Set<Identity> = [.operate, .admin]
     let own: Set<Identity> = [.submit, .operate, .admin]
     return [
-      "Enrolment/Join": Set(Identity.allCases),
+      "Enrolment/Join": Set(Identity.allCases), "Enrolment/Rejoin": Set(Identity.allCases),
       "Workers/Connect": [], "Workers/ReportDeath": [], "Workers/Renew": [],
       "Operators/WhoAmI": every, "Operators/Fleet": every,
       "Operators/List": reading, "Operators/Show": reading, "Operators/Watch": reading, "Operators/Explain": reading,
@@ -43,6 +43,7 @@ struct OperatorServerTests {
       "Operators/SimulateExpiry": commanding, "Operators/SimulateConditions": commanding,
       "Operators/Apply": [.define, .admin], "Operators/Remove": [.define, .admin],
       "Operators/Backup": [.admin], "Operators/ForgetHost": [.admin], "Operators/InviteHost": [.admin],
+      "Operators/WaitingHosts": [.admin], "Operators/ApproveHost": [.admin], "Operators/RotateRoot": [.admin],
       "Operators/RevokeHost": [.admin], "Operators/CreateCredential": [.admin], "Operators/Credentials": [.admin],
       "Operators/RevokeCredential": [.admin], "Operators/Audit": [.admin], "Operators/VerifyAudit": [.admin],
     ]
@@ -367,7 +368,7 @@ struct OperatorServerTests {
         try await api.setPaused(false)
         _ = try await api.cancel(.identifier(JobIdentifier("com.a")!, number: nil), by: "alice")
         await #expect(throws: OperatorError.self) { try await api.setDraining(HostName("nowhere"), true) }
-        _ = try await api.invite(HostName("desk"), for: .seconds(60), by: "alice")
+        _ = try await api.invite(HostName("desk"), for: .seconds(60), by: "alice", needsApproval: false)
         _ = try await api.revoke(HostName("desk"))
         _ = try await api.createCredential(CredentialOrder(name: "bob", scopes: [.read]))
         _ = try await api.revokeCredential("bob")

@@ -3,6 +3,7 @@ import BatonIdentity
 import BatonModel
 import BatonProtobuf
 import BatonStore
+import BatonTelemetry
 import BatonWire
 import Foundation
 import GRPCCore
@@ -19,13 +20,14 @@ struct ServedFleet: Sendable {
   let identities: HostIdentities
   let workers: HostPort
   let operators: HostPort
+  let https: HostPort
   let folder: String
   let token: String
 
-  var authority: FleetAuthority { identities.authority }
+  var authority: FleetAuthority { identities.authorities.present }
 
-  func invite(_ host: String) async throws -> JoinToken {
-    try await coordinator.invite(HostName(host), for: .seconds(900), by: "somebody").token
+  func invite(_ host: String, needsApproval: Bool = false) async throws -> JoinToken {
+    try await coordinator.invite(HostName(host), for: .seconds(900), by: "ana", needsApproval: needsApproval).token
   }
 
   func join(_ token: JoinToken, pin: Pin? = nil, key: HostKey = HostKey()) async throws -> HostIdentity {
@@ -66,27 +68,42 @@ struct ServedFleet: Sendable {
     }
   }
 
+  /// Metrics with one line.
+  private static let metrics = MetricsReader(
+    now: { SystemClocks.instant() },
+    collect: {
+      MetricsSnapshot(
+        [MetricFamily(Names.Metric.readyOldest, 7)], startedAt: Timestamp(nanoseconds: 0),
+        takenAt: Timestamp(nanoseconds: 0))
+    })
+
+  /// - Parameters:
+  ///   - place: the data folder, which stays; a new one, which is removed, if it is nil.
+  ///   - store: the folder of the store; a store in memory if it is nil.
   static func serving(
     lifetime: Duration = FleetAuthority.hostLifetime, rates: CallRates = CallRates(),
-    patience: Duration = .seconds(600),
+    patience: Duration = .seconds(600), in place: String? = nil, store: String? = nil,
     _ body: @escaping @Sendable (ServedFleet) async throws -> Void
   ) async throws {
-    let folder = NSTemporaryDirectory() + "baton-\(UUID().uuidString)"
+    let folder = place ?? NSTemporaryDirectory() + "baton-\(UUID().uuidString)"
     try FileManager.default.createDirectory(
       atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    defer { try? FileManager.default.removeItem(atPath: folder) }
+    defer { if place == nil { try? FileManager.default.removeItem(atPath: folder) } }
     var settings = CoordinatorSettings()
     let identities = try HostIdentities(
-      authority: try FleetAuthority.own(dataFolder: folder, at: SystemClocks.date()), dataFolder: folder,
+      authorities: try FleetAuthorities.own(dataFolder: folder, at: SystemClocks.date()), dataFolder: folder,
       lifetime: lifetime)
     (settings.identities, settings.rates) = (identities, rates)
-    let coordinator = Coordinator(store: try SQLiteStore.inMemory(), settings: settings, logger: Fleet.quiet)
+    let opened =
+      if let store { try SQLiteStore.open(folder: store) } else { try SQLiteStore.inMemory() }
+    let coordinator = Coordinator(store: opened, settings: settings, logger: Fleet.quiet)
     let addresses = Mailbox<CoordinatorServer.Addresses>(capacity: 1)
     let any = HostPort(host: "127.0.0.1", port: 0)
     let token = String(repeating: "0123456789abcdef", count: 4)
     let server = try CoordinatorServer(
       coordinator: coordinator, identities: identities,
-      addresses: CoordinatorServer.Addresses(workers: any, operators: any), token: token,
+      addresses: CoordinatorServer.Addresses(workers: any, operators: any, https: any), token: token,
+      metrics: Self.metrics,
       folders: RuntimeFolders(paths: [folder]),
       descriptors: DescriptorBudget(limit: 1024, patience: patience), logger: Fleet.quiet
     ) { addresses.send($0) }
@@ -98,12 +115,13 @@ struct ServedFleet: Sendable {
         try await body(
           ServedFleet(
             coordinator: coordinator, identities: identities, workers: remote.workers,
-            operators: try #require(remote.operators), folder: folder, token: token))
+            operators: try #require(remote.operators), https: try #require(remote.https), folder: folder, token: token))
       }
       // The server ends only if it fails.
       try await group.next()
       group.cancelAll()
     }
+    try await opened.close()
   }
 }
 

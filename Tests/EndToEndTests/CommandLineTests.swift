@@ -1,5 +1,6 @@
 import ContractRows
 import Foundation
+import HostFixtures
 import Testing
 
 /// What the real binaries write for people, and the exit statuses that they give to scripts.
@@ -131,13 +132,33 @@ extension EndToEnd {
       #expect(!other.errors.contains("listens on"), "\(other.errors)")
     }
 
+    @Test("A data folder or an authority that others can read ends the coordinator with status 78 (attack T39)")
+    func exposedAuthority() async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      let data = fleet.folder + "/coordinator"
+      try await fleet.startCoordinator()
+      fleet.coordinator?.signal(SIGTERM)
+      _ = await fleet.coordinator?.finished()
+      for (path, mode, right) in [(data, 0o755, 0o700), (data, 0o701, 0o700), (data + "/authority.pem", 0o640, 0o600)] {
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        let answer = try await fleet.baton("coordinator", "--data", data, "--listen", "127.0.0.1:0", "--http", "off")
+        #expect(answer.status == 78 && !answer.errors.contains("listens on"), "\(answer)")
+        #expect(answer.errors.contains("\(path) has mode \(String(mode, radix: 8))"), "\(answer.errors)")
+        #expect(answer.errors.contains("chmod \(String(right, radix: 8)) \(path)"), "\(answer.errors)")
+        try FileManager.default.setAttributes([.posixPermissions: right], ofItemAtPath: path)
+      }
+    }
+
     @Test(
       "A token file that is empty after a power cut, or readable by others, ends the coordinator with status 78",
       arguments: [("", 0o600, "coordinator/token is empty"), (String(repeating: "a", count: 64), 0o644, "chmod 600")])
     func refusedToken(text: String, mode: Int, problem: String) async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
-      try FileManager.default.createDirectory(atPath: fleet.folder + "/coordinator", withIntermediateDirectories: true)
+      try FileManager.default.createDirectory(
+        atPath: fleet.folder + "/coordinator", withIntermediateDirectories: true,
+        attributes: [.posixPermissions: 0o700])
       _ = FileManager.default.createFile(
         atPath: fleet.folder + "/coordinator/token", contents: Data(text.utf8), attributes: [.posixPermissions: mode])
       let answer = try await fleet.baton(
@@ -307,12 +328,12 @@ extension EndToEnd {
       #expect(try String(contentsOfFile: fleet.folder + "/names", encoding: .utf8) == "one.mp4\ntwo.mp4\n")
     }
 
-    @Test("A poke by HTTP needs the token and a loopback Host, and its payload reaches the command", .contract(41.2))
-    func pokeByHTTP() async throws {
+    @Test("A poke by HTTPS needs a credential, and its payload reaches the command", .contract(41.2))
+    func pokeByHTTPS() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
-      let port = ProcessFleet.freePort()
-      try await fleet.startCoordinator(http: "127.0.0.1:\(port)")
+      let (port, https) = (ProcessFleet.freePort(), ProcessFleet.freePort())
+      try await fleet.startCoordinator(http: "127.0.0.1:\(port)", adding: ["BATON_HTTPS": "127.0.0.1:\(https)"])
       try await fleet.startWorker("one")
       try fleet.write(
         """
@@ -321,60 +342,62 @@ extension EndToEnd {
         work: {command: [/bin/sh, -c, 'cat "$BATON_PAYLOAD_FILE"']}
         """, to: "news.yaml")
       #expect(try await fleet.baton("apply", "news.yaml").status == 0)
-      let token = try String(contentsOfFile: fleet.folder + "/coordinator/token", encoding: .utf8)
-      func poke(_ name: String, host: String = "127.0.0.1:\(port)", token: String) async throws -> String {
-        try await fleet.http(
-          port,
-          "POST /v1/pokes/\(name) HTTP/1.1\nHost: \(host)\nAuthorization: Bearer \(token)\nConnection: close\n"
-            + "Idempotency-Key: same\nContent-Length: 4\n\nnews")
+      let token = try await fleet.baton("credential", "create", "feed", "--scope", "submit")
+        .output.trimmingCharacters(in: .whitespacesAndNewlines)
+      let (name, roots) = try await fleet.coordinatorName()
+      func poke(_ job: String, token: String) async throws -> HTTPSRequest.Answer {
+        var request = HTTPSRequest("/v1/pokes/\(job)", method: "POST", token: "Bearer \(token)", body: "news")
+        request.headers.append(("Idempotency-Key", "same"))
+        return try await request.send(to: name, port: https, trusting: roots)
       }
-      let key = token.trimmingCharacters(in: .whitespacesAndNewlines)
-      #expect(try await poke("com.example.news", token: "wrong").hasPrefix("HTTP/1.1 401"))
-      #expect(try await poke("com.example.news", host: "baton.example:\(port)", token: key).hasPrefix("HTTP/1.1 421"))
-      #expect(try await poke("com.example.new", token: key).contains(#""code":"notPermitted""#))
+      #expect(try await poke("com.example.news", token: "wrong").status == 401)
+      #expect(try await poke("com.example.new", token: token).text.contains(#""code":"notPermitted""#))
       for _ in 0..<2 {  // The second poke is the retry of a client that got no answer.
-        let answer = try await poke("com.example.news", token: key)
-        #expect(answer.hasPrefix("HTTP/1.1 202") && answer.contains(#""request":1"#), "\(answer)")
+        let answer = try await poke("com.example.news", token: token)
+        #expect(answer.status == 202 && answer.text.contains(#""request":1"#), "\(answer)")
       }
       #expect(try await fleet.baton("wait", "com.example.news", "--timeout", "30s").status == 0)
       #expect(try await fleet.baton("logs", "com.example.news").output == "news")
-      #expect(try await fleet.baton("list", "-o", "jsonl").output.split(separator: "\n").count == 1)
-      // The same over the Unix socket.
-      let socket = "\(fleet.folder)/run/baton/\(port).sock"
+      let list = try await fleet.baton("list", "-o", "jsonl").output
+      #expect(list.split(separator: "\n").count == 1 && list.contains("feed"), "\(list)")
+      // Without TLS the same is refused, whatever is shown; over the Unix socket the owner's token permits it.
+      let key = try String(contentsOfFile: fleet.folder + "/coordinator/token", encoding: .utf8)
+        .trimmingCharacters(in: .whitespacesAndNewlines)
       let head = "Host: localhost\nAuthorization: Bearer \(key)\nConnection: close\n"
+      let plain = try await fleet.http(port, "POST /v1/pokes/com.example.news HTTP/1.1\n\(head)\n")
+      #expect(plain.hasPrefix("HTTP/1.1 403"), "\(plain)")
+      let socket = "\(fleet.folder)/run/baton/\(port).sock"
       let again = await ProcessFleet.http(socket, "POST /v1/pokes/com.example.news HTTP/1.1\n\(head)\n")
       #expect(again.contains(#""request":2"#), "\(again)")
     }
 
-    @Test("Coordinator and worker show their metrics for the metrics token that the coordinator left, and for no other")
+    @Test("Coordinator and worker show their metrics over TLS, for a credential and for the worker's own token")
     func metrics() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
-      let ports = [ProcessFleet.freePort(), ProcessFleet.freePort()]
-      try await fleet.startCoordinator(http: "127.0.0.1:\(ports[0])")
-      try await fleet.startWorker("one", adding: ["BATON_HTTP": "127.0.0.1:\(ports[1])"])
-      func text(_ name: String) throws -> String { try String(contentsOfFile: fleet.folder + name, encoding: .utf8) }
-      let key = try text("/coordinator/metrics-token")
-      let published = "/run/baton/\(fleet.address.split(separator: ":")[1]).metrics-token"
-      #expect(try text(published) == key)
-      for name in ["/coordinator/metrics-token", published] {
-        let attributes = try FileManager.default.attributesOfItem(atPath: fleet.folder + name)
-        #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
-      }
-      for port in ports {
-        func metrics(_ authorization: String) async throws -> String {
-          try await fleet.http(
-            port, "GET /metrics HTTP/1.1\nHost: 127.0.0.1\n\(authorization)Connection: close\n\n")
-        }
-        // The text of a token file ends with a line break, which also ends the header's line in the request.
-        let shown = try await metrics("Authorization: Bearer \(key)")
-        #expect(shown.contains("baton_build_info"), "\(shown)")
-        for authorization in ["", "Authorization: Bearer \(try text("/coordinator/token"))"] {
-          let refused = try await metrics(authorization)
-          #expect(refused.hasPrefix("HTTP/1.1 401") && refused.contains("metrics-token"), "\(refused)")
-          #expect(!refused.contains("baton_"), "\(refused)")
+      let (https, ofWorker) = (ProcessFleet.freePort(), ProcessFleet.freePort())
+      let health = ProcessFleet.freePort()
+      try await fleet.startCoordinator(servesOthers: true, adding: ["BATON_HTTPS": "127.0.0.1:\(https)"])
+      let (name, roots) = try await fleet.coordinatorName()
+      try await fleet.join("desk")
+      try await fleet.startWorker(
+        "desk", adding: ["BATON_HTTPS": "127.0.0.1:\(ofWorker)", "BATON_HTTP": "127.0.0.1:\(health)"])
+      let credential = try await fleet.baton("credential", "create", "prometheus", "--scope", "metrics").output
+      let key = try String(contentsOfFile: fleet.folder + "/desk/metrics-token", encoding: .utf8)
+      let server = name.replacing(".coordinator.", with: ".host.")
+      for (name, port, token) in [(name, https, credential), ("desk.\(server)", ofWorker, key)] {
+        let token = token.trimmingCharacters(in: .whitespacesAndNewlines)
+        let shown = try await HTTPSRequest("/metrics", token: "Bearer \(token)").send(
+          to: name, port: port, trusting: roots)
+        #expect(shown.status == 200 && shown.text.contains("baton_build_info"), "\(shown)")
+        for wrong in [nil, "Bearer \(token)0", token] {
+          let refused = try await HTTPSRequest("/metrics", token: wrong).send(to: name, port: port, trusting: roots)
+          #expect(refused.status == 401 && !refused.text.contains("baton_"), "\(refused)")
         }
       }
+      let plain = try await fleet.http(
+        health, "GET /metrics HTTP/1.1\nHost: 127.0.0.1\nAuthorization: Bearer \(key)Connection: close\n\n")
+      #expect(plain.hasPrefix("HTTP/1.1 403"), "\(plain)")
     }
 
     @Test("Ctrl-C on a daemon says that it stops, and what becomes of running work", arguments: ["up", "coordinator"])

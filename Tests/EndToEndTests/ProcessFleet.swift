@@ -114,6 +114,13 @@ final class ProcessFleet: Sendable {
     guard joined.status == 0 else { throw CocoaError(.featureUnsupported, userInfo: ["errors": joined.errors]) }
   }
 
+  /// The name in the coordinator's certificate, and the roots that it comes from (PEM).
+  func coordinatorName() async throws -> (name: String, roots: String) {
+    let fleet = try await baton("fleet", "show", "-o", "json").output
+    let id = fleet.firstMatch(of: /"fleet"\s*:\s*"([0-9a-f]+)"/).map { String($0.1) } ?? ""
+    return ("\(id).coordinator.baton", try await baton("fleet", "roots").output)
+  }
+
   func startHandlerWorker(_ name: String) throws {
     let child = try Child(
       .handlerWorker, [address, name, "\(folder)/\(name)", pipe.path], environment: environment)

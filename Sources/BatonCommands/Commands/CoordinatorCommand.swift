@@ -15,8 +15,15 @@ struct CoordinatorFlags: ParsableArguments, Sendable {
 
   @Option(
     help: ArgumentHelp(
-      "Where /healthz is served and pokes are taken; loopback only. Default: 127.0.0.1:7421.", valueName: "host:port"))
+      "Where /healthz and /readyz are served, unencrypted; loopback only. Default: 127.0.0.1:7421.",
+      valueName: "host:port"))
   var http: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Where pokes are taken and /metrics is served, over TLS, such as 0.0.0.0:7423. Default: off.",
+      valueName: "host:port"))
+  var https: String?
 
   @Option(
     help: ArgumentHelp(
@@ -41,7 +48,7 @@ struct CoordinatorFlags: ParsableArguments, Sendable {
 
   func options(in environment: CommandEnvironment) -> CoordinatorOptions {
     CoordinatorOptions(
-      dataFolder: data.map { StateFolder.absolute($0, in: environment) }, listen: listen, http: http,
+      dataFolder: data.map { StateFolder.absolute($0, in: environment) }, listen: listen, http: http, https: https,
       operators: operators, leaseTerm: lease,
       configurationFile: config.map { StateFolder.absolute($0, in: environment) })
   }

@@ -15,7 +15,9 @@ struct HostCommand: AsyncParsableCommand, Sendable {
   static let configuration = CommandConfiguration(
     commandName: "host",
     abstract: "Let hosts join the fleet, and take their certificates back.",
-    subcommands: [HostInviteCommand.self, HostRevokeCommand.self])
+    subcommands: [
+      HostInviteCommand.self, HostWaitingCommand.self, HostApproveCommand.self, HostRevokeCommand.self,
+    ])
 }
 
 struct HostInviteCommand: AsyncParsableCommand, Sendable {
@@ -24,10 +26,12 @@ struct HostInviteCommand: AsyncParsableCommand, Sendable {
     abstract: "Let a new host join the fleet.",
     discussion: """
       It prints a command to run on the new host. The command's token permits one join with this name, for 15 minutes \
-      unless --for says otherwise. Pass it on as you would pass on a password.
+      unless --for says otherwise. Pass it on as you would pass on a password. With --approve the token alone is not \
+      enough: the host shows a number, and waits until 'baton host approve' is called with the same number.
 
       Examples:
         baton host invite desk
+        baton host invite desk --approve
         baton host invite desk --for 1h --address base.example.org:7422
       """)
 
@@ -42,14 +46,18 @@ struct HostInviteCommand: AsyncParsableCommand, Sendable {
       "Where the new host reaches this coordinator. Default: this machine's name and the port of --operators.",
       valueName: "host:port"))
   var address: String?
+  @Flag(help: "Let the host join only after 'baton host approve'.") var approve = false
   @OptionGroup var client: ClientOptions
   @OptionGroup var options: OutputOptions
 
   func run() async throws {
     let console = Console.current
     let name = HostName(host)
+    let needsApproval = approve
     let (lifetime, user) = (lifetime ?? Invitation.lifetime, console.environment.user)
-    let invited = try await client.connect { try await $0.invite(name, for: lifetime, by: user) }
+    let invited = try await client.connect {
+      try await $0.invite(name, for: lifetime, by: user, needsApproval: needsApproval)
+    }
     guard let operators = invited.fleet.operators else {
       throw CommandFailure(
         .notPermitted,
@@ -67,6 +75,9 @@ struct HostInviteCommand: AsyncParsableCommand, Sendable {
       ]
     ) {
       console.note("run this on \(host.onOneLine), within \(lifetime.inWords):")
+      if needsApproval {
+        console.note("then compare the number that it shows: baton host approve \(host.onOneLine) NUMBER")
+      }
       return [command]
     }
   }
@@ -75,6 +86,62 @@ struct HostInviteCommand: AsyncParsableCommand, Sendable {
   static func address(_ operators: HostPort) -> String {
     guard ["0.0.0.0", "::"].contains(operators.host) else { return "\(operators)" }
     return "\(HostPort(host: ProcessInfo.processInfo.hostName, port: operators.port))"
+  }
+}
+
+struct HostWaitingCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "waiting",
+    abstract: "List the hosts that wait for their approval.",
+    discussion: """
+      Each has shown the token of an invitation that was made with --approve, and asks again every few seconds. Two \
+      numbers for one host mean that the token was copied: revoke the host, and invite it again.
+
+      Examples:
+        baton host waiting
+      """)
+
+  @OptionGroup var client: ClientOptions
+  @OptionGroup var options: OutputOptions
+
+  func run() async throws {
+    let console = Console.current
+    let hosts = try await client.connect { try await $0.waitingHosts() }
+    let objects: [JSONValue] = hosts.map {
+      [
+        "host": .string($0.host.rawValue), "number": .string($0.number), "from": .string($0.peer),
+        "at": .string($0.at.rfc3339),
+      ]
+    }
+    console.emit(options.output, list: objects) {
+      if hosts.isEmpty { console.note("no host waits for its approval") }
+      return TablePrinter.lines(
+        [.init("HOST"), .init("NUMBER"), .init("FROM", rank: 1)],
+        hosts.map { [Cell($0.host.rawValue), Cell($0.number), Cell($0.peer)] }, style: console.style(of: .output),
+        width: console.outputColumns)
+    }
+  }
+}
+
+struct HostApproveCommand: AsyncParsableCommand, Sendable {
+  static let configuration = CommandConfiguration(
+    commandName: "approve",
+    abstract: "Let a waiting host join.",
+    discussion: """
+      The number is the one that the host itself shows. Take it from the host's owner by another way than the token.
+
+      Examples:
+        baton host approve desk 082514
+      """)
+
+  @Argument(help: "The name in the invitation.") var host: String
+  @Argument(help: "The six digits that the host shows.") var number: String
+  @OptionGroup var client: ClientOptions
+
+  func run() async throws {
+    let (name, number) = (HostName(host), number)
+    try await client.connect { try await $0.approve(name, number: number) }
+    Console.current.output("\(host.onOneLine): approved; it joins when it asks again")
   }
 }
 
@@ -100,40 +167,5 @@ struct HostRevokeCommand: AsyncParsableCommand, Sendable {
       count == 0
         ? "\(host.onOneLine): has no valid certificate; its open invitations are taken back"
         : "\(host.onOneLine): revoked, with \(count) certificate\(count == 1 ? "" : "s")")
-  }
-}
-
-struct FleetCommand: AsyncParsableCommand, Sendable {
-  static let configuration = CommandConfiguration(
-    commandName: "fleet",
-    abstract: "Show the fleet's pin, and where the coordinator listens for other machines.",
-    discussion: """
-      The pin is how hosts and operators of other machines recognise the coordinator. It is no secret, but has to come \
-      to them by a channel that no other person can change.
-
-      Examples:
-        baton fleet
-        baton fleet -o json | jq -r .pin
-      """)
-
-  @OptionGroup var client: ClientOptions
-  @OptionGroup var options: OutputOptions
-
-  func run() async throws {
-    let console = Console.current
-    let fleet = try await client.connect { try await $0.fleet() }
-    func address(_ address: HostPort?) -> String { address.map { "\($0)" } ?? "off" }
-    console.emit(
-      options.output,
-      [
-        "fleet": .string(fleet.fleet), "pin": .string("\(fleet.pin)"),
-        "workers": JSONValue(fleet.workers.map { "\($0)" }), "operators": JSONValue(fleet.operators.map { "\($0)" }),
-      ]
-    ) {
-      [
-        "Fleet      \(fleet.fleet)", "Pin        \(fleet.pin)", "Workers    \(address(fleet.workers))",
-        "Operators  \(address(fleet.operators))",
-      ]
-    }
   }
 }

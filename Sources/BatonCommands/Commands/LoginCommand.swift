@@ -105,6 +105,8 @@ struct WhoAmICommand: AsyncParsableCommand, Sendable {
     commandName: "whoami",
     abstract: "Show which coordinator commands talk to, and what you may do there.",
     discussion: """
+      It also keeps the fleet's present roots in the login, so that the login works after 'baton fleet rotate'.
+
       Examples:
         baton whoami
         baton whoami --fleet work
@@ -116,7 +118,8 @@ struct WhoAmICommand: AsyncParsableCommand, Sendable {
   func run() async throws {
     let console = Console.current
     let (coordinator, now) = (words(client.target(in: console.environment), console), console.environment.now())
-    let caller = try await client.connect { try await $0.whoAmI() }
+    let (caller, roots) = try await client.connect { (try await $0.whoAmI(), try await $0.fleet().roots) }
+    learn(roots, client.target(in: console.environment), console)
     let credential = caller.credential
     console.emit(
       options.output,
@@ -139,6 +142,27 @@ struct WhoAmICommand: AsyncParsableCommand, Sendable {
 }
 
 extension WhoAmICommand {
+  /// Keeps the fleet's roots in the login, because one of them may have been replaced, or is about to be.
+  private func learn(_ roots: [[UInt8]], _ target: ConnectionTarget, _ console: Console) {
+    guard let (name, folder) = login(target, console), var login = try? FleetLogin.read(name, in: folder) ?? nil else {
+      return
+    }
+    do {
+      if try login.learn(roots: roots) { try login.write(name, in: folder) }
+    } catch {
+      console.note("the fleet's roots were not kept: \(error)")
+    }
+  }
+
+  private func login(_ target: ConnectionTarget, _ console: Console) -> (name: String, folder: String)? {
+    guard let folder = try? console.environment.configurationFolder else { return nil }
+    return switch target.fleet {
+    case .none: nil
+    case .named(let name): (name, folder)
+    case .preferred: (FleetLogin.defaultName, folder)
+    }
+  }
+
   /// How people call the coordinator that commands talk to: the name and the address of the login, or the address.
   private func words(_ target: ConnectionTarget, _ console: Console) -> String {
     let name: String

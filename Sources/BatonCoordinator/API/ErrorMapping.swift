@@ -86,3 +86,8 @@ extension CoordinatorUnreachable {
     self.init(error.description, isNotPermitted: error.code == .notPermitted)
   }
 }
+
+extension RPCError {
+  /// The code of the `OperatorError` that was translated to this status; `nil` if the status is none.
+  var meaningCode: String? { metadata[stringValues: codeKey].first { _ in true } }
+}

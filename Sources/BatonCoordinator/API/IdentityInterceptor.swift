@@ -18,7 +18,7 @@ struct IdentityInterceptor: ServerInterceptor {
   ) async throws -> StreamingServerResponse<Output> {
     var response = try await next(request, context)
     // A client that has proven nothing does not get the version.
-    guard context.descriptor != EnrolmentService.method else { return response }
+    guard !EnrolmentService.methods.contains(context.descriptor) else { return response }
     response.metadata.addString(BatonVersion.current, forKey: Self.versionKey)
     response.metadata.addString("\(date().nanoseconds)", forKey: Self.dateKey)
     return response

@@ -46,8 +46,19 @@ package protocol OperatorAPI: Sendable {
   /// What clients of other machines need in order to recognise the fleet.
   func fleet() async throws -> FleetDescription
   /// Permits one new host to join the fleet.
-  /// - Parameter lifetime: how long the invitation is valid: 1 second to 7 days.
-  func invite(_ host: HostName, for lifetime: Duration, by principal: String) async throws -> InvitedHost
+  /// - Parameters:
+  ///   - lifetime: how long the invitation is valid: 1 second to 7 days.
+  ///   - needsApproval: whether an operator has to approve the key of the host that uses it.
+  func invite(
+    _ host: HostName, for lifetime: Duration, by principal: String, needsApproval: Bool
+  ) async throws -> InvitedHost
+  /// The hosts that have shown the secret of an invitation and wait for their approval.
+  func waitingHosts() async throws -> [WaitingHost]
+  /// Lets a waiting host join.
+  /// - Parameter number: the six digits that the host shows.
+  func approve(_ host: HostName, number: String) async throws
+  /// Makes the fleet's next root, which is used from the next start of the coordinator on.
+  func rotateRoot() async throws -> FleetDescription
   /// Takes all certificates of a host back. Its connection ends, and its launches go on elsewhere.
   /// - Returns: how many certificates were revoked that had not ended.
   func revoke(_ host: HostName) async throws -> Int

@@ -199,8 +199,26 @@ package struct OperatorClient<Transport: ClientTransport>: OperatorAPI {
       try await call { try await operators.fleet(Baton_V1_Empty(), metadata: metadata, options: options) })
   }
 
-  package func invite(_ host: HostName, for lifetime: Duration, by principal: String) async throws -> InvitedHost {
+  package func waitingHosts() async throws -> [WaitingHost] {
+    try await call { try await operators.waitingHosts(Baton_V1_Empty(), metadata: metadata, options: options) }
+      .hosts.map(WaitingHost.init)
+  }
+
+  package func approve(_ host: HostName, number: String) async throws {
+    let request = Baton_V1_ApproveHostRequest.with { ($0.host, $0.number) = (host.rawValue, number) }
+    _ = try await call { try await operators.approveHost(request, metadata: metadata, options: options) }
+  }
+
+  package func rotateRoot() async throws -> FleetDescription {
+    try FleetDescription(
+      try await call { try await operators.rotateRoot(Baton_V1_Empty(), metadata: metadata, options: options) })
+  }
+
+  package func invite(
+    _ host: HostName, for lifetime: Duration, by principal: String, needsApproval: Bool
+  ) async throws -> InvitedHost {
     let request = Baton_V1_InviteHostRequest.with {
+      $0.needsApproval = needsApproval
       $0.host = host.rawValue
       $0.lifetime = lifetime.nanoseconds
       $0.principal = principal

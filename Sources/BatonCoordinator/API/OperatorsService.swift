@@ -183,13 +183,33 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
     try await answering {
       try WireLimits.principal.check(name: request.principal)
       let invited = try await api.invite(
-        try HostName.named(request.host), for: .nanoseconds(request.lifetime), by: request.principal)
+        try HostName.named(request.host), for: .nanoseconds(request.lifetime), by: request.principal,
+        needsApproval: request.needsApproval)
       return .with {
         $0.token = invited.token.description
         $0.fleet = invited.fleet.proto
         $0.end = invited.end.nanoseconds
       }
     }
+  }
+
+  func waitingHosts(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_WaitingHostsReply {
+    try await answering {
+      let waiting = try await api.waitingHosts()
+      return .with { $0.hosts = waiting.map(\.proto) }
+    }
+  }
+
+  func approveHost(request: Baton_V1_ApproveHostRequest, context: ServerContext) async throws -> Baton_V1_Empty {
+    try await answering {
+      try WireLimits.hostNumber.check(name: request.number)
+      try await api.approve(try HostName.named(request.host), number: request.number)
+      return Baton_V1_Empty()
+    }
+  }
+
+  func rotateRoot(request: Baton_V1_Empty, context: ServerContext) async throws -> Baton_V1_FleetReply {
+    try await answering { try await api.rotateRoot().proto }
   }
 
   func revokeHost(
@@ -377,22 +397,6 @@ extension HostName {
   fileprivate static func named(_ text: String) throws(WireError) -> HostName {
     try WireLimits.hostArgument.check(name: text)
     return HostName(text)
-  }
-}
-
-extension FleetDescription {
-  fileprivate var proto: Baton_V1_FleetReply {
-    .with {
-      ($0.fleet, $0.pin) = (fleet, pin.description)
-      ($0.workers, $0.operators) = (workers?.description ?? "", operators?.description ?? "")
-    }
-  }
-
-  init(_ proto: Baton_V1_FleetReply) throws {
-    func address(_ text: String) throws -> HostPort? { text.isEmpty ? nil : try HostPort(parsing: text) }
-    self.init(
-      fleet: proto.fleet, pin: try Pin(parsing: proto.pin), workers: try address(proto.workers),
-      operators: try address(proto.operators))
   }
 }
 

@@ -16,6 +16,8 @@ struct WorkersService: Baton_V1_Workers.SimpleServiceProtocol {
   let coordinator: Coordinator
   /// The identities that callers prove; nil where the listener admits only this user, whose workers may have any name.
   var identities: HostIdentities?
+  /// Closes the connection of a host whose certificate has ended or was revoked.
+  var door: Door?
 
   func connect(
     request: RPCAsyncSequence<Baton_V1_WorkerFrame, any Swift.Error>, response: RPCWriter<Baton_V1_CoordinatorFrame>,
@@ -29,6 +31,7 @@ struct WorkersService: Baton_V1_Workers.SimpleServiceProtocol {
         group.addTask {
           await identities.untilEnd(of: caller, coordinator.clocks)
           connection.close()
+          if !Task.isCancelled { door?.dismiss(context.remotePeer) }
         }
       }
       group.addTask {
@@ -90,11 +93,7 @@ struct WorkersService: Baton_V1_Workers.SimpleServiceProtocol {
       guard let caller = try identities?.caller(context) else {
         throw OperatorError.invalid("a worker on the coordinator's machine has no certificate to renew")
       }
-      let (certificate, roots) = try await coordinator.renew(caller, request: Array(request.request))
-      return .with {
-        $0.certificate = Data(certificate.der)
-        $0.roots = roots.map { Data($0) }
-      }
+      return Baton_V1_RenewReply(try await coordinator.renew(caller, request: Array(request.request)))
     }
   }
 }

@@ -1,28 +1,71 @@
 import BatonBase
 import BatonHTTP
+import BatonModel
+import BatonProtobuf
 import BatonStore
 import BatonTelemetry
 import BatonWire
+import GRPCCore
+import HTTPTypes
 import Hummingbird
 import Logging
 import ServiceLifecycle
 import Synchronization
 
 extension CoordinatorServer {
-  /// The HTTP service: `/healthz` answers while the process runs; `/readyz` answers while the store can be read and
-  /// the coordinator is not shutting down; pokes can be posted; `/metrics` shows `metrics` if it is not nil.
-  /// - Parameter socket: the path of a Unix socket of the coordinator's user, which is used instead of `endpoint`.
+  /// An HTTP service: `/healthz` answers while the process runs; `/readyz` answers while the store can be read and the
+  /// coordinator is not shutting down. With a gate, pokes can be posted, and `/metrics` shows the coordinator's
+  /// metrics.
+  /// - Parameter proof: how callers prove who they are; `nil` on the unencrypted listener.
   func http(
-    _ endpoint: HostPort, socket: String? = nil, metrics: HTTPService.Metrics? = nil
+    _ listener: HTTPListener, _ proof: Gate.Proof?, onListening: @escaping @Sendable (HostPort?) -> Void
   ) throws -> some Service {
-    let metricsToken = MetricsToken.derived(from: token)
+    let gate = proof.map { Gate(proof: $0, coordinator: coordinator, door: httpDoor) }
     return try HTTPService(
-      endpoint, socket: socket, metricsToken: { metricsToken }, door: httpDoor,
-      isReady: { [coordinator] in await coordinator.isReady() }, metrics: metrics, logger: logger,
-      routes: { [coordinator, token] in PokeRoute(api: coordinator, token: token).add(to: $0) },
-      onListening: { [httpAddress, httpSocketReadiness] address in
-        if socket == nil { httpAddress.send(address) } else { httpSocketReadiness.raise() }
-      })
+      listener, door: httpDoor, isReady: { [coordinator] in await coordinator.isReady() }, logger: logger,
+      routes: { [metrics] router in
+        guard let gate else { return }
+        PokeRoute(gate: gate).add(to: router)
+        if let metrics { MetricsRoute(gate: gate, metrics: metrics).add(to: router) }
+      }, onListening: onListening)
+  }
+}
+
+/// `GET /metrics` shows the coordinator's metrics in Prometheus's format. They name definitions, so the call needs the
+/// scope `metrics`, of a credential without patterns.
+struct MetricsRoute: Sendable {
+  let gate: Gate
+  let metrics: MetricsReader
+
+  func add(to router: HTTPService.Routes) {
+    router.get("/metrics") { request, context in
+      do {
+        let caller = try await gate.caller(
+          showing: request.headers[.authorization], from: context.peer, calling: "Metrics")
+        try await gate.admit(
+          caller, to: "Metrics", isPermitted: caller.may(.metrics) && caller.limits == nil,
+          needed: "needs the scope 'metrics' without patterns", isChange: false)
+        return Response(.ok, await metrics.snapshot().prometheusText, type: MetricsSnapshot.prometheusType)
+      } catch let error as RPCError {
+        return Response(error.httpStatus, error.message + "\n")
+      }
+    }
+  }
+}
+
+extension RPCError {
+  /// The status of HTTP for a call that a gate has refused, or an operator's call that has failed.
+  var httpStatus: HTTPResponse.Status {
+    switch code {
+    case .unauthenticated: .unauthorized
+    case .permissionDenied: .forbidden
+    case .notFound: .notFound
+    case .invalidArgument: .badRequest
+    case .failedPrecondition: .conflict
+    case .resourceExhausted: .tooManyRequests
+    case .unknown: .internalServerError
+    default: .serviceUnavailable
+    }
   }
 }
 

@@ -2,7 +2,7 @@ import BatonBase
 import BatonHTTP
 import BatonModel
 import BatonStore
-import BatonWire
+import GRPCCore
 import HTTPTypes
 import Hummingbird
 
@@ -13,48 +13,47 @@ import Hummingbird
 #endif
 
 /// `POST /v1/pokes/IDENTIFIER` pokes a job. The body is the payload; `?priority=10` makes the launch ignore the
-/// spacing of pokes; `Idempotency-Key` is the submission id, which a retry repeats. The call needs the token
-/// (`Authorization: Bearer …`) and a loopback `Host`, so that no page in a browser can poke.
+/// spacing of pokes; `Idempotency-Key` is the submission id, which a retry repeats. The call needs the scope `submit`,
+/// and with priority 10 the scope `operate`.
 struct PokeRoute: Sendable {
-  let api: any OperatorAPI
-  let token: String
+  let gate: Gate
 
-  func add<Context: RequestContext>(to router: Router<Context>) {
+  func add(to router: HTTPService.Routes) {
     router.post("/v1/pokes/:identifier") { request, context in
       let identifier = context.parameters.get("identifier") ?? ""
-      return await self.answer(request, identifier).response
+      return await self.answer(request, identifier, from: context.peer).response
     }
   }
 
-  private func answer(_ request: Request, _ identifier: String) async -> PokeAnswer {
-    if let refusal = objection(to: request) { return refusal }
+  private func answer(_ request: Request, _ identifier: String, from peer: String) async -> PokeAnswer {
     do {
+      let caller = try await gate.caller(showing: request.headers[.authorization], from: peer, calling: "Submit")
+      try await gate.admit(
+        caller, to: "Submit", isPermitted: caller.may(.submit), needed: "needs the scope 'submit'", isChange: true)
+      if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > Submission.maximumPayloadBytes {
+        return Self.tooLarge
+      }
       let order = try await order(request, identifier)
-      let results = try await api.submit([order], by: Self.principal(request))
+      let api = PermittedAPI(
+        api: gate.coordinator, caller: caller, audit: gate.coordinator.callAudit, meter: gate.coordinator.callMeter)
+      let results = try await Caller.$current.withValue(caller) {
+        try await api.submit([order], by: Self.claimedPrincipal(request))
+      }
       guard let result = results.first else { return PokeAnswer(.internalServerError, "internal", "no answer") }
       return PokeAnswer(result)
     } catch let answer as PokeAnswer {
       return answer
-    } catch OperatorError.invalid(let message) {
-      return PokeAnswer(.badRequest, "invalid", message)
+    } catch let error as RPCError {
+      return PokeAnswer(error)
+    } catch let error as OperatorError {
+      return PokeAnswer(RPCError(error))
     } catch {
       return PokeAnswer(.serviceUnavailable, "unavailable", "\(error)")
     }
   }
 
-  private func objection(to request: Request) -> PokeAnswer? {
-    guard request.isForLoopback else {
-      return PokeAnswer(.misdirectedRequest, "notPermitted", Request.notForLoopback)
-    }
-    guard request.shows(token) else { return PokeAnswer(.unauthorized, "notPermitted", Request.noToken) }
-    if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > Submission.maximumPayloadBytes {
-      return Self.tooLarge
-    }
-    return nil
-  }
-
-  /// The principal that the caller claims to be, which nothing proves: the token shows only that the caller may poke.
-  private static func principal(_ request: Request) -> String {
+  /// The principal that the caller claims to be. It counts only for the coordinator's own user.
+  private static func claimedPrincipal(_ request: Request) -> String {
     HTTPField.Name("Baton-Principal").flatMap { request.headers[$0] } ?? "http"
   }
 
@@ -111,6 +110,10 @@ private struct PokeAnswer: Error {
   private init(status: HTTPResponse.Status, body: Body) {
     self.status = status
     self.body = body
+  }
+
+  init(_ error: RPCError) {
+    self.init(error.httpStatus, error.meaningCode ?? "notPermitted", error.message)
   }
 
   init(_ result: SubmissionResult) {

@@ -1,10 +1,11 @@
 import BatonBase
-package import BatonIdentity
+import BatonIdentity
 package import BatonModel
 import BatonStore
 import BatonTelemetry
 import BatonWire
 import Logging
+import X509
 
 /// The calls about the identities of hosts: invitations, joins, renewals and revocations.
 extension Coordinator {
@@ -16,9 +17,11 @@ extension Coordinator {
     return identities
   }
 
-  package func fleet() async throws -> FleetDescription { try identities().description }
+  package func fleet() async throws -> FleetDescription { try identities().description(at: now().date) }
 
-  package func invite(_ host: HostName, for lifetime: Duration, by principal: String) async throws -> InvitedHost {
+  package func invite(
+    _ host: HostName, for lifetime: Duration, by principal: String, needsApproval: Bool
+  ) async throws -> InvitedHost {
     let identities = try identities()
     guard host.isWellFormed else {
       throw OperatorError.invalid(
@@ -29,56 +32,124 @@ extension Coordinator {
     }
     let (token, now) = (JoinToken(), self.now().moment)
     let invitation = Invitation(
-      id: token.id, host: host, digest: token.digest, end: now.date + lifetime, principal: principal)
+      id: token.id, host: host, digest: token.digest, end: now.date + lifetime, principal: principal,
+      needsApproval: needsApproval)
     try await translating { try await self.store.invite(invitation, at: now) }
     logger.notice("a host was invited", metadata: [Names.LogKey.host: "\(host)", "by": "\(principal)"])
-    return InvitedHost(host: host, token: token, fleet: identities.description, end: invitation.end)
+    return InvitedHost(host: host, token: token, fleet: identities.description(at: now.date), end: invitation.end)
+  }
+
+  package func waitingHosts() async throws -> [WaitingHost] { waiting.all(at: now().date) }
+
+  package func approve(_ host: HostName, number: String) async throws {
+    guard let (invitation, key) = waiting.find(host, number: number, at: now().date) else {
+      throw OperatorError.notFound(
+        "no host that waits as \(host.rawValue.escapedOnOneLine) shows this number: compare it with the number on the "
+          + "host, and look at 'baton host waiting'. If another number is shown there, the token was copied: 'baton host "
+          + "revoke' takes the invitation back")
+    }
+    try await translating { try await self.store.approve(invitation, key: key) }
+    logger.notice("a host was approved", metadata: [Names.LogKey.host: "\(host)"])
+  }
+
+  package func rotateRoot() async throws -> FleetDescription {
+    let identities = try identities()
+    do { try FleetAuthorities.rotate(dataFolder: identities.dataFolder, at: now().date) } catch {
+      throw OperatorError.conflict("\(error)")
+    }
+    logger.notice("the fleet's next root was made; restart the coordinator to begin to replace the present one")
+    return identities.description(at: now().date)
+  }
+
+  /// What a host that joins is answered.
+  enum JoinAnswer: Sendable {
+    case waiting
+    case joined(HostName, HostIdentity.Answer, FleetDescription)
   }
 
   /// Uses an invitation up.
   /// - Parameter request: a request for a certificate, of which only the public key is read.
   /// - Throws: `OperatorError` if the invitation does not permit it, or the request is none.
-  package func join(
-    _ token: JoinToken, request: [UInt8], from address: String
-  ) async throws -> (certificate: HostCertificate, fleet: FleetDescription, roots: [[UInt8]]) {
+  func join(_ token: JoinToken, request: [UInt8], from peer: String) async throws -> JoinAnswer {
     let identities = try identities()
+    let address = peer.escapedOnOneLine
     let now = self.now().moment
     let certificate: HostCertificate
     do {
+      // A certificate is signed only for a host that knows the secret.
+      guard let invitation = try await translating({ try await self.store.invitation(token.id) }),
+        token.has(digest: invitation.digest)
+      else { throw OperatorError.conflict(Invitation.unknown) }
+      let key = try HostKey.publicKey(in: request)
+      guard invitation.admits(key: key.digest) || now.date > invitation.end else {
+        let host = WaitingHost(
+          host: invitation.host, number: HostKey.number(of: key, pin: identities.authorities.present.pin),
+          peer: address, at: now.date)
+        try waiting.note(host, invitation: invitation.id, key: key.digest)
+        return .waiting
+      }
+      let drawn = try identities.certificate(for: invitation.host, key: key, at: now.date)
       certificate = try await translating {
-        // The secret is compared before anything is signed: a guess must cost less to refuse than to make.
-        guard let invitation = try await self.store.invitation(token.id), invitation.digest == token.digest else {
-          throw StoreError(.refused, Invitation.unknown)
-        }
-        let drawn = try identities.certificate(for: invitation.host, request: request, at: now.date)
-        return try await self.store.admit(drawn, by: token.id, digest: token.digest, at: now)
+        try await self.store.admit(drawn, by: token.id, digest: token.digest, at: now)
       }
     } catch let error as IdentityError {
       throw OperatorError.invalid("\(error)")
     } catch {
+      callMeter.noteFailedJoin(from: peer.address)
       logger.warning("a host was not admitted", metadata: ["address": "\(address)", "why": "\(error)"])
       throw error
     }
     identities.note(certificate)
     logger.notice(
       "a host has joined", metadata: [Names.LogKey.host: "\(certificate.host)", "address": "\(address)"])
-    return (certificate, identities.description, try identities.roots)
+    return .joined(
+      certificate.host, try identities.answer(certificate, at: now.date), identities.description(at: now.date))
   }
 
   /// Gives a host another certificate.
-  func renew(
-    _ caller: HostCaller, request: [UInt8]
-  ) async throws -> (certificate: HostCertificate, roots: [[UInt8]]) {
+  func renew(_ caller: HostCaller, request: [UInt8]) async throws -> HostIdentity.Answer {
+    try await renew(caller.host, after: caller.serial, request)
+  }
+
+  private func renew(_ host: HostName, after serial: [UInt8], _ request: [UInt8]) async throws -> HostIdentity.Answer {
     let identities = try identities()
     let now = self.now().moment
     let certificate: HostCertificate
-    do { certificate = try identities.certificate(for: caller.host, request: request, at: now.date) } catch {
+    do {
+      certificate = try identities.certificate(for: host, key: try HostKey.publicKey(in: request), at: now.date)
+    } catch {
       throw OperatorError.invalid("\(error)")
     }
-    try await translating { try await self.store.renew(certificate, after: caller.serial, at: now) }
+    try await translating { try await self.store.renew(certificate, after: serial, at: now) }
     identities.note(certificate)
-    logger.info("a host renewed its certificate", metadata: [Names.LogKey.host: "\(caller.host)"])
-    return (certificate, try identities.roots)
+    logger.info("a host renewed its certificate", metadata: [Names.LogKey.host: "\(host)"])
+    return try identities.answer(certificate, at: now.date)
+  }
+
+  /// Gives another certificate to a host whose certificate has ended.
+  /// - Parameters:
+  ///   - der: the certificate that has ended.
+  ///   - signature: the signature of its key over the request.
+  func rejoin(
+    _ der: [UInt8], request: [UInt8], signature: [UInt8], from peer: String
+  ) async throws
+    -> HostIdentity.Answer
+  {
+    let identities = try identities()
+    let old: Certificate
+    do { old = try Certificate(der: der) } catch { throw OperatorError.invalid("\(error)") }
+    guard let known = identities.rejoining(der, at: now().date),
+      HostKey.hasSigned(request, signature, key: old.publicKey)
+    else {
+      callMeter.noteFailedJoin(from: peer.address)
+      throw OperatorError.notPermitted(
+        "this certificate was revoked, ended more than 30 days ago, or is not of this fleet; join with a new invitation "
+          + "(baton host invite NAME)")
+    }
+    logger.notice(
+      "a host whose certificate had ended asks for another one",
+      metadata: [Names.LogKey.host: "\(known.host)", "address": "\(peer.escapedOnOneLine)"])
+    return try await renew(known.host, after: known.serial, request)
   }
 
   /// Revokes the certificates of a host.

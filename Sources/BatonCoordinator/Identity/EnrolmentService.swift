@@ -1,3 +1,4 @@
+import BatonBase
 import BatonIdentity
 import BatonModel
 import BatonProtobuf
@@ -11,30 +12,56 @@ import SwiftProtobuf
   import Foundation
 #endif
 
-/// The gRPC service by which new hosts join the fleet.
+/// The gRPC service by which new hosts join the fleet, and hosts return whose certificate has ended.
 struct EnrolmentService: Baton_V1_Enrolment.SimpleServiceProtocol {
-  static let method = Baton_V1_Enrolment.Method.Join.descriptor
+  static let methods = [Baton_V1_Enrolment.Method.Join.descriptor, Baton_V1_Enrolment.Method.Rejoin.descriptor]
 
   let coordinator: Coordinator
 
   func join(request: Baton_V1_JoinRequest, context: ServerContext) async throws -> Baton_V1_JoinReply {
     try await answering {
-      guard coordinator.callMeter.takeJoin(from: context.remotePeer.address) else {
-        throw OperatorError.overloaded("too many attempts to join came from your address; try again in a minute")
-      }
+      try permit(context)
       let token: JoinToken
       do { token = try JoinToken(id: Array(request.invitation), secret: Array(request.secret)) } catch {
         throw OperatorError.invalid("\(error)")
       }
-      let (certificate, fleet, roots) = try await coordinator.join(
-        token, request: Array(request.request), from: context.remotePeer)
+      let answer = try await coordinator.join(token, request: Array(request.request), from: context.remotePeer)
+      guard case .joined(let host, let certificates, let fleet) = answer else { return .with { $0.isWaiting = true } }
       return .with {
         $0.fleet = fleet.fleet
-        $0.host = certificate.host.rawValue
-        $0.certificate = Data(certificate.der)
-        $0.roots = roots.map { Data($0) }
+        $0.host = host.rawValue
+        $0.certificate = Data(certificates.certificate)
+        $0.serverCertificate = Data(certificates.serverCertificate)
+        $0.roots = certificates.roots.map { Data($0) }
         if let workers = fleet.workers { $0.port = Int32(workers.port) }
       }
+    }
+  }
+
+  func rejoin(request: Baton_V1_RejoinRequest, context: ServerContext) async throws -> Baton_V1_RenewReply {
+    try await answering {
+      try permit(context)
+      try WireLimits.certificate.check(request.certificate.count)
+      return Baton_V1_RenewReply(
+        try await coordinator.rejoin(
+          Array(request.certificate), request: Array(request.request), signature: Array(request.signature),
+          from: context.remotePeer))
+    }
+  }
+
+  private func permit(_ context: ServerContext) throws {
+    guard coordinator.callMeter.permitsJoin(from: context.remotePeer.address) else {
+      throw OperatorError.overloaded("too many attempts to join came from your address; try again in a minute")
+    }
+  }
+}
+
+extension Baton_V1_RenewReply {
+  init(_ answer: HostIdentity.Answer) {
+    self = .with {
+      $0.certificate = Data(answer.certificate)
+      $0.serverCertificate = Data(answer.serverCertificate)
+      $0.roots = answer.roots.map { Data($0) }
     }
   }
 }

@@ -19,6 +19,7 @@ package struct HostCaller: Hashable, Sendable {
 /// resumed TLS session proves no more than a new one.
 package final class HostIdentities: Sendable {
   fileprivate struct State {
+    var authorities: FleetAuthorities
     var certificates: [[UInt8]: HostCertificate] = [:]
     /// The serial numbers in the file of revocations.
     var revoked: Set<[UInt8]> = []
@@ -27,45 +28,62 @@ package final class HostIdentities: Sendable {
     var lastCall: UInt64 = 0
     var workers: HostPort?
     var operators: HostPort?
+    var https: HostPort?
   }
 
-  package let authority: FleetAuthority
   /// The credentials of operators.
   package let credentials: OperatorCredentials
   /// How long the certificates of hosts are valid.
   package let lifetime: Duration
+  /// The coordinator's data folder, which has the authorities and the file of revocations.
+  let dataFolder: String
   private let revocations: RevocationFile
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
-  /// - Parameter dataFolder: the coordinator's data folder, which has the file of revocations.
   package init(
-    authority: FleetAuthority, dataFolder: String, lifetime: Duration = FleetAuthority.hostLifetime
+    authorities: FleetAuthorities, dataFolder: String, lifetime: Duration = FleetAuthority.hostLifetime
   ) throws(IdentityError) {
-    (self.authority, self.lifetime) = (authority, lifetime)
+    (self.lifetime, self.dataFolder) = (lifetime, dataFolder)
     revocations = RevocationFile(
       path: dataFolder + "/revoked", what: "a serial number and the name of a host")
     credentials = try OperatorCredentials(dataFolder: dataFolder)
     let revoked = try revocations.serials()
-    state.withLock { $0.revoked = revoked }
+    state = Mutex(State(authorities: authorities, revoked: revoked))
   }
 
+  package var authorities: FleetAuthorities { state.withLock { $0.authorities } }
+
   /// Takes over the certificates of the store. One that the file of revocations names stays revoked, even if an older
-  /// copy of the store has been put back.
-  package func load(_ certificates: [HostCertificate]) {
+  /// copy of the store has been put back. If the root is being replaced and no host needs the present one any more, the
+  /// next one takes its place. Call it before the coordinator listens.
+  /// - Returns: whether the root was replaced.
+  @discardableResult
+  package func load(_ certificates: [HostCertificate], at now: Timestamp) throws(IdentityError) -> Bool {
     state.withLock { state in
       for certificate in certificates { state.certificates[certificate.serial] = certificate }
     }
+    let known = authorities
+    guard known.next != nil, hostsOfPresentRoot(at: now).isEmpty else { return false }
+    let completed = try known.completed(dataFolder: dataFolder)
+    state.withLock { $0.authorities = completed }
+    return true
   }
 
   // MARK: Where the coordinator listens
 
   package func listens(workers: HostPort) { state.withLock { $0.workers = workers } }
   package func listens(operators: HostPort) { state.withLock { $0.operators = operators } }
+  package func listens(https: HostPort) { state.withLock { $0.https = https } }
 
   /// What a client needs to know about the fleet.
-  package var description: FleetDescription {
-    state.withLock { state in
-      FleetDescription(fleet: authority.fleet, pin: authority.pin, workers: state.workers, operators: state.operators)
+  package func description(at now: Timestamp) -> FleetDescription {
+    let authorities = authorities
+    let old = authorities.next == nil ? 0 : hostsOfPresentRoot(at: now).count
+    let roots = authorities.roots.compactMap { try? $0.der }
+    return state.withLock { state in
+      FleetDescription(
+        fleet: authorities.present.fleet, pin: authorities.present.pin, workers: state.workers,
+        operators: state.operators, https: state.https, roots: roots, hostsOfOldRoot: old)
     }
   }
 
@@ -102,11 +120,12 @@ package final class HostIdentities: Sendable {
 
   // MARK: Changes
 
-  /// Signs a certificate for the public key in `request`. It proves nothing until it was stored and noted.
-  func certificate(for host: HostName, request: [UInt8], at now: Timestamp) throws(IdentityError) -> HostCertificate {
-    let key = try HostKey.publicKey(in: request)
+  /// Signs a certificate for a public key. It proves nothing until it was stored and noted.
+  func certificate(
+    for host: HostName, key: Certificate.PublicKey, at now: Timestamp
+  ) throws(IdentityError) -> HostCertificate {
     do {
-      let certificate = try authority.hostCertificate(for: key, host: host, lasting: lifetime, at: now)
+      let certificate = try authorities.ofHosts.hostCertificate(for: key, host: host, lasting: lifetime, at: now)
       return HostCertificate(
         serial: Array(certificate.serialNumber.bytes), host: host, key: key.digest, der: try certificate.der,
         end: certificate.end)
@@ -136,7 +155,41 @@ package final class HostIdentities: Sendable {
   }
 
   /// The roots that clients are to trust (DER).
-  var roots: [[UInt8]] { get throws { [try authority.root.der] } }
+  var roots: [[UInt8]] { get throws { try authorities.roots.map { try $0.der } } }
+
+  /// What a host is answered that gets this certificate.
+  func answer(_ certificate: HostCertificate, at now: Timestamp) throws -> HostIdentity.Answer {
+    let server = try authorities.ofHosts.serverCertificate(
+      for: try Certificate(der: certificate.der).publicKey, host: certificate.host,
+      lasting: max(certificate.end - now, .zero), at: now)
+    return HostIdentity.Answer(
+      certificate: certificate.der, serverCertificate: try server.der, roots: try roots)
+  }
+
+  // MARK: Replacing the root
+
+  /// The hosts that have a valid certificate of the present root, and none of the next one: they know no other root.
+  func hostsOfPresentRoot(at now: Timestamp) -> [HostName] {
+    let valid = state.withLock { state in state.certificates.values.filter { state.valid($0.serial, at: now) != nil } }
+    var old: Set<HostName> = []
+    var new: Set<HostName> = []
+    for certificate in valid {
+      guard let parsed = try? Certificate(der: certificate.der) else { continue }
+      if authorities.present.hasSigned(parsed) { old.insert(certificate.host) } else { new.insert(certificate.host) }
+    }
+    return old.subtracting(new).sorted { $0.rawValue < $1.rawValue }
+  }
+
+  /// A host whose certificate has ended at most `HostCertificate.rejoinTime` ago, and was not revoked.
+  func rejoining(_ der: [UInt8], at now: Timestamp) -> HostCertificate? {
+    guard let parsed = try? Certificate(der: der) else { return nil }
+    return state.withLock { state in
+      guard let known = state.certificates[Array(parsed.serialNumber.bytes)], known.der == der, !known.isRevoked,
+        !state.revoked.contains(known.serial), now - known.end <= HostCertificate.rejoinTime
+      else { return nil }
+      return known
+    }
+  }
 }
 
 extension HostIdentities.State {
@@ -156,9 +209,19 @@ package struct FleetDescription: Hashable, Sendable {
   package var workers: HostPort?
   /// Where the coordinator listens for operators of other machines, and for hosts that join.
   package var operators: HostPort?
+  /// Where the coordinator serves HTTPS; `nil` if it does not.
+  package var https: HostPort?
+  /// The roots (DER), the present one first: two while a root is being replaced.
+  package var roots: [[UInt8]]
+  /// How many hosts know only the root that is being replaced.
+  package var hostsOfOldRoot: Int
 
-  package init(fleet: String, pin: Pin, workers: HostPort?, operators: HostPort?) {
-    (self.fleet, self.pin, self.workers, self.operators) = (fleet, pin, workers, operators)
+  package init(
+    fleet: String, pin: Pin, workers: HostPort?, operators: HostPort?, https: HostPort? = nil, roots: [[UInt8]] = [],
+    hostsOfOldRoot: Int = 0
+  ) {
+    (self.fleet, self.pin, self.workers, self.operators, self.https) = (fleet, pin, workers, operators, https)
+    (self.roots, self.hostsOfOldRoot) = (roots, hostsOfOldRoot)
   }
 }
 

@@ -14,7 +14,10 @@ struct HostInterceptor: ServerInterceptor {
     request: StreamingServerRequest<Input>, context: ServerContext,
     next: @Sendable (StreamingServerRequest<Input>, ServerContext) async throws -> StreamingServerResponse<Output>
   ) async throws -> StreamingServerResponse<Output> {
-    _ = try identities.caller(context)
+    do { _ = try identities.caller(context) } catch {
+      door.dismiss(context.remotePeer)
+      throw error
+    }
     door.proven(context.remotePeer)
     return try await next(request, context)
   }

@@ -73,7 +73,7 @@ extension Coordinator {
       metadata: [
         "credential": "\(credential.name)", "scopes": "\(credential.scopes.text)", "by": "\(credential.createdBy)",
       ])
-    return CreatedCredential(credential: credential, token: token, fleet: identities.description)
+    return CreatedCredential(credential: credential, token: token, fleet: identities.description(at: now))
   }
 
   package func credentials() async throws -> [Credential] { try await store.credentials() }

@@ -21,7 +21,7 @@ struct PermittedAPI: OperatorAPI {
 
   // MARK: Checks
 
-  private func entry(_ method: String, _ object: String, claiming claim: String? = nil) -> AuditEntry {
+  func entry(_ method: String, _ object: String, claiming claim: String? = nil) -> AuditEntry {
     AuditEntry(
       at: audit?.now ?? Timestamp(nanoseconds: 0), actor: caller.name, credential: caller.credential?.id,
       peer: caller.peer, method: method, object: object,
@@ -29,14 +29,13 @@ struct PermittedAPI: OperatorAPI {
   }
 
   /// Refuses a call.
-  private func refuse(_ method: String, _ object: String, _ error: OperatorError, _ why: String) async -> OperatorError
-  {
+  func refuse(_ method: String, _ object: String, _ error: OperatorError, _ why: String) async -> OperatorError {
     await audit?.noteDenied(entry(method, object), why)
     return error
   }
 
   /// Carries out a call that changes something.
-  private func changing<Result: Sendable>(
+  func changing<Result: Sendable>(
     _ method: String, _ object: String, claiming claim: String? = nil,
     _ body: @Sendable () async throws -> Result
   ) async throws -> Result {
@@ -61,7 +60,7 @@ struct PermittedAPI: OperatorAPI {
   }
 
   /// Refuses a caller with patterns what concerns the whole fleet.
-  private func checkUnlimited(_ method: String, _ object: String) async throws {
+  func checkUnlimited(_ method: String, _ object: String) async throws {
     guard let limits = caller.limits else { return }
     throw await refuse(
       method, object,
@@ -342,48 +341,4 @@ struct PermittedAPI: OperatorAPI {
       try await api.simulateConditions(overrides, on: host, lasting: lasting)
     }
   }
-
-  // MARK: The fleet
-
-  func fleet() async throws -> FleetDescription { try await api.fleet() }
-
-  func forget(_ host: HostName) async throws {
-    try await changing("ForgetHost", host.rawValue) { try await api.forget(host) }
-  }
-
-  func invite(_ host: HostName, for lifetime: Duration, by principal: String) async throws -> InvitedHost {
-    try await changing("InviteHost", host.rawValue, claiming: principal) {
-      try await api.invite(host, for: lifetime, by: caller.principal(claiming: principal))
-    }
-  }
-
-  func revoke(_ host: HostName) async throws -> Int {
-    try await changing("RevokeHost", host.rawValue) { try await api.revoke(host) }
-  }
-
-  func backUpStore(
-    to path: String, _ report: @escaping @Sendable (BackupProgress) -> Void
-  ) async throws -> BackupSummary {
-    try await changing("Backup", path) { try await api.backUpStore(to: path, report) }
-  }
-
-  // MARK: Operators
-
-  func whoAmI() async throws -> Caller { caller }
-
-  func createCredential(_ order: CredentialOrder) async throws -> CreatedCredential {
-    try await changing("CreateCredential", order.name) { try await api.createCredential(order) }
-  }
-
-  func credentials() async throws -> [Credential] { try await api.credentials() }
-
-  func revokeCredential(_ name: String) async throws -> Int {
-    try await changing("RevokeCredential", name) { try await api.revokeCredential(name) }
-  }
-
-  func audit(_ filter: AuditFilter, after sequence: Int64, limit: Int) async throws -> [AuditRow] {
-    try await api.audit(filter, after: sequence, limit: limit)
-  }
-
-  func verifyAudit() async throws -> AuditVerdict { try await api.verifyAudit() }
 }

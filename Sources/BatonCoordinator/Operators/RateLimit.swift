@@ -68,7 +68,7 @@ package struct CallRates: Hashable, Sendable {
   package var changes = 20
   /// Wrong credentials from one address in a minute.
   package var failures = 10
-  /// Attempts to join from one address in a minute.
+  /// Attempts to join from one address in a minute that are refused.
   package var joins = 5
 
   package init() {}
@@ -111,5 +111,7 @@ final class CallMeter: Sendable {
 
   func noteFailure(from address: String) { meters.withLock { _ = $0.failures.take(address, at: now) } }
 
-  func takeJoin(from address: String) -> Bool { meters.withLock { $0.joins.take(address, at: now) } }
+  func permitsJoin(from address: String) -> Bool { meters.withLock { $0.joins.permits(address, at: now) } }
+
+  func noteFailedJoin(from address: String) { meters.withLock { _ = $0.joins.take(address, at: now) } }
 }

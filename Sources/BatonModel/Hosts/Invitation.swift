@@ -11,10 +11,22 @@ package struct Invitation: Hashable, Sendable {
   package var end: Timestamp
   /// Who invited the host.
   package var principal: String
+  /// Whether an operator has to approve the key of the host that shows the secret.
+  package var needsApproval: Bool
+  /// The SHA-256 of the public key that an operator has approved: 32 bytes.
+  package var approvedKey: [UInt8]?
 
-  package init(id: [UInt8], host: HostName, digest: [UInt8], end: Timestamp, principal: String) {
+  package init(
+    id: [UInt8], host: HostName, digest: [UInt8], end: Timestamp, principal: String, needsApproval: Bool = false,
+    approvedKey: [UInt8]? = nil
+  ) {
     (self.id, self.host, self.digest, self.end, self.principal) = (id, host, digest, end, principal)
+    (self.needsApproval, self.approvedKey) = (needsApproval, approvedKey)
   }
+
+  /// Whether a host with this key may join.
+  /// - Parameter key: the SHA-256 of its public key.
+  package func admits(key: [UInt8]) -> Bool { !needsApproval || approvedKey == key }
 
   /// The answer to an unknown invitation and to a wrong secret. It is the same for both, so that who guesses learns
   /// nothing.
@@ -40,6 +52,10 @@ package struct HostCertificate: Hashable, Sendable {
   /// The last moment at which it is valid, on the wall clock.
   package var end: Timestamp
   package var isRevoked: Bool
+
+  /// How long after its end a certificate still counts for one thing: a host that was off for long gets another one,
+  /// if it has the key.
+  package static let rejoinTime = Duration.seconds(30 * 86_400)
 
   package init(
     serial: [UInt8], host: HostName, key: [UInt8], der: [UInt8], end: Timestamp, isRevoked: Bool = false

@@ -29,7 +29,8 @@ extension Set<Scope> {
     switch scope {
     case .read: return contains { $0 != .metrics }
     case .logs: return contains(.submit) || contains(.operate)
-    case .submit, .metrics: return contains(.operate)
+    case .submit: return contains(.operate)
+    case .metrics: return contains(.read) || contains(.operate)
     case .operate, .define, .admin: return false
     }
   }

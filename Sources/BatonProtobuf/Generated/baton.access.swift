@@ -10,6 +10,7 @@ extension Baton_V1_Access {
     case "baton.v1.Workers/ReportDeath": .host
     case "baton.v1.Workers/Renew": .host
     case "baton.v1.Enrolment/Join": .anyone
+    case "baton.v1.Enrolment/Rejoin": .anyone
     case "baton.v1.Operators/Apply": .define
     case "baton.v1.Operators/Remove": .define
     case "baton.v1.Operators/Submit": .submit
@@ -36,6 +37,9 @@ extension Baton_V1_Access {
     case "baton.v1.Operators/Fleet": .caller
     case "baton.v1.Operators/InviteHost": .admin
     case "baton.v1.Operators/RevokeHost": .admin
+    case "baton.v1.Operators/WaitingHosts": .admin
+    case "baton.v1.Operators/ApproveHost": .admin
+    case "baton.v1.Operators/RotateRoot": .admin
     case "baton.v1.Operators/WhoAmI": .caller
     case "baton.v1.Operators/CreateCredential": .admin
     case "baton.v1.Operators/Credentials": .admin

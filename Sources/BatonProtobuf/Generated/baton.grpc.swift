@@ -788,9 +788,23 @@ package enum Baton_V1_Enrolment: Sendable {
                 type: .unary
             )
         }
+        /// Namespace for "Rejoin" metadata.
+        package enum Rejoin: Sendable {
+            /// Request type for "Rejoin".
+            package typealias Input = Baton_V1_RejoinRequest
+            /// Response type for "Rejoin".
+            package typealias Output = Baton_V1_RenewReply
+            /// Descriptor for "Rejoin".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Enrolment"),
+                method: "Rejoin",
+                type: .unary
+            )
+        }
         /// Descriptors for all methods in the "baton.v1.Enrolment" service.
         package static let descriptors: [GRPCCore.MethodDescriptor] = [
-            Join.descriptor
+            Join.descriptor,
+            Rejoin.descriptor
         ]
     }
 }
@@ -839,6 +853,25 @@ extension Baton_V1_Enrolment {
             request: GRPCCore.StreamingServerRequest<Baton_V1_JoinRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_JoinReply>
+
+        /// Handle the "Rejoin" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Gives another certificate to a host whose certificate has ended, and which therefore cannot connect any more. The
+        /// > host proves with the old certificate's key who it is.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_RejoinRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_RenewReply` messages.
+        func rejoin(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_RejoinRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_RenewReply>
     }
 
     /// Service protocol for the "baton.v1.Enrolment" service.
@@ -871,6 +904,25 @@ extension Baton_V1_Enrolment {
             request: GRPCCore.ServerRequest<Baton_V1_JoinRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.ServerResponse<Baton_V1_JoinReply>
+
+        /// Handle the "Rejoin" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Gives another certificate to a host whose certificate has ended, and which therefore cannot connect any more. The
+        /// > host proves with the old certificate's key who it is.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_RejoinRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_RenewReply` message.
+        func rejoin(
+            request: GRPCCore.ServerRequest<Baton_V1_RejoinRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_RenewReply>
     }
 
     /// Simple service protocol for the "baton.v1.Enrolment" service.
@@ -901,6 +953,25 @@ extension Baton_V1_Enrolment {
             request: Baton_V1_JoinRequest,
             context: GRPCCore.ServerContext
         ) async throws -> Baton_V1_JoinReply
+
+        /// Handle the "Rejoin" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Gives another certificate to a host whose certificate has ended, and which therefore cannot connect any more. The
+        /// > host proves with the old certificate's key who it is.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_RejoinRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_RenewReply` to respond with.
+        func rejoin(
+            request: Baton_V1_RejoinRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_RenewReply
     }
 }
 
@@ -914,6 +985,17 @@ extension Baton_V1_Enrolment.StreamingServiceProtocol {
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_JoinReply>(),
             handler: { request, context in
                 try await self.join(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Enrolment.Method.Rejoin.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_RejoinRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_RenewReply>(),
+            handler: { request, context in
+                try await self.rejoin(
                     request: request,
                     context: context
                 )
@@ -935,6 +1017,17 @@ extension Baton_V1_Enrolment.ServiceProtocol {
         )
         return GRPCCore.StreamingServerResponse(single: response)
     }
+
+    package func rejoin(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_RejoinRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_RenewReply> {
+        let response = try await self.rejoin(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
 }
 
 // Default implementation of methods from 'ServiceProtocol'.
@@ -946,6 +1039,19 @@ extension Baton_V1_Enrolment.SimpleServiceProtocol {
     ) async throws -> GRPCCore.ServerResponse<Baton_V1_JoinReply> {
         return GRPCCore.ServerResponse<Baton_V1_JoinReply>(
             message: try await self.join(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func rejoin(
+        request: GRPCCore.ServerRequest<Baton_V1_RejoinRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_RenewReply> {
+        return GRPCCore.ServerResponse<Baton_V1_RenewReply>(
+            message: try await self.rejoin(
                 request: request.message,
                 context: context
             ),
@@ -989,6 +1095,30 @@ extension Baton_V1_Enrolment {
             deserializer: some GRPCCore.MessageDeserializer<Baton_V1_JoinReply>,
             options: GRPCCore.CallOptions,
             onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_JoinReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "Rejoin" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Gives another certificate to a host whose certificate has ended, and which therefore cannot connect any more. The
+        /// > host proves with the old certificate's key who it is.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_RejoinRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_RejoinRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_RenewReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func rejoin<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_RejoinRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_RejoinRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_RenewReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_RenewReply>) async throws -> Result
         ) async throws -> Result where Result: Sendable
     }
 
@@ -1046,6 +1176,41 @@ extension Baton_V1_Enrolment {
                 onResponse: handleResponse
             )
         }
+
+        /// Call the "Rejoin" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Gives another certificate to a host whose certificate has ended, and which therefore cannot connect any more. The
+        /// > host proves with the old certificate's key who it is.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_RejoinRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_RejoinRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_RenewReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func rejoin<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_RejoinRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_RejoinRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_RenewReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_RenewReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Enrolment.Method.Rejoin.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
     }
 }
 
@@ -1076,6 +1241,36 @@ extension Baton_V1_Enrolment.ClientProtocol {
             request: request,
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_JoinRequest>(),
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_JoinReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Rejoin" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Gives another certificate to a host whose certificate has ended, and which therefore cannot connect any more. The
+    /// > host proves with the old certificate's key who it is.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_RejoinRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func rejoin<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_RejoinRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_RenewReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.rejoin(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_RejoinRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_RenewReply>(),
             options: options,
             onResponse: handleResponse
         )
@@ -1112,6 +1307,40 @@ extension Baton_V1_Enrolment.ClientProtocol {
             metadata: metadata
         )
         return try await self.join(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "Rejoin" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Gives another certificate to a host whose certificate has ended, and which therefore cannot connect any more. The
+    /// > host proves with the old certificate's key who it is.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func rejoin<Result>(
+        _ message: Baton_V1_RejoinRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_RenewReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_RejoinRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.rejoin(
             request: request,
             options: options,
             onResponse: handleResponse
@@ -1466,6 +1695,45 @@ package enum Baton_V1_Operators: Sendable {
                 type: .unary
             )
         }
+        /// Namespace for "WaitingHosts" metadata.
+        package enum WaitingHosts: Sendable {
+            /// Request type for "WaitingHosts".
+            package typealias Input = Baton_V1_Empty
+            /// Response type for "WaitingHosts".
+            package typealias Output = Baton_V1_WaitingHostsReply
+            /// Descriptor for "WaitingHosts".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "WaitingHosts",
+                type: .unary
+            )
+        }
+        /// Namespace for "ApproveHost" metadata.
+        package enum ApproveHost: Sendable {
+            /// Request type for "ApproveHost".
+            package typealias Input = Baton_V1_ApproveHostRequest
+            /// Response type for "ApproveHost".
+            package typealias Output = Baton_V1_Empty
+            /// Descriptor for "ApproveHost".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "ApproveHost",
+                type: .unary
+            )
+        }
+        /// Namespace for "RotateRoot" metadata.
+        package enum RotateRoot: Sendable {
+            /// Request type for "RotateRoot".
+            package typealias Input = Baton_V1_Empty
+            /// Response type for "RotateRoot".
+            package typealias Output = Baton_V1_FleetReply
+            /// Descriptor for "RotateRoot".
+            package static let descriptor = GRPCCore.MethodDescriptor(
+                service: GRPCCore.ServiceDescriptor(fullyQualifiedService: "baton.v1.Operators"),
+                method: "RotateRoot",
+                type: .unary
+            )
+        }
         /// Namespace for "WhoAmI" metadata.
         package enum WhoAmI: Sendable {
             /// Request type for "WhoAmI".
@@ -1572,6 +1840,9 @@ package enum Baton_V1_Operators: Sendable {
             Fleet.descriptor,
             InviteHost.descriptor,
             RevokeHost.descriptor,
+            WaitingHosts.descriptor,
+            ApproveHost.descriptor,
+            RotateRoot.descriptor,
             WhoAmI.descriptor,
             CreateCredential.descriptor,
             Credentials.descriptor,
@@ -2020,6 +2291,60 @@ extension Baton_V1_Operators {
             request: GRPCCore.StreamingServerRequest<Baton_V1_RevokeHostRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_RevokeHostReply>
+
+        /// Handle the "WaitingHosts" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The hosts that were invited with `needs_approval`, have asked to join, and wait.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_Empty` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_WaitingHostsReply` messages.
+        func waitingHosts(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_WaitingHostsReply>
+
+        /// Handle the "ApproveHost" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Lets a waiting host join, if it shows this number.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_ApproveHostRequest` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_Empty` messages.
+        func approveHost(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_ApproveHostRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_Empty>
+
+        /// Handle the "RotateRoot" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Begins to replace the fleet's root by a new one.
+        ///
+        /// - Parameters:
+        ///   - request: A streaming request of `Baton_V1_Empty` messages.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A streaming response of `Baton_V1_FleetReply` messages.
+        func rotateRoot(
+            request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_FleetReply>
 
         /// Handle the "WhoAmI" method.
         ///
@@ -2550,6 +2875,60 @@ extension Baton_V1_Operators {
             request: GRPCCore.ServerRequest<Baton_V1_RevokeHostRequest>,
             context: GRPCCore.ServerContext
         ) async throws -> GRPCCore.ServerResponse<Baton_V1_RevokeHostReply>
+
+        /// Handle the "WaitingHosts" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The hosts that were invited with `needs_approval`, have asked to join, and wait.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_WaitingHostsReply` message.
+        func waitingHosts(
+            request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_WaitingHostsReply>
+
+        /// Handle the "ApproveHost" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Lets a waiting host join, if it shows this number.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ApproveHostRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_Empty` message.
+        func approveHost(
+            request: GRPCCore.ServerRequest<Baton_V1_ApproveHostRequest>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_Empty>
+
+        /// Handle the "RotateRoot" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Begins to replace the fleet's root by a new one.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A response containing a single `Baton_V1_FleetReply` message.
+        func rotateRoot(
+            request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+            context: GRPCCore.ServerContext
+        ) async throws -> GRPCCore.ServerResponse<Baton_V1_FleetReply>
 
         /// Handle the "WhoAmI" method.
         ///
@@ -3084,6 +3463,60 @@ extension Baton_V1_Operators {
             context: GRPCCore.ServerContext
         ) async throws -> Baton_V1_RevokeHostReply
 
+        /// Handle the "WaitingHosts" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The hosts that were invited with `needs_approval`, have asked to join, and wait.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_Empty` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_WaitingHostsReply` to respond with.
+        func waitingHosts(
+            request: Baton_V1_Empty,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_WaitingHostsReply
+
+        /// Handle the "ApproveHost" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Lets a waiting host join, if it shows this number.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_ApproveHostRequest` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_Empty` to respond with.
+        func approveHost(
+            request: Baton_V1_ApproveHostRequest,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_Empty
+
+        /// Handle the "RotateRoot" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Begins to replace the fleet's root by a new one.
+        ///
+        /// - Parameters:
+        ///   - request: A `Baton_V1_Empty` message.
+        ///   - context: Context providing information about the RPC.
+        /// - Throws: Any error which occurred during the processing of the request. Thrown errors
+        ///     of type `RPCError` are mapped to appropriate statuses. All other errors are converted
+        ///     to an internal error.
+        /// - Returns: A `Baton_V1_FleetReply` to respond with.
+        func rotateRoot(
+            request: Baton_V1_Empty,
+            context: GRPCCore.ServerContext
+        ) async throws -> Baton_V1_FleetReply
+
         /// Handle the "WhoAmI" method.
         ///
         /// > Source IDL Documentation:
@@ -3481,6 +3914,39 @@ extension Baton_V1_Operators.StreamingServiceProtocol {
             }
         )
         router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.WaitingHosts.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_WaitingHostsReply>(),
+            handler: { request, context in
+                try await self.waitingHosts(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.ApproveHost.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_ApproveHostRequest>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_Empty>(),
+            handler: { request, context in
+                try await self.approveHost(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
+            forMethod: Baton_V1_Operators.Method.RotateRoot.descriptor,
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_FleetReply>(),
+            handler: { request, context in
+                try await self.rotateRoot(
+                    request: request,
+                    context: context
+                )
+            }
+        )
+        router.registerHandler(
             forMethod: Baton_V1_Operators.Method.WhoAmI.descriptor,
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_WhoAmIReply>(),
@@ -3832,6 +4298,39 @@ extension Baton_V1_Operators.ServiceProtocol {
         context: GRPCCore.ServerContext
     ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_RevokeHostReply> {
         let response = try await self.revokeHost(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func waitingHosts(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_WaitingHostsReply> {
+        let response = try await self.waitingHosts(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func approveHost(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_ApproveHostRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_Empty> {
+        let response = try await self.approveHost(
+            request: GRPCCore.ServerRequest(stream: request),
+            context: context
+        )
+        return GRPCCore.StreamingServerResponse(single: response)
+    }
+
+    package func rotateRoot(
+        request: GRPCCore.StreamingServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.StreamingServerResponse<Baton_V1_FleetReply> {
+        let response = try await self.rotateRoot(
             request: GRPCCore.ServerRequest(stream: request),
             context: context
         )
@@ -4259,6 +4758,45 @@ extension Baton_V1_Operators.SimpleServiceProtocol {
     ) async throws -> GRPCCore.ServerResponse<Baton_V1_RevokeHostReply> {
         return GRPCCore.ServerResponse<Baton_V1_RevokeHostReply>(
             message: try await self.revokeHost(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func waitingHosts(
+        request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_WaitingHostsReply> {
+        return GRPCCore.ServerResponse<Baton_V1_WaitingHostsReply>(
+            message: try await self.waitingHosts(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func approveHost(
+        request: GRPCCore.ServerRequest<Baton_V1_ApproveHostRequest>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_Empty> {
+        return GRPCCore.ServerResponse<Baton_V1_Empty>(
+            message: try await self.approveHost(
+                request: request.message,
+                context: context
+            ),
+            metadata: [:]
+        )
+    }
+
+    package func rotateRoot(
+        request: GRPCCore.ServerRequest<Baton_V1_Empty>,
+        context: GRPCCore.ServerContext
+    ) async throws -> GRPCCore.ServerResponse<Baton_V1_FleetReply> {
+        return GRPCCore.ServerResponse<Baton_V1_FleetReply>(
+            message: try await self.rotateRoot(
                 request: request.message,
                 context: context
             ),
@@ -4899,6 +5437,75 @@ extension Baton_V1_Operators {
             deserializer: some GRPCCore.MessageDeserializer<Baton_V1_RevokeHostReply>,
             options: GRPCCore.CallOptions,
             onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_RevokeHostReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "WaitingHosts" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The hosts that were invited with `needs_approval`, have asked to join, and wait.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_WaitingHostsReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func waitingHosts<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_WaitingHostsReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_WaitingHostsReply>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "ApproveHost" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Lets a waiting host join, if it shows this number.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ApproveHostRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_ApproveHostRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_Empty` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func approveHost<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_ApproveHostRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_ApproveHostRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_Empty>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result
+        ) async throws -> Result where Result: Sendable
+
+        /// Call the "RotateRoot" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Begins to replace the fleet's root by a new one.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_FleetReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        func rotateRoot<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_FleetReply>,
+            options: GRPCCore.CallOptions,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_FleetReply>) async throws -> Result
         ) async throws -> Result where Result: Sendable
 
         /// Call the "WhoAmI" method.
@@ -5875,6 +6482,108 @@ extension Baton_V1_Operators {
             )
         }
 
+        /// Call the "WaitingHosts" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > The hosts that were invited with `needs_approval`, have asked to join, and wait.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_WaitingHostsReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func waitingHosts<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_WaitingHostsReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_WaitingHostsReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.WaitingHosts.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "ApproveHost" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Lets a waiting host join, if it shows this number.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_ApproveHostRequest` message.
+        ///   - serializer: A serializer for `Baton_V1_ApproveHostRequest` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_Empty` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func approveHost<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_ApproveHostRequest>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_ApproveHostRequest>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_Empty>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.ApproveHost.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
+        /// Call the "RotateRoot" method.
+        ///
+        /// > Source IDL Documentation:
+        /// >
+        /// > Begins to replace the fleet's root by a new one.
+        ///
+        /// - Parameters:
+        ///   - request: A request containing a single `Baton_V1_Empty` message.
+        ///   - serializer: A serializer for `Baton_V1_Empty` messages.
+        ///   - deserializer: A deserializer for `Baton_V1_FleetReply` messages.
+        ///   - options: Options to apply to this RPC.
+        ///   - handleResponse: A closure which handles the response and returns its result to
+        ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+        ///       already finished.
+        /// - Returns: The result of `handleResponse`.
+        package func rotateRoot<Result>(
+            request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+            serializer: some GRPCCore.MessageSerializer<Baton_V1_Empty>,
+            deserializer: some GRPCCore.MessageDeserializer<Baton_V1_FleetReply>,
+            options: GRPCCore.CallOptions = .defaults,
+            onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_FleetReply>) async throws -> Result = { response in
+                try response.message
+            }
+        ) async throws -> Result where Result: Sendable {
+            try await self.client.unary(
+                request: request,
+                descriptor: Baton_V1_Operators.Method.RotateRoot.descriptor,
+                serializer: serializer,
+                deserializer: deserializer,
+                options: options,
+                onResponse: handleResponse
+            )
+        }
+
         /// Call the "WhoAmI" method.
         ///
         /// > Source IDL Documentation:
@@ -6764,6 +7473,93 @@ extension Baton_V1_Operators.ClientProtocol {
             request: request,
             serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_RevokeHostRequest>(),
             deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_RevokeHostReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "WaitingHosts" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The hosts that were invited with `needs_approval`, have asked to join, and wait.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_Empty` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func waitingHosts<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_WaitingHostsReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.waitingHosts(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_Empty>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_WaitingHostsReply>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "ApproveHost" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Lets a waiting host join, if it shows this number.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_ApproveHostRequest` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func approveHost<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_ApproveHostRequest>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.approveHost(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_ApproveHostRequest>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_Empty>(),
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "RotateRoot" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Begins to replace the fleet's root by a new one.
+    ///
+    /// - Parameters:
+    ///   - request: A request containing a single `Baton_V1_Empty` message.
+    ///   - options: Options to apply to this RPC.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func rotateRoot<Result>(
+        request: GRPCCore.ClientRequest<Baton_V1_Empty>,
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_FleetReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        try await self.rotateRoot(
+            request: request,
+            serializer: GRPCProtobuf.ProtobufSerializer<Baton_V1_Empty>(),
+            deserializer: GRPCProtobuf.ProtobufDeserializer<Baton_V1_FleetReply>(),
             options: options,
             onResponse: handleResponse
         )
@@ -7730,6 +8526,105 @@ extension Baton_V1_Operators.ClientProtocol {
             metadata: metadata
         )
         return try await self.revokeHost(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "WaitingHosts" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > The hosts that were invited with `needs_approval`, have asked to join, and wait.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func waitingHosts<Result>(
+        _ message: Baton_V1_Empty,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_WaitingHostsReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_Empty>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.waitingHosts(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "ApproveHost" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Lets a waiting host join, if it shows this number.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func approveHost<Result>(
+        _ message: Baton_V1_ApproveHostRequest,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_Empty>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_ApproveHostRequest>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.approveHost(
+            request: request,
+            options: options,
+            onResponse: handleResponse
+        )
+    }
+
+    /// Call the "RotateRoot" method.
+    ///
+    /// > Source IDL Documentation:
+    /// >
+    /// > Begins to replace the fleet's root by a new one.
+    ///
+    /// - Parameters:
+    ///   - message: request message to send.
+    ///   - metadata: Additional metadata to send, defaults to empty.
+    ///   - options: Options to apply to this RPC, defaults to `.defaults`.
+    ///   - handleResponse: A closure which handles the response and returns its result to
+    ///       the caller. Returning from the closure will cancel the RPC if it hasn't
+    ///       already finished.
+    /// - Returns: The result of `handleResponse`.
+    package func rotateRoot<Result>(
+        _ message: Baton_V1_Empty,
+        metadata: GRPCCore.Metadata = [:],
+        options: GRPCCore.CallOptions = .defaults,
+        onResponse handleResponse: @Sendable @escaping (GRPCCore.ClientResponse<Baton_V1_FleetReply>) async throws -> Result = { response in
+            try response.message
+        }
+    ) async throws -> Result where Result: Sendable {
+        let request = GRPCCore.ClientRequest<Baton_V1_Empty>(
+            message: message,
+            metadata: metadata
+        )
+        return try await self.rotateRoot(
             request: request,
             options: options,
             onResponse: handleResponse

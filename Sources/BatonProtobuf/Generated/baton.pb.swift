@@ -1576,6 +1576,28 @@ package nonisolated struct Baton_V1_RenewReply: Sendable {
   /// The roots of the fleet (DER), from which its coordinators' certificates come.
   package var roots: [Data] = []
 
+  /// A certificate (DER) for the same key, with which the host's own server proves its name.
+  package var serverCertificate: Data = Data()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_RejoinRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The certificate that has ended (DER).
+  package var certificate: Data = Data()
+
+  /// A request for a certificate (PKCS #10, DER). Only its public key is read.
+  package var request: Data = Data()
+
+  /// The signature (ECDSA with SHA-256, DER) of the old key over the label `baton.v1 rejoin` and `request`.
+  package var signature: Data = Data()
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -1616,6 +1638,12 @@ package nonisolated struct Baton_V1_JoinReply: Sendable {
 
   /// The port on which the coordinator listens for workers.
   package var port: Int32 = 0
+
+  /// A certificate (DER) for the same key, with which the host's own server proves its name.
+  package var serverCertificate: Data = Data()
+
+  /// An operator has to approve the host first, and everything else is empty. The host asks again.
+  package var isWaiting: Bool = false
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -3078,6 +3106,15 @@ package nonisolated struct Baton_V1_FleetReply: Sendable {
 
   package var operators: String = String()
 
+  /// The roots (DER), the present one first: two while a root is being replaced.
+  package var roots: [Data] = []
+
+  /// Where the coordinator serves HTTP over TLS, HOST:PORT; empty if it does not.
+  package var https: String = String()
+
+  /// How many hosts have a certificate from a root that is being replaced.
+  package var hostsOfOldRoot: Int32 = 0
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -3094,6 +3131,9 @@ package nonisolated struct Baton_V1_InviteHostRequest: Sendable {
   package var lifetime: Int64 = 0
 
   package var principal: String = String()
+
+  /// Whether an operator has to approve the key of the host that uses the invitation.
+  package var needsApproval: Bool = false
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -3125,6 +3165,55 @@ package nonisolated struct Baton_V1_InviteHostReply: Sendable {
   package init() {}
 
   fileprivate var _fleet: Baton_V1_FleetReply? = nil
+}
+
+/// A host that waits for its approval.
+package nonisolated struct Baton_V1_WaitingHost: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var host: String = String()
+
+  /// Six digits, which the host shows too.
+  package var number: String = String()
+
+  /// Where the host asks from.
+  package var peer: String = String()
+
+  /// When it asked last, in nanoseconds since 1970.
+  package var at: Int64 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_WaitingHostsReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var hosts: [Baton_V1_WaitingHost] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Baton_V1_ApproveHostRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var host: String = String()
+
+  /// The six digits that the host shows.
+  package var number: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
 }
 
 package nonisolated struct Baton_V1_RevokeHostRequest: Sendable {
@@ -3250,38 +3339,40 @@ package nonisolated struct Baton_V1_CreateCredentialRequest: Sendable {
   package init() {}
 }
 
-package nonisolated struct Baton_V1_CreateCredentialReply: Sendable {
+package nonisolated struct Baton_V1_CreateCredentialReply: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
   /// What the operator has to show.
-  package var token: String = String()
+  package var token: String {
+    get {_storage._token}
+    set {_uniqueStorage()._token = newValue}
+  }
 
   package var credential: Baton_V1_Credential {
-    get {_credential ?? Baton_V1_Credential()}
-    set {_credential = newValue}
+    get {_storage._credential ?? Baton_V1_Credential()}
+    set {_uniqueStorage()._credential = newValue}
   }
   /// Returns true if `credential` has been explicitly set.
-  package var hasCredential: Bool {self._credential != nil}
+  package var hasCredential: Bool {_storage._credential != nil}
   /// Clears the value of `credential`. Subsequent reads from it will return its default value.
-  package mutating func clearCredential() {self._credential = nil}
+  package mutating func clearCredential() {_uniqueStorage()._credential = nil}
 
   package var fleet: Baton_V1_FleetReply {
-    get {_fleet ?? Baton_V1_FleetReply()}
-    set {_fleet = newValue}
+    get {_storage._fleet ?? Baton_V1_FleetReply()}
+    set {_uniqueStorage()._fleet = newValue}
   }
   /// Returns true if `fleet` has been explicitly set.
-  package var hasFleet: Bool {self._fleet != nil}
+  package var hasFleet: Bool {_storage._fleet != nil}
   /// Clears the value of `fleet`. Subsequent reads from it will return its default value.
-  package mutating func clearFleet() {self._fleet = nil}
+  package mutating func clearFleet() {_uniqueStorage()._fleet = nil}
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
-  fileprivate var _credential: Baton_V1_Credential? = nil
-  fileprivate var _fleet: Baton_V1_FleetReply? = nil
+  fileprivate var _storage = _StorageClass.defaultInstance
 }
 
 package nonisolated struct Baton_V1_CredentialsReply: Sendable {
@@ -5728,7 +5819,7 @@ nonisolated extension Baton_V1_RenewRequest: SwiftProtobuf.Message, SwiftProtobu
 
 nonisolated extension Baton_V1_RenewReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".RenewReply"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}certificate\0\u{1}roots\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}certificate\0\u{1}roots\0\u{3}server_certificate\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -5738,6 +5829,7 @@ nonisolated extension Baton_V1_RenewReply: SwiftProtobuf.Message, SwiftProtobuf.
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularBytesField(value: &self.certificate) }()
       case 2: try { try decoder.decodeRepeatedBytesField(value: &self.roots) }()
+      case 3: try { try decoder.decodeSingularBytesField(value: &self.serverCertificate) }()
       default: break
       }
     }
@@ -5750,12 +5842,56 @@ nonisolated extension Baton_V1_RenewReply: SwiftProtobuf.Message, SwiftProtobuf.
     if !self.roots.isEmpty {
       try visitor.visitRepeatedBytesField(value: self.roots, fieldNumber: 2)
     }
+    if !self.serverCertificate.isEmpty {
+      try visitor.visitSingularBytesField(value: self.serverCertificate, fieldNumber: 3)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Baton_V1_RenewReply, rhs: Baton_V1_RenewReply) -> Bool {
     if lhs.certificate != rhs.certificate {return false}
     if lhs.roots != rhs.roots {return false}
+    if lhs.serverCertificate != rhs.serverCertificate {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_RejoinRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".RejoinRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}certificate\0\u{1}request\0\u{1}signature\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBytesField(value: &self.certificate) }()
+      case 2: try { try decoder.decodeSingularBytesField(value: &self.request) }()
+      case 3: try { try decoder.decodeSingularBytesField(value: &self.signature) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.certificate.isEmpty {
+      try visitor.visitSingularBytesField(value: self.certificate, fieldNumber: 1)
+    }
+    if !self.request.isEmpty {
+      try visitor.visitSingularBytesField(value: self.request, fieldNumber: 2)
+    }
+    if !self.signature.isEmpty {
+      try visitor.visitSingularBytesField(value: self.signature, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_RejoinRequest, rhs: Baton_V1_RejoinRequest) -> Bool {
+    if lhs.certificate != rhs.certificate {return false}
+    if lhs.request != rhs.request {return false}
+    if lhs.signature != rhs.signature {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -5803,7 +5939,7 @@ nonisolated extension Baton_V1_JoinRequest: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Baton_V1_JoinReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".JoinReply"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}fleet\0\u{1}host\0\u{1}certificate\0\u{1}roots\0\u{1}port\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}fleet\0\u{1}host\0\u{1}certificate\0\u{1}roots\0\u{1}port\0\u{3}server_certificate\0\u{3}is_waiting\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -5816,6 +5952,8 @@ nonisolated extension Baton_V1_JoinReply: SwiftProtobuf.Message, SwiftProtobuf._
       case 3: try { try decoder.decodeSingularBytesField(value: &self.certificate) }()
       case 4: try { try decoder.decodeRepeatedBytesField(value: &self.roots) }()
       case 5: try { try decoder.decodeSingularInt32Field(value: &self.port) }()
+      case 6: try { try decoder.decodeSingularBytesField(value: &self.serverCertificate) }()
+      case 7: try { try decoder.decodeSingularBoolField(value: &self.isWaiting) }()
       default: break
       }
     }
@@ -5837,6 +5975,12 @@ nonisolated extension Baton_V1_JoinReply: SwiftProtobuf.Message, SwiftProtobuf._
     if self.port != 0 {
       try visitor.visitSingularInt32Field(value: self.port, fieldNumber: 5)
     }
+    if !self.serverCertificate.isEmpty {
+      try visitor.visitSingularBytesField(value: self.serverCertificate, fieldNumber: 6)
+    }
+    if self.isWaiting != false {
+      try visitor.visitSingularBoolField(value: self.isWaiting, fieldNumber: 7)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -5846,6 +5990,8 @@ nonisolated extension Baton_V1_JoinReply: SwiftProtobuf.Message, SwiftProtobuf._
     if lhs.certificate != rhs.certificate {return false}
     if lhs.roots != rhs.roots {return false}
     if lhs.port != rhs.port {return false}
+    if lhs.serverCertificate != rhs.serverCertificate {return false}
+    if lhs.isWaiting != rhs.isWaiting {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -8075,7 +8221,7 @@ nonisolated extension Baton_V1_BackupSummary: SwiftProtobuf.Message, SwiftProtob
 
 nonisolated extension Baton_V1_FleetReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".FleetReply"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}fleet\0\u{1}pin\0\u{1}workers\0\u{1}operators\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}fleet\0\u{1}pin\0\u{1}workers\0\u{1}operators\0\u{1}roots\0\u{1}https\0\u{3}hosts_of_old_root\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -8087,6 +8233,9 @@ nonisolated extension Baton_V1_FleetReply: SwiftProtobuf.Message, SwiftProtobuf.
       case 2: try { try decoder.decodeSingularStringField(value: &self.pin) }()
       case 3: try { try decoder.decodeSingularStringField(value: &self.workers) }()
       case 4: try { try decoder.decodeSingularStringField(value: &self.operators) }()
+      case 5: try { try decoder.decodeRepeatedBytesField(value: &self.roots) }()
+      case 6: try { try decoder.decodeSingularStringField(value: &self.https) }()
+      case 7: try { try decoder.decodeSingularInt32Field(value: &self.hostsOfOldRoot) }()
       default: break
       }
     }
@@ -8105,6 +8254,15 @@ nonisolated extension Baton_V1_FleetReply: SwiftProtobuf.Message, SwiftProtobuf.
     if !self.operators.isEmpty {
       try visitor.visitSingularStringField(value: self.operators, fieldNumber: 4)
     }
+    if !self.roots.isEmpty {
+      try visitor.visitRepeatedBytesField(value: self.roots, fieldNumber: 5)
+    }
+    if !self.https.isEmpty {
+      try visitor.visitSingularStringField(value: self.https, fieldNumber: 6)
+    }
+    if self.hostsOfOldRoot != 0 {
+      try visitor.visitSingularInt32Field(value: self.hostsOfOldRoot, fieldNumber: 7)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -8113,6 +8271,9 @@ nonisolated extension Baton_V1_FleetReply: SwiftProtobuf.Message, SwiftProtobuf.
     if lhs.pin != rhs.pin {return false}
     if lhs.workers != rhs.workers {return false}
     if lhs.operators != rhs.operators {return false}
+    if lhs.roots != rhs.roots {return false}
+    if lhs.https != rhs.https {return false}
+    if lhs.hostsOfOldRoot != rhs.hostsOfOldRoot {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -8120,7 +8281,7 @@ nonisolated extension Baton_V1_FleetReply: SwiftProtobuf.Message, SwiftProtobuf.
 
 nonisolated extension Baton_V1_InviteHostRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".InviteHostRequest"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0\u{1}lifetime\0\u{1}principal\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0\u{1}lifetime\0\u{1}principal\0\u{3}needs_approval\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -8131,6 +8292,7 @@ nonisolated extension Baton_V1_InviteHostRequest: SwiftProtobuf.Message, SwiftPr
       case 1: try { try decoder.decodeSingularStringField(value: &self.host) }()
       case 2: try { try decoder.decodeSingularInt64Field(value: &self.lifetime) }()
       case 3: try { try decoder.decodeSingularStringField(value: &self.principal) }()
+      case 4: try { try decoder.decodeSingularBoolField(value: &self.needsApproval) }()
       default: break
       }
     }
@@ -8146,6 +8308,9 @@ nonisolated extension Baton_V1_InviteHostRequest: SwiftProtobuf.Message, SwiftPr
     if !self.principal.isEmpty {
       try visitor.visitSingularStringField(value: self.principal, fieldNumber: 3)
     }
+    if self.needsApproval != false {
+      try visitor.visitSingularBoolField(value: self.needsApproval, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -8153,6 +8318,7 @@ nonisolated extension Baton_V1_InviteHostRequest: SwiftProtobuf.Message, SwiftPr
     if lhs.host != rhs.host {return false}
     if lhs.lifetime != rhs.lifetime {return false}
     if lhs.principal != rhs.principal {return false}
+    if lhs.needsApproval != rhs.needsApproval {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -8197,6 +8363,116 @@ nonisolated extension Baton_V1_InviteHostReply: SwiftProtobuf.Message, SwiftProt
     if lhs.token != rhs.token {return false}
     if lhs._fleet != rhs._fleet {return false}
     if lhs.end != rhs.end {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_WaitingHost: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".WaitingHost"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0\u{1}number\0\u{1}peer\0\u{1}at\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.host) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.number) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.peer) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self.at) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.host.isEmpty {
+      try visitor.visitSingularStringField(value: self.host, fieldNumber: 1)
+    }
+    if !self.number.isEmpty {
+      try visitor.visitSingularStringField(value: self.number, fieldNumber: 2)
+    }
+    if !self.peer.isEmpty {
+      try visitor.visitSingularStringField(value: self.peer, fieldNumber: 3)
+    }
+    if self.at != 0 {
+      try visitor.visitSingularInt64Field(value: self.at, fieldNumber: 4)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_WaitingHost, rhs: Baton_V1_WaitingHost) -> Bool {
+    if lhs.host != rhs.host {return false}
+    if lhs.number != rhs.number {return false}
+    if lhs.peer != rhs.peer {return false}
+    if lhs.at != rhs.at {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_WaitingHostsReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".WaitingHostsReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}hosts\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.hosts) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.hosts.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.hosts, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_WaitingHostsReply, rhs: Baton_V1_WaitingHostsReply) -> Bool {
+    if lhs.hosts != rhs.hosts {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_ApproveHostRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ApproveHostRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0\u{1}number\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.host) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.number) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.host.isEmpty {
+      try visitor.visitSingularStringField(value: self.host, fieldNumber: 1)
+    }
+    if !self.number.isEmpty {
+      try visitor.visitSingularStringField(value: self.number, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_ApproveHostRequest, rhs: Baton_V1_ApproveHostRequest) -> Bool {
+    if lhs.host != rhs.host {return false}
+    if lhs.number != rhs.number {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -8439,41 +8715,81 @@ nonisolated extension Baton_V1_CreateCredentialReply: SwiftProtobuf.Message, Swi
   package static let protoMessageName: String = _protobuf_package + ".CreateCredentialReply"
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}token\0\u{1}credential\0\u{1}fleet\0")
 
+  fileprivate class _StorageClass {
+    var _token: String = String()
+    var _credential: Baton_V1_Credential? = nil
+    var _fleet: Baton_V1_FleetReply? = nil
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _token = source._token
+      _credential = source._credential
+      _fleet = source._fleet
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
+
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    while let fieldNumber = try decoder.nextFieldNumber() {
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every case branch when no optimizations are
-      // enabled. https://github.com/apple/swift-protobuf/issues/1034
-      switch fieldNumber {
-      case 1: try { try decoder.decodeSingularStringField(value: &self.token) }()
-      case 2: try { try decoder.decodeSingularMessageField(value: &self._credential) }()
-      case 3: try { try decoder.decodeSingularMessageField(value: &self._fleet) }()
-      default: break
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularStringField(value: &_storage._token) }()
+        case 2: try { try decoder.decodeSingularMessageField(value: &_storage._credential) }()
+        case 3: try { try decoder.decodeSingularMessageField(value: &_storage._fleet) }()
+        default: break
+        }
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    // The use of inline closures is to circumvent an issue where the compiler
-    // allocates stack space for every if/case branch local when no optimizations
-    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-    // https://github.com/apple/swift-protobuf/issues/1182
-    if !self.token.isEmpty {
-      try visitor.visitSingularStringField(value: self.token, fieldNumber: 1)
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      if !_storage._token.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._token, fieldNumber: 1)
+      }
+      try { if let v = _storage._credential {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+      } }()
+      try { if let v = _storage._fleet {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+      } }()
     }
-    try { if let v = self._credential {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
-    } }()
-    try { if let v = self._fleet {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
-    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Baton_V1_CreateCredentialReply, rhs: Baton_V1_CreateCredentialReply) -> Bool {
-    if lhs.token != rhs.token {return false}
-    if lhs._credential != rhs._credential {return false}
-    if lhs._fleet != rhs._fleet {return false}
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._token != rhs_storage._token {return false}
+        if _storage._credential != rhs_storage._credential {return false}
+        if _storage._fleet != rhs_storage._fleet {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

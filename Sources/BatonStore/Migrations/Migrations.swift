@@ -21,6 +21,7 @@ enum Migrations {
     migrator.registerMigration("9 index of scheduled requests") { try ScheduledIndexSchema.extend($0) }
     migrator.registerMigration("10 identities of hosts") { try IdentitySchema.extend($0) }
     migrator.registerMigration("11 operators") { try OperatorSchema.extend($0) }
+    migrator.registerMigration("12 approvals") { try ApprovalSchema.extend($0) }
     return migrator
   }
 

@@ -5,7 +5,8 @@ extension Verbs {
     try need(.identities)
     try prepare(.dropInvitations).run(now.date + (.zero - Invitation.repetition))
     try prepare(.insertInvitation).run(
-      invitation.id, invitation.host.rawValue, invitation.digest, invitation.end, invitation.principal)
+      invitation.id, invitation.host.rawValue, invitation.digest, invitation.end, invitation.principal,
+      invitation.needsApproval)
   }
 
   package func invitation(_ id: [UInt8]) throws -> Invitation? {
@@ -15,7 +16,8 @@ extension Verbs {
 
   private static func invitation(_ row: Columns) -> Invitation {
     Invitation(
-      id: row.blob(0), host: HostName(row.text(1)), digest: row.blob(2), end: row.time(3), principal: row.text(4))
+      id: row.blob(0), host: HostName(row.text(1)), digest: row.blob(2), end: row.time(3), principal: row.text(4),
+      needsApproval: row.bool(7), approvedKey: row.optionalBlob(8))
   }
 
   package func admit(
@@ -41,12 +43,21 @@ extension Verbs {
         .refused, "The invitation has expired; `baton host invite \(found.invitation.host)` makes another.")
     }
     guard certificate.host == found.invitation.host else { throw Self.noInvitation }
+    guard found.invitation.admits(key: certificate.key) else {
+      throw StoreError(.refused, "The host has to be approved first (`baton host approve`).")
+    }
     try insert(certificate, at: now)
     try prepare(.useInvitation).run(certificate.serial, now.date, id)
     // The name belonged to the worker that had it before, which may have been another machine.
     try need(.host(certificate.host))
     try prepare(.forgetSecret).run(certificate.host.rawValue)
     return certificate
+  }
+
+  package func approve(_ id: [UInt8], key: [UInt8]) throws {
+    try need(.identities)
+    guard let known = try invitation(id), known.needsApproval else { throw Self.noInvitation }
+    try prepare(.approveInvitation).run(key, id)
   }
 
   private static let noInvitation = StoreError(.refused, Invitation.unknown)
@@ -61,7 +72,7 @@ extension Verbs {
   }
 
   private func insert(_ certificate: HostCertificate, at now: Moment) throws {
-    try prepare(.dropCertificates).run(now.date)
+    try prepare(.dropCertificates).run(now.date + (.zero - HostCertificate.rejoinTime))
     try prepare(.insertCertificate).run(
       certificate.serial, certificate.host.rawValue, certificate.key, certificate.der, certificate.end)
   }
@@ -91,20 +102,21 @@ extension Verbs {
 
 extension Query {
   private static let invitationColumns =
-    "SELECT id, host, digest, ends_at, principal, serial, joined_at FROM invitation"
+    "SELECT id, host, digest, ends_at, principal, serial, joined_at, needs_approval, approved_key FROM invitation"
   private static let certificateColumns = "SELECT serial, host, key, der, ends_at, is_revoked FROM certificate"
 
   static let invitation = Query(invitationColumns + " WHERE id = ?")
   static let insertInvitation = Query(
-    "INSERT INTO invitation (id, host, digest, ends_at, principal) VALUES (?, ?, ?, ?, ?)")
+    "INSERT INTO invitation (id, host, digest, ends_at, principal, needs_approval) VALUES (?, ?, ?, ?, ?, ?)")
   static let useInvitation = Query("UPDATE invitation SET serial = ?, joined_at = ? WHERE id = ?")
+  static let approveInvitation = Query("UPDATE invitation SET approved_key = ? WHERE id = ?")
   /// The invitations that have ended before a time, also those that were used.
   static let dropInvitations = Query("DELETE FROM invitation WHERE ends_at < ?")
   static let dropInvitationsOf = Query("DELETE FROM invitation WHERE host = ? AND serial IS NULL")
   static let certificate = Query(certificateColumns + " WHERE serial = ?")
   static let insertCertificate = Query(
     "INSERT INTO certificate (serial, host, key, der, ends_at) VALUES (?, ?, ?, ?, ?)")
-  /// Certificates that have ended prove nothing, revoked or not.
+  /// Certificates that have ended long ago prove nothing, revoked or not.
   static let dropCertificates = Query("DELETE FROM certificate WHERE ends_at < ?")
   static let revokeCertificates = Query("UPDATE certificate SET is_revoked = 1 WHERE host = ?")
   static let certificates = Query(certificateColumns + " ORDER BY serial")

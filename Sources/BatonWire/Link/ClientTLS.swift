@@ -13,6 +13,8 @@ package enum ClientTrust: Sendable {
   case pin(Pin)
   /// A host that has joined: it has the roots, and shows its own certificate.
   case host(HostIdentity)
+  /// A host whose certificate has ended: it has the roots, and proves its name in the call.
+  case rejoining(HostIdentity)
   /// An operator who has logged in: the operator has the roots, and shows a credential in each call.
   case login(FleetLogin)
 }
@@ -47,6 +49,9 @@ final class ClientTLS: Sendable {
         configuration.certificateChain = try NIOSSLCertificate.fromPEMBytes(Array(identity.certificate.utf8))
           .map { .certificate($0) }
         configuration.privateKey = .privateKey(try NIOSSLPrivateKey(bytes: Array(identity.key.utf8), format: .pem))
+      case .rejoining(let identity):
+        (pin, serverName) = (nil, FleetAuthority.coordinatorName(identity.fleet))
+        try configuration.trust(identity.roots)
       case .login(let login):
         (pin, serverName) = (nil, FleetAuthority.coordinatorName(login.fleet))
         try configuration.trust(login.roots)

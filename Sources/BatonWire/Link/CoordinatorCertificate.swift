@@ -13,16 +13,18 @@ package final class CoordinatorCertificate: CertificateReloader, Sendable {
     var chain: [Certificate]
     var key: Certificate.PrivateKey
     var parts: (chain: [NIOSSLCertificate], key: NIOSSLPrivateKey)
+    /// For HTTPS.
+    var context: NIOSSLContext
     var begin: Timestamp
   }
 
-  private let authority: FleetAuthority
+  private let authorities: FleetAuthorities
   private let pair: Mutex<Pair>
 
   /// - Throws: `IdentityError` if the certificate cannot be made.
-  package init(of authority: FleetAuthority, at now: Timestamp) throws(IdentityError) {
-    self.authority = authority
-    pair = Mutex(try Self.drawn(authority, at: now))
+  package init(of authorities: FleetAuthorities, at now: Timestamp) throws(IdentityError) {
+    self.authorities = authorities
+    pair = Mutex(try Self.drawn(authorities.present, at: now))
   }
 
   private static func drawn(_ authority: FleetAuthority, at now: Timestamp) throws(IdentityError) -> Pair {
@@ -30,12 +32,12 @@ package final class CoordinatorCertificate: CertificateReloader, Sendable {
       let key = HostKey().key
       let leaf = try authority.coordinatorCertificate(for: key.publicKey, at: now)
       let chain = [leaf, authority.root]
+      let parts = (
+        chain: try chain.map { try NIOSSLCertificate(bytes: $0.der, format: .der) },
+        key: try NIOSSLPrivateKey(bytes: Array(key.pem.utf8), format: .pem)
+      )
       return Pair(
-        chain: chain, key: key,
-        parts: (
-          try chain.map { try NIOSSLCertificate(bytes: $0.der, format: .der) },
-          try NIOSSLPrivateKey(bytes: Array(key.pem.utf8), format: .pem)
-        ), begin: now)
+        chain: chain, key: key, parts: parts, context: try NIOSSLContext.https(parts.chain, parts.key), begin: now)
     } catch {
       throw IdentityError("the coordinator's certificate cannot be made: \(error)")
     }
@@ -46,9 +48,12 @@ package final class CoordinatorCertificate: CertificateReloader, Sendable {
   package func renew(at now: Timestamp) throws(IdentityError) {
     let age = now - pair.withLock { $0.begin }
     guard age < .zero || age >= FleetAuthority.coordinatorLifetime * 2 / 3 else { return }
-    let drawn = try Self.drawn(authority, at: now)
+    let drawn = try Self.drawn(authorities.present, at: now)
     pair.withLock { $0 = drawn }
   }
+
+  /// What a connection of HTTPS begins with.
+  package var context: NIOSSLContext { pair.withLock { $0.context } }
 
   package var sslContextConfigurationOverride: NIOSSLContextConfigurationOverride {
     let parts = pair.withLock { $0.parts }
@@ -67,7 +72,7 @@ package final class CoordinatorCertificate: CertificateReloader, Sendable {
     let (chain, key) = pair.withLock { ($0.chain, $0.key) }
     do {
       let sources = try chain.map { TLSConfig.CertificateSource.bytes(try $0.der, format: .der) }
-      let root = TLSConfig.CertificateSource.bytes(try authority.root.der, format: .der)
+      let roots = try authorities.roots.map { TLSConfig.CertificateSource.bytes(try $0.der, format: .der) }
       return .tls(
         .defaults(
           certificateChain: sources,
@@ -76,11 +81,22 @@ package final class CoordinatorCertificate: CertificateReloader, Sendable {
           config.certificateReloader = self
           config.requireALPN = true
           // Without roots of our own, every certificate that the machine trusts would be accepted.
-          config.trustRoots = .certificates([root])
+          config.trustRoots = .certificates(roots)
           if asksForCertificates { config.clientCertificateVerification = .noHostnameVerification }
         })
     } catch {
       throw IdentityError("the coordinator's certificate cannot be used: \(error)")
     }
+  }
+}
+
+extension NIOSSLContext {
+  /// The context of an HTTPS server.
+  package static func https(_ chain: [NIOSSLCertificate], _ key: NIOSSLPrivateKey) throws -> NIOSSLContext {
+    var configuration = TLSConfiguration.makeServerConfiguration(
+      certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
+    configuration.minimumTLSVersion = .tlsv12
+    configuration.applicationProtocols = ["http/1.1"]
+    return try NIOSSLContext(configuration: configuration)
   }
 }

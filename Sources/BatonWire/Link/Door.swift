@@ -105,6 +105,13 @@ package final class Door: Sendable {
 
   fileprivate var deadline: TimeAmount { TimeAmount(patience) }
 
+  /// Closes a connection in a second, because its peer proves nothing any more. The second is for the answer that says
+  /// so.
+  package func dismiss(_ peer: String) {
+    guard let channel = state.withLock({ state in state.ids[peer].flatMap { state.channels[$0] } }) else { return }
+    channel.eventLoop.scheduleTask(in: .seconds(1)) { channel.close(promise: nil) }
+  }
+
   // MARK: What calls say
 
   /// Notes that a call on this connection has shown the token.
@@ -176,7 +183,7 @@ extension Channel {
   }
 
   /// The name of the peer as gRPC writes it in a call's context; `nil` for a Unix socket, whose peers have no name.
-  fileprivate var peerName: String? {
+  package var peerName: String? {
     switch remoteAddress {
     case .v4(let address): "ipv4:\(address.host):\(remoteAddress?.port ?? 0)"
     case .v6(let address): "ipv6:[\(address.host)]:\(remoteAddress?.port ?? 0)"

@@ -9,10 +9,12 @@ package struct ListenError: Error, Hashable, Sendable, CustomStringConvertible {
   package let code: Code
   package let description: String
 
-  /// The error for an address that is not loopback. HTTP has no TLS, so it listens on loopback only (promise P14).
+  /// The error for an address that is not loopback. What is not encrypted listens on loopback only (promise P14).
   package init(notLoopback endpoint: HostPort) {
     code = .notPermitted
-    description = "\(endpoint) is not loopback, and HTTP listens on loopback only: use 127.0.0.1:\(endpoint.port)"
+    description =
+      "\(endpoint) is not loopback, and unencrypted HTTP listens on loopback only: use 127.0.0.1:\(endpoint.port), "
+      + "or the setting https"
   }
 
   /// The error for a coordinator whose own user could not reach it.

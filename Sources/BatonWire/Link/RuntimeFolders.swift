@@ -7,8 +7,8 @@ import SystemPackage
   import Foundation
 #endif
 
-/// The folders in which a coordinator leaves the files that clients of the same user need: its token (`PORT.token`),
-/// its metrics token (`PORT.metrics-token`), and its Unix sockets (`PORT.sock`).
+/// The folders in which a coordinator leaves the files that clients of the same user need: its token (`PORT.token`)
+/// and its Unix sockets (`PORT.sock`).
 ///
 /// A folder is used only if it belongs to this user or to root, and its mode admits no other user. Only these two can
 /// have put files there, so a client may send its token to a socket in such a folder.

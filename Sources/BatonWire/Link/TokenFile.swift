@@ -3,7 +3,7 @@ import SystemPackage
 
 /// The file with the secret that a coordinator asks every client for. It asks on loopback too, because other users of
 /// the machine can connect there. The token is kept in the coordinator's data folder and, for clients of the same user,
-/// in a folder of `RuntimeFolders`. The metrics token (`MetricsToken`) is kept beside it.
+/// in a folder of `RuntimeFolders`.
 ///
 /// A token has 32 to 1,024 printable ASCII characters. A file that other users can read, or that contains anything
 /// else, is refused with a message that names the file and the remedy.
@@ -46,43 +46,36 @@ package enum TokenFile {
       "write the token that the workers use into the file again (mode 0600). Or remove the file: the coordinator then "
       + "makes a new token, which has to be copied to every worker and client on other machines"
     if let token = try contents(of: path, orElse: advice) { return token }
-    let token = (0..<64).map { _ in String("0123456789abcdef".randomElement() ?? "0") }.joined()
+    let token = drawn()
     try write(token, to: path, sync: sync)
     return token
   }
 
-  /// Makes sure that `metrics-token` in the data folder contains the metrics token of `token`, readable only by its
-  /// user and durable. A file with other contents, or with a mode that admits other users, is replaced, because the
-  /// metrics token can always be derived again.
-  /// - Parameter sync: makes the file or folder of a descriptor durable, and returns 0 on success. Tests replace it.
-  package static func keepMetricsToken(
-    of token: String, dataFolder: String, syncing sync: @escaping (Int32) -> Int32 = { fsync($0) }
-  ) throws {
-    let (path, derived) = (dataFolder + "/metrics-token", MetricsToken.derived(from: token))
-    guard (try? contents(of: path, orElse: "")) != derived else { return }
-    try write(derived, to: path, sync: sync)
+  /// The token in the file that a worker's programs for metrics read. One is drawn if there is none.
+  /// - Throws: `TokenFileError` if there is a file that contains no token.
+  package static func ownForMetrics(dataFolder: String) throws -> String {
+    let path = dataFolder + "/metrics-token"
+    if let token = try contents(of: path, orElse: "remove the file; the worker then makes a new token") { return token }
+    let token = drawn()
+    try write(token, to: path, sync: nil)
+    return token
   }
 
-  /// Publishes the token and the metrics token of the coordinator on `port`, so that programs of the same user find
-  /// them.
+  /// 64 hexadecimal digits from the system's random numbers.
+  private static func drawn() -> String {
+    (0..<64).map { _ in String("0123456789abcdef".randomElement() ?? "0") }.joined()
+  }
+
+  /// Publishes the token of the coordinator on `port`, so that programs of the same user find it.
   /// - Parameter folder: a folder that `RuntimeFolders.own` returned.
   package static func publish(_ token: String, port: Int, in folder: String) throws {
-    for (path, secret) in published(token, port, folder) { try write(secret, to: path, sync: nil) }
+    try write(token, to: "\(folder)/\(port).token", sync: nil)
   }
 
-  /// Removes the published tokens, unless another coordinator has published its own there in the meantime.
+  /// Removes the published token, unless another coordinator has published its own there in the meantime.
   package static func withdraw(_ token: String, port: Int, from folder: String) {
-    for (path, secret) in published(token, port, folder) where (try? contents(of: path, orElse: "")) == secret {
-      unlink(path)
-    }
-  }
-
-  /// The files to publish. The token comes last: if it cannot be written, only the metrics token, which permits less,
-  /// is left behind.
-  private static func published(_ token: String, _ port: Int, _ folder: String) -> [(path: String, secret: String)] {
-    [
-      ("\(folder)/\(port).metrics-token", MetricsToken.derived(from: token)), ("\(folder)/\(port).token", token),
-    ]
+    let path = "\(folder)/\(port).token"
+    if (try? contents(of: path, orElse: "")) == token { unlink(path) }
   }
 
   // MARK: Reading

@@ -21,6 +21,11 @@ package struct Enrolment: Sendable {
   package var pin: Pin
   package var token: JoinToken
 
+  /// Is called once if an operator has to approve the join, with the number that the operator compares.
+  package var onWaiting: @Sendable (String) -> Void = { _ in }
+  /// How long after an answer that the host waits it asks again.
+  package var pause = Duration.seconds(2)
+
   package init(endpoint: HostPort, pin: Pin, token: JoinToken) {
     (self.endpoint, self.pin, self.token) = (endpoint, pin, token)
   }
@@ -34,9 +39,13 @@ package struct Enrolment: Sendable {
   ///   coordinator refuses; `IdentityError` if its answer is wrong.
   package func join(with key: HostKey) async throws -> HostIdentity {
     var attempt = 1
+    var isWaiting = false
     while true {
       do {
-        return try await ask(with: key)
+        if let identity = try await ask(with: key) { return identity }
+        if !isWaiting { onWaiting(key.number(pin: pin)) }
+        (attempt, isWaiting) = (1, true)
+        try await Clocks.system.sleep(pause)
       } catch let error as RPCError where [.unavailable, .deadlineExceeded].contains(error.code) {
         guard attempt < Self.attempts else {
           throw LinkError.unanswered(endpoint, error.message)
@@ -48,7 +57,8 @@ package struct Enrolment: Sendable {
     }
   }
 
-  private func ask(with key: HostKey) async throws -> HostIdentity {
+  /// Asks once. Returns `nil` if the host has to be approved first.
+  private func ask(with key: HostKey) async throws -> HostIdentity? {
     let request = Baton_V1_JoinRequest.with {
       $0.invitation = Data(token.id)
       $0.secret = Data(token.secret)
@@ -59,6 +69,7 @@ package struct Enrolment: Sendable {
       var options = CoordinatorClient.callOptions
       options.timeout = .seconds(10)
       let reply = try await Baton_V1_Enrolment.Client(wrapping: client).join(request, options: options)
+      if reply.isWaiting { return nil }
       let host = HostName(reply.host)
       guard host.isWellFormed, try FleetAuthority.fleet(of: root) == reply.fleet, (1...65_535).contains(reply.port)
       else {
@@ -69,8 +80,14 @@ package struct Enrolment: Sendable {
       }
       var identity = HostIdentity(
         fleet: reply.fleet, host: host, coordinator: "\(HostPort(host: endpoint.host, port: Int(reply.port)))", key: "",
-        certificate: "", roots: [])
-      try identity.take(key, certificate: Array(reply.certificate), roots: reply.roots.map { Array($0) })
+        certificate: "", roots: [], enrolment: "\(endpoint)")
+      let answer = HostIdentity.Answer(
+        certificate: Array(reply.certificate), serverCertificate: Array(reply.serverCertificate),
+        roots: reply.roots.map { Array($0) })
+      guard answer.roots.contains(try root.der) else {
+        throw IdentityError("the coordinator's answer has not the root that it showed")
+      }
+      try identity.take(key, answer)
       return identity
     }
   }

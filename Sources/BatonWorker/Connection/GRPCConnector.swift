@@ -55,6 +55,7 @@ package final class GRPCConnector: Connector {
     let endpoint = addresses.withLock { $0.current }
     defer { addresses.withLock { $0.ended(isGivenUp: connection.isGivenUp) } }
     do {
+      try await renewal.renewIfEnded()
       if let identity = try HostIdentity.read(dataFolder: dataFolder) {
         try await RPCLoop.run { [self] in
           try await CoordinatorClient.withSecureClient(endpoint, .host(identity)) { [self] client, _ in
@@ -68,6 +69,8 @@ package final class GRPCConnector: Connector {
       }
     } catch _ where isLeft(connection) {
       // The worker has said why it gave the connection up. The error only says that the call was cancelled.
+    } catch let error as ConnectionError {
+      throw error
     } catch let error as RPCError {
       throw ConnectionError(Self.message(error, endpoint))
     } catch let error as LinkError {

@@ -47,17 +47,58 @@ struct Renewal: Sendable {
       // A new key each time: one that was copied from a disk is of use only until the next renewal.
       let key = HostKey()
       let request = try key.request()
-      var options = CoordinatorClient.callOptions
-      options.timeout = .seconds(30)
-      let reply = try await workers.renew(.with { $0.request = Data(request) }, options: options)
-      var renewed = identity
-      try renewed.take(key, certificate: Array(reply.certificate), roots: reply.roots.map { Array($0) })
-      try renewed.write(dataFolder: dataFolder)
+      let reply = try await workers.renew(.with { $0.request = Data(request) }, options: Self.options)
+      try take(reply, for: identity, key)
       logger.info("the host's certificate was renewed")
       return true
     } catch {
       logger.warning("the host's certificate cannot be renewed, and is valid for now: \(error)")
       return false
     }
+  }
+
+  /// Gets another certificate if the present one has ended, which no coordinator accepts for a connection any more. The
+  /// host proves with the key of the old one who it is.
+  /// - Throws: `ConnectionError` that says why there is none.
+  func renewIfEnded() async throws {
+    guard let identity = try HostIdentity.read(dataFolder: dataFolder), let enrolment = identity.enrolment,
+      clocks.date() > (try identity.parsedCertificate).end
+    else { return }
+    do {
+      let key = HostKey()
+      let request = try key.request()
+      let rejoin = Baton_V1_RejoinRequest.with {
+        $0.certificate = Data((try? identity.parsedCertificate.der) ?? [])
+        $0.request = Data(request)
+        $0.signature = Data((try? HostKey(pem: identity.key).signature(of: request)) ?? [])
+      }
+      let reply = try await CoordinatorClient.withSecureClient(
+        try HostPort(parsing: enrolment), .rejoining(identity)
+      ) { client, _ in
+        try await Baton_V1_Enrolment.Client(wrapping: client).rejoin(rejoin, options: Self.options)
+      }
+      try take(reply, for: identity, key)
+      logger.notice("the host's certificate had ended, and the coordinator gave it another one")
+    } catch let error as RPCError {
+      throw ConnectionError("the host's certificate has ended, and \(enrolment) gives it no other: \(error.message)")
+    } catch {
+      throw ConnectionError("the host's certificate has ended, and \(enrolment) gives it no other: \(error)")
+    }
+  }
+
+  private static var options: CallOptions {
+    var options = CoordinatorClient.callOptions
+    options.timeout = .seconds(30)
+    return options
+  }
+
+  private func take(_ reply: Baton_V1_RenewReply, for identity: HostIdentity, _ key: HostKey) throws {
+    var renewed = identity
+    try renewed.take(
+      key,
+      HostIdentity.Answer(
+        certificate: Array(reply.certificate), serverCertificate: Array(reply.serverCertificate),
+        roots: reply.roots.map { Array($0) }))
+    try renewed.write(dataFolder: dataFolder)
   }
 }

@@ -27,7 +27,7 @@ struct CoordinatorSetup {
   var logLevel: Logger.Level
 
   static let keys = [
-    "audit.for", "certificates.host", "data", "http", "leaseTerm", "limits.checkpointBytes", "limits.pending",
+    "audit.for", "certificates.host", "data", "http", "https", "leaseTerm", "limits.checkpointBytes", "limits.pending",
     "limits.pendingPerDefinition",
     "limits.waitingWrites", "listen", "logLevel", "losses.backoff", "losses.quarantineAfter", "operators",
     "permittedIdentifiers", "rates.changes", "rates.failures", "rates.joins", "rates.submissions",
@@ -52,6 +52,7 @@ struct CoordinatorSetup {
       operators: try Self.remote(options.operators, "operators", file))
     let isOff = (options.http ?? file.text("http")) == "off"
     addresses.http = isOff ? nil : try Self.address(options.http, "http", file) ?? HostPort(parsing: "127.0.0.1:7421")
+    addresses.https = try Self.remote(options.https, "https", file)
     certificateLifetime = file.duration("certificates.host") ?? FleetAuthority.hostLifetime
     if !(Duration.seconds(60)...Duration.seconds(90 * 86_400)).contains(certificateLifetime) {
       file.note("certificates.host", "must be from 1m to 90d (hosts renew their certificate after half of it)")
@@ -138,21 +139,23 @@ struct CoordinatorSetup {
   /// The fleet's identities, which are in the data folder. The first start makes the authority.
   func identities() throws -> HostIdentities {
     try HostIdentities(
-      authority: try FleetAuthority.own(dataFolder: dataFolder, at: SystemClocks.date()), dataFolder: dataFolder,
+      authorities: try FleetAuthorities.own(dataFolder: dataFolder, at: SystemClocks.date()), dataFolder: dataFolder,
       lifetime: certificateLifetime)
   }
 
-  /// Creates the server of a coordinator, and its tokens in the data folder. Call it while the store is open: the
+  /// Creates the server of a coordinator, and its token in the data folder. Call it while the store is open: the
   /// store's lock then keeps other coordinators out of the data folder.
   func server(for coordinator: Coordinator, metrics: MetricsReader, logger: Logger) throws -> CoordinatorServer {
     let token = try TokenFile.own(dataFolder: dataFolder)
-    try TokenFile.keepMetricsToken(of: token, dataFolder: dataFolder)
     guard let identities = coordinator.settings.identities else { preconditionFailure("a server needs identities") }
     return try CoordinatorServer(
       coordinator: coordinator, identities: identities, addresses: addresses, token: token, metrics: metrics,
       logger: logger
     ) { bound in
-      let others = [bound.operators.map { "\($0) (operators)" }, bound.http.map { "\($0) (HTTP)" }].compactMap { $0 }
+      let others = [
+        bound.operators.map { "\($0) (operators)" }, bound.http.map { "\($0) (HTTP)" },
+        bound.https.map { "\($0) (HTTPS)" },
+      ].compactMap { $0 }
       StandardError.say(
         "baton: the coordinator listens on \(bound.workers) (gRPC)" + others.map { " and \($0)" }.joined()
           + ", its data is in \(dataFolder)")

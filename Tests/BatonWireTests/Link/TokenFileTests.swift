@@ -79,33 +79,15 @@ import Testing
     }
   }
 
-  private static let metricsToken = MetricsToken.derived(from: token)
-
-  @Test func `the metrics token is on the disk before it has a name, and is written once`() throws {
+  @Test func `a worker draws its metrics token once, and keeps it to itself`() throws {
     try TemporaryFolder.with { folder in
-      var synced: [String] = []
-      for _ in 0..<2 {
-        try TokenFile.keepMetricsToken(of: Self.token, dataFolder: folder) { file in
-          let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(file)")) ?? "?"
-          let isNamed = FileManager.default.fileExists(atPath: folder + "/metrics-token")
-          synced.append("\(path.dropFirst(folder.count)) named \(isNamed)")
-          return 0
-        }
-      }
-      #expect(synced == ["/metrics-token.part named false", " named true"])
-      #expect(try TokenFile.read(folder + "/metrics-token", port: 1) == Self.metricsToken)
-    }
-  }
-
-  @Test(arguments: [("", 0o600), ("\n\n", 0o600), (token, 0o600), (metricsToken, 0o644), (token, 0o666)])
-  func `another metrics token, or one that others can reach, is replaced`(text: String, mode: Int) throws {
-    try TemporaryFolder.with { folder in
-      let path = folder + "/metrics-token"
-      try TemporaryFolder.write(text, to: path, mode: mode)
-      try TokenFile.keepMetricsToken(of: Self.token, dataFolder: folder)
-      #expect(try String(contentsOfFile: path, encoding: .utf8) == Self.metricsToken + "\n")
-      let attributes = try FileManager.default.attributesOfItem(atPath: path)
+      let token = try TokenFile.ownForMetrics(dataFolder: folder)
+      #expect(try token.utf8.count == 64 && token != TokenFile.own(dataFolder: folder))
+      #expect(try TokenFile.ownForMetrics(dataFolder: folder) == token)
+      let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/metrics-token")
       #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+      try TemporaryFolder.write(token, to: folder + "/metrics-token", mode: 0o644)
+      #expect(throws: TokenFileError.self) { try TokenFile.ownForMetrics(dataFolder: folder) }
     }
   }
 
@@ -126,9 +108,8 @@ import Testing
       try TokenFile.publish(Self.token, port: 7, in: folder)
       #expect(try TokenFile.read(nil, port: 7, in: folders) == Self.token)
       #expect(try TokenFile.read(nil, port: 8, in: folders) == nil)
-      #expect(try TokenFile.read(folder + "/7.metrics-token", port: 7) == Self.metricsToken)
       TokenFile.withdraw(String(Self.token.reversed()), port: 7, from: folder)
-      #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == ["7.metrics-token", "7.token"])
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["7.token"])
       TokenFile.withdraw(Self.token, port: 7, from: folder)
       #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
     }

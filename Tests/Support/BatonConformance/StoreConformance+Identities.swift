@@ -84,6 +84,23 @@ extension StoreConformance {
       _ = try await s.admit(again, by: try await s.invite("desk"))
       try expect(try await s.store.certificates().map(\.isRevoked), [true, false, false], "desk has joined again")
     },
+    Case("a host that has to be approved joins with the approved key and no other") { s in
+      let invitation = try await s.invite("desk", needsApproval: true)
+      let (mine, other) = (s.certificate("desk", serial: 1, key: 1), s.certificate("desk", serial: 2, key: 2))
+      func refuse(_ certificate: HostCertificate) async throws {
+        try await expectRefusal(.refused, saying: ["approve"]) { _ = try await s.admit(certificate, by: invitation) }
+      }
+      try await refuse(mine)
+      try await s.store.approve(invitation.id, key: mine.key)
+      try await refuse(other)
+      _ = try await s.admit(mine, by: invitation)
+      try expect(try await s.store.certificates(), [mine], "the approved key")
+      try await expectRefusal(.refused, saying: ["already"]) { _ = try await s.admit(other, by: invitation) }
+      let open = try await s.invite("base")
+      for id in [open.id, [9, 9, 9, 9, 9, 9, 9, 9]] {
+        try await expectRefusal(.refused, saying: ["no invitation"]) { try await s.store.approve(id, key: mine.key) }
+      }
+    },
     Case("a host that joins again may have another secret") { s in
       let (mine, other) = ([UInt8](repeating: 1, count: 32), [UInt8](repeating: 2, count: 32))
       let host = StoreScenario.host
@@ -92,25 +109,30 @@ extension StoreConformance {
         s.certificate(host.rawValue, serial: 1, key: 1), by: try await s.invite(host.rawValue))
       try expect(try await s.store.standing(of: host, secret: other), .unclaimed, "the name is free")
     },
-    Case("certificates that have ended are dropped when others are made") { s in
-      _ = try await s.admit(s.certificate("desk", serial: 1, key: 1), by: try await s.invite("desk"))
+    Case("certificates that ended more than 30 days ago are dropped when others are made") { s in
+      let first = s.certificate("desk", serial: 1, key: 1)
+      _ = try await s.admit(first, by: try await s.invite("desk"))
       s.now = s.now + .seconds(7200)
-      let next = s.certificate("base", serial: 2, key: 2)
-      _ = try await s.admit(next, by: try await s.invite("base"))
-      try expect(try await s.store.certificates(), [next], "two hours later")
+      let second = s.certificate("base", serial: 2, key: 2)
+      _ = try await s.admit(second, by: try await s.invite("base"))
+      try expect(try await s.store.certificates(), [first, second], "two hours later")
+      s.now = s.now + HostCertificate.rejoinTime + .seconds(3601)
+      let next = s.certificate("lamp", serial: 3, key: 3)
+      _ = try await s.admit(next, by: try await s.invite("lamp"))
+      try expect(try await s.store.certificates(), [next], "30 days later")
     },
   ]
 }
 
 extension StoreScenario {
   /// An invitation that is valid for 15 minutes. Its id and secret follow from the name and the time.
-  fileprivate func invite(_ host: String) async throws -> Invitation {
+  fileprivate func invite(_ host: String, needsApproval: Bool = false) async throws -> Invitation {
     let seed = UInt8(truncatingIfNeeded: host.utf8.reduce(0) { $0 &* 31 &+ Int($1) } &+ Int(now.date.nanoseconds >> 30))
     let taken = try await store.invitation(.init(repeating: seed, count: 8)) != nil
     let id = taken ? seed &+ 101 : seed
     let invitation = Invitation(
       id: .init(repeating: id, count: 8), host: HostName(host), digest: .init(repeating: id, count: 32),
-      end: now.date + .seconds(900), principal: "somebody")
+      end: now.date + .seconds(900), principal: "ana", needsApproval: needsApproval)
     try await store.invite(invitation, at: now)
     return invitation
   }

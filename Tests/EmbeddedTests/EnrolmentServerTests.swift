@@ -1,0 +1,245 @@
+import BatonBase
+import BatonIdentity
+import BatonModel
+import BatonProtobuf
+import BatonStore
+import BatonWire
+import Foundation
+import GRPCCore
+import SwiftProtobuf
+import Synchronization
+import Testing
+import X509
+
+@testable import BatonCoordinator
+@testable import BatonWorker
+
+/// How hosts are approved, return after their certificate has ended, and learn a new root.
+@Suite("Enrolment", .timeLimit(.minutes(10)))
+struct EnrolmentServerTests {
+  private static let desk = HostName("desk")
+
+  // MARK: Approval
+
+  @Test("A host that has to be approved gets nothing before the number that it shows was approved")
+  func approval() async throws {
+    try await ServedFleet.serving { place in
+      let token = try await place.invite("desk", needsApproval: true)
+      let key = HostKey()
+      let shown = Mailbox<String>(capacity: 1)
+      var enrolment = Enrolment(endpoint: place.operators, pin: place.authority.pin, token: token)
+      enrolment.onWaiting = { shown.send($0) }
+      enrolment.pause = .milliseconds(10)
+      let joining = Task { [enrolment] in try await enrolment.join(with: key) }
+      let number = try #require(await shown.receive()?.first)
+      #expect(number == key.number(pin: place.authority.pin))
+      #expect(try await place.coordinator.waitingHosts().map(\.number) == [number])
+      #expect(try await place.coordinator.store.certificates().isEmpty)
+
+      // Another holder of the token waits with a number of its own, and does not get what was approved for the first.
+      let thief = HostKey()
+      #expect(try await Self.join(place, token, thief).isWaiting)
+      #expect(try await place.coordinator.waitingHosts().count == 2)
+      for wrong in ["000000", "", String(number.dropLast()), number + " "] where wrong != number {
+        await #expect(throws: OperatorError.self) { try await place.coordinator.approve(Self.desk, number: wrong) }
+      }
+      await #expect(throws: OperatorError.self) {
+        try await place.coordinator.approve(HostName("other"), number: number)
+      }
+      try await place.coordinator.approve(Self.desk, number: number)
+      let identity = try await joining.value
+      #expect(identity.host == Self.desk)
+      _ = try await place.renew(as: identity)
+      let stolen = try? await Self.join(place, token, thief)
+      #expect(stolen?.certificate.isEmpty ?? true)
+      #expect(try await place.coordinator.store.certificates().map(\.key).contains(thief.key.publicKey.digest) == false)
+    }
+  }
+
+  @Test("A number counts only while its host asks, and at most eight keys wait with one invitation")
+  func waitingHosts() throws {
+    let waiting = WaitingHosts()
+    let now = Timestamp(nanoseconds: 1_772_346_600_000_000_000)
+    func host(_ number: Int, at time: Timestamp) -> WaitingHost {
+      WaitingHost(host: Self.desk, number: "\(100_000 + number)", peer: "ipv4:192.0.2.1:1", at: time)
+    }
+    for number in 0..<8 { try waiting.note(host(number, at: now), invitation: [1], key: [UInt8(number)]) }
+    #expect(throws: OperatorError.self) { try waiting.note(host(8, at: now), invitation: [1], key: [8]) }
+    try waiting.note(host(9, at: now), invitation: [2], key: [9])
+    #expect(waiting.find(Self.desk, number: "100003", at: now)?.key == [3])
+    #expect(waiting.find(Self.desk, number: "100003", at: now + .seconds(61)) == nil)
+    #expect(waiting.find(HostName("other"), number: "100003", at: now) == nil)
+    // Two keys with one number cannot be told apart.
+    try waiting.note(host(9, at: now), invitation: [2], key: [10])
+    #expect(waiting.find(Self.desk, number: "100009", at: now) == nil)
+    try waiting.note(host(8, at: now + .seconds(61)), invitation: [1], key: [8])
+    #expect(waiting.all(at: now + .seconds(61)).map(\.number) == ["100008"])
+  }
+
+  private static func join(_ place: ServedFleet, _ token: JoinToken, _ key: HostKey) async throws -> Baton_V1_JoinReply
+  {
+    try await CoordinatorClient.withSecureClient(place.operators, .pin(place.authority.pin)) { client, _ in
+      try await Baton_V1_Enrolment.Client(wrapping: client).join(
+        .with {
+          $0.invitation = Data(token.id)
+          $0.secret = Data(token.secret)
+          $0.request = Data((try? key.request()) ?? [])
+        }, options: CoordinatorClient.callOptions)
+    }
+  }
+
+  // MARK: After the end of a certificate
+
+  private static func rejoin(
+    _ place: ServedFleet, _ identity: HostIdentity, signedBy key: HostKey? = nil, der: [UInt8]? = nil,
+    for other: [UInt8]? = nil
+  ) async throws -> Baton_V1_RenewReply {
+    let request = try HostKey().request()
+    let signature = try (key ?? (try HostKey(pem: identity.key))).signature(of: other ?? request)
+    let certificate = try der ?? identity.parsedCertificate.der
+    return try await CoordinatorClient.withSecureClient(place.operators, .rejoining(identity)) { client, _ in
+      try await Baton_V1_Enrolment.Client(wrapping: client).rejoin(
+        .with {
+          $0.certificate = Data(certificate)
+          $0.request = Data(request)
+          $0.signature = Data(signature)
+        }, options: CoordinatorClient.callOptions)
+    }
+  }
+
+  private static func refused(_ body: () async throws -> Baton_V1_RenewReply, _ what: String) async {
+    do {
+      _ = try await body()
+      Issue.record("\(what): served")
+    } catch let error as RPCError {
+      #expect(error.code == .permissionDenied || error.code == .invalidArgument, "\(what): \(error)")
+    } catch {
+      Issue.record("\(what): \(error)")
+    }
+  }
+
+  /// A host that has joined, and whose certificate ended `ago`.
+  private static func ended(_ place: ServedFleet, ago: Duration) async throws -> HostIdentity {
+    let live = try await place.joined("desk")
+    let key = HostKey()
+    let end = SystemClocks.date() + (.zero - ago)
+    let parsed = try place.authority.hostCertificate(
+      for: key.key.publicKey, host: desk, lasting: .seconds(60), at: end + .seconds(-60))
+    let certificate = HostCertificate(
+      serial: Array(parsed.serialNumber.bytes), host: desk, key: key.key.publicKey.digest, der: try parsed.der,
+      end: parsed.end)
+    try await place.coordinator.store.renew(
+      certificate, after: try Array(live.parsedCertificate.serialNumber.bytes), at: place.coordinator.now().moment)
+    place.identities.note(certificate)
+    return HostIdentity(
+      fleet: place.authority.fleet, host: desk, coordinator: "\(place.workers)", key: try key.pem,
+      certificate: try parsed.pem, roots: [try place.authority.root.pem], enrolment: "\(place.operators)")
+  }
+
+  @Test("A host whose certificate has ended gets another one with the old key; a thief and a revoked host do not")
+  func rejoining() async throws {
+    var rates = CallRates()
+    rates.joins = 1000
+    try await ServedFleet.serving(rates: rates) { place in
+      let identity = try await Self.ended(place, ago: .seconds(3600))
+      await place.expectRefusal(of: identity, "an ended certificate")
+      let reply = try await Self.rejoin(place, identity)
+      var renewed = identity
+      await Self.refused({ try await Self.rejoin(place, identity, signedBy: HostKey()) }, "another key")
+      await Self.refused({ try await Self.rejoin(place, identity, for: [1, 2, 3]) }, "another request's signature")
+      await Self.refused({ try await Self.rejoin(place, identity, der: [0x30]) }, "no certificate")
+      let old = try await Self.ended(place, ago: .seconds(31 * 86_400))
+      await Self.refused({ try await Self.rejoin(place, old) }, "31 days ago")
+      let unknown = try place.forged {
+        try place.authority.hostCertificate(for: $0, host: Self.desk, lasting: .seconds(60), at: SystemClocks.date())
+      }
+      await Self.refused({ try await Self.rejoin(place, unknown) }, "a certificate that was never given out")
+      _ = try await place.coordinator.revoke(Self.desk)
+      await Self.refused({ try await Self.rejoin(place, identity) }, "a revoked host")
+      // What it got before was revoked with the rest.
+      #expect(throws: IdentityError.self) {
+        try renewed.take(
+          HostKey(),
+          HostIdentity.Answer(
+            certificate: Array(reply.certificate), serverCertificate: Array(reply.serverCertificate),
+            roots: reply.roots.map { Array($0) }))
+      }
+    }
+  }
+
+  @Test("A worker whose certificate has ended gets another one by itself before it connects")
+  func renewsWhenEnded() async throws {
+    try await ServedFleet.serving { place in
+      let identity = try await Self.ended(place, ago: .seconds(3600))
+      let folder = place.folder + "/desk"
+      try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+      try identity.write(dataFolder: folder)
+      let renewal = Renewal(dataFolder: folder, clocks: .system, logger: Fleet.quiet, jitter: 0)
+      try await renewal.renewIfEnded()
+      let renewed = try #require(try HostIdentity.read(dataFolder: folder))
+      #expect(renewed.key != identity.key && renewed.serverCertificate != nil)
+      _ = try await place.renew(as: renewed)
+      try await renewal.renewIfEnded()
+      #expect(try HostIdentity.read(dataFolder: folder) == renewed, "a valid certificate is left alone")
+    }
+  }
+
+  // MARK: A new root
+
+  @Test("A root is replaced over two starts: hosts go on, and the old root counts for nothing at the end")
+  func rotation() async throws {
+    let folder = NSTemporaryDirectory() + "baton-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(
+      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let store = folder + "/store"
+    let identity = Mutex<HostIdentity?>(nil)
+    let old = Mutex<FleetAuthority?>(nil)
+    try await ServedFleet.serving(in: folder, store: store) { place in
+      let desk = try await place.joined("desk")
+      identity.withLock { $0 = desk }
+      old.withLock { $0 = place.authority }
+      let fleet = try await place.coordinator.rotateRoot()
+      #expect(fleet.roots == [try place.authority.root.der], "nothing changes before the next start")
+      await #expect(throws: OperatorError.self) { _ = try await place.coordinator.rotateRoot() }
+      _ = try await place.renew(as: desk)
+    }
+    let before = try #require(identity.withLock { $0 })
+    let first = try #require(old.withLock { $0 })
+    try await ServedFleet.serving(in: folder, store: store) { place in
+      #expect(place.authority.root == first.root)
+      let fleet = try await place.coordinator.fleet()
+      #expect(fleet.roots.count == 2 && fleet.hostsOfOldRoot == 1 && fleet.pin == first.pin)
+      var renewed = try #require(identity.withLock { $0 })
+      let key = HostKey()
+      let reply = try await CoordinatorClient.withSecureClient(place.workers, .host(renewed)) { client, _ in
+        try await Baton_V1_Workers.Client(wrapping: client).renew(
+          .with { $0.request = Data((try? key.request()) ?? []) }, options: CoordinatorClient.callOptions)
+      }
+      try renewed.take(
+        key,
+        HostIdentity.Answer(
+          certificate: Array(reply.certificate), serverCertificate: Array(reply.serverCertificate),
+          roots: reply.roots.map { Array($0) }))
+      #expect(renewed.roots.count == 2)
+      // With the certificate of the next root, from this start on; and a host that joins now has it from the beginning.
+      _ = try await place.renew(as: renewed)
+      _ = try await place.renew(as: try await place.joined("base"))
+      #expect(try await place.coordinator.fleet().hostsOfOldRoot == 0)
+      identity.withLock { [renewed] in $0 = renewed }
+    }
+    try await ServedFleet.serving(in: folder, store: store) { place in
+      #expect(place.authority.root != first.root && place.authority.fleet == first.fleet)
+      let fleet = try await place.coordinator.fleet()
+      #expect(fleet.roots == [try place.authority.root.der] && fleet.pin != first.pin)
+      _ = try await place.renew(as: try #require(identity.withLock { $0 }))
+      await place.expectRefusal(of: before, "the certificate of the old root")
+      // The old authority's file signs nothing that counts.
+      let forged = try place.forged {
+        try first.hostCertificate(for: $0, host: Self.desk, lasting: .seconds(60), at: SystemClocks.date())
+      }
+      await place.expectRefusal(of: forged, "signed by the old authority")
+    }
+  }
+}
