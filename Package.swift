@@ -247,7 +247,7 @@ let package = Package(
     .testTarget(
       name: "BatonWireTests",
       dependencies: [
-        "BatonBase", "BatonModel", "BatonProtobuf", "BatonWire", protobuf, logging,
+        "BatonBase", "BatonModel", "BatonIdentity", "BatonProtobuf", "BatonWire", x509, protobuf, logging,
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOEmbedded", package: "swift-nio"),
       ],
       swiftSettings: strict),
@@ -311,8 +311,10 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "BatonBase", "ContractRows", "HostFixtures", "BatonWire", "baton", "baton-worker", "handler-worker",
-      ],
+        "BatonBase", "ContractRows", "HostFixtures", "BatonModel", "BatonIdentity", "BatonWire", "baton",
+        "baton-worker",
+        "handler-worker", x509,
+      ], exclude: ["attacks.py"],
       swiftSettings: strict),
     .testTarget(
       name: "BatonTestKitTests", dependencies: ["BatonModel", "BatonHandler", "BatonTestKit", "ContractRows"],

@@ -1,5 +1,6 @@
 import BatonBase
 import BatonHTTP
+import BatonModel
 package import BatonStore
 package import BatonTelemetry
 package import BatonWire
@@ -33,6 +34,8 @@ package struct CoordinatorServer: Service {
   let addresses: Addresses
   let identities: HostIdentities
   let token: String
+  /// What HTTPS shows in place of the fleet's own certificate.
+  let ownCertificate: OwnCertificate?
   let logger: Logger
   /// The folders where clients of the same user find the token and the sockets.
   let folders: RuntimeFolders
@@ -58,7 +61,7 @@ package struct CoordinatorServer: Service {
   /// - Throws: `ListenError` if `http` is not a loopback address.
   package init(
     coordinator: Coordinator, identities: HostIdentities, addresses: Addresses, token: String,
-    metrics: MetricsReader? = nil, folders: RuntimeFolders = RuntimeFolders(),
+    ownCertificate: OwnCertificate? = nil, metrics: MetricsReader? = nil, folders: RuntimeFolders = RuntimeFolders(),
     descriptors: DescriptorBudget = .current, logger: Logger,
     onReady: @escaping @Sendable (Addresses) -> Void = { _ in }
   ) throws {
@@ -68,10 +71,17 @@ package struct CoordinatorServer: Service {
     self.addresses = addresses
     self.identities = identities
     self.token = token
+    self.ownCertificate = ownCertificate
     self.folders = folders
     self.logger = logger
-    door = Door(descriptors.grpc, what: "\(addresses.workers)", logger: logger)
-    httpDoor = Door(descriptors.http, what: addresses.http.map { "\($0)" } ?? "HTTP", logger: logger)
+    let handshakes = Double(coordinator.settings.rates.handshakes)
+    func limited(_ limits: Admission.Limits) -> Admission.Limits {
+      var limits = limits
+      limits.arrivals = RateLimit(rate: handshakes, burst: 5 * handshakes)
+      return limits
+    }
+    door = Door(limited(descriptors.grpc), what: "\(addresses.workers)", logger: logger)
+    httpDoor = Door(limited(descriptors.http), what: addresses.http.map { "\($0)" } ?? "HTTP", logger: logger)
     self.onReady = onReady
   }
 
@@ -105,7 +115,8 @@ package struct CoordinatorServer: Service {
       if let endpoint = addresses.https {
         group.addTask {
           let credentials = Gate.Proof.credentials(identities.credentials)
-          try await http(.tls(endpoint, { certificate.context }), credentials) { [httpsAddress] in
+          try await http(.tls(endpoint, { ownCertificate?.context ?? certificate.context }), credentials) {
+            [httpsAddress] in
             if let port = $0 { httpsAddress.send(port) }
           }.run()
           return false
@@ -127,6 +138,7 @@ package struct CoordinatorServer: Service {
           try certificate.renew(at: coordinator.clocks.date())
         }
       }
+      if let ownCertificate { group.addTask { try await readAgain(ownCertificate) } }
       group.addTask {
         try await serveOwnUser()
         return true
@@ -148,13 +160,25 @@ package struct CoordinatorServer: Service {
     return true
   }
 
+  /// Reads the certificate of another authority again each minute, because it is renewed by another program.
+  private func readAgain(_ certificate: OwnCertificate) async throws -> Bool {
+    while true {
+      try await coordinator.clocks.sleep(.seconds(60))
+      do {
+        if try certificate.renew() { logger.notice("HTTPS shows the new certificate from now on") }
+      } catch {
+        logger.warning("the certificate for HTTPS was not read again, and the one before is shown: \(error)")
+      }
+    }
+  }
+
   // MARK: Over TLS
 
   private func workersServer(_ certificate: CoordinatorCertificate) throws -> GRPCServer<HTTP2ServerTransport.Posix> {
     GRPCServer(
       transport: .http2NIOPosix(
         address: Self.address(addresses.workers),
-        transportSecurity: try certificate.security(askingForCertificates: true), config: config,
+        transportSecurity: try certificate.security(askingForCertificates: true), config: remoteConfig,
         eventLoopGroup: RPCLoop.group),
       services: [WorkersService(coordinator: coordinator, identities: identities, door: door)],
       interceptors: [
@@ -168,7 +192,7 @@ package struct CoordinatorServer: Service {
     GRPCServer(
       transport: .http2NIOPosix(
         address: Self.address(endpoint), transportSecurity: try certificate.security(askingForCertificates: false),
-        config: config, eventLoopGroup: RPCLoop.group),
+        config: remoteConfig, eventLoopGroup: RPCLoop.group),
       services: [EnrolmentService(coordinator: coordinator), OperatorsService(of: coordinator)],
       interceptors: [
         OperatorInterceptor(
@@ -329,4 +353,15 @@ package struct CoordinatorServer: Service {
       config.connection.flushCoalescing = nil
     }
   }
+
+  /// For connections over TLS, whose peers are not this user.
+  private var remoteConfig: HTTP2ServerTransport.Posix.Config {
+    var config = config
+    // Without a limit one connection could hold any number of calls.
+    config.http2.maxConcurrentStreams = Self.streamsOfConnection
+    return config
+  }
+
+  /// The most calls that one connection over TLS may have at the same time.
+  static let streamsOfConnection = 64
 }

@@ -56,6 +56,24 @@ package enum PrivateFile {
     }
   }
 
+  /// Reads a file that others may read too, such as a certificate.
+  /// - Throws: `IdentityError` if it cannot be read, or has more than 1 MiB.
+  package static func readPublic(_ path: String) throws(IdentityError) -> [UInt8] {
+    do {
+      let file = try FileDescriptor.open(path, .readOnly, options: [.closeOnExec, .nonBlocking])
+      defer { try? file.close() }
+      let size = try file.stat().size
+      guard size <= longest else { throw IdentityError("\(path) has more than 1 MiB") }
+      return try [UInt8](unsafeUninitializedCapacity: Int(size)) { bytes, count in
+        count = try file.read(into: UnsafeMutableRawBufferPointer(bytes))
+      }
+    } catch let error as IdentityError {
+      throw error
+    } catch {
+      throw IdentityError("\(path) cannot be read: \(error)")
+    }
+  }
+
   private static let longest: Int64 = 1 << 20
 
   /// Writes the file with mode 0600, so that it has all of `bytes` or its former content, also after a power loss.

@@ -19,13 +19,17 @@ package struct Admission: Sendable {
     package var unprovenPerAddress: Int
     /// The time from when a connection is accepted until something must have been served over it.
     package var patience: Duration
+    /// How many connections one address may open in a second, because each may cost a TLS handshake. For addresses of
+    /// loopback there is no such limit: one user of the machine could keep out all others with it.
+    package var arrivals: RateLimit
 
     package init(
       connections: Int, reservedForOwner: Int = 0, unproven: Int, unprovenPerAddress: Int,
-      patience: Duration
+      patience: Duration, arrivals: RateLimit = RateLimit(rate: 200, burst: 1000)
     ) {
       (self.connections, self.reservedForOwner) = (connections, reservedForOwner)
       (self.unproven, self.unprovenPerAddress, self.patience) = (unproven, unprovenPerAddress, patience)
+      self.arrivals = arrivals
     }
   }
 
@@ -74,12 +78,17 @@ package struct Admission: Sendable {
   private var entries: [ID: Entry] = [:]
   private var arrivals = Arrivals()
   private var arrivalsByAddress: [String: Arrivals] = [:]
+  /// Counts the connections of each address.
+  private var rate: RateMeter<String>
   /// Connections that were closed or refused since the last report.
   private var turnedAway = 0
   /// When the last report was made; `nil` before the first one.
   private var toldAt: Instant?
 
-  package init(_ limits: Limits) { self.limits = limits }
+  package init(_ limits: Limits) {
+    self.limits = limits
+    rate = RateMeter(limits.arrivals)
+  }
 
   package var count: Int { entries.count }
   /// How many connections from TCP addresses have shown no token.
@@ -96,6 +105,7 @@ package struct Admission: Sendable {
       isFull = count >= limits.connections + limits.reservedForOwner
       victim = isFull ? arrivals.oldest : nil
     case .address(let address):
+      guard address.hasPrefix("127.") || address == "::1" || rate.take(address, at: now) else { return turnAway() }
       isFull = count >= limits.connections
       victim =
         if arrivalsByAddress[address]?.living ?? 0 >= limits.unprovenPerAddress {

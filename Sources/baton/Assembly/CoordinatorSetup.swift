@@ -20,6 +20,8 @@ struct CoordinatorSetup {
   var dataFolder: String
   /// Where it listens. HTTP and operators are `nil` if their setting is `off`.
   var addresses: CoordinatorServer.Addresses
+  /// What HTTPS shows in place of the fleet's own certificate; `nil` if it shows that one.
+  var ownCertificate: OwnCertificate.Files?
   /// How long the certificates of hosts are valid.
   var certificateLifetime: Duration
   var settings: CoordinatorSettings
@@ -30,9 +32,9 @@ struct CoordinatorSetup {
     "audit.for", "certificates.host", "data", "http", "https", "leaseTerm", "limits.checkpointBytes", "limits.pending",
     "limits.pendingPerDefinition",
     "limits.waitingWrites", "listen", "logLevel", "losses.backoff", "losses.quarantineAfter", "operators",
-    "permittedIdentifiers", "rates.changes", "rates.failures", "rates.joins", "rates.submissions",
+    "permittedIdentifiers", "rates.changes", "rates.failures", "rates.handshakes", "rates.joins", "rates.submissions",
     "retention.count", "retention.ended",
-    "retention.spanCount", "retention.spans", "retention.submissions",
+    "retention.spanCount", "retention.spans", "retention.submissions", "tls.certificate", "tls.key",
   ]
 
   /// Reads the settings.
@@ -53,6 +55,12 @@ struct CoordinatorSetup {
     let isOff = (options.http ?? file.text("http")) == "off"
     addresses.http = isOff ? nil : try Self.address(options.http, "http", file) ?? HostPort(parsing: "127.0.0.1:7421")
     addresses.https = try Self.remote(options.https, "https", file)
+    switch (file.text("tls.certificate"), file.text("tls.key")) {
+    case (nil, nil): break
+    case (let certificate?, let key?): ownCertificate = OwnCertificate.Files(certificate: certificate, key: key)
+    case (_?, nil): file.note("tls.certificate", "needs tls.key too, the file with its key")
+    case (nil, _?): file.note("tls.key", "needs tls.certificate too, the file with the certificate and its issuers")
+    }
     certificateLifetime = file.duration("certificates.host") ?? FleetAuthority.hostLifetime
     if !(Duration.seconds(60)...Duration.seconds(90 * 86_400)).contains(certificateLifetime) {
       file.note("certificates.host", "must be from 1m to 90d (hosts renew their certificate after half of it)")
@@ -132,6 +140,7 @@ struct CoordinatorSetup {
     rates.submissions = file.number("rates.submissions", in: 1...1_000_000) ?? rates.submissions
     rates.changes = file.number("rates.changes", in: 1...1_000_000) ?? rates.changes
     rates.failures = file.number("rates.failures", in: 1...1_000_000) ?? rates.failures
+    rates.handshakes = file.number("rates.handshakes", in: 1...1_000_000) ?? rates.handshakes
     rates.joins = file.number("rates.joins", in: 1...1_000_000) ?? rates.joins
     return rates
   }
@@ -149,8 +158,8 @@ struct CoordinatorSetup {
     let token = try TokenFile.own(dataFolder: dataFolder)
     guard let identities = coordinator.settings.identities else { preconditionFailure("a server needs identities") }
     return try CoordinatorServer(
-      coordinator: coordinator, identities: identities, addresses: addresses, token: token, metrics: metrics,
-      logger: logger
+      coordinator: coordinator, identities: identities, addresses: addresses, token: token,
+      ownCertificate: try ownCertificate.map(OwnCertificate.init), metrics: metrics, logger: logger
     ) { bound in
       let others = [
         bound.operators.map { "\($0) (operators)" }, bound.http.map { "\($0) (HTTP)" },

