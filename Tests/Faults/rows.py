@@ -8,6 +8,7 @@ import frames
 import hostile
 import hostile_clients
 import kills
+import networks
 import overload
 import partitions
 import power
@@ -27,6 +28,7 @@ TABLE = [
     Row("zombies", zombies.run, 30, 1000),
     Row("workers", kills.workers, 100, 2000),
     Row("partitions", partitions.run, 20, 500),
+    Row("networks", networks.run, 6, 60),
     Row("coordinator", kills.coordinator, 100, 2000),
     Row("power", power.run, 20, 1000),
     Row("torn", torn.run, 100, 5000),
