@@ -50,6 +50,8 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-extras", from: "1.34.1"),
+    // It comes through gRPC. This is the first version without CVE-2026-64785.
+    .package(url: "https://github.com/apple/swift-nio-http2", from: "1.45.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
     .package(url: "https://github.com/apple/swift-service-context", from: "1.5.1"),
@@ -104,7 +106,7 @@ let package = Package(
         "BatonBase", "BatonModel", "BatonIdentity", "BatonProtobuf", grpc, grpcTransport, protobuf, logging, x509,
         .product(name: "Crypto", package: "swift-crypto"), .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOTLS", package: "swift-nio"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "NIOHTTP2", package: "swift-nio-http2"),
         .product(name: "NIOCertificateReloading", package: "swift-nio-extras"),
         .product(name: "SystemPackage", package: "swift-system"),
       ], swiftSettings: strict),

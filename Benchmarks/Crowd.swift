@@ -17,6 +17,7 @@ enum Crowd {
     let coordinator = try Child(["coordinator", folder], Fleet.untraced)
     defer { coordinator.stop() }
     let port = String(await coordinator.line { $0.hasPrefix("port ") }.dropFirst(5))
+    let alone = coordinator.mebibytes("VmRSS")
     let crowd = try Child(["crowd", port, "\(count)"], Fleet.untraced)
     defer { crowd.end() }
     _ = await crowd.line { $0 == "attached" }
@@ -29,6 +30,7 @@ enum Crowd {
     let spread = try await Fleet.withClient(port: Int(port) ?? 0) { api in
       try await expiry(of: count, on: crowd, api)
     }
+    note("  \(((memory - alone) * 1024 / Double(count)).formatted()) KiB for each connection")
     return [
       .bound("B6 memory of the coordinator with \(count) idle workers", memory, "MiB", atMost: 1024),
       .bound("B6 processor of the coordinator with \(count) idle workers", idle, "% of a core", atMost: 25),
@@ -60,11 +62,14 @@ final class CrowdOfWorkers: Sendable {
 
   private let port: String
   private let count: Int
+  /// For the identities of workers that have joined.
+  private let folder = Files.temporary()
   private let progress = Mutex(Progress())
 
   init(port: String, count: Int) { (self.port, self.count) = (port, count) }
 
   func run() async throws {
+    defer { try? FileManager.default.removeItem(atPath: folder) }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for index in 0..<count {
         group.addTask { try await self.worker(index) }
@@ -77,7 +82,9 @@ final class CrowdOfWorkers: Sendable {
 
   private func worker(_ index: Int) async throws {
     let configuration = WorkerConfiguration(
-      coordinator: "127.0.0.1:\(port)", name: "crowd-\(index)", dataFolder: "", slots: 1)
+      coordinator: "127.0.0.1:\(port)", name: "crowd-\(index)", dataFolder: TLS.isOn ? "\(folder)/\(index)" : "",
+      slots: 1)
+    if TLS.isOn { try await TLS.join(configuration.name, data: configuration.dataFolder, port: Int(port) ?? 0) }
     var core = WorkerCore(
       host: HostName(configuration.name), incarnation: Incarnation("crowd-\(index)"), version: "bench",
       capabilities: Capabilities(slots: 1, kinds: Set(JobKind.allCases)), endsProcessOnOverrun: false)

@@ -36,6 +36,11 @@ final class Fleet: Sendable {
     self.coordinator = coordinator
     let port = Int(await coordinator.line { $0.hasPrefix("port ") }.dropFirst(5)) ?? 0
     self.port = port
+    if TLS.isOn {
+      for index in 0..<workers {
+        try await TLS.join("bench-\(index)", data: "\(folder)/worker-\(index)", port: port)
+      }
+    }
     self.workers = try (0..<workers).map { [folder] index in
       try Child(["worker", "\(port)", "\(folder)/worker-\(index)", "\(slots)", "bench-\(index)"], environment)
     }
@@ -84,6 +89,14 @@ final class Fleet: Sendable {
   }
 
   static func withClient<Result: Sendable>(
+    port: Int, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
+  ) async throws -> Result {
+    if TLS.isOn { return try await TLS.withClient(port: port, body) }
+    return try await withOwnClient(port: port, body)
+  }
+
+  /// Runs `body` with the Unix socket of the coordinator's own user.
+  static func withOwnClient<Result: Sendable>(
     port: Int, _ body: @escaping @Sendable (any OperatorAPI) async throws -> Result
   ) async throws -> Result {
     let endpoint = HostPort(host: "127.0.0.1", port: port)

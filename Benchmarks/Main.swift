@@ -4,7 +4,8 @@ import Foundation
 /// are measured. The same program is also the coordinator, the worker and the other processes of the fleet under test.
 ///
 /// It prints one line of JSON for each result as it becomes known, and a table at the end. `--small` measures less, and
-/// only once, for a quick look. `--points FOLDER` writes the points from which the pictures of B10 are drawn.
+/// only once, for a quick look. `--tls` lets workers join and operators log in, so that everything goes over TLS and not
+/// through the Unix socket. `--points FOLDER` writes the points from which the pictures of B10 are drawn.
 @main
 enum Benchmarks {
   static func main() async throws {
@@ -39,6 +40,7 @@ struct Options: Sendable {
     while let argument = rest.popFirst() {
       switch argument {
       case "--small": isSmall = true
+      case "--tls": setenv(TLS.variable, "1", 1)
       case "--points": points = rest.popFirst()
       default: names.append(argument)
       }

@@ -37,10 +37,15 @@ enum Role: String {
     let identities = try HostIdentities(
       authorities: try FleetAuthorities.own(dataFolder: data, at: SystemClocks.date()), dataFolder: data)
     settings.identities = identities
+    if TLS.isOn {
+      // The program under test is the only caller.
+      (settings.rates.submissions, settings.rates.changes) = (1_000_000, 1_000_000)
+    }
     let coordinator = Coordinator(store: store, settings: settings, logger: logger())
     let server = try CoordinatorServer(
       coordinator: coordinator, identities: identities,
-      addresses: CoordinatorServer.Addresses(workers: HostPort(host: "127.0.0.1", port: 0)),
+      addresses: CoordinatorServer.Addresses(workers: HostPort(host: "127.0.0.1", port: 0),
+        operators: TLS.isOn ? HostPort(host: "127.0.0.1", port: 0) : nil),
       token: TokenFile.own(dataFolder: data), logger: logger()
     ) { say("port \($0.workers.port)") }
     try await coordinator.restore()

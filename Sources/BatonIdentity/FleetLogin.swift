@@ -48,6 +48,11 @@ package struct FleetLogin: Hashable, Sendable {
     }
   }
 
+  /// - Parameter root: the root (DER).
+  package init(address: String, root: [UInt8], token: CredentialToken) throws(IdentityError) {
+    try self.init(address: address, root: try Certificate(der: root), token: token)
+  }
+
   /// The name of the fleet that commands use if no other is named.
   package static let defaultName = "default"
 
