@@ -34,6 +34,8 @@ package struct CoordinatorServer: Service {
   let logger: Logger
   /// The folders where clients of the same user find the token and the sockets.
   let folders: RuntimeFolders
+  /// The coordinator's data folder, which is published there; nil if it is in memory.
+  let dataFolder: String?
   let door: Door
   let httpDoor: Door
   /// What `/metrics` shows; if it is nil, the page does not exist.
@@ -51,11 +53,13 @@ package struct CoordinatorServer: Service {
   /// the process: everything that was answered is in the store, so an orderly shutdown would save nothing.
   package var onDiskFailure: (@Sendable (StoreError) -> Void)?
 
-  /// - Parameter identities: the fleet's authority, which must be in the coordinator's settings too.
+  /// - Parameters:
+  ///   - identities: the fleet's authority, which must be in the coordinator's settings too.
+  ///   - dataFolder: the absolute path of the coordinator's data folder, which workers of this user hide from commands.
   /// - Throws: `ListenError` if `http` is not a loopback address: HTTP has no TLS.
   package init(
     coordinator: Coordinator, identities: HostIdentities, addresses: Addresses, token: String,
-    metrics: MetricsReader? = nil, folders: RuntimeFolders = RuntimeFolders(),
+    metrics: MetricsReader? = nil, folders: RuntimeFolders = RuntimeFolders(), dataFolder: String? = nil,
     descriptors: DescriptorBudget = .current, logger: Logger,
     onReady: @escaping @Sendable (Addresses) -> Void = { _ in }
   ) throws {
@@ -66,6 +70,7 @@ package struct CoordinatorServer: Service {
     self.identities = identities
     self.token = token
     self.folders = folders
+    self.dataFolder = dataFolder
     self.logger = logger
     door = Door(descriptors.grpc, what: "\(addresses.workers)", logger: logger)
     httpDoor = Door(descriptors.http, what: addresses.http.map { "\($0)" } ?? "HTTP", logger: logger)
@@ -241,7 +246,7 @@ package struct CoordinatorServer: Service {
     let folder: String
     do {
       folder = try folders.own()
-      try TokenFile.publish(token, port: workers.port, in: folder)
+      try TokenFile.publish(token, port: workers.port, dataFolder: dataFolder, in: folder)
     } catch let error as TokenFileError {
       throw ListenError(noSocket: error.description)
     }

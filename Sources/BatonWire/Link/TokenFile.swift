@@ -64,9 +64,13 @@ package enum TokenFile {
   }
 
   /// Publishes the token and the metrics token of the coordinator on `port`, so that programs of the same user find
-  /// them.
-  /// - Parameter folder: a folder that `RuntimeFolders.own` returned.
-  package static func publish(_ token: String, port: Int, in folder: String) throws {
+  /// them; and where its data folder is, so that workers hide it from commands.
+  /// - Parameters:
+  ///   - dataFolder: an absolute path; `nil` publishes none.
+  ///   - folder: a folder that `RuntimeFolders.own` returned.
+  package static func publish(_ token: String, port: Int, dataFolder: String? = nil, in folder: String) throws {
+    // The data folder comes first: once the token is there, a worker may connect.
+    if let dataFolder { try write(dataFolder, to: RuntimeFolders.dataFile(port, in: folder), sync: nil) }
     for (path, secret) in published(token, port, folder) { try write(secret, to: path, sync: nil) }
   }
 
@@ -74,6 +78,8 @@ package enum TokenFile {
   package static func withdraw(_ token: String, port: Int, from folder: String) {
     for (path, secret) in published(token, port, folder) where (try? contents(of: path, orElse: "")) == secret {
       unlink(path)
+      // It belongs to the coordinator that published this token.
+      unlink(RuntimeFolders.dataFile(port, in: folder))
     }
   }
 

@@ -150,7 +150,7 @@ struct CoordinatorSetup {
     guard let identities = coordinator.settings.identities else { preconditionFailure("a server needs identities") }
     return try CoordinatorServer(
       coordinator: coordinator, identities: identities, addresses: addresses, token: token, metrics: metrics,
-      logger: logger
+      dataFolder: URL(fileURLWithPath: dataFolder).path, logger: logger
     ) { bound in
       let others = [bound.operators.map { "\($0) (operators)" }, bound.http.map { "\($0) (HTTP)" }].compactMap { $0 }
       StandardError.say(
