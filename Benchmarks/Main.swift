@@ -2,10 +2,9 @@ import Foundation
 
 /// Measures the figures of the performance page: `baton-benchmarks B1 B3` measures these two, and without a name all
 /// are measured. The same program is also the coordinator, the worker and the other processes of the fleet under test.
-///
-/// It prints one line of JSON for each result as it becomes known, and a table at the end. `--small` measures less, and
-/// only once, for a quick look. `--tls` lets workers join and operators log in, so that everything goes over TLS and not
-/// through the Unix socket. `--points FOLDER` writes the points from which the pictures of B10 are drawn.
+///  It prints one line of JSON for each result as it becomes known, and a table at the end. `--small` measures less,
+/// and only once, for a quick look. `--tls` lets workers join and operators log in, so that everything goes over TLS
+/// and not through the Unix socket. `--points FOLDER` writes the points from which the pictures of B10 are drawn.
 @main
 enum Benchmarks {
   static func main() async throws {

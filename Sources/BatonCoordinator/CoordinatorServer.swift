@@ -39,6 +39,8 @@ package struct CoordinatorServer: Service {
   let logger: Logger
   /// The folders where clients of the same user find the token and the sockets.
   let folders: RuntimeFolders
+  /// The coordinator's data folder, which is published there; nil if it is in memory.
+  let dataFolder: String?
   let door: Door
   let httpDoor: Door
   /// What `/metrics` shows; if it is nil, the page does not exist.
@@ -57,11 +59,14 @@ package struct CoordinatorServer: Service {
   /// the process: everything that was answered is in the store, so an orderly shutdown would save nothing.
   package var onDiskFailure: (@Sendable (StoreError) -> Void)?
 
-  /// - Parameter identities: the fleet's authority, which must be in the coordinator's settings too.
+  /// - Parameters:
+  ///   - identities: the fleet's authority, which must be in the coordinator's settings too.
+  ///   - dataFolder: the absolute path of the coordinator's data folder, which workers of this user hide from commands.
   /// - Throws: `ListenError` if `http` is not a loopback address.
   package init(
     coordinator: Coordinator, identities: HostIdentities, addresses: Addresses, token: String,
     ownCertificate: OwnCertificate? = nil, metrics: MetricsReader? = nil, folders: RuntimeFolders = RuntimeFolders(),
+    dataFolder: String? = nil,
     descriptors: DescriptorBudget = .current, logger: Logger,
     onReady: @escaping @Sendable (Addresses) -> Void = { _ in }
   ) throws {
@@ -73,6 +78,7 @@ package struct CoordinatorServer: Service {
     self.token = token
     self.ownCertificate = ownCertificate
     self.folders = folders
+    self.dataFolder = dataFolder
     self.logger = logger
     let handshakes = Double(coordinator.settings.rates.handshakes)
     func limited(_ limits: Admission.Limits) -> Admission.Limits {
@@ -284,7 +290,7 @@ package struct CoordinatorServer: Service {
     let folder: String
     do {
       folder = try folders.own()
-      try TokenFile.publish(token, port: workers.port, in: folder)
+      try TokenFile.publish(token, port: workers.port, dataFolder: dataFolder, in: folder)
     } catch let error as TokenFileError {
       throw ListenError(noSocket: error.description)
     }

@@ -14,6 +14,10 @@ package struct SandboxSettings: Sendable {
   package var secretFolder = SecretFolder()
   /// Whether commands run even if the worker is root.
   package var allowsRoot = false
+  /// The users as which commands may run, if the worker is root.
+  package var users: [String] = []
+  /// The principals whose requests run here; `nil` means all.
+  package var principals: [PrincipalPattern]?
   /// The path of `baton-exec`; `nil` if the system does not tell where this program is.
   package var helper: String? = Fence.besideThisProgram
   /// Files and folders that commands must not open, in addition to those of the worker itself.
@@ -33,6 +37,6 @@ package struct SandboxSettings: Sendable {
     CommandPermissions(
       commands: commands, directories: directories, network: allowsNetwork, runsCommands: user != 0 || allowsRoot,
       // Without `baton-exec` no descriptor reaches a command.
-      secrets: helper == nil ? nil : secrets)
+      secrets: helper == nil ? nil : secrets, users: user == 0 && helper != nil ? users : nil, principals: principals)
   }
 }

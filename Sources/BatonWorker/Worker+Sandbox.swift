@@ -23,15 +23,17 @@ extension Worker {
       state.core.announce(sandbox)
       state.hidden = hidden
     }
-    guard sandbox.available == nil, sandbox.required != nil else { return }
-    logger.warning("no command runs here, because the sandbox is not available: \(sandbox.problem)")
+    guard let required = sandbox.required, sandbox.available.map({ $0 < required }) ?? true else { return }
+    logger.warning("no command runs here, because the sandbox '\(required.rawValue)' is not available: \(sandbox.problem)")
   }
 
-  /// The confinement of a command. Call it after `demandPermission`.
+  /// The confinement of a command. Call it after `demandPermission`, for each launch: a coordinator of this user may
+  /// have started, with another data folder, since the last one.
   func confinement(of work: Work, _ capabilities: Capabilities) -> CommandConfinement {
-    CommandConfinement(
+    let environment = ProcessInfo.processInfo.environment
+    return CommandConfinement(
       permissions: capabilities.permissions ?? CommandPermissions(), helper: configuration.sandbox.helper,
-      level: capabilities.sandbox?.level(for: work), hidden: state.withLock { $0.hidden },
+      level: capabilities.sandbox?.level(for: work), hidden: state.withLock { $0.hidden } + RuntimeFolders(environment: environment).dataFolders,
       secrets: configuration.sandbox.secretFolder)
   }
 }

@@ -21,6 +21,8 @@ extension WorkerSettings {
     }
     sandbox.commands = paths("allow.commands", settings)
     sandbox.directories = paths("allow.directories", settings)
+    sandbox.users = users(settings)
+    sandbox.principals = principals(settings)
     sandbox.secrets = secrets(settings)
     sandbox.secretFolder = secretFolder(settings, environment: environment)
     sandbox.allowsNetwork = settings.flag("allow.network") ?? true
@@ -52,6 +54,29 @@ extension WorkerSettings {
       }
       if names.isEmpty { settings.note(key, "'\(files)' has no identifiers; write {\(files): com.example.db.*}") }
       return SecretPermission(files: pattern, identifiers: identifiers)
+    }
+  }
+
+  private static func users(_ settings: Settings) -> [String] {
+    let key = "allow.users"
+    return (settings.list(key) ?? []).filter { name in
+      let isName = UserName.isName(name) && name != "root"
+      if !isName {
+        settings.note(key, "'\(name)' is not the name of a user that commands may have: \(UserName.rule), and not root")
+      }
+      return isName
+    }
+  }
+
+  private static func principals(_ settings: Settings) -> [PrincipalPattern]? {
+    let key = "allow.principals"
+    return settings.list(key)?.compactMap { text in
+      let pattern = PrincipalPattern(text)
+      if pattern == nil {
+        settings.note(
+          key, "'\(text)' is not the name of a principal: at most \(PrincipalPattern.maximumBytes) bytes on one line")
+      }
+      return pattern
     }
   }
 

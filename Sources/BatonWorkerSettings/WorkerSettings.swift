@@ -32,9 +32,8 @@ package struct WorkerSettings: Sendable {
   /// The keys that also apply to a worker within another process (`baton run` and `baton up`).
   static let hostKeys =
     [
-      "accepts", "allow.commands", "allow.directories", "allow.network", "allow.root", "allow.secrets", "cpuLimit",
-      "dailyAllowance",
-      "hours", "ownerSocket", "permittedIdentifiers", "sandbox.require", "secrets.folder", "slots",
+      "accepts", "allow.commands", "allow.directories", "allow.network", "allow.principals", "allow.root",
+      "allow.secrets", "allow.users", "cpuLimit", "dailyAllowance", "hours", "ownerSocket", "permittedIdentifiers", "sandbox.require", "secrets.folder", "slots",
       "tracing.batchInterval", "tracing.slowFactor", "tracing.slowMinimum",
     ] + conditionKeys
 

@@ -15,12 +15,58 @@ struct problem {
   int error;
 };
 
-/// Keeps this process and its descendants from opening `hidden` files and folders, except the folders of `kept`, and
-/// from signalling processes outside. A hidden path that does not exist is ignored. It needs `fence_privileges` before,
-/// and the capabilities that `fence_capabilities` takes away.
+/// A user to become, with its groups.
+struct user {
+  unsigned id, group;
+  unsigned *groups;
+  size_t count;
+};
+
+/// Finds the real paths of those that exist.
+struct problem resolve(const struct paths *paths, struct paths *real);
+
+/// Whether `path` is `folder`, or in it. Both are real paths.
+int is_in(const char *path, const char *folder);
+
+/// Gives this process namespaces of its own (flags of unshare(2)). Root needs nothing else for that; another user gets
+/// a user namespace too, in which it keeps its ids. Returns -1, with errno, where the system forbids it.
+int separate(int namespaces);
+
+/// Gives this process mounts of its own; 0 where the system forbids it.
+int separate_mounts(void);
+
+/// Makes the folders above `path` that are missing, and a folder or an empty file in its place.
+void make_place(const char *path, int is_folder);
+
+/// Puts an empty folder over each hidden folder, and an empty file over each hidden file. What is kept is put back into
+/// its place. It needs `separate_mounts` or `separate` before. The working directory has to be entered again, because
+/// it is in the mounts from before.
+struct problem hide_with_mounts(const struct paths *hidden, const struct paths *kept);
+
+/// Gives the command processes, mounts, shared memory and, with `network`, a network of its own, which is empty. It
+/// returns in a new process only, which is to become the command. This process waits for it, and ends as it ends.
+/// Everything that the command starts dies with its first process, and with this process.
 ///
-/// Where the system permits mounts of its own to this process, the hidden paths are covered by empty ones, and nothing
-/// else changes. Elsewhere Landlock hides them, and then no file can be made directly in a folder that leads to one.
+/// The command may write into the `kept` and `writable` paths and into an own /tmp, /var/tmp and /dev/shm. The first
+/// two are the folder `tmp` of the first kept path.
+/// - Parameter forget: called in each process that waits, so that it forgets its arguments.
+struct problem isolate(
+    const struct paths *hidden, const struct paths *kept, const struct paths *writable, int network,
+    void (*forget)(void));
+
+/// What keeps a process from being in the fence of `isolate` and of the functions below; NULL if it is in it. The
+/// process has to be what `isolate` returned in, without a network.
+const char *gap_in_isolation(void);
+
+/// Becomes another user, with its groups and with no others.
+struct problem become(const struct user *user);
+
+/// Keeps this process and its descendants from opening `hidden` files and folders, except the folders of `kept`, and
+/// from signalling and examining processes outside. The paths are real paths. It needs `fence_privileges` before, and
+/// the capabilities that `fence_capabilities` takes away.
+///
+/// Where mounts hide the paths already, none are given. Elsewhere Landlock hides them, and then no file can be made
+/// directly in a folder that leads to one.
 struct problem fence_files(const struct paths *hidden, const struct paths *kept);
 
 /// Takes system calls away from this process and its descendants.

@@ -1,8 +1,12 @@
 // baton-exec stands between the worker and a command: it fences itself in, and then becomes the command. The worker
 // starts it as
 //
-//   baton-exec [--report NONCE] [--fence] [--hide PATH]... [--keep PATH]... [--no-network] [--no-core]
+//   baton-exec [--report NONCE] [--fence [--isolate [--own-network]]] [--hide PATH]... [--keep PATH]...
+//              [--write PATH]... [--user UID:GID[:GROUP]...] [--no-network] [--no-core]
 //              [--receive SOCKET:FIRST:COUNT] [--exactly PATH] [--inside PATH] -- PROGRAM ARGV0 [ARGUMENT]...
+//
+// --fence is the sandbox `basic`, and with --isolate it is `strict`. Then two processes of baton-exec stay: one waits
+// in the worker's place, and the other one is the first process of the command's namespaces.
 //
 // With --receive it takes COUNT + 1 descriptors from the descriptor SOCKET: the first one takes the place of the socket,
 // and the others are the numbers from FIRST on, for the command.
@@ -12,7 +16,8 @@
 //   baton-exec NONCE STAGE ERRNO WHAT
 //
 // The command cannot write this line, because it does not know NONCE: the arguments of this process are gone when the
-// command begins. `baton-exec --probe` prints `basic` if this host can give the fence, and `none: REASON` if not.
+// command begins. `baton-exec --probe` prints the highest level that this host can give, and why it gives no higher one:
+// `strict`, `basic: REASON` or `none: REASON`.
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE  // For O_PATH.
 #endif
@@ -25,6 +30,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #if defined(__linux__)
@@ -41,10 +47,13 @@ enum { FAILED = 125 };
 
 struct options {
   const char *nonce;
-  int fences, forbids_network, forbids_cores;
+  int fences, isolates, separates_network, forbids_network, forbids_cores;
   // The descriptors to receive; there are none if `received` is 0.
   int socket, first_received, received;
-  struct paths hidden, kept;
+  struct paths hidden, kept, writable;
+  // The user to become; `switches` says whether there is one.
+  int switches;
+  struct user user;
   const char *exact, *directory;
   // The program, and the arguments from argv[0] on.
   const char *program;
@@ -77,15 +86,41 @@ static void parse_descriptors(struct options *options, const char *value) {
   }
 }
 
+static void parse_user(struct options *options, const char *value) {
+  size_t count = 0;
+  options->user.groups = calloc(strlen(value) + 1, sizeof(unsigned));
+  if (options->user.groups == NULL) fail(options, "fence", ENOMEM, "memory");
+  for (;; count++) {
+    char *end;
+    unsigned long number = strtoul(value, &end, 10);
+    if (end == value || *value == '-' || number >= UINT_MAX || (*end != ':' && *end != 0))
+      fail(options, "usage", EINVAL, "--user");
+    if (count == 0) options->user.id = (unsigned)number;
+    else if (count == 1) options->user.group = (unsigned)number;
+    else options->user.groups[count - 2] = (unsigned)number;
+    if (*end == 0) break;
+    value = end + 1;
+  }
+  // Without its group, and as root, the command would gain what it must not have.
+  if (count < 1 || options->user.id == 0) fail(options, "usage", EINVAL, "--user");
+  options->user.count = count - 1;
+  options->switches = 1;
+}
+
 static void parse(struct options *options, int count, char **words) {
   int index = 1;
-  options->hidden.list = calloc((size_t)count + 1, sizeof(char *));
-  options->kept.list = calloc((size_t)count + 1, sizeof(char *));
-  if (options->hidden.list == NULL || options->kept.list == NULL) fail(options, "fence", ENOMEM, "memory");
+  struct paths *lists[] = {&options->hidden, &options->kept, &options->writable};
+  for (size_t list = 0; list < sizeof lists / sizeof lists[0]; list++)
+    if ((lists[list]->list = calloc((size_t)count + 1, sizeof(char *))) == NULL)
+      fail(options, "fence", ENOMEM, "memory");
   for (; index < count && strcmp(words[index], "--") != 0; index++) {
     const char *word = words[index];
     if (strcmp(word, "--fence") == 0) {
       options->fences = 1;
+    } else if (strcmp(word, "--isolate") == 0) {
+      options->isolates = 1;
+    } else if (strcmp(word, "--own-network") == 0) {
+      options->separates_network = 1;
     } else if (strcmp(word, "--no-network") == 0) {
       options->forbids_network = 1;
     } else if (strcmp(word, "--no-core") == 0) {
@@ -97,6 +132,8 @@ static void parse(struct options *options, int count, char **words) {
       if (strcmp(word, "--report") == 0) options->nonce = value;
       else if (strcmp(word, "--hide") == 0) options->hidden.list[options->hidden.count++] = value;
       else if (strcmp(word, "--keep") == 0) options->kept.list[options->kept.count++] = value;
+      else if (strcmp(word, "--write") == 0) options->writable.list[options->writable.count++] = value;
+      else if (strcmp(word, "--user") == 0) parse_user(options, value);
       else if (strcmp(word, "--exactly") == 0) options->exact = value;
       else if (strcmp(word, "--inside") == 0) options->directory = value;
       else if (strcmp(word, "--receive") == 0) parse_descriptors(options, value);
@@ -130,14 +167,43 @@ static int open_exactly(const struct options *options, const char *path, const c
   return descriptor;
 }
 
-static void apply_fence(const struct options *options) {
+// The words of the command line. What waits for a command forgets them, because every process can read them.
+static char **all_words;
+
+static void forget_words(void) {
+  for (int index = 1; all_words[index] != NULL; index++) memset(all_words[index], 0, strlen(all_words[index]));
+}
+
+// Returns in the process that is to become the command. With --isolate it is a new one.
+static struct problem apply_fence(const struct options *options) {
   struct problem problem = {NULL, 0};
-  if (options->fences || options->forbids_network) problem = fence_privileges();
-  if (problem.what == NULL && options->fences) problem = fence_files(&options->hidden, &options->kept);
-  if (problem.what == NULL && (options->fences || options->forbids_network)) problem = fence_capabilities();
-  if (problem.what == NULL && (options->fences || options->forbids_network))
-    problem = fence_calls(options->fences, options->forbids_network);
-  if (problem.what != NULL) fail(options, "fence", problem.error, problem.what);
+  struct paths hidden, kept, writable;
+  int filters = options->fences || options->forbids_network, hides = 0;
+  char *directory = realpath(".", NULL);
+  if ((problem = resolve(&options->hidden, &hidden)).what != NULL) return problem;
+  if ((problem = resolve(&options->kept, &kept)).what != NULL) return problem;
+  if ((problem = resolve(&options->writable, &writable)).what != NULL) return problem;
+  if (options->isolates) {
+    if (landlock_version() < LEAST_LANDLOCK_VERSION) return (struct problem){"Landlock", ENOSYS};
+    if ((problem = forbid_core_dumps()).what != NULL) return problem;
+    problem = isolate(&hidden, &kept, &writable, options->separates_network, forget_words);
+    hides = 1;
+  } else if (options->fences && (hides = separate_mounts())) {
+    problem = hide_with_mounts(&hidden, &kept);
+  }
+  if (problem.what != NULL) return problem;
+  // Without mounts the folders above the launch's would be closed to the user.
+  if (options->switches && !hides) return (struct problem){"mounts for another user", EPERM};
+  if (options->switches && (problem = become(&options->user)).what != NULL) return problem;
+  // Nothing is left for Landlock to hide. It still keeps the command from other processes.
+  if (hides) hidden.count = 0;
+  if ((hides || options->switches) && chdir(directory != NULL ? directory : "/") != 0)
+    return (struct problem){"the working directory, which is hidden from commands or closed to their user", errno};
+  if (filters) problem = fence_privileges();
+  if (problem.what == NULL && options->fences) problem = fence_files(&hidden, &kept);
+  if (problem.what == NULL && filters) problem = fence_capabilities();
+  if (problem.what == NULL && filters) problem = fence_calls(options->fences, options->forbids_network);
+  return problem;
 }
 
 #if defined(__linux__)
@@ -156,31 +222,60 @@ static void execute_descriptor(int program, char **arguments) {
 }
 #endif
 
+// Applies the fence to a process that does nothing else. `gap` becomes the reason why it is not there, or NULL.
+static struct problem try_fence(int isolates, const char **gap) {
+  struct options options = {.fences = 1, .isolates = isolates, .separates_network = isolates, .forbids_network = !isolates};
+  struct problem problem = apply_fence(&options);
+  *gap = problem.what == NULL && isolates ? gap_in_isolation() : NULL;
+  return problem;
+}
+
+// The level is tried in a process of its own, because a fence stays. The child says on a pipe what is wrong.
+static int can(int isolates, char *why, size_t size) {
+  int result[2], status;
+  if (pipe(result) != 0) return 0;
+  pid_t child = fork();
+  if (child == 0) {
+    const char *gap;
+    char line[256];
+    // Descriptor 1 stays open in the process that waits, as the pipe of a command does.
+    dup2(result[1], 1);
+    struct problem problem = try_fence(isolates, &gap);
+    if (problem.what == NULL && gap == NULL) _exit(0);
+    int length = problem.what != NULL ? snprintf(line, sizeof line, "%s cannot be applied: %s", problem.what,
+                                                 strerror(problem.error))
+                                      : snprintf(line, sizeof line, "in its sandbox a process %s", gap);
+    if (write(1, line, (size_t)length) < 0) _exit(2);
+    _exit(1);
+  }
+  close(result[1]);
+  ssize_t length = child < 0 ? 0 : read(result[0], why, size - 1);
+  why[length > 0 ? length : 0] = 0;
+  if (child < 0 || waitpid(child, &status, 0) < 0) return 0;
+  if (status != 0 && why[0] == 0) snprintf(why, size, "a process in the sandbox ended with status %d", status);
+  return status == 0;
+}
+
 static int probe(void) {
-  struct options options = {.fences = 1};
+  char why[256];
   int version = landlock_version();
-  struct problem problem = fence_privileges();
   if (version == 0) {
     puts("none: the kernel has no Landlock");
-    return 0;
-  }
-  if (version < LEAST_LANDLOCK_VERSION) {
+  } else if (version < LEAST_LANDLOCK_VERSION) {
     printf("none: the kernel has version %d of Landlock, and version %d is needed\n", version, LEAST_LANDLOCK_VERSION);
-    return 0;
+  } else if (can(1, why, sizeof why)) {
+    puts("strict");
+  } else {
+    char basic[256];
+    if (can(0, basic, sizeof basic)) printf("basic: %s\n", why);
+    else printf("none: %s\n", basic);
   }
-  if (problem.what == NULL) problem = fence_files(&options.hidden, &options.kept);
-  if (problem.what == NULL) problem = fence_capabilities();
-  if (problem.what == NULL) problem = fence_calls(1, 1);
-  if (problem.what != NULL) {
-    printf("none: %s cannot be applied: %s\n", problem.what, strerror(problem.error));
-    return 0;
-  }
-  puts("basic");
   return 0;
 }
 
 int main(int count, char **words) {
   struct options options = {0};
+  all_words = words;
   if (count == 2 && strcmp(words[1], "--probe") == 0) return probe();
   parse(&options, count, words);
   struct problem problem = {NULL, 0};
@@ -193,7 +288,8 @@ int main(int count, char **words) {
     close(directory);
   }
   int program = options.exact == NULL ? -1 : open_exactly(&options, options.program, options.exact, 0);
-  apply_fence(&options);
+  problem = apply_fence(&options);
+  if (problem.what != NULL) fail(&options, "fence", problem.error, problem.what);
   if (program < 0) execve(options.program, options.arguments, environ);
   else execute_descriptor(program, options.arguments);
   fail(&options, "exec", errno, options.program);

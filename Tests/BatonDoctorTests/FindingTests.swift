@@ -63,11 +63,16 @@ struct FindingTests {
   func sandbox() {
     func finding(_ required: SandboxLevel?, _ available: SandboxLevel?) -> Finding? {
       var facts = Self.healthy
-      facts.sandbox = HostSandbox(
-        required: required, available: available, problem: available == nil ? "the kernel has no Landlock" : "")
+      let problems: [SandboxLevel?: String] = [nil: "the kernel has no Landlock", .basic: "namespaces cannot be applied"]
+      facts.sandbox = HostSandbox(required: required, available: available, problem: problems[available] ?? "")
       return facts.findings.first { $0.check == "sandbox" }
     }
     #expect(finding(.basic, .basic)?.level == .ok)
+    #expect(finding(.basic, .basic)?.found.contains("no 'strict', because namespaces cannot be applied") == true)
+    #expect(finding(.strict, .strict)?.level == .ok)
+    #expect(finding(.strict, .basic)?.level == .problem)
+    #expect(finding(.strict, .basic)?.found.contains("'basic' at most: namespaces cannot be applied") == true)
+    #expect(finding(.strict, .basic)?.remedy?.contains("user.max_user_namespaces") == true)
     #expect(finding(nil, .basic)?.level == .warning)
     #expect(finding(nil, nil)?.level == .warning)
     #expect(finding(.basic, nil)?.level == .problem)

@@ -69,6 +69,57 @@ import Testing
     #expect(obstacles(job(Work(command: ["a"])), nil, root) == [.notPermittedOnHost(.root)])
   }
 
+  @Test("'strict' is more than 'basic': a host that gives less meets an obstacle, and runs nothing with less")
+  func strict() {
+    let why = "namespaces cannot be applied"
+    let sandbox = HostSandbox(required: .basic, available: .basic, problem: why)
+    let asked = obstacles(job(Work(command: ["a"], sandbox: .strict)), sandbox)
+    #expect(asked == [.sandboxUnavailable(.strict, why: why)])
+    var required = sandbox
+    required.required = .strict
+    #expect(obstacles(job(Work(command: ["a"], sandbox: .basic)), required) == asked)
+    required.available = .strict
+    #expect(obstacles(job(Work(command: ["a"], sandbox: .basic)), required).isEmpty)
+  }
+
+  @Test("a user of its own needs a worker that is root, an owner who lists the user, and the sandbox")
+  func users() {
+    let sandbox = HostSandbox(required: nil, available: .basic)
+    let work = Work(command: ["a"], user: "batonjob")
+    func found(_ users: [String]?, root: Bool = true) -> [Obstacle] {
+      obstacles(job(work), sandbox, CommandPermissions(runsCommands: !root, users: users))
+    }
+    #expect(found(["other", "batonjob"]).isEmpty)
+    #expect(found(["other"]) == [.notPermittedOnHost(.user("batonjob"))])
+    #expect(found([]) == [.notPermittedOnHost(.user("batonjob"))])
+    #expect(found(nil, root: false) == [.notPermittedOnHost(.userWithoutRoot("batonjob"))])
+    #expect(found(nil, root: false)[0].text.contains("because its worker is not root"))
+    #expect(obstacles(job(work), sandbox) == [.notPermittedOnHost(.userWithoutRoot("batonjob"))], "an older worker")
+    #expect(
+      obstacles(job(Work(command: ["a"])), sandbox, CommandPermissions(runsCommands: false, users: ["batonjob"]))
+        == [.notPermittedOnHost(.root)], "without a user the command would be root's")
+    let none = HostSandbox(required: nil, available: nil, problem: "x")
+    #expect(
+      obstacles(job(work), none, CommandPermissions(users: ["batonjob"])) == [.sandboxUnavailable(.basic, why: "x")])
+  }
+
+  @Test("principals whom the owner permits: handlers too, and only if it is known who submitted")
+  func principals() {
+    func found(_ principal: String?, _ patterns: [String]?, _ work: Work? = Work(command: ["a"])) -> [Veto] {
+      let able = Capabilities(
+        slots: 1, permissions: CommandPermissions(principals: patterns?.compactMap { PrincipalPattern($0) }))
+      return able.vetoes(of: job(work), by: principal)
+    }
+    #expect(found("alice", nil).isEmpty)
+    #expect(found("alice", ["bob", "al*"]).isEmpty)
+    #expect(found("alice", ["bob", "alic"]) == [.principal("alice")])
+    #expect(found("alice", [], nil) == [.principal("alice")])
+    #expect(found("", ["bob"]) == [.principal("")])
+    #expect(found(nil, ["bob"]).isEmpty)
+    #expect(PrincipalPattern("") == nil && PrincipalPattern("a\nb") == nil)
+    #expect(PrincipalPattern("a?")?.matches("ab") == false)
+  }
+
   @Test(
     "a pattern of paths",
     arguments: [

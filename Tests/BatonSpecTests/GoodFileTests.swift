@@ -272,9 +272,23 @@ struct NoteTests {
       specification(head + work).definitions.map(\.definition.work?.sandbox)
     }
     #expect(levels("work: {command: [x], items: {range: 1...3}, sandbox: basic}\n") == [.basic])
+    #expect(levels("work: {command: [x], items: {range: 1...3}, sandbox: strict}\n") == [.strict])
     #expect(levels("work: {command: [x], items: {range: 1...3}}\n") == [nil])
     let none = specification(head + "work: {command: [x], items: {range: 1...3}, sandbox: none}\n")
     #expect(none.definitions.isEmpty)
+  }
+
+  @Test("user is read; a number, and files that the worker would read as root, are refused")
+  func user() {
+    func users(_ work: String) -> [String?] {
+      specification(head + "work: {command: [/x], directory: /srv, \(work)}\n").definitions.map(\.definition.work?.user)
+    }
+    #expect(users("items: {range: 1...3}, user: batonjob") == ["batonjob"])
+    #expect(users("items: {range: 1...3}") == [nil])
+    for bad in [
+      "items: {range: 1...3}, user: \"1000\"", "items: {range: 1...3}, user: \"a b\"", "items: {lines: /etc/shadow}, user: a",
+      "items: {glob: \"*\"}, user: a", "user: [a]",
+    ] { #expect(users(bad).isEmpty, "\(bad)") }
   }
 
   @Test("failureOutput is read; without it, it stays nil")

@@ -21,7 +21,7 @@ import Testing
     .keepLaunchDefinitions, .skipBatch, .nextReadyPriority, .nextReadyDefinition,
     .endedBefore, .oldestEnded, .deleteRequest, .setAnchor, .setNoData, .pokes, .insertPoke, .deleteSubmission,
     .hostUse, .setHostUse,
-    .hostName, .evict, .allow, .oldestReadyNotEvicted, .noteReport, .notePace, .saveClock, .clock,
+    .hostName, .evict, .allow, .oldestReadyPermitted, .noteReport, .notePace, .saveClock, .clock,
     .requestExists, .insertJoining, .dropJoining, .joining, .noteUse, .readyBefore, .eligibleBefore, .datedBefore,
     .ownTenure, .setCommits, .names, .commits, .raiseBeat, .isLiving,
   ]
@@ -44,8 +44,10 @@ import Testing
       let isOrdered = step.contains("USING INDEX request_") || step.contains("USING COVERING INDEX request_")
       // Rows that refer to a new one are looked for only while a deferred foreign key is violated.
       let isOfForeignKey = query === Query.insertIdentifier && step == "SCAN submission"
+      // The patterns of principals, of which there are a few, are a parameter.
+      let isOfParameter = step.hasPrefix("SCAN json_each")
       #expect(
-        !step.hasPrefix("SCAN") || isOrdered && query.sql.contains("LIMIT") || isOfForeignKey,
+        !step.hasPrefix("SCAN") || isOrdered && query.sql.contains("LIMIT") || isOfForeignKey || isOfParameter,
         "\(step)\n\(query.sql)")
       #expect(!step.contains("TEMP B-TREE"), "\(step)\n\(query.sql)")
     }
@@ -54,7 +56,7 @@ import Testing
   @Test func claimAndPromotionUseTheirIndexes() async throws {
     #expect(try await plan(.oldestReady).contains { $0.contains("request_ready (definition=? AND priority=?)") })
     #expect(
-      try await plan(.oldestReadyNotEvicted).contains { $0.contains("request_ready (definition=? AND priority=?)") })
+      try await plan(.oldestReadyPermitted).contains { $0.contains("request_ready (definition=? AND priority=?)") })
     #expect(try await plan(.due).contains { $0.contains("request_eligible (eligible_at<?)") })
     #expect(try await plan(.dueDates).contains { $0.contains("request_dated (earliest_at<?)") })
     #expect(try await plan(.nextEligible).contains { $0.contains("request_eligible") })

@@ -73,11 +73,13 @@ struct WorkerSettingsTests {
       ("network: {reachability: {every: 5s}}", "network.reachability.every", "target"),
       ("idle: {loadWindow: 0s}", "idle.loadWindow", "1s"), ("accepts: everything", "accepts", "everything"),
       ("network: {requireDefaultRoute: 3}", "network.requireDefaultRoute", "true or false"),
-      ("sandbox: {require: strong}", "sandbox.require", "none, basic"),
+      ("sandbox: {require: strong}", "sandbox.require", "none, basic, strict"),
       ("allow: {commands: [ffmpeg]}", "allow.commands", "absolute path"),
       ("allow: {comands: []}", "allow.comands", "allow.commands"),
       ("allow: {directories: [/srv/../etc]}", "allow.directories", "'..'"),
       ("allow: {network: maybe}", "allow.network", "true or false"),
+      ("allow: {users: [root]}", "allow.users", "not root"), ("allow: {users: [\"a b\"]}", "allow.users", "a b"),
+      ("allow: {principals: [\"\"]}", "allow.principals", "255 bytes"),
       ("allow: {secrets: {/etc/shadow: com.example.a}}", "allow.secrets", "/etc/shadow"),
       ("allow: {secrets: {../token: com.example.a}}", "allow.secrets", "'..'"),
       ("allow: {secrets: {\"db/*\": com.example.*.a}}", "allow.secrets", "com.example.*.a"),
@@ -136,7 +138,7 @@ struct WorkerSettingsTests {
     let usual = try await Self.read("").sandbox
     #expect(usual.required == .basic)
     #expect(usual.permissions(user: 1000) == CommandPermissions())
-    #expect(usual.permissions(user: 0) == CommandPermissions(runsCommands: false))
+    #expect(usual.permissions(user: 0) == CommandPermissions(runsCommands: false, users: []))
     let set = try await Self.read(
       "sandbox: {require: none}\nallow: {commands: [/usr/bin/ffmpeg, \"/opt/**\"], directories: /srv, network: false, root: true}"
     ).sandbox
@@ -145,9 +147,23 @@ struct WorkerSettingsTests {
       set.permissions(user: 0)
         == CommandPermissions(
           commands: ["/usr/bin/ffmpeg", "/opt/**"].compactMap { PathPattern($0) },
-          directories: [PathPattern("/srv")!], network: false))
+          directories: [PathPattern("/srv")!], network: false, users: []))
     #expect(try await Self.read("", environment: ["BATON_SANDBOX_REQUIRE": "none"]).sandbox.required == nil)
     #expect(try await Self.read("", environment: ["BATON_ALLOW_ROOT": "true"]).sandbox.allowsRoot)
+  }
+
+  @Test("as which users commands may run, which only root can do, and whose requests run here")
+  func people() async throws {
+    let set = try await Self.read(
+      "sandbox: {require: strict}\nallow: {users: [batonjob, a.b], principals: [alice, \"ci-*\"]}").sandbox
+    #expect(set.required == .strict)
+    #expect(set.permissions(user: 0).users == ["batonjob", "a.b"])
+    #expect(set.permissions(user: 1000).users == nil)
+    #expect(set.permissions(user: 1000).principals == ["alice", "ci-*"].compactMap { PrincipalPattern($0) })
+    let variables = ["BATON_ALLOW_USERS": "batonjob", "BATON_ALLOW_PRINCIPALS": "alice,bob"]
+    let environment = try await Self.read("", environment: variables).sandbox
+    #expect(environment.users == ["batonjob"] && environment.principals?.count == 2)
+    #expect(try await Self.read("allow: {principals: []}").sandbox.principals == [])
   }
 
   @Test("which jobs may use which secrets: none by default, and where the secrets are")

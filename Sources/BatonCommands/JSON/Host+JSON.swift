@@ -37,6 +37,8 @@ extension JSONValue {
       "commands": paths(permissions.commands), "directories": paths(permissions.directories),
       "network": .bool(permissions.network), "runsCommands": .bool(permissions.runsCommands),
       "secrets": .array((permissions.secrets ?? []).map { JSONValue($0) }),
+      "users": .array((permissions.users ?? []).map { JSONValue($0) }),
+      "principals": permissions.principals.map { .array($0.map { JSONValue($0.rawValue) }) } ?? .null,
     ]
   }
 

@@ -72,14 +72,17 @@ func hostBlock(_ host: HostReport, _ console: Console) -> [String] {
 }
 
 private func sandboxWords(_ sandbox: HostSandbox) -> String {
-  let available = sandbox.available?.rawValue ?? "none: \(sandbox.problem.onOneLine)"
+  let level = sandbox.available?.rawValue ?? "none"
+  let available = sandbox.problem.isEmpty ? level : "\(level): \(sandbox.problem.onOneLine)"
   return "\(available); \(sandbox.required?.rawValue ?? "none") is required"
 }
 
 /// What the owner limits; empty if everything is allowed.
 private func permissionWords(_ permissions: CommandPermissions) -> String {
   [
-    permissions.runsCommands ? nil : "no command, because the worker runs as root",
+    permissions.runsCommands ? nil : "no command as the worker's user, which is root",
+    permissions.users.flatMap { $0.isEmpty ? nil : "users " + list($0.map(\.onOneLine), none: "") },
+    permissions.principals.map { "principals " + list($0.map(\.rawValue.onOneLine), none: "none") },
     permissions.commands.map { "commands " + list($0.map(\.rawValue.onOneLine), none: "none") },
     permissions.directories.map { "directories " + list($0.map(\.rawValue.onOneLine), none: "none") },
     permissions.network ? nil : "no network",

@@ -47,7 +47,8 @@ extension CoordinatorCore {
       Claim(
         requirementClass: reservation.requirementClass, lease: reservation.lease,
         places: reservation.places.map { Claim.Place(gpus: $0, spanID: drawSpanID()) },
-        history: dispatcher.history(of: reservation.requirementClass))
+        history: dispatcher.history(of: reservation.requirementClass),
+        principals: dispatcher.hosts[reservation.host]?.host.capabilities.permissions?.principals)
     }
   }
 

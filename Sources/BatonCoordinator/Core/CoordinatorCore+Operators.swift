@@ -79,7 +79,7 @@ extension CoordinatorCore {
     _ record: RequestRecord, on host: HostName?, _ drawSpanID: () -> SpanID
   ) -> (place: Dispatcher.SimulatedPlace, offer: SubmissionOffer.Offer?) {
     let requirementClass = RequirementClass(definition: record.definition, priority: record.priority)
-    let place = dispatcher.reserveSimulated(requirementClass, record.identifier, on: host)
+    let place = dispatcher.reserveSimulated(requirementClass, record.identifier, by: record.principal, on: host)
     guard case .reserved(let reservation) = place else { return (place, nil) }
     return (place, SubmissionOffer.Offer(reservation, spanID: drawSpanID()))
   }

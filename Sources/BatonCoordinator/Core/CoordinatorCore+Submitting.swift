@@ -64,11 +64,13 @@ extension CoordinatorCore {
     let requirementClass = RequirementClass(
       definition: stored.id, priority: submission.priority ?? stored.definition.priority)
     guard mustStart || isFew && dispatcher.mayStartAtOnce(requirementClass),
-      let reservation = dispatcher.reserve(requirementClass, submission.identifier, count: 1).first
+      let reservation = dispatcher.reserve(
+        requirementClass, submission.identifier, by: submission.principal, count: 1
+      ).first
     else {
       if mustStart {
         offer.refusal = .immediateRunIneligible(
-          obstacles(for: stored.definition, submission.identifier, requirementClass.priority, at: now))
+          obstacles(for: stored.definition, submission, requirementClass.priority, at: now))
       }
       return .offered(offer, nil, mustStart: mustStart)
     }
@@ -79,9 +81,10 @@ extension CoordinatorCore {
 
   /// Every obstacle of the fleet and of its hosts, with times on the wall clock.
   private func obstacles(
-    for definition: Definition, _ identifier: JobIdentifier, _ priority: Priority, at now: Moment
+    for definition: Definition, _ submission: Submission, _ priority: Priority, at now: Moment
   ) -> [HostObstacle] {
-    let (fleet, hosts) = dispatcher.obstacles(for: definition, identifier, priority)
+    let (fleet, hosts) = dispatcher.obstacles(
+      for: definition, submission.identifier, priority, by: submission.principal)
     // The hosts that are nearest to taking the request come first; hosts of equal nearness stay in the order of their
     // names.
     let sorted = Nearness.allCases.flatMap { nearness in hosts.filter { Nearness($0.1) == nearness } }

@@ -25,11 +25,13 @@ extension Dispatcher {
   ///   - identifier: the identifier of the request, if it is known, because an instance of a wildcard can be evicted
   ///     singly.
   ///   - priority: the priority of the request; nil stands for the priority of its definition.
+  ///   - principal: who submitted the request, if that is known: owners of hosts may limit that.
   package func obstacles(
-    for definition: Definition, _ identifier: JobIdentifier? = nil, _ priority: Priority? = nil
+    for definition: Definition, _ identifier: JobIdentifier? = nil, _ priority: Priority? = nil,
+    by principal: String? = nil
   ) -> (fleet: [Obstacle], hosts: [(HostName, [Obstacle])]) {
     let byHost = hosts.keys.sorted().map { name in
-      (name, hosts[name].map { $0.obstacles(for: definition, identifier, priority) } ?? [])
+      (name, hosts[name].map { $0.obstacles(for: definition, identifier, priority, by: principal) } ?? [])
     }
     return (fleetObstacles(for: definition), byHost)
   }
@@ -68,9 +70,11 @@ extension Dispatcher {
   }
 
   /// Reserves places for at most `count` launches of a class, on the hosts with the most free slots first.
-  /// - Parameter identifier: the identifier of the only request that the places are for, if it is known.
+  /// - Parameters:
+  ///   - identifier: the identifier of the only request that the places are for, if it is known.
+  ///   - principal: who submitted that request.
   package mutating func reserve(
-    _ requirementClass: RequirementClass, _ identifier: JobIdentifier? = nil, count: Int
+    _ requirementClass: RequirementClass, _ identifier: JobIdentifier? = nil, by principal: String? = nil, count: Int
   ) -> [Reservation] {
     guard let definition = definitions[requirementClass.definition], fleetObstacles(for: definition).isEmpty else {
       return []
@@ -79,7 +83,8 @@ extension Dispatcher {
     var reservations: [Reservation] = []
     for name in hostsByFreeSlots() where left > 0 {
       if identifier == nil, isPassedOver(name, for: requirementClass) { continue }
-      let places = takePlaces(on: name, for: definition, identifier, requirementClass.priority, atMost: left)
+      let places = takePlaces(
+        on: name, for: definition, identifier, principal, requirementClass.priority, atMost: left)
       guard !places.isEmpty, let lease = hosts[name]?.ownLease else { continue }
       left -= places.count
       reservations.append(
@@ -146,8 +151,8 @@ extension Dispatcher {
   }
 
   /// Passes the host over for this class, because the store had no ready request of the class that may run there: its
-  /// instances are evicted from the host. The host is not tried again for a second, or until the class has news,
-  /// because it would hold places that other classes may use.
+  /// instances are evicted from the host, or the host's owner does not permit who submitted them. The host is not tried
+  /// again for a second, or until the class has news, because it would hold places that other classes may use.
   private mutating func passOver(_ reservation: Reservation) {
     guard ready[reservation.requirementClass]?.news == reservation.news else { return }
     ready[reservation.requirementClass]?.passedOver[reservation.host] = now.instant + .seconds(1)
@@ -169,11 +174,12 @@ extension Dispatcher {
   }
 
   private mutating func takePlaces(
-    on name: HostName, for definition: Definition, _ identifier: JobIdentifier?, _ priority: Priority,
-    atMost count: Int
+    on name: HostName, for definition: Definition, _ identifier: JobIdentifier?, _ principal: String?,
+    _ priority: Priority, atMost count: Int
   ) -> [[Int]] {
     var places: [[Int]] = []
-    while places.count < count, let state = hosts[name], state.obstacles(for: definition, identifier, priority).isEmpty
+    while places.count < count, let state = hosts[name],
+      state.obstacles(for: definition, identifier, priority, by: principal).isEmpty
     {
       places.append(takePlace(on: name, definition))
     }

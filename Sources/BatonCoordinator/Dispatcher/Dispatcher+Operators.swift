@@ -53,7 +53,7 @@ extension Dispatcher {
   /// Reserves a place for a simulated launch.
   /// - Parameter host: the host to start on; nil takes the first host that can run it.
   package mutating func reserveSimulated(
-    _ requirementClass: RequirementClass, _ identifier: JobIdentifier, on host: HostName?
+    _ requirementClass: RequirementClass, _ identifier: JobIdentifier, by principal: String? = nil, on host: HostName?
   ) -> SimulatedPlace {
     guard let definition = definitions[requirementClass.definition] else { return .none([]) }
     let candidates = host.map { [$0] } ?? hosts.keys.sorted()
@@ -62,7 +62,7 @@ extension Dispatcher {
     for name in candidates {
       let found = hosts[name].map { state in
         state.link == .attached
-          ? Policy.obstaclesOfSimulatedLaunch(for: definition, identifier, on: state.host)
+          ? Policy.obstaclesOfSimulatedLaunch(for: definition, identifier, by: principal, on: state.host)
           : [state.host.hasLease ? .hostAway : .hostGone]
       }
       if found == [], !isPaused, let reservation = reserve(requirementClass, definition, simulatedOn: name) {

@@ -245,11 +245,14 @@ extension Dispatcher {
 extension HostState {
   /// The obstacles that keep a launch off this host now. A worker whose connection is away at the moment gets no
   /// launches.
-  /// - Parameter priority: the priority of the request; nil stands for the priority of its definition.
+  /// - Parameters:
+  ///   - priority: the priority of the request; nil stands for the priority of its definition.
+  ///   - principal: who submitted the request, if that is known.
   package func obstacles(
-    for definition: Definition, _ identifier: JobIdentifier? = nil, _ priority: Priority? = nil
+    for definition: Definition, _ identifier: JobIdentifier? = nil, _ priority: Priority? = nil,
+    by principal: String? = nil
   ) -> [Obstacle] {
-    var found = Policy.obstacles(for: definition, identifier, on: host)
+    var found = Policy.obstacles(for: definition, identifier, by: principal, on: host)
     if isGivingWay(over: priority ?? definition.priority) { found.append(.givingWay) }
     return host.hasLease && link != .attached ? [.hostAway] + found : found
   }

@@ -10,6 +10,11 @@ extension HostFacts {
     guard user.id == 0, roles.contains(.worker) else {
       return Finding(.access, "user", .ok, "this is \(user.name) (\(user.id))")
     }
+    if let users = permissions?.users, !users.isEmpty, permissions?.runsCommands == false {
+      return Finding(
+        .access, "user", .ok,
+        "this is root: only jobs that name one of the users \(users.joined(separator: ", ")) run their commands here")
+    }
     guard permissions?.runsCommands ?? true else {
       return Finding(
         .access, "user", .warning, "this is root: a worker that runs as root takes no job with a command",

@@ -8,10 +8,16 @@ extension HostFacts {
     guard let sandbox else { return nil }
     let check = "sandbox"
     switch (sandbox.available, sandbox.required) {
+    case (let available?, let required?) where available < required:
+      return Finding(
+        .access, check, .problem,
+        "no command runs here: sandbox.require is \(required.rawValue), and this host gives '\(available.rawValue)' at "
+          + "most: \(sandbox.problem)", remedy: Self.strictRemedy)
     case (let available?, let required?):
+      let why = sandbox.problem.isEmpty ? "" : ": no '\(SandboxLevel.strict.rawValue)', because \(sandbox.problem)"
       return Finding(
         .access, check, .ok,
-        "commands run in the sandbox '\(required.rawValue)'; '\(available.rawValue)' is the highest")
+        "commands run in the sandbox '\(required.rawValue)'; '\(available.rawValue)' is the highest\(why)")
     case (let available?, nil):
       return Finding(
         .access, check, .warning,
@@ -32,6 +38,11 @@ extension HostFacts {
           + "and 'landlock' in lsm=); or set 'sandbox.require: none' to run commands without it")
     }
   }
+
+  private static let strictRemedy =
+    "permit user namespaces to the worker's user (user.max_user_namespaces, kernel.unprivileged_userns_clone, "
+    + "kernel.apparmor_restrict_unprivileged_userns), and in a container a /proc that nothing covers; or require "
+    + "'basic' in sandbox.require"
 
   /// Programs that run any code that they are given.
   private static let interpreters: Set = [

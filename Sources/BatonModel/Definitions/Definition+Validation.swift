@@ -112,12 +112,26 @@ extension Work {
     if let directory { try validatePlace(directory) }
     try validateEnvironment()
     try validateSecrets()
+    try validateUser()
     try Definition.Limits.batchSize.demand(batchSize, in: "work.batchSize")
     try items?.validate(passedBy: pass)
     guard let terminateBefore else { return }
     try (Duration.zero...Definition.Limits.longestDuration).demand(terminateBefore, in: "work.terminateBefore")
     guard terminateBefore <= closingWindow else {
       throw DefinitionProblem("work.terminateBefore", "must be at most the closing window, \(closingWindow.inWords)")
+    }
+  }
+
+  /// The worker reads files of items with its own rights, so a command must not get with them what its user cannot
+  /// read.
+  private func validateUser() throws(DefinitionProblem) {
+    guard let user else { return }
+    guard UserName.isName(user) else { throw DefinitionProblem("work.user", "must be \(UserName.rule)") }
+    switch items {
+    case .lines, .glob:
+      throw DefinitionProblem(
+        "work.user", "cannot be combined with items.lines or items.glob, which the worker reads as root")
+    case .list, .range, nil: break
     }
   }
 

@@ -26,12 +26,14 @@ package struct Work: Hashable, Sendable, Codable {
   package var failureOutput: FailureOutput?
   /// The least sandbox that the command runs in; `nil` means what the host's owner requires.
   package var sandbox: SandboxLevel?
+  /// The user of the host as which the command runs; `nil` means the worker's user.
+  package var user: String?
 
   package init(
     command: [String], directory: String? = nil, items: Items? = nil, batchSize: Int = 1,
     pass: ItemPassing = .arguments, environment: [String: String] = [:], secrets: [String: Secret]? = nil,
     onExpiry: ExpiryBehaviour = .finishBatch, terminateBefore: Duration? = nil, failureOutput: FailureOutput? = nil,
-    sandbox: SandboxLevel? = nil
+    sandbox: SandboxLevel? = nil, user: String? = nil
   ) {
     self.command = command
     self.directory = directory
@@ -44,6 +46,7 @@ package struct Work: Hashable, Sendable, Codable {
     self.terminateBefore = terminateBefore
     self.failureOutput = failureOutput
     self.sandbox = sandbox
+    self.user = user
   }
 }
 

@@ -4,6 +4,10 @@ package enum SandboxLevel: String, Hashable, Sendable, Codable, CaseIterable, Co
   /// The command cannot open Baton's own files or those of other launches, signal or examine processes outside of its
   /// launch, gain privileges, or use the system calls that ordinary programs do not need.
   case basic
+  /// Besides what `basic` does: the command sees no processes but those of its launch, which all die with the command;
+  /// it writes to nothing but its launch's folder, its working directory, the directories that the host's owner names,
+  /// and a /tmp of its own; and it has no network unless its definition requires one.
+  case strict
 
   private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
   package static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
@@ -25,8 +29,11 @@ package struct HostSandbox: Hashable, Sendable, Codable {
   }
 
   /// The level with which a command of `work` runs: the higher one of what the definition asks for and what the owner
-  /// requires.
-  package func level(for work: Work) -> SandboxLevel? { [work.sandbox, required].compactMap { $0 }.max() }
+  /// requires. A command with a user of its own runs at least in `basic`, which keeps the worker's folders closed to
+  /// that user and opens the way to the launch's folder.
+  package func level(for work: Work) -> SandboxLevel? {
+    [work.sandbox, required, work.user == nil ? nil : .basic].compactMap { $0 }.max()
+  }
 }
 
 /// What a host's owner lets commands do. The worker decides by it, whatever the coordinator says; the coordinator gets
@@ -42,16 +49,23 @@ package struct CommandPermissions: Hashable, Sendable, Codable {
   package var runsCommands: Bool
   /// Which definitions may use which secrets; `nil`, which an older worker says, permits no secret.
   package var secrets: [SecretPermission]?
+  /// The users as which a definition may let its command run. `nil` permits none: the worker is not root, which
+  /// cannot switch users, or it is of an older version.
+  package var users: [String]?
+  /// The principals whose requests may run here; `nil` means all.
+  package var principals: [PrincipalPattern]?
 
   package init(
     commands: [PathPattern]? = nil, directories: [PathPattern]? = nil, network: Bool = true, runsCommands: Bool = true,
-    secrets: [SecretPermission]? = nil
+    secrets: [SecretPermission]? = nil, users: [String]? = nil, principals: [PrincipalPattern]? = nil
   ) {
     self.commands = commands
     self.directories = directories
     self.network = network
     self.runsCommands = runsCommands
     self.secrets = secrets
+    self.users = users
+    self.principals = principals
   }
 }
 
@@ -64,6 +78,11 @@ package enum Veto: Hashable, Sendable {
   case root
   /// The file of a secret.
   case secret(String)
+  /// A user that the owner does not list.
+  case user(String)
+  /// Any user but the worker's own, because only a worker that is root can switch users.
+  case userWithoutRoot(String)
+  case principal(String)
 
   /// What is not permitted, in words.
   package var what: String {
@@ -74,6 +93,9 @@ package enum Veto: Hashable, Sendable {
     case .network: "jobs that need a network"
     case .root: "commands of a worker that runs as root"
     case .secret(let file): "the secret \(file) for this identifier"
+    case .user(let name): "commands as the user \(name)"
+    case .userWithoutRoot(let name): "commands as the user \(name), because its worker is not root"
+    case .principal(let name): "requests of the principal \(name.isEmpty ? "without a name" : name)"
     }
   }
 
@@ -86,6 +108,8 @@ package enum Veto: Hashable, Sendable {
     case .network: "allow.network"
     case .root: "allow.root"
     case .secret: "allow.secrets"
+    case .user, .userWithoutRoot: "allow.users"
+    case .principal: "allow.principals"
     }
   }
 }
@@ -95,15 +119,21 @@ extension Capabilities {
   /// with it.
   ///
   /// A program without a slash in its name is found on the host only, so that the worker alone can judge it.
-  package func vetoes(of definition: Definition) -> [Veto] {
+  /// - Parameter principal: who submitted the request; `nil` if the question is not about one request.
+  package func vetoes(of definition: Definition, by principal: String? = nil) -> [Veto] {
     var vetoes: [Veto] = []
     let permitted = permittedIdentifiers
     if !permitted.isEmpty, !permitted.contains(where: { $0.covers(definition.pattern) }) { vetoes.append(.identifier) }
+    if let principal, let permitted = permissions?.principals, !permitted.contains(where: { $0.matches(principal) }) {
+      vetoes.append(.principal(principal))
+    }
     guard let work = definition.work else { return vetoes }
+    // A worker that does not say what it permits may be too old to switch users, and would keep its own.
+    if let user = work.user { vetoes += veto(of: user).map { [$0] } ?? [] }
     // A worker that does not say what it permits may be too old to know of secrets, and would leave them out.
     vetoes += missingSecrets(of: work, definition.pattern).map { .secret($0) }
     guard let permissions else { return vetoes }
-    if !permissions.runsCommands { vetoes.append(.root) }
+    if !permissions.runsCommands, work.user == nil { vetoes.append(.root) }
     if let program = work.command.first, program.hasPrefix("/"), !program.contains("$"),
       let allowed = permissions.commands, !allowed.contains(where: { $0.matches(program) })
     {
@@ -116,6 +146,11 @@ extension Capabilities {
     }
     if !permissions.network, definition.requirements.network != nil { vetoes.append(.network) }
     return vetoes
+  }
+
+  private func veto(of user: String) -> Veto? {
+    guard let users = permissions?.users else { return .userWithoutRoot(user) }
+    return users.contains(user) ? nil : .user(user)
   }
 
   /// The files of the secrets that the host's owner does not permit the definition to use, in the order of their names.

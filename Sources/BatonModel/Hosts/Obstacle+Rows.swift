@@ -131,8 +131,9 @@ extension Obstacle.Kind {
         meaning:
           "The host's owner permits other identifiers only (`permittedIdentifiers`), other commands or working "
           + "directories only (`allow.commands`, `allow.directories`), no job that needs a network (`allow.network`), no "
-          + "command because the worker runs as root (`allow.root`), or not a secret of `work.secrets` "
-          + "(`allow.secrets`).",
+          + "command because the worker runs as root (`allow.root`), not the user of `work.user` (`allow.users`; only a "
+          + "worker that is root can switch users), not a secret of `work.secrets` (`allow.secrets`), or no request of "
+          + "the principal who submitted it (`allow.principals`).",
         text: "the host's owner does not permit {what}", remedy: "ask for a change of '{key}' in the host's worker.yaml"
       )
     case .evicted:
@@ -235,12 +236,13 @@ extension Obstacle.Kind {
       Row(
         subject: .host, isPermanent: true,
         meaning:
-          "The job's `work.sandbox`, or the host's `sandbox.require`, demands a sandbox that the host cannot give; the "
-          + "text says why. A command never runs with less than both demand.",
+          "The job's `work.sandbox` or `work.user`, or the host's `sandbox.require`, demands a sandbox that the host "
+          + "cannot give; the text says why. A command never runs with less than both demand.",
         text: "its command has to run in the sandbox '{level}', and the host cannot give it: {why}",
         remedy:
-          "mend that on the host ('baton doctor' there says more); or, to run commands there without it, the host's "
-          + "owner may set 'sandbox.require: none' in its worker.yaml, and the definition must not have 'work.sandbox'")
+          "mend that on the host ('baton doctor' there says more); or, to run commands there with less, the host's "
+          + "owner may lower 'sandbox.require' in its worker.yaml, down to 'sandbox.require: none', and the definition "
+          + "must not demand more with 'work.sandbox' or 'work.user'")
     }
   }
 }

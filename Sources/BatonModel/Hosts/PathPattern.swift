@@ -14,19 +14,29 @@ package struct PathPattern: Hashable, Sendable, Codable, CustomStringConvertible
   /// Whether the pattern is the path of one file.
   package var isLiteral: Bool { !rawValue.contains { $0 == "*" || $0 == "?" } }
 
+  /// The folder that the pattern names with everything in it: the path itself, or what stands before a final `/**`.
+  /// `nil` if there is a wildcard in it.
+  package var folder: String? {
+    let path = rawValue.hasSuffix("/**") ? String(rawValue.dropLast(3)) : rawValue
+    return path.contains { $0 == "*" || $0 == "?" } ? nil : path.isEmpty ? "/" : path
+  }
+
   /// - Parameter path: an absolute path.
   package func matches(_ path: String) -> Bool {
-    Self.matches(Self.names(of: rawValue), Self.names(of: path), anything: "**") { pattern, name in
-      Self.matches(Array(pattern.unicodeScalars), Array(name.unicodeScalars), anything: "*") { $0 == "?" || $0 == $1 }
+    Glob.matches(Self.names(of: rawValue), Self.names(of: path), anything: "**") { pattern, name in
+      Glob.matches(Array(pattern.unicodeScalars), Array(name.unicodeScalars), anything: "*") { $0 == "?" || $0 == $1 }
     }
   }
 
   private static func names(of path: String) -> [Substring] { path.split(separator: "/") }
+}
 
+/// The comparison of patterns.
+enum Glob {
   /// Whether `elements` match `pattern`, in which `anything` stands for any number of elements. One that took too
   /// little takes one element more, and the ones before it stay as they are, so the time is at most the product of both
   /// lengths: patterns come from other processes.
-  private static func matches<Element: Equatable>(
+  static func matches<Element: Equatable>(
     _ pattern: [Element], _ elements: [Element], anything: Element, one: (Element, Element) -> Bool
   ) -> Bool {
     var (next, index) = (0, 0)

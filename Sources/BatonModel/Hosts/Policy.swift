@@ -8,12 +8,13 @@ package enum Policy {
   /// a lease is judged by its last report.
   /// - Parameter identifier: the identifier of the request, if it is known. An identifier of a wildcard may be evicted
   ///   by itself.
+  /// - Parameter principal: who submitted the request, if that is known.
   package static func obstacles(
-    for definition: Definition, _ identifier: JobIdentifier? = nil, on host: Host
+    for definition: Definition, _ identifier: JobIdentifier? = nil, by principal: String? = nil, on host: Host
   ) -> [Obstacle] {
     let gone: [Obstacle] = host.hasLease ? [] : [.hostGone]
     guard host.hasLease || host.hasReported else { return gone }
-    return gone + standing(definition, identifier, host) + conditions(definition, host.conditions).map(\.obstacle)
+    return gone + standing(definition, identifier, principal, host) + conditions(definition, host.conditions).map(\.obstacle)
       + capacity(definition, host)
   }
 
@@ -21,10 +22,10 @@ package enum Policy {
   /// Conditions do not count for a simulated launch. The owner's word, the worker's capabilities and the free slots and
   /// GPUs do.
   package static func obstaclesOfSimulatedLaunch(
-    for definition: Definition, _ identifier: JobIdentifier? = nil, on host: Host
+    for definition: Definition, _ identifier: JobIdentifier? = nil, by principal: String? = nil, on host: Host
   ) -> [Obstacle] {
     guard host.hasLease else { return [.hostGone] }
-    return standing(definition, identifier, host) + capacity(definition, host)
+    return standing(definition, identifier, principal, host) + capacity(definition, host)
   }
 
   /// Why a launch that runs on a host with these conditions has to stop; `nil` if it may go on.
@@ -53,7 +54,7 @@ package enum Policy {
 
   /// The obstacles that come from the owner, from operators and from the worker's capabilities.
   private static func standing(
-    _ definition: Definition, _ identifier: JobIdentifier?, _ host: Host
+    _ definition: Definition, _ identifier: JobIdentifier?, _ principal: String?, _ host: Host
   ) -> [Obstacle] {
     var found: [Obstacle] = []
     let able = host.capabilities
@@ -63,7 +64,7 @@ package enum Policy {
     case .paused(_, let until): found.append(.hostPausedByOwner(until: until))
     case .outsideHours(let until): found.append(.outsideHours(until: until))
     }
-    found += able.vetoes(of: definition).map { .notPermittedOnHost($0) }
+    found += able.vetoes(of: definition, by: principal).map { .notPermittedOnHost($0) }
     let isEvicted = host.evictions.contains { eviction in
       eviction.covers(definition.pattern) || identifier.map { eviction.matches($0) } ?? false
     }

@@ -26,21 +26,37 @@ package struct OpenFolder: Sendable {
     guard mkdirat(descriptor, name, 0o700) == 0 else { throw SystemCall.failure("cannot make the folder", place(name)) }
   }
 
-  /// Writes a new file that only this user can read. It replaces anything that has the same name; a symbolic link is
-  /// replaced, not followed.
-  ///
-  /// Other processes can see the file before it is complete. Use `replace` if a process may read it at any time.
-  package func write(_ bytes: [UInt8], to name: String) throws {
+  /// Lets the group look into this folder, and gives it the folder.
+  package func admit(group: UInt32) throws {
+    guard fchown(descriptor, uid_t.max, group) == 0, fchmod(descriptor, 0o750) == 0 else {
+      throw SystemCall.failure("cannot give to a group the folder", path)
+    }
+  }
+
+  /// Makes the user the owner of a folder in this one. A link is not followed.
+  package func give(_ name: String, to user: UInt32, _ group: UInt32) throws {
+    guard fchownat(descriptor, name, user, group, AT_SYMLINK_NOFOLLOW) == 0 else {
+      throw SystemCall.failure("cannot give to a user the folder", place(name))
+    }
+  }
+
+  /// Writes a new file that only this user can read, and `reader`, if it is the group of other users. It replaces
+  /// anything that has the same name; a symbolic link is replaced, not followed.
+  ///  Other processes can see the file before it is complete. Use `replace` if a process may read it at any time.
+  package func write(_ bytes: [UInt8], to name: String, reader: UInt32? = nil) throws {
     unlinkat(descriptor, name, 0)
     let file = openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw SystemCall.failure("cannot make the file", place(name)) }
     defer { close(file) }
+    if let reader, fchown(file, uid_t.max, reader) != 0 || fchmod(file, 0o640) != 0 {
+      throw SystemCall.failure("cannot give to a group the file", place(name))
+    }
     try SystemCall.write(bytes, to: file, path: place(name))
   }
 
   /// Like `write`, but the file appears only when it is complete.
-  package func replace(_ name: String, with bytes: [UInt8]) throws {
-    try write(bytes, to: name + ".part")
+  package func replace(_ name: String, with bytes: [UInt8], reader: UInt32? = nil) throws {
+    try write(bytes, to: name + ".part", reader: reader)
     guard renameat(descriptor, name + ".part", descriptor, name) == 0 else {
       throw SystemCall.failure("cannot make the file", place(name))
     }

@@ -13,7 +13,13 @@ package struct Fence: Hashable, Sendable {
   package var hidden: [String]
   /// The launch's own folder.
   package var kept: String
+  /// What else the command may write to in the sandbox `strict`. A path that does not exist is ignored.
+  package var writable: [String]
   package var forbidsNetwork: Bool
+  /// Whether the command gets a network of its own, which is empty. Only `strict` can do that.
+  package var separatesNetwork: Bool
+  /// The user to become; `nil` means that the command keeps the worker's user. It needs a level of the sandbox.
+  package var user: CommandUser?
   /// The real paths of the program and of the working directory, if the host's owner limits them. Exactly these are
   /// used, or nothing runs.
   package var program: String?
@@ -22,9 +28,13 @@ package struct Fence: Hashable, Sendable {
   package var forbidsCores: Bool
 
   package init(
-    helper: String, level: SandboxLevel?, hidden: [String] = [], kept: String, forbidsNetwork: Bool = false,
-    program: String? = nil, directory: String? = nil, forbidsCores: Bool = false
+    helper: String, level: SandboxLevel?, hidden: [String] = [], kept: String, writable: [String] = [],
+    forbidsNetwork: Bool = false, separatesNetwork: Bool = false, user: CommandUser? = nil, program: String? = nil,
+    directory: String? = nil, forbidsCores: Bool = false
   ) {
+    self.writable = writable
+    self.separatesNetwork = separatesNetwork
+    self.user = user
     self.helper = helper
     self.level = level
     self.hidden = hidden
@@ -56,8 +66,12 @@ package struct Fence: Hashable, Sendable {
     var words = [Self.helperName, "--report", report.nonce]
     switch level {
     case .basic: words.append("--fence")
+    case .strict:
+      words += ["--fence", "--isolate"] + (separatesNetwork ? ["--own-network"] : [])
+      words += writable.flatMap { ["--write", $0] }
     case nil: break
     }
+    if let user { words += ["--user", user.word] }
     if level != nil { words += hidden.flatMap { ["--hide", $0] } + ["--keep", kept] }
     if forbidsNetwork { words.append("--no-network") }
     if forbidsCores { words.append("--no-core") }

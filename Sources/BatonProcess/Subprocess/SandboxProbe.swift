@@ -1,6 +1,6 @@
 package import BatonModel
 
-/// Finds out which sandbox this host can give, by applying it to a process that does nothing else.
+/// Finds out which sandbox this host can give, by applying it to a process that does nothing but look around in it.
 package enum SandboxProbe {
   /// - Parameters:
   ///   - helper: the path of `baton-exec`; `nil` if it is not known.
@@ -15,7 +15,11 @@ package enum SandboxProbe {
     case .failed(let why): return none("\(Fence.helperName) does not work: \(why)")
     case .output(let text):
       let line = text.split(separator: "\n").first ?? ""
-      if let level = SandboxLevel(rawValue: String(line)) { return HostSandbox(required: required, available: level) }
+      if line == SandboxLevel.strict.rawValue { return HostSandbox(required: required, available: .strict) }
+      if line.hasPrefix("basic: ") {
+        return HostSandbox(
+          required: required, available: .basic, problem: HostSandbox.cut(String(line.dropFirst("basic: ".count))))
+      }
       return none(line.hasPrefix("none: ") ? String(line.dropFirst(6)) : "\(helper) is not Baton's")
     }
   }

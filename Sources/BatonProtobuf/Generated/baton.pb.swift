@@ -578,76 +578,129 @@ package nonisolated struct Baton_V1_SimulatedConditions: Sendable {
   fileprivate var _overrides: Baton_V1_ConditionOverrides? = nil
 }
 
-package nonisolated struct Baton_V1_Hello: @unchecked Sendable {
+package nonisolated struct Baton_V1_Hello: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  package var host: String {
-    get {_storage._host}
-    set {_uniqueStorage()._host = newValue}
-  }
+  package var host: String = String()
 
-  package var incarnation: String {
-    get {_storage._incarnation}
-    set {_uniqueStorage()._incarnation = newValue}
-  }
+  package var incarnation: String = String()
 
-  package var version: String {
-    get {_storage._version}
-    set {_uniqueStorage()._version = newValue}
-  }
+  package var version: String = String()
 
   package var capabilities: Baton_V1_Capabilities {
-    get {_storage._capabilities ?? Baton_V1_Capabilities()}
-    set {_uniqueStorage()._capabilities = newValue}
+    get {_capabilities ?? Baton_V1_Capabilities()}
+    set {_capabilities = newValue}
   }
   /// Returns true if `capabilities` has been explicitly set.
-  package var hasCapabilities: Bool {_storage._capabilities != nil}
+  package var hasCapabilities: Bool {self._capabilities != nil}
   /// Clears the value of `capabilities`. Subsequent reads from it will return its default value.
-  package mutating func clearCapabilities() {_uniqueStorage()._capabilities = nil}
+  package mutating func clearCapabilities() {self._capabilities = nil}
 
   package var conditions: Baton_V1_Conditions {
-    get {_storage._conditions ?? Baton_V1_Conditions()}
-    set {_uniqueStorage()._conditions = newValue}
+    get {_conditions ?? Baton_V1_Conditions()}
+    set {_conditions = newValue}
   }
   /// Returns true if `conditions` has been explicitly set.
-  package var hasConditions: Bool {_storage._conditions != nil}
+  package var hasConditions: Bool {self._conditions != nil}
   /// Clears the value of `conditions`. Subsequent reads from it will return its default value.
-  package mutating func clearConditions() {_uniqueStorage()._conditions = nil}
+  package mutating func clearConditions() {self._conditions = nil}
 
-  package var running: [Baton_V1_RunningLaunch] {
-    get {_storage._running}
-    set {_uniqueStorage()._running = newValue}
-  }
+  package var running: [Baton_V1_RunningLaunch] = []
 
   /// The last receipt that this worker received, from any coordinator.
   package var receipt: Baton_V1_Receipt {
-    get {_storage._receipt ?? Baton_V1_Receipt()}
-    set {_uniqueStorage()._receipt = newValue}
+    get {_receipt ?? Baton_V1_Receipt()}
+    set {_receipt = newValue}
   }
   /// Returns true if `receipt` has been explicitly set.
-  package var hasReceipt: Bool {_storage._receipt != nil}
+  package var hasReceipt: Bool {self._receipt != nil}
   /// Clears the value of `receipt`. Subsequent reads from it will return its default value.
-  package mutating func clearReceipt() {_uniqueStorage()._receipt = nil}
+  package mutating func clearReceipt() {self._receipt = nil}
 
   /// The secret that the worker drew at its first start. It proves that this worker had the name before. A worker of an
   /// older version sends none.
   package var secret: Data {
-    get {_storage._secret ?? Data()}
-    set {_uniqueStorage()._secret = newValue}
+    get {_secret ?? Data()}
+    set {_secret = newValue}
   }
   /// Returns true if `secret` has been explicitly set.
-  package var hasSecret: Bool {_storage._secret != nil}
+  package var hasSecret: Bool {self._secret != nil}
   /// Clears the value of `secret`. Subsequent reads from it will return its default value.
-  package mutating func clearSecret() {_uniqueStorage()._secret = nil}
+  package mutating func clearSecret() {self._secret = nil}
 
   /// The last receipts of other tenures that this worker received, at most 7, the one that came last at the end. They
   /// are of the same store as `receipt`.
-  package var earlierReceipts: [Baton_V1_Receipt] {
-    get {_storage._earlierReceipts}
-    set {_uniqueStorage()._earlierReceipts = newValue}
+  package var earlierReceipts: [Baton_V1_Receipt] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _capabilities: Baton_V1_Capabilities? = nil
+  fileprivate var _conditions: Baton_V1_Conditions? = nil
+  fileprivate var _receipt: Baton_V1_Receipt? = nil
+  fileprivate var _secret: Data? = nil
+}
+
+package nonisolated struct Baton_V1_Capabilities: @unchecked Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var slots: Int32 {
+    get {_storage._slots}
+    set {_uniqueStorage()._slots = newValue}
   }
+
+  package var kinds: [String] {
+    get {_storage._kinds}
+    set {_uniqueStorage()._kinds = newValue}
+  }
+
+  package var handlers: [String] {
+    get {_storage._handlers}
+    set {_uniqueStorage()._handlers = newValue}
+  }
+
+  package var runsCommands: Bool {
+    get {_storage._runsCommands}
+    set {_uniqueStorage()._runsCommands = newValue}
+  }
+
+  package var permittedIdentifiers: [String] {
+    get {_storage._permittedIdentifiers}
+    set {_uniqueStorage()._permittedIdentifiers = newValue}
+  }
+
+  /// Launch time in a day, in nanoseconds.
+  package var dailyAllowance: Int64 {
+    get {_storage._dailyAllowance ?? 0}
+    set {_uniqueStorage()._dailyAllowance = newValue}
+  }
+  /// Returns true if `dailyAllowance` has been explicitly set.
+  package var hasDailyAllowance: Bool {_storage._dailyAllowance != nil}
+  /// Clears the value of `dailyAllowance`. Subsequent reads from it will return its default value.
+  package mutating func clearDailyAllowance() {_uniqueStorage()._dailyAllowance = nil}
+
+  package var sandbox: Baton_V1_Sandbox {
+    get {_storage._sandbox ?? Baton_V1_Sandbox()}
+    set {_uniqueStorage()._sandbox = newValue}
+  }
+  /// Returns true if `sandbox` has been explicitly set.
+  package var hasSandbox: Bool {_storage._sandbox != nil}
+  /// Clears the value of `sandbox`. Subsequent reads from it will return its default value.
+  package mutating func clearSandbox() {_uniqueStorage()._sandbox = nil}
+
+  package var permissions: Baton_V1_Permissions {
+    get {_storage._permissions ?? Baton_V1_Permissions()}
+    set {_uniqueStorage()._permissions = newValue}
+  }
+  /// Returns true if `permissions` has been explicitly set.
+  package var hasPermissions: Bool {_storage._permissions != nil}
+  /// Clears the value of `permissions`. Subsequent reads from it will return its default value.
+  package mutating func clearPermissions() {_uniqueStorage()._permissions = nil}
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -656,70 +709,24 @@ package nonisolated struct Baton_V1_Hello: @unchecked Sendable {
   fileprivate var _storage = _StorageClass.defaultInstance
 }
 
-package nonisolated struct Baton_V1_Capabilities: Sendable {
-  // SwiftProtobuf.Message conformance is added in an extension below. See the
-  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
-  // methods supported on all messages.
-
-  package var slots: Int32 = 0
-
-  package var kinds: [String] = []
-
-  package var handlers: [String] = []
-
-  package var runsCommands: Bool = false
-
-  package var permittedIdentifiers: [String] = []
-
-  /// Launch time in a day, in nanoseconds.
-  package var dailyAllowance: Int64 {
-    get {_dailyAllowance ?? 0}
-    set {_dailyAllowance = newValue}
-  }
-  /// Returns true if `dailyAllowance` has been explicitly set.
-  package var hasDailyAllowance: Bool {self._dailyAllowance != nil}
-  /// Clears the value of `dailyAllowance`. Subsequent reads from it will return its default value.
-  package mutating func clearDailyAllowance() {self._dailyAllowance = nil}
-
-  package var sandbox: Baton_V1_Sandbox {
-    get {_sandbox ?? Baton_V1_Sandbox()}
-    set {_sandbox = newValue}
-  }
-  /// Returns true if `sandbox` has been explicitly set.
-  package var hasSandbox: Bool {self._sandbox != nil}
-  /// Clears the value of `sandbox`. Subsequent reads from it will return its default value.
-  package mutating func clearSandbox() {self._sandbox = nil}
-
-  package var permissions: Baton_V1_Permissions {
-    get {_permissions ?? Baton_V1_Permissions()}
-    set {_permissions = newValue}
-  }
-  /// Returns true if `permissions` has been explicitly set.
-  package var hasPermissions: Bool {self._permissions != nil}
-  /// Clears the value of `permissions`. Subsequent reads from it will return its default value.
-  package mutating func clearPermissions() {self._permissions = nil}
-
-  package var unknownFields = SwiftProtobuf.UnknownStorage()
-
-  package init() {}
-
-  fileprivate var _dailyAllowance: Int64? = nil
-  fileprivate var _sandbox: Baton_V1_Sandbox? = nil
-  fileprivate var _permissions: Baton_V1_Permissions? = nil
-}
-
 /// How a host fences commands in. An empty level means none.
 package nonisolated struct Baton_V1_Sandbox: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
+  /// At most `basic`: an older coordinator refuses a worker with a level that it does not know.
   package var required: String = String()
 
   package var available: String = String()
 
   /// Why the host gives no higher level.
   package var problem: String = String()
+
+  /// The levels themselves. They are absent if they are the same as above.
+  package var requiredLevel: String = String()
+
+  package var availableLevel: String = String()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -747,6 +754,18 @@ package nonisolated struct Baton_V1_Permissions: Sendable {
 
   /// Absent from workers that know nothing of secrets, which permit none.
   package var secrets: [Baton_V1_SecretPermission] = []
+
+  /// The users as which a definition may let its command run.
+  package var users: [String] = []
+
+  /// Whether the list of principals limits anything.
+  package var limitsPrincipals: Bool = false
+
+  /// Names, or patterns with *, of the principals whose requests may run here.
+  package var principals: [String] = []
+
+  /// Whether the worker is root, and so can run a command as another user. Workers of older versions cannot.
+  package var switchesUsers: Bool = false
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -2625,73 +2644,57 @@ package nonisolated struct Baton_V1_HostsReply: Sendable {
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
-  package nonisolated struct Host: @unchecked Sendable {
+  package nonisolated struct Host: Sendable {
     // SwiftProtobuf.Message conformance is added in an extension below. See the
     // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
     // methods supported on all messages.
 
-    package var name: String {
-      get {_storage._name}
-      set {_uniqueStorage()._name = newValue}
-    }
+    package var name: String = String()
 
-    package var state: String {
-      get {_storage._state}
-      set {_uniqueStorage()._state = newValue}
-    }
+    package var state: String = String()
 
-    package var version: String {
-      get {_storage._version}
-      set {_uniqueStorage()._version = newValue}
-    }
+    package var version: String = String()
 
-    package var slots: Int32 {
-      get {_storage._slots}
-      set {_uniqueStorage()._slots = newValue}
-    }
+    package var slots: Int32 = 0
 
-    package var usedSlots: Int32 {
-      get {_storage._usedSlots}
-      set {_uniqueStorage()._usedSlots = newValue}
-    }
+    package var usedSlots: Int32 = 0
 
-    package var running: [String] {
-      get {_storage._running}
-      set {_uniqueStorage()._running = newValue}
-    }
+    package var running: [String] = []
 
     package var conditions: Baton_V1_Conditions {
-      get {_storage._conditions ?? Baton_V1_Conditions()}
-      set {_uniqueStorage()._conditions = newValue}
+      get {_conditions ?? Baton_V1_Conditions()}
+      set {_conditions = newValue}
     }
     /// Returns true if `conditions` has been explicitly set.
-    package var hasConditions: Bool {_storage._conditions != nil}
+    package var hasConditions: Bool {self._conditions != nil}
     /// Clears the value of `conditions`. Subsequent reads from it will return its default value.
-    package mutating func clearConditions() {_uniqueStorage()._conditions = nil}
+    package mutating func clearConditions() {self._conditions = nil}
 
     package var lastSeenAt: Int64 {
-      get {_storage._lastSeenAt ?? 0}
-      set {_uniqueStorage()._lastSeenAt = newValue}
+      get {_lastSeenAt ?? 0}
+      set {_lastSeenAt = newValue}
     }
     /// Returns true if `lastSeenAt` has been explicitly set.
-    package var hasLastSeenAt: Bool {_storage._lastSeenAt != nil}
+    package var hasLastSeenAt: Bool {self._lastSeenAt != nil}
     /// Clears the value of `lastSeenAt`. Subsequent reads from it will return its default value.
-    package mutating func clearLastSeenAt() {_uniqueStorage()._lastSeenAt = nil}
+    package mutating func clearLastSeenAt() {self._lastSeenAt = nil}
 
     package var capabilities: Baton_V1_Capabilities {
-      get {_storage._capabilities ?? Baton_V1_Capabilities()}
-      set {_uniqueStorage()._capabilities = newValue}
+      get {_capabilities ?? Baton_V1_Capabilities()}
+      set {_capabilities = newValue}
     }
     /// Returns true if `capabilities` has been explicitly set.
-    package var hasCapabilities: Bool {_storage._capabilities != nil}
+    package var hasCapabilities: Bool {self._capabilities != nil}
     /// Clears the value of `capabilities`. Subsequent reads from it will return its default value.
-    package mutating func clearCapabilities() {_uniqueStorage()._capabilities = nil}
+    package mutating func clearCapabilities() {self._capabilities = nil}
 
     package var unknownFields = SwiftProtobuf.UnknownStorage()
 
     package init() {}
 
-    fileprivate var _storage = _StorageClass.defaultInstance
+    fileprivate var _conditions: Baton_V1_Conditions? = nil
+    fileprivate var _lastSeenAt: Int64? = nil
+    fileprivate var _capabilities: Baton_V1_Capabilities? = nil
   }
 
   package init() {}
@@ -4332,16 +4335,89 @@ nonisolated extension Baton_V1_Hello: SwiftProtobuf.Message, SwiftProtobuf._Mess
   package static let protoMessageName: String = _protobuf_package + ".Hello"
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}host\0\u{1}incarnation\0\u{1}version\0\u{1}capabilities\0\u{1}conditions\0\u{1}running\0\u{1}receipt\0\u{1}secret\0\u{3}earlier_receipts\0")
 
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.host) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.incarnation) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.version) }()
+      case 4: try { try decoder.decodeSingularMessageField(value: &self._capabilities) }()
+      case 5: try { try decoder.decodeSingularMessageField(value: &self._conditions) }()
+      case 6: try { try decoder.decodeRepeatedMessageField(value: &self.running) }()
+      case 7: try { try decoder.decodeSingularMessageField(value: &self._receipt) }()
+      case 8: try { try decoder.decodeSingularBytesField(value: &self._secret) }()
+      case 9: try { try decoder.decodeRepeatedMessageField(value: &self.earlierReceipts) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.host.isEmpty {
+      try visitor.visitSingularStringField(value: self.host, fieldNumber: 1)
+    }
+    if !self.incarnation.isEmpty {
+      try visitor.visitSingularStringField(value: self.incarnation, fieldNumber: 2)
+    }
+    if !self.version.isEmpty {
+      try visitor.visitSingularStringField(value: self.version, fieldNumber: 3)
+    }
+    try { if let v = self._capabilities {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    } }()
+    try { if let v = self._conditions {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+    } }()
+    if !self.running.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.running, fieldNumber: 6)
+    }
+    try { if let v = self._receipt {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
+    } }()
+    try { if let v = self._secret {
+      try visitor.visitSingularBytesField(value: v, fieldNumber: 8)
+    } }()
+    if !self.earlierReceipts.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.earlierReceipts, fieldNumber: 9)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Baton_V1_Hello, rhs: Baton_V1_Hello) -> Bool {
+    if lhs.host != rhs.host {return false}
+    if lhs.incarnation != rhs.incarnation {return false}
+    if lhs.version != rhs.version {return false}
+    if lhs._capabilities != rhs._capabilities {return false}
+    if lhs._conditions != rhs._conditions {return false}
+    if lhs.running != rhs.running {return false}
+    if lhs._receipt != rhs._receipt {return false}
+    if lhs._secret != rhs._secret {return false}
+    if lhs.earlierReceipts != rhs.earlierReceipts {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Baton_V1_Capabilities: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".Capabilities"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}slots\0\u{1}kinds\0\u{1}handlers\0\u{3}runs_commands\0\u{3}permitted_identifiers\0\u{3}daily_allowance\0\u{1}sandbox\0\u{1}permissions\0")
+
   fileprivate class _StorageClass {
-    var _host: String = String()
-    var _incarnation: String = String()
-    var _version: String = String()
-    var _capabilities: Baton_V1_Capabilities? = nil
-    var _conditions: Baton_V1_Conditions? = nil
-    var _running: [Baton_V1_RunningLaunch] = []
-    var _receipt: Baton_V1_Receipt? = nil
-    var _secret: Data? = nil
-    var _earlierReceipts: [Baton_V1_Receipt] = []
+    var _slots: Int32 = 0
+    var _kinds: [String] = []
+    var _handlers: [String] = []
+    var _runsCommands: Bool = false
+    var _permittedIdentifiers: [String] = []
+    var _dailyAllowance: Int64? = nil
+    var _sandbox: Baton_V1_Sandbox? = nil
+    var _permissions: Baton_V1_Permissions? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -4352,15 +4428,14 @@ nonisolated extension Baton_V1_Hello: SwiftProtobuf.Message, SwiftProtobuf._Mess
     private init() {}
 
     init(copying source: _StorageClass) {
-      _host = source._host
-      _incarnation = source._incarnation
-      _version = source._version
-      _capabilities = source._capabilities
-      _conditions = source._conditions
-      _running = source._running
-      _receipt = source._receipt
-      _secret = source._secret
-      _earlierReceipts = source._earlierReceipts
+      _slots = source._slots
+      _kinds = source._kinds
+      _handlers = source._handlers
+      _runsCommands = source._runsCommands
+      _permittedIdentifiers = source._permittedIdentifiers
+      _dailyAllowance = source._dailyAllowance
+      _sandbox = source._sandbox
+      _permissions = source._permissions
     }
   }
 
@@ -4379,15 +4454,14 @@ nonisolated extension Baton_V1_Hello: SwiftProtobuf.Message, SwiftProtobuf._Mess
         // allocates stack space for every case branch when no optimizations are
         // enabled. https://github.com/apple/swift-protobuf/issues/1034
         switch fieldNumber {
-        case 1: try { try decoder.decodeSingularStringField(value: &_storage._host) }()
-        case 2: try { try decoder.decodeSingularStringField(value: &_storage._incarnation) }()
-        case 3: try { try decoder.decodeSingularStringField(value: &_storage._version) }()
-        case 4: try { try decoder.decodeSingularMessageField(value: &_storage._capabilities) }()
-        case 5: try { try decoder.decodeSingularMessageField(value: &_storage._conditions) }()
-        case 6: try { try decoder.decodeRepeatedMessageField(value: &_storage._running) }()
-        case 7: try { try decoder.decodeSingularMessageField(value: &_storage._receipt) }()
-        case 8: try { try decoder.decodeSingularBytesField(value: &_storage._secret) }()
-        case 9: try { try decoder.decodeRepeatedMessageField(value: &_storage._earlierReceipts) }()
+        case 1: try { try decoder.decodeSingularInt32Field(value: &_storage._slots) }()
+        case 2: try { try decoder.decodeRepeatedStringField(value: &_storage._kinds) }()
+        case 3: try { try decoder.decodeRepeatedStringField(value: &_storage._handlers) }()
+        case 4: try { try decoder.decodeSingularBoolField(value: &_storage._runsCommands) }()
+        case 5: try { try decoder.decodeRepeatedStringField(value: &_storage._permittedIdentifiers) }()
+        case 6: try { try decoder.decodeSingularInt64Field(value: &_storage._dailyAllowance) }()
+        case 7: try { try decoder.decodeSingularMessageField(value: &_storage._sandbox) }()
+        case 8: try { try decoder.decodeSingularMessageField(value: &_storage._permissions) }()
         default: break
         }
       }
@@ -4400,51 +4474,47 @@ nonisolated extension Baton_V1_Hello: SwiftProtobuf.Message, SwiftProtobuf._Mess
       // allocates stack space for every if/case branch local when no optimizations
       // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
       // https://github.com/apple/swift-protobuf/issues/1182
-      if !_storage._host.isEmpty {
-        try visitor.visitSingularStringField(value: _storage._host, fieldNumber: 1)
+      if _storage._slots != 0 {
+        try visitor.visitSingularInt32Field(value: _storage._slots, fieldNumber: 1)
       }
-      if !_storage._incarnation.isEmpty {
-        try visitor.visitSingularStringField(value: _storage._incarnation, fieldNumber: 2)
+      if !_storage._kinds.isEmpty {
+        try visitor.visitRepeatedStringField(value: _storage._kinds, fieldNumber: 2)
       }
-      if !_storage._version.isEmpty {
-        try visitor.visitSingularStringField(value: _storage._version, fieldNumber: 3)
+      if !_storage._handlers.isEmpty {
+        try visitor.visitRepeatedStringField(value: _storage._handlers, fieldNumber: 3)
       }
-      try { if let v = _storage._capabilities {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+      if _storage._runsCommands != false {
+        try visitor.visitSingularBoolField(value: _storage._runsCommands, fieldNumber: 4)
+      }
+      if !_storage._permittedIdentifiers.isEmpty {
+        try visitor.visitRepeatedStringField(value: _storage._permittedIdentifiers, fieldNumber: 5)
+      }
+      try { if let v = _storage._dailyAllowance {
+        try visitor.visitSingularInt64Field(value: v, fieldNumber: 6)
       } }()
-      try { if let v = _storage._conditions {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
-      } }()
-      if !_storage._running.isEmpty {
-        try visitor.visitRepeatedMessageField(value: _storage._running, fieldNumber: 6)
-      }
-      try { if let v = _storage._receipt {
+      try { if let v = _storage._sandbox {
         try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
       } }()
-      try { if let v = _storage._secret {
-        try visitor.visitSingularBytesField(value: v, fieldNumber: 8)
+      try { if let v = _storage._permissions {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 8)
       } }()
-      if !_storage._earlierReceipts.isEmpty {
-        try visitor.visitRepeatedMessageField(value: _storage._earlierReceipts, fieldNumber: 9)
-      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
-  package static func ==(lhs: Baton_V1_Hello, rhs: Baton_V1_Hello) -> Bool {
+  package static func ==(lhs: Baton_V1_Capabilities, rhs: Baton_V1_Capabilities) -> Bool {
     if lhs._storage !== rhs._storage {
       let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
         let _storage = _args.0
         let rhs_storage = _args.1
-        if _storage._host != rhs_storage._host {return false}
-        if _storage._incarnation != rhs_storage._incarnation {return false}
-        if _storage._version != rhs_storage._version {return false}
-        if _storage._capabilities != rhs_storage._capabilities {return false}
-        if _storage._conditions != rhs_storage._conditions {return false}
-        if _storage._running != rhs_storage._running {return false}
-        if _storage._receipt != rhs_storage._receipt {return false}
-        if _storage._secret != rhs_storage._secret {return false}
-        if _storage._earlierReceipts != rhs_storage._earlierReceipts {return false}
+        if _storage._slots != rhs_storage._slots {return false}
+        if _storage._kinds != rhs_storage._kinds {return false}
+        if _storage._handlers != rhs_storage._handlers {return false}
+        if _storage._runsCommands != rhs_storage._runsCommands {return false}
+        if _storage._permittedIdentifiers != rhs_storage._permittedIdentifiers {return false}
+        if _storage._dailyAllowance != rhs_storage._dailyAllowance {return false}
+        if _storage._sandbox != rhs_storage._sandbox {return false}
+        if _storage._permissions != rhs_storage._permissions {return false}
         return true
       }
       if !storagesAreEqual {return false}
@@ -4454,78 +4524,9 @@ nonisolated extension Baton_V1_Hello: SwiftProtobuf.Message, SwiftProtobuf._Mess
   }
 }
 
-nonisolated extension Baton_V1_Capabilities: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
-  package static let protoMessageName: String = _protobuf_package + ".Capabilities"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}slots\0\u{1}kinds\0\u{1}handlers\0\u{3}runs_commands\0\u{3}permitted_identifiers\0\u{3}daily_allowance\0\u{1}sandbox\0\u{1}permissions\0")
-
-  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    while let fieldNumber = try decoder.nextFieldNumber() {
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every case branch when no optimizations are
-      // enabled. https://github.com/apple/swift-protobuf/issues/1034
-      switch fieldNumber {
-      case 1: try { try decoder.decodeSingularInt32Field(value: &self.slots) }()
-      case 2: try { try decoder.decodeRepeatedStringField(value: &self.kinds) }()
-      case 3: try { try decoder.decodeRepeatedStringField(value: &self.handlers) }()
-      case 4: try { try decoder.decodeSingularBoolField(value: &self.runsCommands) }()
-      case 5: try { try decoder.decodeRepeatedStringField(value: &self.permittedIdentifiers) }()
-      case 6: try { try decoder.decodeSingularInt64Field(value: &self._dailyAllowance) }()
-      case 7: try { try decoder.decodeSingularMessageField(value: &self._sandbox) }()
-      case 8: try { try decoder.decodeSingularMessageField(value: &self._permissions) }()
-      default: break
-      }
-    }
-  }
-
-  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    // The use of inline closures is to circumvent an issue where the compiler
-    // allocates stack space for every if/case branch local when no optimizations
-    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-    // https://github.com/apple/swift-protobuf/issues/1182
-    if self.slots != 0 {
-      try visitor.visitSingularInt32Field(value: self.slots, fieldNumber: 1)
-    }
-    if !self.kinds.isEmpty {
-      try visitor.visitRepeatedStringField(value: self.kinds, fieldNumber: 2)
-    }
-    if !self.handlers.isEmpty {
-      try visitor.visitRepeatedStringField(value: self.handlers, fieldNumber: 3)
-    }
-    if self.runsCommands != false {
-      try visitor.visitSingularBoolField(value: self.runsCommands, fieldNumber: 4)
-    }
-    if !self.permittedIdentifiers.isEmpty {
-      try visitor.visitRepeatedStringField(value: self.permittedIdentifiers, fieldNumber: 5)
-    }
-    try { if let v = self._dailyAllowance {
-      try visitor.visitSingularInt64Field(value: v, fieldNumber: 6)
-    } }()
-    try { if let v = self._sandbox {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
-    } }()
-    try { if let v = self._permissions {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 8)
-    } }()
-    try unknownFields.traverse(visitor: &visitor)
-  }
-
-  package static func ==(lhs: Baton_V1_Capabilities, rhs: Baton_V1_Capabilities) -> Bool {
-    if lhs.slots != rhs.slots {return false}
-    if lhs.kinds != rhs.kinds {return false}
-    if lhs.handlers != rhs.handlers {return false}
-    if lhs.runsCommands != rhs.runsCommands {return false}
-    if lhs.permittedIdentifiers != rhs.permittedIdentifiers {return false}
-    if lhs._dailyAllowance != rhs._dailyAllowance {return false}
-    if lhs._sandbox != rhs._sandbox {return false}
-    if lhs._permissions != rhs._permissions {return false}
-    if lhs.unknownFields != rhs.unknownFields {return false}
-    return true
-  }
-}
-
 nonisolated extension Baton_V1_Sandbox: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Sandbox"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}required\0\u{1}available\0\u{1}problem\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}required\0\u{1}available\0\u{1}problem\0\u{4}/required_level\0\u{3}available_level\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -4536,6 +4537,8 @@ nonisolated extension Baton_V1_Sandbox: SwiftProtobuf.Message, SwiftProtobuf._Me
       case 1: try { try decoder.decodeSingularStringField(value: &self.required) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.available) }()
       case 3: try { try decoder.decodeSingularStringField(value: &self.problem) }()
+      case 50: try { try decoder.decodeSingularStringField(value: &self.requiredLevel) }()
+      case 51: try { try decoder.decodeSingularStringField(value: &self.availableLevel) }()
       default: break
       }
     }
@@ -4551,6 +4554,12 @@ nonisolated extension Baton_V1_Sandbox: SwiftProtobuf.Message, SwiftProtobuf._Me
     if !self.problem.isEmpty {
       try visitor.visitSingularStringField(value: self.problem, fieldNumber: 3)
     }
+    if !self.requiredLevel.isEmpty {
+      try visitor.visitSingularStringField(value: self.requiredLevel, fieldNumber: 50)
+    }
+    if !self.availableLevel.isEmpty {
+      try visitor.visitSingularStringField(value: self.availableLevel, fieldNumber: 51)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -4558,6 +4567,8 @@ nonisolated extension Baton_V1_Sandbox: SwiftProtobuf.Message, SwiftProtobuf._Me
     if lhs.required != rhs.required {return false}
     if lhs.available != rhs.available {return false}
     if lhs.problem != rhs.problem {return false}
+    if lhs.requiredLevel != rhs.requiredLevel {return false}
+    if lhs.availableLevel != rhs.availableLevel {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -4565,7 +4576,7 @@ nonisolated extension Baton_V1_Sandbox: SwiftProtobuf.Message, SwiftProtobuf._Me
 
 nonisolated extension Baton_V1_Permissions: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Permissions"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}limits_commands\0\u{1}commands\0\u{3}limits_directories\0\u{1}directories\0\u{3}forbids_network\0\u{3}forbids_commands\0\u{2}\"secrets\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}limits_commands\0\u{1}commands\0\u{3}limits_directories\0\u{1}directories\0\u{3}forbids_network\0\u{3}forbids_commands\0\u{2}\"secrets\0\u{2}\u{a}users\0\u{3}limits_principals\0\u{1}principals\0\u{3}switches_users\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -4580,6 +4591,10 @@ nonisolated extension Baton_V1_Permissions: SwiftProtobuf.Message, SwiftProtobuf
       case 5: try { try decoder.decodeSingularBoolField(value: &self.forbidsNetwork) }()
       case 6: try { try decoder.decodeSingularBoolField(value: &self.forbidsCommands) }()
       case 40: try { try decoder.decodeRepeatedMessageField(value: &self.secrets) }()
+      case 50: try { try decoder.decodeRepeatedStringField(value: &self.users) }()
+      case 51: try { try decoder.decodeSingularBoolField(value: &self.limitsPrincipals) }()
+      case 52: try { try decoder.decodeRepeatedStringField(value: &self.principals) }()
+      case 53: try { try decoder.decodeSingularBoolField(value: &self.switchesUsers) }()
       default: break
       }
     }
@@ -4607,6 +4622,18 @@ nonisolated extension Baton_V1_Permissions: SwiftProtobuf.Message, SwiftProtobuf
     if !self.secrets.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.secrets, fieldNumber: 40)
     }
+    if !self.users.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.users, fieldNumber: 50)
+    }
+    if self.limitsPrincipals != false {
+      try visitor.visitSingularBoolField(value: self.limitsPrincipals, fieldNumber: 51)
+    }
+    if !self.principals.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.principals, fieldNumber: 52)
+    }
+    if self.switchesUsers != false {
+      try visitor.visitSingularBoolField(value: self.switchesUsers, fieldNumber: 53)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -4618,6 +4645,10 @@ nonisolated extension Baton_V1_Permissions: SwiftProtobuf.Message, SwiftProtobuf
     if lhs.forbidsNetwork != rhs.forbidsNetwork {return false}
     if lhs.forbidsCommands != rhs.forbidsCommands {return false}
     if lhs.secrets != rhs.secrets {return false}
+    if lhs.users != rhs.users {return false}
+    if lhs.limitsPrincipals != rhs.limitsPrincipals {return false}
+    if lhs.principals != rhs.principals {return false}
+    if lhs.switchesUsers != rhs.switchesUsers {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -7510,123 +7541,71 @@ nonisolated extension Baton_V1_HostsReply.Host: SwiftProtobuf.Message, SwiftProt
   package static let protoMessageName: String = Baton_V1_HostsReply.protoMessageName + ".Host"
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}state\0\u{1}version\0\u{1}slots\0\u{3}used_slots\0\u{1}running\0\u{1}conditions\0\u{3}last_seen_at\0\u{1}capabilities\0")
 
-  fileprivate class _StorageClass {
-    var _name: String = String()
-    var _state: String = String()
-    var _version: String = String()
-    var _slots: Int32 = 0
-    var _usedSlots: Int32 = 0
-    var _running: [String] = []
-    var _conditions: Baton_V1_Conditions? = nil
-    var _lastSeenAt: Int64? = nil
-    var _capabilities: Baton_V1_Capabilities? = nil
-
-      // This property is used as the initial default value for new instances of the type.
-      // The type itself is protecting the reference to its storage via CoW semantics.
-      // This will force a copy to be made of this reference when the first mutation occurs;
-      // hence, it is safe to mark this as `nonisolated(unsafe)`.
-      static nonisolated(unsafe) let defaultInstance = _StorageClass()
-
-    private init() {}
-
-    init(copying source: _StorageClass) {
-      _name = source._name
-      _state = source._state
-      _version = source._version
-      _slots = source._slots
-      _usedSlots = source._usedSlots
-      _running = source._running
-      _conditions = source._conditions
-      _lastSeenAt = source._lastSeenAt
-      _capabilities = source._capabilities
-    }
-  }
-
-  fileprivate mutating func _uniqueStorage() -> _StorageClass {
-    if !isKnownUniquelyReferenced(&_storage) {
-      _storage = _StorageClass(copying: _storage)
-    }
-    return _storage
-  }
-
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    _ = _uniqueStorage()
-    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
-      while let fieldNumber = try decoder.nextFieldNumber() {
-        // The use of inline closures is to circumvent an issue where the compiler
-        // allocates stack space for every case branch when no optimizations are
-        // enabled. https://github.com/apple/swift-protobuf/issues/1034
-        switch fieldNumber {
-        case 1: try { try decoder.decodeSingularStringField(value: &_storage._name) }()
-        case 2: try { try decoder.decodeSingularStringField(value: &_storage._state) }()
-        case 3: try { try decoder.decodeSingularStringField(value: &_storage._version) }()
-        case 4: try { try decoder.decodeSingularInt32Field(value: &_storage._slots) }()
-        case 5: try { try decoder.decodeSingularInt32Field(value: &_storage._usedSlots) }()
-        case 6: try { try decoder.decodeRepeatedStringField(value: &_storage._running) }()
-        case 7: try { try decoder.decodeSingularMessageField(value: &_storage._conditions) }()
-        case 8: try { try decoder.decodeSingularInt64Field(value: &_storage._lastSeenAt) }()
-        case 9: try { try decoder.decodeSingularMessageField(value: &_storage._capabilities) }()
-        default: break
-        }
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.name) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.state) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.version) }()
+      case 4: try { try decoder.decodeSingularInt32Field(value: &self.slots) }()
+      case 5: try { try decoder.decodeSingularInt32Field(value: &self.usedSlots) }()
+      case 6: try { try decoder.decodeRepeatedStringField(value: &self.running) }()
+      case 7: try { try decoder.decodeSingularMessageField(value: &self._conditions) }()
+      case 8: try { try decoder.decodeSingularInt64Field(value: &self._lastSeenAt) }()
+      case 9: try { try decoder.decodeSingularMessageField(value: &self._capabilities) }()
+      default: break
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every if/case branch local when no optimizations
-      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-      // https://github.com/apple/swift-protobuf/issues/1182
-      if !_storage._name.isEmpty {
-        try visitor.visitSingularStringField(value: _storage._name, fieldNumber: 1)
-      }
-      if !_storage._state.isEmpty {
-        try visitor.visitSingularStringField(value: _storage._state, fieldNumber: 2)
-      }
-      if !_storage._version.isEmpty {
-        try visitor.visitSingularStringField(value: _storage._version, fieldNumber: 3)
-      }
-      if _storage._slots != 0 {
-        try visitor.visitSingularInt32Field(value: _storage._slots, fieldNumber: 4)
-      }
-      if _storage._usedSlots != 0 {
-        try visitor.visitSingularInt32Field(value: _storage._usedSlots, fieldNumber: 5)
-      }
-      if !_storage._running.isEmpty {
-        try visitor.visitRepeatedStringField(value: _storage._running, fieldNumber: 6)
-      }
-      try { if let v = _storage._conditions {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
-      } }()
-      try { if let v = _storage._lastSeenAt {
-        try visitor.visitSingularInt64Field(value: v, fieldNumber: 8)
-      } }()
-      try { if let v = _storage._capabilities {
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 9)
-      } }()
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.name.isEmpty {
+      try visitor.visitSingularStringField(value: self.name, fieldNumber: 1)
     }
+    if !self.state.isEmpty {
+      try visitor.visitSingularStringField(value: self.state, fieldNumber: 2)
+    }
+    if !self.version.isEmpty {
+      try visitor.visitSingularStringField(value: self.version, fieldNumber: 3)
+    }
+    if self.slots != 0 {
+      try visitor.visitSingularInt32Field(value: self.slots, fieldNumber: 4)
+    }
+    if self.usedSlots != 0 {
+      try visitor.visitSingularInt32Field(value: self.usedSlots, fieldNumber: 5)
+    }
+    if !self.running.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.running, fieldNumber: 6)
+    }
+    try { if let v = self._conditions {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
+    } }()
+    try { if let v = self._lastSeenAt {
+      try visitor.visitSingularInt64Field(value: v, fieldNumber: 8)
+    } }()
+    try { if let v = self._capabilities {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 9)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Baton_V1_HostsReply.Host, rhs: Baton_V1_HostsReply.Host) -> Bool {
-    if lhs._storage !== rhs._storage {
-      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
-        let _storage = _args.0
-        let rhs_storage = _args.1
-        if _storage._name != rhs_storage._name {return false}
-        if _storage._state != rhs_storage._state {return false}
-        if _storage._version != rhs_storage._version {return false}
-        if _storage._slots != rhs_storage._slots {return false}
-        if _storage._usedSlots != rhs_storage._usedSlots {return false}
-        if _storage._running != rhs_storage._running {return false}
-        if _storage._conditions != rhs_storage._conditions {return false}
-        if _storage._lastSeenAt != rhs_storage._lastSeenAt {return false}
-        if _storage._capabilities != rhs_storage._capabilities {return false}
-        return true
-      }
-      if !storagesAreEqual {return false}
-    }
+    if lhs.name != rhs.name {return false}
+    if lhs.state != rhs.state {return false}
+    if lhs.version != rhs.version {return false}
+    if lhs.slots != rhs.slots {return false}
+    if lhs.usedSlots != rhs.usedSlots {return false}
+    if lhs.running != rhs.running {return false}
+    if lhs._conditions != rhs._conditions {return false}
+    if lhs._lastSeenAt != rhs._lastSeenAt {return false}
+    if lhs._capabilities != rhs._capabilities {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -13,6 +13,7 @@ extension DefinitionDecoder {
     work.terminateBefore = parsed(fields["terminateBefore"], DurationText.examples, DurationText.parse)
     work.failureOutput = fields["failureOutput"].flatMap { choice($0, FailureOutput.self) }
     work.sandbox = fields["sandbox"].flatMap { choice($0, SandboxLevel.self) }
+    work.user = user(fields["user"], items: work.items)
     work.environment = environment(fields["environment"])
     work.secrets = secrets(fields["secrets"], environment: fields["environment"])
     warnAboutLiteralSecrets(fields["environment"])
@@ -64,6 +65,24 @@ extension DefinitionDecoder {
     // The text of a folded block has other lines than the file.
     let first = node.position.line + 1 + (style == .literal ? index : 0)
     return report.position(of: culprit, fromLine: first) ?? node.position
+  }
+
+  /// The user as which the command runs. A number would be another user on each host.
+  private mutating func user(_ field: Field?, items: Items?) -> String? {
+    guard let field, let name = literal(field.value, label: field.label) else { return nil }
+    guard UserName.isName(name) else {
+      report.error(
+        "\(field.label) must be the name of a user, such as batonjob: \(UserName.rule)", at: field.value.position)
+      return nil
+    }
+    switch items {
+    case .lines, .glob:
+      report.error(
+        "\(field.label) cannot be combined with items.lines or items.glob, which the worker reads as root: write the "
+          + "items as a list or a range, or read the files in the command", at: field.keyPosition)
+    case .list, .range, nil: break
+    }
+    return name
   }
 
   /// The absolute path of the command's directory. Without the key it depends on the options: the folder of the YAML

@@ -26,7 +26,7 @@ enum Level: String, CaseIterable {
     case .work:
       [
         "command", "directory", "items", "batchSize", "pass", "environment", "secrets", "onExpiry", "terminateBefore",
-        "failureOutput", "sandbox",
+        "failureOutput", "sandbox", "user",
       ]
     case .items: ["glob", "lines", "range", "list"]
     case .secret: ["file", "as"]

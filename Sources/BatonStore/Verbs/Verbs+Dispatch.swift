@@ -8,6 +8,8 @@ package struct Claim: Hashable, Sendable {
   package var places: [Place]
   /// The obstacles that kept the class waiting, for the spans of its waits.
   package var history: WaitHistory?
+  /// The principals whose requests may run on the host; `nil` means all.
+  package var principals: [PrincipalPattern]?
 
   package struct Place: Hashable, Sendable {
     package var gpus: [Int]
@@ -19,8 +21,10 @@ package struct Claim: Hashable, Sendable {
   }
 
   package init(
-    requirementClass: RequirementClass, lease: HostLease, places: [Place], history: WaitHistory? = nil
+    requirementClass: RequirementClass, lease: HostLease, places: [Place], history: WaitHistory? = nil,
+    principals: [PrincipalPattern]? = nil
   ) {
+    self.principals = principals
     self.history = history
     self.requirementClass = requirementClass
     self.lease = lease
@@ -34,7 +38,7 @@ package struct ClaimAnswer: Hashable, Sendable {
   /// Whether the class has ready requests left.
   package var hasMore: Bool
   /// Whether one of the requests that are left may run on this host. Requests whose identifier is evicted from the host
-  /// may not.
+  /// may not, nor those of a principal that its owner does not permit.
   package var hasFitting = false
   /// When to promote what this claim scheduled: the next requests of repeating definitions, and requests whose date
   /// turned out not to have come.
@@ -85,7 +89,8 @@ extension Verbs {
     answer.assignments = try zip(ready, claim.places).prefix(room).map { candidate, place in
       try start(candidate, on: host, claim.lease.incarnation, place, waits: waits, at: now)
     }
-    let mayHaveLeft = try !evictions(from: host).isEmpty || answer.nextDue != NextDue()
+    let mayHaveLeft =
+      try claim.principals != nil || !evictions(from: host).isEmpty || answer.nextDue != NextDue()
     answer.hasFitting = ready.count > min(room, claim.places.count)
     answer.hasMore = try answer.hasFitting || mayHaveLeft && hasReady(claim.requirementClass)
     return answer
@@ -121,7 +126,7 @@ extension Verbs {
   private func oldestReady(_ claim: Claim, on host: Int64) throws -> [Candidate] {
     let (wanted, limit) = (claim.requirementClass, claim.places.count + 1)
     let evictions = try evictions(from: host)
-    if evictions.isEmpty {
+    if evictions.isEmpty, claim.principals == nil {
       let found = try prepare(.oldestReady).all(
         wanted.definition.rawValue, wanted.priority.rawValue, limit, row: Self.candidate
       ).filter { holds(.identifierOf($0.request)) }
@@ -131,8 +136,9 @@ extension Verbs {
     let pattern = try knownDefinition(wanted.definition).definition.pattern
     // If the whole pattern is evicted, its requests are not checked one by one: there may be a million.
     if evictions.contains(where: { $0.covers(pattern) }) { return [] }
-    let found = try prepare(.oldestReadyNotEvicted).all(
-      wanted.definition.rawValue, wanted.priority.rawValue, host, limit, row: Self.candidate
+    let found = try prepare(.oldestReadyPermitted).all(
+      wanted.definition.rawValue, wanted.priority.rawValue, host, claim.principals.map(PrincipalPattern.list), limit,
+      row: Self.candidate
     ).filter { holds(.identifierOf($0.request)) }
     try needReady(wanted, limit, found: found.count)
     return found

@@ -36,13 +36,30 @@ extension Query {
   static let allow = Query(
     "DELETE FROM eviction WHERE pattern = ?1 AND host = (SELECT id FROM host WHERE name = ?2)")
   static let evictions = Query("SELECT host, pattern FROM eviction ORDER BY host, pattern")
-  /// The oldest ready requests of a class whose identifier is not evicted from a host.
-  static let oldestReadyNotEvicted = Query(
+  /// The oldest ready requests of a class whose identifier is not evicted from a host, and whose principal its owner
+  /// permits.
+  static let oldestReadyPermitted = Query(
     candidateColumns + """
-       WHERE r.state = 1 AND r.definition = ? AND r.priority = ? AND NOT EXISTS (
-        SELECT 1 FROM eviction e WHERE e.host = ? AND (e.pattern = i.name
+       WHERE r.state = 1 AND r.definition = ?1 AND r.priority = ?2 AND NOT EXISTS (
+        SELECT 1 FROM eviction e WHERE e.host = ?3 AND (e.pattern = i.name
           OR substr(e.pattern, -2) = '.*' AND length(i.name) >= length(e.pattern)
             AND substr(i.name, 1, length(e.pattern) - 1) = substr(e.pattern, 1, length(e.pattern) - 1)))
-      ORDER BY r.id LIMIT ?
+        AND (?4 IS NULL OR EXISTS (SELECT 1 FROM json_each(?4) WHERE r.principal GLOB json_each.value))
+      ORDER BY r.id LIMIT ?5
       """)
+}
+
+extension PrincipalPattern {
+  /// The patterns as a list in JSON, for GLOB of SQLite. To GLOB, `?` and `[` are wildcards too, and to a pattern of
+  /// principals they are not.
+  fileprivate var glob: String {
+    rawValue.replacing("[", with: "[[]").replacing("?", with: "[?]")
+  }
+
+  static func list(_ patterns: [PrincipalPattern]) -> String {
+    let words = patterns.map { pattern in
+      pattern.glob.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+    }
+    return "[" + words.map { "\"\($0)\"" }.joined(separator: ",") + "]"
+  }
 }

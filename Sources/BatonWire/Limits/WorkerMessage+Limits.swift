@@ -72,6 +72,7 @@ extension Hello {
       (capabilities.handlers + capabilities.permittedIdentifiers).map(\.rawValue)
       + ((permissions?.commands ?? []) + (permissions?.directories ?? [])).map(\.rawValue)
       + (permissions?.secrets ?? []).flatMap { [$0.files.rawValue] + $0.identifiers.map(\.rawValue) }
+      + (permissions?.users ?? []) + (permissions?.principals ?? []).map(\.rawValue)
     let others = conditions.textBytes + version.utf8.count + (capabilities.sandbox?.problem.utf8.count ?? 0)
     return patterns.reduce(others + receipts.reduce(0) { $0 + $1.store.utf8.count }) { $0 + $1.utf8.count }
   }

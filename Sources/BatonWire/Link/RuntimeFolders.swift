@@ -8,7 +8,8 @@ import SystemPackage
 #endif
 
 /// The folders in which a coordinator leaves the files that clients of the same user need: its token (`PORT.token`)
-/// and its Unix sockets (`PORT.sock`).
+/// and its Unix sockets (`PORT.sock`). `PORT.data` names its data folder, which workers of the same user hide from
+/// commands.
 ///
 /// A folder is used only if it belongs to this user or to root, and its mode admits no other user. Only these two can
 /// have put files there, so a client may send its token to a socket in such a folder.
@@ -97,6 +98,27 @@ package struct RuntimeFolders: Hashable, Sendable {
       return status.type == (isSocket ? .socket : .regular)
         && [user, 0].contains(status.userID.rawValue)
     }
+  }
+
+  /// The file that names the data folder of the coordinator on `port`.
+  package static func dataFile(_ port: Int, in folder: String) -> String { "\(folder)/\(port)\(dataSuffix)" }
+  private static let dataSuffix = ".data"
+
+  /// The data folders of all coordinators that have published theirs in a folder that can be trusted. A coordinator
+  /// may start at any time, so ask before each use.
+  package var dataFolders: [String] {
+    let all = Self.unique(paths + publishing).filter { standing(of: $0) == .trusted }
+    let files = all.flatMap { folder in
+      ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
+        .filter { $0.hasSuffix(Self.dataSuffix) }.map { folder + "/" + $0 }
+    }
+    return Self.unique(files.compactMap(Self.dataFolder))
+  }
+
+  private static func dataFolder(in file: String) -> String? {
+    guard let text = try? String(contentsOfFile: file, encoding: .utf8) else { return nil }
+    let path = text.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
+    return path.hasPrefix("/") ? path : nil
   }
 
   /// Why existing folders are not used; empty if all of them can be used or do not exist.

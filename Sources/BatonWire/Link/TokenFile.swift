@@ -66,16 +66,24 @@ package enum TokenFile {
     (0..<64).map { _ in String("0123456789abcdef".randomElement() ?? "0") }.joined()
   }
 
-  /// Publishes the token of the coordinator on `port`, so that programs of the same user find it.
-  /// - Parameter folder: a folder that `RuntimeFolders.own` returned.
-  package static func publish(_ token: String, port: Int, in folder: String) throws {
+  /// Publishes the token of the coordinator on `port`, so that programs of the same user find it; and where its data
+  /// folder is, so that workers hide it from commands.
+  /// - Parameters:
+  ///   - dataFolder: an absolute path; `nil` publishes none.
+  ///   - folder: a folder that `RuntimeFolders.own` returned.
+  package static func publish(_ token: String, port: Int, dataFolder: String? = nil, in folder: String) throws {
+    // The data folder comes first: once the token is there, a worker may connect.
+    if let dataFolder { try write(dataFolder, to: RuntimeFolders.dataFile(port, in: folder), sync: nil) }
     try write(token, to: "\(folder)/\(port).token", sync: nil)
   }
 
   /// Removes the published token, unless another coordinator has published its own there in the meantime.
   package static func withdraw(_ token: String, port: Int, from folder: String) {
     let path = "\(folder)/\(port).token"
-    if (try? contents(of: path, orElse: "")) == token { unlink(path) }
+    guard (try? contents(of: path, orElse: "")) == token else { return }
+    unlink(path)
+    // It belongs to the coordinator that published this token.
+    unlink(RuntimeFolders.dataFile(port, in: folder))
   }
 
   // MARK: Reading

@@ -118,15 +118,19 @@ extension Capabilities {
 extension HostSandbox {
   fileprivate var proto: Baton_V1_Sandbox {
     .with {
-      $0.required = required?.rawValue ?? ""
-      $0.available = available?.rawValue ?? ""
+      $0.required = required.map { min($0, .basic) }?.rawValue ?? ""
+      $0.available = available.map { min($0, .basic) }?.rawValue ?? ""
       $0.problem = problem
+      if let required, required > .basic { $0.requiredLevel = required.rawValue }
+      if let available, available > .basic { $0.availableLevel = available.rawValue }
     }
   }
 
   fileprivate init(_ proto: Baton_V1_Sandbox) throws(WireError) {
     self.init(
-      required: try Self.level(proto.required), available: try Self.level(proto.available), problem: proto.problem)
+      required: try Self.level(proto.requiredLevel.isEmpty ? proto.required : proto.requiredLevel),
+      available: try Self.level(proto.availableLevel.isEmpty ? proto.available : proto.availableLevel),
+      problem: proto.problem)
   }
 
   /// A level that this version does not know is an error: to take it for none would promise too much.
@@ -149,6 +153,10 @@ extension CommandPermissions {
       $0.forbidsNetwork = !network
       $0.forbidsCommands = !runsCommands
       $0.secrets = (secrets ?? []).map(\.proto)
+      $0.users = users ?? []
+      $0.switchesUsers = users != nil
+      $0.limitsPrincipals = principals != nil
+      $0.principals = (principals ?? []).map(\.rawValue)
     }
   }
 
@@ -157,7 +165,20 @@ extension CommandPermissions {
       commands: proto.limitsCommands ? try Self.patterns(proto.commands) : nil,
       directories: proto.limitsDirectories ? try Self.patterns(proto.directories) : nil, network: !proto.forbidsNetwork,
       runsCommands: !proto.forbidsCommands,
-      secrets: proto.secrets.isEmpty ? nil : try proto.secrets.map(SecretPermission.init))
+      secrets: proto.secrets.isEmpty ? nil : try proto.secrets.map(SecretPermission.init),
+      users: proto.switchesUsers ? proto.users : nil,
+      principals: proto.limitsPrincipals ? try Self.principals(proto.principals) : nil)
+  }
+
+  private static func principals(_ texts: [String]) throws(WireError) -> [PrincipalPattern] {
+    var patterns: [PrincipalPattern] = []
+    for text in texts {
+      guard let pattern = PrincipalPattern(text) else {
+        throw WireError("'\(text.escapedOnOneLine)' is not a pattern of principals")
+      }
+      patterns.append(pattern)
+    }
+    return patterns
   }
 
   private static func patterns(_ texts: [String]) throws(WireError) -> [PathPattern] {

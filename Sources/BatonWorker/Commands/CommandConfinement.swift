@@ -27,22 +27,34 @@ package struct CommandConfinement: Sendable {
   package static let none = CommandConfinement()
 
   /// The fence for a command; `nil` if nothing is limited.
-  /// - Parameter hasSecrets: whether the command gets secrets. `baton-exec` then takes their descriptors, and keeps
-  ///   them out of core dumps.
+  /// - Parameters:
+  ///   - hasSecrets: whether the command gets secrets. `baton-exec` then takes their descriptors, and keeps them out of
+  ///     core dumps.
+  ///   - user: the user as which the command runs; `nil` means the worker's user.
+  ///   - needsNetwork: whether the definition requires a network. In `strict`, others have none.
   /// - Throws: `CommandError` if the owner does not permit the program or the directory.
   func fence(
-    around executable: CommandExecutable, folder: String, hasSecrets: Bool
+    around executable: CommandExecutable, folder: String, hasSecrets: Bool, as user: CommandUser? = nil,
+    needsNetwork: Bool = false
   ) throws(CommandError) -> Fence? {
     let program = try permitted(executable)
     let directory = try permitted(executable.directory, on: executable.host, folder: folder)
     let limits = level != nil || !permissions.network || program != nil || directory != nil
-    guard limits || hasSecrets else { return nil }
+    guard limits || hasSecrets || user != nil else { return nil }
     guard let helper else {
       throw CommandError(.notPermitted, "\(executable.host) cannot fence commands in: this system has no sandbox")
     }
     return Fence(
-      helper: helper, level: level, hidden: hidden, kept: folder, forbidsNetwork: !permissions.network,
+      helper: helper, level: level, hidden: hidden, kept: folder, writable: writable(executable.directory),
+      forbidsNetwork: !permissions.network, separatesNetwork: !needsNetwork || !permissions.network, user: user,
       program: program, directory: directory, forbidsCores: hasSecrets)
+  }
+
+  /// What a command in `strict` may write to, besides its launch's folder: its working directory, and the directories
+  /// that the host's owner names, with everything in them. A pattern with another wildcard than a final `/**` names no
+  /// such directory.
+  private func writable(_ directory: String) -> [String] {
+    [directory] + (permissions.directories ?? []).compactMap(\.folder)
   }
 
   /// The real path of the program, if the owner limits programs.
@@ -85,8 +97,9 @@ extension CommandError {
 extension Capabilities {
   /// Throws if the host's owner does not permit the definition, or if its command cannot be fenced in as it has to be.
   /// A coordinator that knows this host assigns no such launch; the worker does not rely on that.
-  func demandPermission(for definition: Definition, on host: HostName) throws(CommandError) {
-    let obstacles = vetoes(of: definition).map { .notPermittedOnHost($0) } + [missingSandbox(for: definition)]
+  /// - Parameter principal: who submitted the request, in the words of the coordinator.
+  func demandPermission(for definition: Definition, by principal: String, on host: HostName) throws(CommandError) {
+    let obstacles = vetoes(of: definition, by: principal).map { .notPermittedOnHost($0) } + [missingSandbox(for: definition)]
     guard let obstacle = obstacles.compactMap({ $0 }).first else { return }
     throw CommandError(.notPermitted, "\(host): \(obstacle.text); \(obstacle.remedy)")
   }

@@ -3,11 +3,10 @@ import BatonProcess
 
 /// The environment variables of a command: a few of the worker's own, then the launch's, then the definition's, then
 /// Baton's. Later ones replace earlier ones with the same name.
-///
-/// Of the worker's environment, a command gets only `PATH`, `HOME`, `LANG`, and the `LC_` variables of POSIX and glibc
-/// if they name a locale. It does not get the worker's tokens or settings. `TMPDIR` is a folder of the launch.
-/// `BATON_GPUS` has the GPUs that the launch holds, by the ids of their drivers; NVIDIA's are in `CUDA_VISIBLE_DEVICES`
-/// too.
+///  Of the worker's environment, a command gets only `PATH`, `HOME`, `LANG`, and the `LC_` variables of POSIX and glibc
+/// if they name a locale; for a command with a user of its own, `HOME`, `USER` and `LOGNAME` are that user's. It does
+/// not get the worker's tokens or settings. `TMPDIR` is a folder of the launch. `BATON_GPUS` has the GPUs that the
+/// launch holds, by the ids of their drivers; NVIDIA's are in `CUDA_VISIBLE_DEVICES` too.
 struct CommandEnvironment: Sendable {
   /// The variable with the W3C trace context, as https://opentelemetry.io/docs/specs/otel/context/env-carriers defines
   /// it.
@@ -38,7 +37,7 @@ struct CommandEnvironment: Sendable {
 
   init(
     worker: [String: String], work: Work, assignment: Assignment, gpus: [String] = [], host: HostName,
-    folder: LaunchFolder
+    folder: LaunchFolder, user: CommandUser? = nil
   ) {
     values = worker.filter { variable in
       ["PATH", "HOME"].contains(variable.key)
@@ -46,6 +45,7 @@ struct CommandEnvironment: Sendable {
     }
     values["PATH"] = values["PATH"] ?? SystemCommand.standardPath
     values["TMPDIR"] = folder.temporary
+    if let user { for (name, value) in ["HOME": user.home, "USER": user.name, "LOGNAME": user.name] { values[name] = value } }
     // GPUs are named by id, because their numbers change when a GPU vanishes.
     let devices = gpus.filter { $0.hasPrefix("GPU-") || $0.hasPrefix("MIG-") }
     if !devices.isEmpty { values["CUDA_VISIBLE_DEVICES"] = devices.joined(separator: ",") }

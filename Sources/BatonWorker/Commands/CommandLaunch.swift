@@ -29,7 +29,7 @@ struct CommandLaunch: Sendable {
 
   init(
     _ runner: CommandRunner, runtime: any CommandRuntime, stop: CommandStop, folder: LaunchFolder,
-    secrets: CommandSecrets
+    user: CommandUser?, secrets: CommandSecrets
   ) throws {
     self.runner = runner
     self.runtime = runtime
@@ -42,13 +42,14 @@ struct CommandLaunch: Sendable {
     try folder.write(assignment)
     environment = CommandEnvironment(
       worker: ProcessInfo.processInfo.environment, work: work, assignment: assignment, gpus: runner.gpus,
-      host: runner.host, folder: folder)
+      host: runner.host, folder: folder, user: user)
     command = try runner.command()
     executable = try CommandExecutable(
       command.first ?? "", directory: Self.absolute(work.directory ?? folder.empty),
       searchPath: environment.path, host: runner.host)
     fence = try runner.confinement.fence(
-      around: executable, folder: folder.path, hasSecrets: !secrets.isEmpty)
+      around: executable, folder: folder.path, hasSecrets: !secrets.isEmpty, as: user,
+      needsNetwork: runner.definition.requirements.network != nil)
   }
 
   private static func absolute(_ path: String) -> String {

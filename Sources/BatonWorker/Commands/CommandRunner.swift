@@ -68,12 +68,13 @@ package struct CommandRunner: Sendable {
   }
 
   private func launch(_ runtime: any CommandRuntime, stop: CommandStop) async throws {
-    let folder = try LaunchFolder(folders.folder(of: assignment.launch))
+    let user = try user()
+    let folder = try LaunchFolder(folders.folder(of: assignment.launch), for: user)
     processes.begin(assignment.launch, limit: limit)
     stop.announces(in: folder)
     let result: Result<Void, any Error>
     do {
-      result = .success(try await work(runtime, stop: stop, folder: folder))
+      result = .success(try await work(runtime, stop: stop, folder: folder, user))
     } catch {
       result = .failure(stop.isStopped && error is CancellationError ? CommandExpired(isGraceful: true) : error)
     }
@@ -85,13 +86,29 @@ package struct CommandRunner: Sendable {
 
 extension CommandRunner {
   /// Reads the secrets and does the work. No error contains the value of a secret.
-  private func work(_ runtime: any CommandRuntime, stop: CommandStop, folder: LaunchFolder) async throws {
+  private func work(
+    _ runtime: any CommandRuntime, stop: CommandStop, folder: LaunchFolder, _ user: CommandUser?
+  ) async throws {
     let secrets = try CommandSecrets(of: work, in: confinement.secrets, on: host)
     do {
-      try await CommandLaunch(self, runtime: runtime, stop: stop, folder: folder, secrets: secrets).work()
+      try await CommandLaunch(
+        self, runtime: runtime, stop: stop, folder: folder, user: user, secrets: secrets
+      ).work()
     } catch {
       throw secrets.redaction.redacted(error)
     }
+  }
+
+  /// The user as which the command runs; `nil` means the worker's user.
+  private func user() throws -> CommandUser? {
+    guard let name = work.user else { return nil }
+    guard let user = try CommandUser.find(name) else {
+      throw CommandError(
+        .host, "there is no user '\(name)' on \(host): make it there, or change 'user' in the definition")
+    }
+    // A second name of root would be a way around `allow.root`.
+    guard user.id != 0 else { throw CommandError.notPermitted(.root, on: host) }
+    return user
   }
 }
 

@@ -9,17 +9,27 @@ import BatonProcess
 struct LaunchFolder: Sendable {
   let path: String
   private let folder: OpenFolder
+  /// The group that may read the files of the launch; `nil` if its command runs as the worker's user.
+  private let reader: UInt32?
 
   /// Makes the folder. A folder with the same name, left by an earlier worker, is removed first.
-  /// - Parameter path: the folder's path. The folder above it must exist.
-  init(_ path: String) throws {
+  /// - Parameters:
+  ///   - path: the folder's path. The folder above it must exist.
+  ///   - user: the user as which the command runs; `nil` means the worker's user. Another user gets the two folders in
+  ///     which commands write, and may read the rest.
+  init(_ path: String, for user: CommandUser? = nil) throws {
     self.path = path
+    reader = user?.group
     if let end = path.lastIndex(of: "/") {
       let launches = try OpenFolder(at: String(path[...end]))
       FolderRemoval.remove(String(path[path.index(after: end)...]), in: launches.descriptor)
     }
     folder = try OpenFolder(making: path)
-    for name in [Self.temporaryName, Self.emptyName] { try folder.makeFolder(name) }
+    for name in [Self.temporaryName, Self.emptyName] {
+      try folder.makeFolder(name)
+      if let user { try folder.give(name, to: user.id, user.group) }
+    }
+    if let user { try folder.admit(group: user.group) }
   }
 
   /// The value of `BATON_PAYLOAD_FILE`: the file with the payload of the request.
@@ -36,16 +46,18 @@ struct LaunchFolder: Sendable {
   /// Writes the payload and the cursor of the assignment.
   func write(_ assignment: Assignment) throws {
     for (name, bytes) in [("payload", assignment.payload), ("checkpoint.json", assignment.progress.cursor)] {
-      if let bytes, !bytes.isEmpty { try folder.write(bytes, to: name) }
+      if let bytes, !bytes.isEmpty { try folder.write(bytes, to: name, reader: reader) }
     }
   }
 
   /// Writes the file with the items of a batch. It replaces the file of the batch before.
-  func writeItems(_ bytes: [UInt8]) throws { try folder.write(bytes, to: Self.itemsName) }
+  func writeItems(_ bytes: [UInt8]) throws { try folder.write(bytes, to: Self.itemsName, reader: reader) }
 
   /// Writes the expiry file. The file appears only when it is complete, so that a command that polls for it never reads
   /// a part of it.
-  func announce(_ notice: ExpiryNotice) throws { try folder.replace(ProcessMarker.fileName, with: notice.json()) }
+  func announce(_ notice: ExpiryNotice) throws {
+    try folder.replace(ProcessMarker.fileName, with: notice.json(), reader: reader)
+  }
 
   /// The value of `BATON_EXPIRY_FILE`. The file does not exist until the launch expires.
   var expiryFile: String { ProcessMarker.value(folder: path) }

@@ -92,7 +92,8 @@ extension Worker {
   ) async throws {
     let (assignment, definition) = (launch.assignment, launch.definition)
     let capabilities = state.withLock { $0.core.capabilities }
-    try capabilities.demandPermission(for: definition, on: HostName(configuration.name))
+    try capabilities.demandPermission(
+      for: definition, by: assignment.principal, on: HostName(configuration.name))
     if let work = definition.work {
       let runner = CommandRunner(
         definition: definition, assignment: assignment, gpus: gpus(of: assignment), folders: folders,

@@ -159,7 +159,8 @@ struct CoordinatorSetup {
     guard let identities = coordinator.settings.identities else { preconditionFailure("a server needs identities") }
     return try CoordinatorServer(
       coordinator: coordinator, identities: identities, addresses: addresses, token: token,
-      ownCertificate: try ownCertificate.map(OwnCertificate.init), metrics: metrics, logger: logger
+      ownCertificate: try ownCertificate.map(OwnCertificate.init), metrics: metrics,
+      dataFolder: URL(fileURLWithPath: dataFolder).path, logger: logger
     ) { bound in
       let others = [
         bound.operators.map { "\($0) (operators)" }, bound.http.map { "\($0) (HTTP)" },

@@ -16,6 +16,24 @@ import Testing
     #expect(unit.paths == fromCron.paths)
   }
 
+  @Test func `published data folders are found at each look, in folders that can be trusted only`() throws {
+    try TemporaryFolder.with { good in
+      try TemporaryFolder.with { bad in
+        let folders = RuntimeFolders(paths: [good, bad, good + "/missing"])
+        #expect(folders.dataFolders.isEmpty)
+        let tokens = ["a", "b"].map { String(repeating: $0, count: 64) }
+        try TokenFile.publish(tokens[0], port: 7420, dataFolder: "/srv/baton one", in: good)
+        try TokenFile.publish(tokens[1], port: 7421, dataFolder: "/srv/two", in: bad)
+        try TemporaryFolder.write("relative\n", to: good + "/1.data")
+        #expect(folders.dataFolders == ["/srv/baton one", "/srv/two"])
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: bad)
+        #expect(folders.dataFolders == ["/srv/baton one"])
+        TokenFile.withdraw(tokens[0], port: 7420, from: good)
+        #expect(folders.dataFolders.isEmpty)
+      }
+    }
+  }
+
   @Test(arguments: [
     (UInt32(7), UInt32(0o700), nil), (0, 0o700, nil), (7, 0o40700, nil), (7, 0o600, nil),
     (8, 0o700, "belongs to user 8"), (8, 0o777, "belongs to user 8"), (7, 0o750, "chmod 700 /f"),

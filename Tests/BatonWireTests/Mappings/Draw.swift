@@ -82,7 +82,9 @@ extension Draw {
       permissions: maybe { draw in
         CommandPermissions(
           commands: draw.maybe { $0.paths() }, directories: draw.maybe { $0.paths() }, network: draw.flag(),
-          runsCommands: draw.flag(), secrets: draw.maybe { $0.permittedSecrets() })
+          runsCommands: draw.flag(), secrets: draw.maybe { $0.permittedSecrets() },
+          users: draw.maybe { $0.one(of: [["batonjob"], ["a", "b.c"]]) },
+          principals: draw.maybe { $0.some { $0.one(of: ["alice", "ci-*"]) }.compactMap { PrincipalPattern($0) } })
       })
   }
   /// At least one, because none and `nil` are the same on the wire.
@@ -219,7 +221,7 @@ extension Draw {
 
   private mutating func work() -> Work {
     let (list, text, number) = ([word()] + some { $0.word() }, word(), Int64(number(-9...9)))
-    return Work(
+    var work = Work(
       command: [word()] + some { $0.word() }, directory: maybe { "/" + $0.word() },
       items: maybe { $0.one(of: [.list(list), .range(number...(number + 3)), .lines(text), .glob(text)]) },
       batchSize: self.number(1...99), pass: one(of: ItemPassing.allCases),
@@ -232,6 +234,9 @@ extension Draw {
       },
       onExpiry: one(of: ExpiryBehaviour.allCases), terminateBefore: maybe { .milliseconds($0.number(0...1_000)) },
       sandbox: maybe { $0.one(of: SandboxLevel.allCases) })
+    // A command with a user of its own cannot have items that the worker reads.
+    if work.items?.needsExpansion != true { work.user = maybe { $0.one(of: ["batonjob", "a.b-c"]) } }
+    return work
   }
 
   /// A text of one line with letters of several scripts and without control characters.

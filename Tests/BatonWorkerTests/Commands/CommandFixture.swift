@@ -13,7 +13,8 @@ final class CommandFixture: Sendable {
   let folders: WorkerFolders
   let processes: ProcessRegistry
   let clock = ManualTime()
-  /// How commands are confined. With BATON_TEST_FENCE=1 in the environment, all tests of commands run behind the fence.
+  /// How commands are confined. With BATON_TEST_FENCE=basic or strict in the environment, all tests of commands run
+  /// behind that fence.
   let confinement: CommandConfinement
 
   init(confinement: (_ root: String) -> CommandConfinement = CommandFixture.standard) throws {
@@ -26,12 +27,14 @@ final class CommandFixture: Sendable {
 
   /// - Parameter root: the fixture's folder, without symbolic links.
   static func standard(_ root: String) -> CommandConfinement {
-    ProcessInfo.processInfo.environment["BATON_TEST_FENCE"] == "1" ? fenced(root) : .none
+    ProcessInfo.processInfo.environment["BATON_TEST_FENCE"].flatMap(SandboxLevel.init).map { fenced(root, $0) } ?? .none
   }
 
   /// What a worker does by default: the sandbox, with the worker's own folder hidden.
-  static func fenced(_ root: String) -> CommandConfinement {
-    CommandConfinement(helper: Fence.besideThisProgram, level: .basic, hidden: [root + "/data", root + "/token"])
+  static func fenced(_ root: String) -> CommandConfinement { fenced(root, .basic) }
+
+  static func fenced(_ root: String, _ level: SandboxLevel) -> CommandConfinement {
+    CommandConfinement(helper: Fence.besideThisProgram, level: level, hidden: [root + "/data", root + "/token"])
   }
 
   deinit { try? FileManager.default.removeItem(atPath: root) }

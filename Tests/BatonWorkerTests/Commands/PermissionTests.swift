@@ -110,18 +110,31 @@ import Testing
     definition.work = Work(command: ["/bin/sh"], directory: "/srv", sandbox: .basic)
     let host = HostName("desk")
     var able = Capabilities(slots: 1, sandbox: HostSandbox(required: .basic, available: .basic))
-    #expect(throws: Never.self) { try able.demandPermission(for: definition, on: host) }
+    #expect(throws: Never.self) { try able.demandPermission(for: definition, by: "alice", on: host) }
     for permissions in [
       CommandPermissions(commands: []), CommandPermissions(directories: []), CommandPermissions(runsCommands: false),
+      CommandPermissions(principals: []), CommandPermissions(principals: [PrincipalPattern("bob")!]),
     ] {
       able.permissions = permissions
-      #expect(throws: CommandError.self) { try able.demandPermission(for: definition, on: host) }
+      #expect(throws: CommandError.self) { try able.demandPermission(for: definition, by: "alice", on: host) }
     }
     able.permissions = nil
     able.sandbox = HostSandbox(required: nil, available: nil, problem: "the kernel has no Landlock")
-    #expect(throws: CommandError.self) { try able.demandPermission(for: definition, on: host) }
+    #expect(throws: CommandError.self) { try able.demandPermission(for: definition, by: "alice", on: host) }
+    able.sandbox = HostSandbox(required: .basic, available: .basic)
+    definition.work?.sandbox = .strict
+    #expect(throws: CommandError.self) { try able.demandPermission(for: definition, by: "alice", on: host) }
+    definition.work?.sandbox = .basic
+    definition.work?.user = "batonjob"
+    for users in [nil, [], ["other"]] {
+      able.permissions = CommandPermissions(users: users)
+      #expect(throws: CommandError.self) { try able.demandPermission(for: definition, by: "alice", on: host) }
+    }
+    able.sandbox = HostSandbox(required: nil, available: nil, problem: "the kernel has no Landlock")
+    able.permissions = nil
+    definition.work?.user = nil
     definition.work?.sandbox = nil
-    #expect(throws: Never.self) { try able.demandPermission(for: definition, on: host) }
+    #expect(throws: Never.self) { try able.demandPermission(for: definition, by: "alice", on: host) }
   }
 }
 
@@ -129,9 +142,10 @@ import Testing
   @Test(
     "the answer of baton-exec, or why there is none",
     arguments: [
-      (SystemCommand.Answer.output("basic\n"), SandboxLevel.basic as SandboxLevel?, ""),
+      (SystemCommand.Answer.output("strict\n"), SandboxLevel.strict as SandboxLevel?, ""),
+      (.output("basic: namespaces cannot be applied: no\n"), .basic, "namespaces cannot be applied: no"),
       (.output("none: the kernel has no Landlock\n"), nil, "the kernel has no Landlock"),
-      (.output("strict\n"), nil, "/opt/baton-exec is not Baton's"),
+      (.output("basic\n"), nil, "/opt/baton-exec is not Baton's"),
       (.failed("status 1"), nil, "baton-exec does not work: status 1"),
       (.missing, nil, "there is no /opt/baton-exec: install baton-exec beside the worker's program"),
     ])

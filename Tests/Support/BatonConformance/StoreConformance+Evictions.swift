@@ -5,6 +5,25 @@ import BatonStore
 /// (contract, row 25).
 extension StoreConformance {
   static let evictions: [Case] = [
+    Case("a claim takes no request of a principal whom the host's owner does not permit") { s in
+      let definition = try await s.define("com.*").id
+      try await s.connect()
+      for (index, name) in ["bob", "ci-7", "alice", "c[i]?", "ci"].enumerated() {
+        try await s.submit("com.\(index)", to: definition) { $0.principal = name }
+      }
+      func patterns(_ texts: String...) -> [PrincipalPattern] { texts.compactMap { PrincipalPattern($0) } }
+      let none = try await s.claim(definition, places: 9, principals: [])
+      try expect(none.assignments, [], "for nobody")
+      try expect([none.hasMore, none.hasFitting], [true, false], "hasMore, hasFitting")
+      let some = try await s.claim(definition, places: 9, principals: patterns("alice", "ci-*", "a\"\\"))
+      try expect(some.assignments.map(\.principal), ["ci-7", "alice"], "in their order")
+      try expect([some.hasMore, some.hasFitting], [true, false], "hasMore, hasFitting")
+      // Only `*` is a wildcard.
+      let odd = try await s.claim(definition, places: 9, principals: patterns("c[i]?"))
+      try expect(odd.assignments.map(\.principal), ["c[i]?"], "without wildcards")
+      let all = try await s.claim(definition, places: 9)
+      try expect(all.assignments.map(\.principal), ["bob", "ci"], "the others")
+    },
     Case("an evicted identifier is passed over on its host, and taken by another") { s in
       let definition = try await s.define("com.*").id
       try await s.connect()

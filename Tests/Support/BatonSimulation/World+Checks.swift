@@ -263,7 +263,8 @@ extension SimulatedCoordinator {
     guard !machine.isCutOff, !world.isStopped(owner), let definition = dispatcher.definitions[record.definition] else {
       return false
     }
-    let (fleet, hosts) = dispatcher.obstacles(for: definition, record.identifier, record.priority)
+    let (fleet, hosts) = dispatcher.obstacles(
+      for: definition, record.identifier, record.priority, by: record.principal)
     return fleet.isEmpty && hosts.contains(where: \.1.isEmpty)
   }
 }
