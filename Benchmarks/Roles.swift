@@ -44,7 +44,8 @@ enum Role: String {
     let coordinator = Coordinator(store: store, settings: settings, logger: logger())
     let server = try CoordinatorServer(
       coordinator: coordinator, identities: identities,
-      addresses: CoordinatorServer.Addresses(workers: HostPort(host: "127.0.0.1", port: 0),
+      addresses: CoordinatorServer.Addresses(
+        workers: HostPort(host: "127.0.0.1", port: 0),
         operators: TLS.isOn ? HostPort(host: "127.0.0.1", port: 0) : nil),
       token: TokenFile.own(dataFolder: data), logger: logger()
     ) { say("port \($0.workers.port)") }

@@ -45,7 +45,9 @@ struct CommandEnvironment: Sendable {
     }
     values["PATH"] = values["PATH"] ?? SystemCommand.standardPath
     values["TMPDIR"] = folder.temporary
-    if let user { for (name, value) in ["HOME": user.home, "USER": user.name, "LOGNAME": user.name] { values[name] = value } }
+    if let user {
+      for (name, value) in ["HOME": user.home, "USER": user.name, "LOGNAME": user.name] { values[name] = value }
+    }
     // GPUs are named by id, because their numbers change when a GPU vanishes.
     let devices = gpus.filter { $0.hasPrefix("GPU-") || $0.hasPrefix("MIG-") }
     if !devices.isEmpty { values["CUDA_VISIBLE_DEVICES"] = devices.joined(separator: ",") }

@@ -148,8 +148,10 @@ struct StrictFenceTests {
   @Test("has shared memory and message queues of its own, in both levels no namespaces to make")
   func others() async throws {
     let fixture = try fixture()
-    try await fixture.run(fixture.shell("readlink /proc/self/ns/ipc > ipc; unshare -i true && exit 9; true",
-      items: .range(1...1)))
+    try await fixture.run(
+      fixture.shell(
+        "readlink /proc/self/ns/ipc > ipc; unshare -i true && exit 9; true",
+        items: .range(1...1)))
     let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/ns/ipc")
     #expect(try fixture.read("ipc") != own + "\n")
   }
@@ -192,7 +194,8 @@ struct StrictFenceTests {
     else { try Test.cancel("this machine has no unshare, or permits no user namespaces") }
     #expect(answer.hasPrefix("basic: namespaces cannot be applied: "))
     let fixture = try fixture()
-    let command = "\(forbid) --fence --isolate --keep \(fixture.folders.launches) -- /bin/touch touch \(fixture.root)/ran"
+    let command =
+      "\(forbid) --fence --isolate --keep \(fixture.folders.launches) -- /bin/touch touch \(fixture.root)/ran"
     guard case .failed = await SystemCommand.system.run(limited + [command], .seconds(10)) else {
       Issue.record("the command ran without its namespaces")
       return
