@@ -307,7 +307,12 @@ package enum JobSchema {
             },
             "sandbox": {
               "description": "The least sandbox that the command runs in. A host that cannot give it does not take the job. Default: what the owner of the host requires in sandbox.require.",
-              "enum": ["basic"]
+              "enum": ["basic", "strict"]
+            },
+            "user": {
+              "description": "The user of the host as which the command runs, on a host whose worker is root and whose owner lists the user in allow.users. Not with items.lines or items.glob. Default: the worker's user.",
+              "type": "string",
+              "pattern": "^[A-Za-z_][A-Za-z0-9._-]{0,31}$"
             }
           },
           "allOf": [

@@ -238,6 +238,8 @@ static int can(int isolates, char *why, size_t size) {
   if (child == 0) {
     const char *gap;
     char line[256];
+    // The worker's own directory is of no use to a command, and may be closed to it.
+    if (chdir("/") != 0) _exit(2);
     // Descriptor 1 stays open in the process that waits, as the pipe of a command does.
     dup2(result[1], 1);
     struct problem problem = try_fence(isolates, &gap);

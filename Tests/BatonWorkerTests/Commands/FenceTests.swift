@@ -94,6 +94,22 @@ struct FenceTests {
     try await expectRefusal(of: attack.script)
   }
 
+  @Test("does not depend on the folder in which the worker was started")
+  func anyFolder() async throws {
+    let helper = try #require(Fence.besideThisProgram)
+    func level(in folder: String) throws -> String {
+      let (process, output) = (Process(), Pipe())
+      process.executableURL = URL(fileURLWithPath: helper)
+      (process.arguments, process.standardOutput) = (["--probe"], output)
+      process.currentDirectoryURL = URL(fileURLWithPath: folder)
+      try process.run()
+      defer { process.waitUntilExit() }
+      return String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    }
+    let fixture = try CommandFixture()
+    #expect(try level(in: fixture.root) == level(in: "/"))
+  }
+
   @Test("runs also if one hidden folder is in another one, and if one is named twice")
   func nested() async throws {
     let fixture = try CommandFixture { root in
