@@ -24,7 +24,8 @@ extension Worker {
       state.hidden = hidden
     }
     guard let required = sandbox.required, sandbox.available.map({ $0 < required }) ?? true else { return }
-    logger.warning("no command runs here, because the sandbox '\(required.rawValue)' is not available: \(sandbox.problem)")
+    logger.warning(
+      "no command runs here, because the sandbox '\(required.rawValue)' is not available: \(sandbox.problem)")
   }
 
   /// The confinement of a command. Call it after `demandPermission`, for each launch: a coordinator of this user may
@@ -33,7 +34,8 @@ extension Worker {
     let environment = ProcessInfo.processInfo.environment
     return CommandConfinement(
       permissions: capabilities.permissions ?? CommandPermissions(), helper: configuration.sandbox.helper,
-      level: capabilities.sandbox?.level(for: work), hidden: state.withLock { $0.hidden } + RuntimeFolders(environment: environment).dataFolders,
+      level: capabilities.sandbox?.level(for: work),
+      hidden: state.withLock { $0.hidden } + RuntimeFolders(environment: environment).dataFolders,
       secrets: configuration.sandbox.secretFolder)
   }
 }

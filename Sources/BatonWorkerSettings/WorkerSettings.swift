@@ -33,7 +33,8 @@ package struct WorkerSettings: Sendable {
   static let hostKeys =
     [
       "accepts", "allow.commands", "allow.directories", "allow.network", "allow.principals", "allow.root",
-      "allow.secrets", "allow.users", "cpuLimit", "dailyAllowance", "hours", "ownerSocket", "permittedIdentifiers", "sandbox.require", "secrets.folder", "slots",
+      "allow.secrets", "allow.users", "cpuLimit", "dailyAllowance", "hours", "ownerSocket", "permittedIdentifiers",
+      "sandbox.require", "secrets.folder", "slots",
       "tracing.batchInterval", "tracing.slowFactor", "tracing.slowMinimum",
     ] + conditionKeys
 

@@ -63,7 +63,9 @@ struct FindingTests {
   func sandbox() {
     func finding(_ required: SandboxLevel?, _ available: SandboxLevel?) -> Finding? {
       var facts = Self.healthy
-      let problems: [SandboxLevel?: String] = [nil: "the kernel has no Landlock", .basic: "namespaces cannot be applied"]
+      let problems: [SandboxLevel?: String] = [
+        nil: "the kernel has no Landlock", .basic: "namespaces cannot be applied",
+      ]
       facts.sandbox = HostSandbox(required: required, available: available, problem: problems[available] ?? "")
       return facts.findings.first { $0.check == "sandbox" }
     }

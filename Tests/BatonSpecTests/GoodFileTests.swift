@@ -286,7 +286,8 @@ struct NoteTests {
     #expect(users("items: {range: 1...3}, user: batonjob") == ["batonjob"])
     #expect(users("items: {range: 1...3}") == [nil])
     for bad in [
-      "items: {range: 1...3}, user: \"1000\"", "items: {range: 1...3}, user: \"a b\"", "items: {lines: /etc/shadow}, user: a",
+      "items: {range: 1...3}, user: \"1000\"", "items: {range: 1...3}, user: \"a b\"",
+      "items: {lines: /etc/shadow}, user: a",
       "items: {glob: \"*\"}, user: a", "user: [a]",
     ] { #expect(users(bad).isEmpty, "\(bad)") }
   }

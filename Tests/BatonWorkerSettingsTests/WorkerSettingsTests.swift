@@ -155,7 +155,8 @@ struct WorkerSettingsTests {
   @Test("as which users commands may run, which only root can do, and whose requests run here")
   func people() async throws {
     let set = try await Self.read(
-      "sandbox: {require: strict}\nallow: {users: [batonjob, a.b], principals: [alice, \"ci-*\"]}").sandbox
+      "sandbox: {require: strict}\nallow: {users: [batonjob, a.b], principals: [alice, \"ci-*\"]}"
+    ).sandbox
     #expect(set.required == .strict)
     #expect(set.permissions(user: 0).users == ["batonjob", "a.b"])
     #expect(set.permissions(user: 1000).users == nil)

@@ -143,7 +143,8 @@ extension Coordinator: OperatorAPI {
       order: definition == nil ? nil : fleet.order(of: record))
     for (index, name) in fleet.hostNames.enumerated() {
       guard let state = fleet.host(name) else { continue }
-      let obstacles = definition.map { state.obstacles(for: $0, record.identifier, record.priority, by: record.principal) } ?? []
+      let obstacles =
+        definition.map { state.obstacles(for: $0, record.identifier, record.priority, by: record.principal) } ?? []
       explaining.add(state.host, lastSeenAt: fleet.lastSeen[name], obstacles.map(fleet.onWallClock))
       if index % Self.hostsAtOnce == Self.hostsAtOnce - 1 { await Task.yield() }
     }

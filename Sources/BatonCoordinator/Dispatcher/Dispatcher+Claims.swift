@@ -151,8 +151,8 @@ extension Dispatcher {
   }
 
   /// Passes the host over for this class, because the store had no ready request of the class that may run there: its
-  /// instances are evicted from the host, or the host's owner does not permit who submitted them. The host is not tried again for a second, or until the class has news,
-  /// because it would hold places that other classes may use.
+  /// instances are evicted from the host, or the host's owner does not permit who submitted them. The host is not tried
+  /// again for a second, or until the class has news, because it would hold places that other classes may use.
   private mutating func passOver(_ reservation: Reservation) {
     guard ready[reservation.requirementClass]?.news == reservation.news else { return }
     ready[reservation.requirementClass]?.passedOver[reservation.host] = now.instant + .seconds(1)

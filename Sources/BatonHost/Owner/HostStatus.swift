@@ -49,7 +49,8 @@ package struct HostStatus: Hashable, Sendable, Codable {
   }
 
   package struct Sandbox: Hashable, Sendable, Codable {
-    /// The level that the owner requires: `none`, `basic` or `strict`. A later version may have more levels, here and below.
+    /// The level that the owner requires: `none`, `basic` or `strict`. A later version may have more levels, here and
+    /// below.
     package var required: String
     /// The highest level that the host can give.
     package var available: String

@@ -122,7 +122,7 @@ extension Work {
     }
   }
 
-  /// The worker reads files of items with its own rights, so a command must not get with them what its user cannot read.
+  /// The worker reads files of items with its own rights. With them a command must not get what its user cannot read.
   private func validateUser() throws(DefinitionProblem) {
     guard let user else { return }
     guard UserName.isName(user) else { throw DefinitionProblem("work.user", "must be \(UserName.rule)") }

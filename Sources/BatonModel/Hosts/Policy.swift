@@ -14,7 +14,8 @@ package enum Policy {
   ) -> [Obstacle] {
     let gone: [Obstacle] = host.hasLease ? [] : [.hostGone]
     guard host.hasLease || host.hasReported else { return gone }
-    return gone + standing(definition, identifier, principal, host) + conditions(definition, host.conditions).map(\.obstacle)
+    return gone + standing(definition, identifier, principal, host)
+      + conditions(definition, host.conditions).map(\.obstacle)
       + capacity(definition, host)
   }
 

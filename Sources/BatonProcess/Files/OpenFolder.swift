@@ -40,8 +40,8 @@ package struct OpenFolder: Sendable {
     }
   }
 
-  /// Writes a new file that only this user can read, and `reader`, if it is the group of other users. It replaces anything that has the same name; a symbolic link is
-  /// replaced, not followed.
+  /// Writes a new file that only this user can read, and `reader`, if it is the group of other users. It replaces
+  /// anything that has the same name; a symbolic link is replaced, not followed.
   ///
   /// Other processes can see the file before it is complete. Use `replace` if a process may read it at any time.
   package func write(_ bytes: [UInt8], to name: String, reader: UInt32? = nil) throws {

@@ -99,7 +99,8 @@ extension Capabilities {
   /// A coordinator that knows this host assigns no such launch; the worker does not rely on that.
   /// - Parameter principal: who submitted the request, in the words of the coordinator.
   func demandPermission(for definition: Definition, by principal: String, on host: HostName) throws(CommandError) {
-    let obstacles = vetoes(of: definition, by: principal).map { .notPermittedOnHost($0) } + [missingSandbox(for: definition)]
+    let obstacles =
+      vetoes(of: definition, by: principal).map { .notPermittedOnHost($0) } + [missingSandbox(for: definition)]
     guard let obstacle = obstacles.compactMap({ $0 }).first else { return }
     throw CommandError(.notPermitted, "\(host): \(obstacle.text); \(obstacle.remedy)")
   }

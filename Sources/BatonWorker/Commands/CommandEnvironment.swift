@@ -5,10 +5,9 @@ import BatonProcess
 /// Baton's. Later ones replace earlier ones with the same name.
 ///
 /// Of the worker's environment, a command gets only `PATH`, `HOME`, `LANG`, and the `LC_` variables of POSIX and glibc
-/// if they name a locale; for a command with a user of its own, `HOME`, `USER` and `LOGNAME` are that user's. It does not
-/// get the worker's tokens or settings. `TMPDIR` is a folder of the launch.
-/// `BATON_GPUS` has the GPUs that the launch holds, by the ids of their drivers; NVIDIA's are in `CUDA_VISIBLE_DEVICES`
-/// too.
+/// if they name a locale; for a command with a user of its own, `HOME`, `USER` and `LOGNAME` are that user's. It does
+/// not get the worker's tokens or settings. `TMPDIR` is a folder of the launch. `BATON_GPUS` has the GPUs that the
+/// launch holds, by the ids of their drivers; NVIDIA's are in `CUDA_VISIBLE_DEVICES` too.
 struct CommandEnvironment: Sendable {
   /// The variable with the W3C trace context, as https://opentelemetry.io/docs/specs/otel/context/env-carriers defines
   /// it.
@@ -47,7 +46,9 @@ struct CommandEnvironment: Sendable {
     }
     values["PATH"] = values["PATH"] ?? SystemCommand.standardPath
     values["TMPDIR"] = folder.temporary
-    if let user { for (name, value) in ["HOME": user.home, "USER": user.name, "LOGNAME": user.name] { values[name] = value } }
+    if let user {
+      for (name, value) in ["HOME": user.home, "USER": user.name, "LOGNAME": user.name] { values[name] = value }
+    }
     // GPUs are named by id, because their numbers change when a GPU vanishes.
     let devices = gpus.filter { $0.hasPrefix("GPU-") || $0.hasPrefix("MIG-") }
     if !devices.isEmpty { values["CUDA_VISIBLE_DEVICES"] = devices.joined(separator: ",") }

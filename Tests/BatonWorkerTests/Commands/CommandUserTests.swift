@@ -43,7 +43,8 @@ struct CommandUserTests {
     #expect(try fixture.read("capabilities") == "0\n")
   }
 
-  @Test("reads the files of its launch and writes into its two folders, and changes nothing else there",
+  @Test(
+    "reads the files of its launch and writes into its two folders, and changes nothing else there",
     arguments: SandboxLevel.allCases)
   func folder(level: SandboxLevel) async throws {
     let fixture = try fixture(level)
@@ -68,7 +69,8 @@ struct CommandUserTests {
     let fixture = try fixture(level)
     let cursor = try await fixture.run(
       work(
-        fixture, "echo said > /dev/stdout; echo '{\"completed\": 1}' >&$BATON_PROGRESS_FD; head -n 1 <&$BATON_COMMIT_FD",
+        fixture,
+        "echo said > /dev/stdout; echo '{\"completed\": 1}' >&$BATON_PROGRESS_FD; head -n 1 <&$BATON_COMMIT_FD",
         items: nil))
     #expect(cursor.commits.count == 2 && cursor.output.hasPrefix("said\n"))
     var input = work(fixture, "cat", items: .list(["a", "b"]))
@@ -90,7 +92,8 @@ struct CommandUserTests {
     var work = work(fixture, "touch ran")
     work.user = "no-such-user"
     let error = try await fixture.failure(work)
-    #expect(error.message == "there is no user 'no-such-user' on box: make it there, or change 'user' in the definition")
+    #expect(
+      error.message == "there is no user 'no-such-user' on box: make it there, or change 'user' in the definition")
     work.user = "root"
     #expect(try await fixture.failure(work).code == .notPermitted)
     #expect(fixture.names(in: fixture.directory).isEmpty && fixture.names(in: fixture.folders.launches).isEmpty)

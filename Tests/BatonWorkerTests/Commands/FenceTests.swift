@@ -33,7 +33,7 @@ struct Attack: Sendable, CustomTestStringConvertible {
     Attack("reads another launch's payload", "cat ../data/launches/8-1/payload"),
     Attack("writes into another launch's folder", "echo x > ../data/launches/8-1/expiry.json"),
     Attack("forges the record of a process", "echo x > ../data/processes/1"),
-    Attack("removes the token", "rm -f ../token && [ ! -e ../token ]"),
+    Attack("removes the token", "test -e ../token && rm -f ../token && [ ! -e ../token ]"),
     Attack("moves another launch's folder away", "mv ../data/launches/8-1 ./stolen"),
     Attack("reads the worker's environment", "head -c 1 /proc/$PPID/environ | grep -q ."),
     Attack("opens the worker's descriptors", "readlink /proc/$PPID/fd/0"),
