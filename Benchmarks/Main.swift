@@ -86,6 +86,7 @@ struct Figure: Sendable {
     Figure(name: "B8", title: "the idle worker", measure: IdleWorker.measure),
     Figure(name: "B9", title: "what tracing costs", measure: Tracing.measure),
     Figure(name: "B10", title: "how cost grows", measure: Growth.measure),
+    Figure(name: "B11", title: "commands in the sandbox", measure: Fences.measure),
   ]
 }
 

@@ -94,7 +94,11 @@ struct CommandSecretTests {
   /// failure, in a subtitle, and in a core dump.
   @Test("leaks no value", arguments: [SecretFixture.descriptor, SecretFixture.variable])
   func leaks(secrets: [String: Secret]) async throws {
-    let fixture = try fixture()
+    for level in await ThisMachine.levels() { try await expectNoLeak(of: secrets, in: level) }
+  }
+
+  private func expectNoLeak(of secrets: [String: Secret], in level: SandboxLevel) async throws {
+    let fixture = try fixture(level)
     let isVariable = secrets["DB_PASSWORD"]?.form == .environment
     let value = isVariable ? #"value=$DB_PASSWORD"# : "value=$(cat /dev/fd/$DB_PASSWORD_FD)"
     let script = #"""
