@@ -17,9 +17,10 @@ enum Crowd {
     let coordinator = try Child(["coordinator", folder], Fleet.untraced)
     defer { coordinator.stop() }
     let port = String(await coordinator.line { $0.hasPrefix("port ") }.dropFirst(5))
-    let alone = coordinator.mebibytes("VmRSS")
     let crowd = try Child(["crowd", port, "\(count)"], Fleet.untraced)
     defer { crowd.end() }
+    _ = await crowd.line { $0 == "joined" }
+    let alone = coordinator.mebibytes("VmRSS")
     _ = await crowd.line { $0 == "attached" }
     note("  \(count) workers are attached")
     let before = coordinator.processorTime
@@ -70,6 +71,10 @@ final class CrowdOfWorkers: Sendable {
 
   func run() async throws {
     defer { try? FileManager.default.removeItem(atPath: folder) }
+    if TLS.isOn {
+      for index in 0..<count { try await TLS.join("crowd-\(index)", data: "\(folder)/\(index)", port: Int(port) ?? 0) }
+    }
+    say("joined")
     try await withThrowingTaskGroup(of: Void.self) { group in
       for index in 0..<count {
         group.addTask { try await self.worker(index) }
@@ -84,7 +89,6 @@ final class CrowdOfWorkers: Sendable {
     let configuration = WorkerConfiguration(
       coordinator: "127.0.0.1:\(port)", name: "crowd-\(index)", dataFolder: TLS.isOn ? "\(folder)/\(index)" : "",
       slots: 1)
-    if TLS.isOn { try await TLS.join(configuration.name, data: configuration.dataFolder, port: Int(port) ?? 0) }
     var core = WorkerCore(
       host: HostName(configuration.name), incarnation: Incarnation("crowd-\(index)"), version: "bench",
       capabilities: Capabilities(slots: 1, kinds: Set(JobKind.allCases)), endsProcessOnOverrun: false)
