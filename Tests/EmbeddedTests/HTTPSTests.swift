@@ -82,7 +82,7 @@ struct HTTPSTests {
   }
 
   @Test(
-    "The Host header opens nothing and closes nothing, in whatever form it comes",
+    "No form of the Host header opens a route or closes one",
     arguments: ["127.0.0.1", "evil.example", "[::1]:80", "a b", "evil.example@127.0.0.1", "0127.0.0.1"])
   func hostHeader(host: String) async throws {
     try await ServedFleet.serving { place in

@@ -360,7 +360,7 @@ extension EndToEnd {
       #expect(try await fleet.baton("logs", "com.example.news").output == "news")
       let list = try await fleet.baton("list", "-o", "jsonl").output
       #expect(list.split(separator: "\n").count == 1 && list.contains("feed"), "\(list)")
-      // Without TLS the same is refused, whatever is shown; over the Unix socket the owner's token permits it.
+      // Without TLS the right token is refused too. Over the Unix socket it permits the poke.
       let key = try String(contentsOfFile: fleet.folder + "/coordinator/token", encoding: .utf8)
         .trimmingCharacters(in: .whitespacesAndNewlines)
       let head = "Host: localhost\nAuthorization: Bearer \(key)\nConnection: close\n"

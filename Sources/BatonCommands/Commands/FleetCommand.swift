@@ -55,7 +55,8 @@ struct FleetShowCommand: AsyncParsableCommand, Sendable {
         lines.append(
           fleet.hostsOfOldRoot == 0
             ? "Root       is being replaced: every host knows the next one; restart the coordinator"
-            : "Root       is being replaced: \(fleet.hostsOfOldRoot) hosts have not renewed their certificate yet")
+            : "Root       is being replaced: hosts that have not renewed their certificate yet: \(fleet.hostsOfOldRoot)"
+        )
       }
       return lines
     }
@@ -68,7 +69,7 @@ struct FleetRootsCommand: AsyncParsableCommand, Sendable {
     abstract: "Print the fleet's root certificates (PEM).",
     discussion: """
       Programs that read /metrics or poke over HTTPS check the coordinator's certificate with them. The name in the \
-      certificate is FLEET.coordinator.baton, whatever the address; for a worker it is HOST.FLEET.host.baton.
+      certificate is FLEET.coordinator.baton at every address; for a worker it is HOST.FLEET.host.baton.
 
       Examples:
         baton fleet roots > fleet.pem
