@@ -67,7 +67,7 @@ extension Coordinator {
     case joined(HostName, HostIdentity.Answer, FleetDescription)
   }
 
-  /// Uses an invitation up.
+  /// Uses an invitation up. The audit log gets a row for the certificate, and rows for invitations that are not valid.
   /// - Parameter request: a request for a certificate, of which only the public key is read.
   /// - Throws: `OperatorError` if the invitation does not permit it, or the request is none.
   func join(_ token: JoinToken, request: [UInt8], from peer: String) async throws -> JoinAnswer {
@@ -79,7 +79,13 @@ extension Coordinator {
       // A certificate is signed only for a host that knows the secret.
       guard let invitation = try await translating({ try await self.store.invitation(token.id) }),
         token.has(digest: invitation.digest)
-      else { throw OperatorError.conflict(Invitation.unknown) }
+      else {
+        await callAudit.noteDenied(
+          AuditEntry(
+            at: now.date, actor: "", credential: nil, peer: peer, method: EnrolmentService.joining, object: ""),
+          "no valid invitation")
+        throw OperatorError.conflict(Invitation.unknown)
+      }
       let key = try HostKey.publicKey(in: request)
       guard invitation.admits(key: key.digest) || now.date > invitation.end else {
         let host = WaitingHost(
@@ -89,8 +95,11 @@ extension Coordinator {
         return .waiting
       }
       let drawn = try identities.certificate(for: invitation.host, key: key, at: now.date)
-      certificate = try await translating {
-        try await self.store.admit(drawn, by: token.id, digest: token.digest, at: now)
+      let entry = AuditEntry(
+        at: now.date, actor: invitation.host.rawValue, credential: drawn.serial, peer: peer,
+        method: EnrolmentService.joining, object: invitation.host.rawValue, detail: "invitedBy=\(invitation.principal)")
+      certificate = try await callAudit.changing(entry) {
+        try await self.translating { try await self.store.admit(drawn, by: token.id, digest: token.digest, at: now) }
       }
     } catch let error as IdentityError {
       throw OperatorError.invalid("\(error)")
@@ -126,7 +135,7 @@ extension Coordinator {
     return try identities.answer(certificate, at: now.date)
   }
 
-  /// Gives another certificate to a host whose certificate has ended.
+  /// Gives another certificate to a host whose certificate has ended. The audit log gets a row.
   /// - Parameters:
   ///   - der: the certificate that has ended.
   ///   - signature: the signature of its key over the request.
@@ -142,6 +151,11 @@ extension Coordinator {
       HostKey.hasSigned(request, signature, key: old.publicKey)
     else {
       callMeter.noteFailedJoin(from: peer.address)
+      await callAudit.noteDenied(
+        AuditEntry(
+          at: now().date, actor: "", credential: Array(old.serialNumber.bytes), peer: peer,
+          method: EnrolmentService.rejoining, object: ""),
+        "no certificate that may rejoin")
       throw OperatorError.notPermitted(
         "this certificate was revoked, ended more than 30 days ago, or is not of this fleet; join with a new invitation "
           + "(baton host invite NAME)")
@@ -149,7 +163,10 @@ extension Coordinator {
     logger.notice(
       "a host whose certificate had ended asks for another one",
       metadata: [Names.LogKey.host: "\(known.host)", "address": "\(peer.escapedOnOneLine)"])
-    return try await renew(known.host, after: known.serial, request)
+    let entry = AuditEntry(
+      at: now().date, actor: known.host.rawValue, credential: known.serial, peer: peer,
+      method: EnrolmentService.rejoining, object: known.host.rawValue)
+    return try await callAudit.changing(entry) { try await self.renew(known.host, after: known.serial, request) }
   }
 
   /// Revokes the certificates of a host.

@@ -16,6 +16,10 @@ import SwiftProtobuf
 struct EnrolmentService: Baton_V1_Enrolment.SimpleServiceProtocol {
   static let methods = [Baton_V1_Enrolment.Method.Join.descriptor, Baton_V1_Enrolment.Method.Rejoin.descriptor]
 
+  /// The names of the methods in the audit log.
+  static let joining = "Enrolment/Join"
+  static let rejoining = "Enrolment/Rejoin"
+
   let coordinator: Coordinator
 
   func join(request: Baton_V1_JoinRequest, context: ServerContext) async throws -> Baton_V1_JoinReply {

@@ -201,7 +201,10 @@ extension HTTP2ServerTransport.Posix.Config {
   package mutating func admit(through door: Door) {
     channelDebuggingCallbacks.onBindTCPListener = { $0.setOption(ChannelOptions.backlog, value: Self.backlog) }
     channelDebuggingCallbacks.onAcceptTCPConnection = { channel in
-      channel.eventLoop.makeCompletedFuture { try door.accept(channel) }
+      channel.eventLoop.makeCompletedFuture {
+        try door.accept(channel)
+        try channel.compactReads()
+      }
     }
   }
 }
