@@ -167,6 +167,29 @@ struct EnrolmentServerTests {
     }
   }
 
+  @Test("Each certificate that joining or rejoining gives out has its row, and refused callers have one")
+  func auditLog() async throws {
+    try await ServedFleet.serving { place in
+      let token = try await place.invite("desk")
+      let key = HostKey()
+      _ = try await Self.join(place, token, key)
+      // The invitation was used with another key, and this token was never made.
+      for wrong in [token, JoinToken()] { _ = try? await Self.join(place, wrong, HostKey()) }
+      let identity = try await Self.ended(place, ago: .seconds(3600))
+      _ = try await Self.rejoin(place, identity)
+      await Self.refused({ try await Self.rejoin(place, identity, signedBy: HostKey()) }, "another key")
+      #expect(
+        try await place.audit() == [
+          "desk Join desk done", "desk Join desk failed", " Join  denied", "desk Join desk done",
+          "desk Rejoin desk done", " Rejoin  denied",
+        ])
+      let rows = try await place.coordinator.audit(AuditFilter(), after: 0, limit: 10).map(\.entry)
+      let serials = try await place.coordinator.store.certificates().map(\.serial)
+      #expect(rows.filter { $0.outcome == .done }.allSatisfy { $0.credential.map(serials.contains) ?? false })
+      #expect(rows.first?.detail == "invitedBy=ana")
+    }
+  }
+
   @Test("A worker whose certificate has ended gets another one by itself before it connects")
   func renewsWhenEnded() async throws {
     try await ServedFleet.serving { place in

@@ -17,8 +17,8 @@ struct EnrolmentService: Baton_V1_Enrolment.SimpleServiceProtocol {
   static let methods = [Baton_V1_Enrolment.Method.Join.descriptor, Baton_V1_Enrolment.Method.Rejoin.descriptor]
 
   /// The names of the methods in the audit log.
-  static let joining = "Enrolment/Join"
-  static let rejoining = "Enrolment/Rejoin"
+  static let joining = "Join"
+  static let rejoining = "Rejoin"
 
   let coordinator: Coordinator
 

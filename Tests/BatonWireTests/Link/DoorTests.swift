@@ -39,4 +39,16 @@ import Testing
     #expect(old.isActive && new.isActive)
     #expect(door.count == 2)
   }
+
+  @Test func `what was decrypted is passed on in a buffer of about its size`() throws {
+    let channel = EmbeddedChannel(handler: CompactReads())
+    for (size, capacity) in [(100, 32_768), (20_000, 32_768), (0, 32_768)] {
+      var bytes = channel.allocator.buffer(capacity: capacity)
+      bytes.writeRepeatingByte(7, count: size)
+      try channel.writeInbound(bytes)
+      let read = try #require(try channel.readInbound(as: ByteBuffer.self))
+      #expect(read == bytes)
+      #expect(read.storageCapacity <= max(2 * size, 64), "\(size)")
+    }
+  }
 }
