@@ -60,6 +60,13 @@ package final class RawConnection: Sendable {
   /// What comes next; nil once the peer has closed the connection.
   package func next() async -> [UInt8]? { await onThread { self.read() } }
 
+  /// Whether the peer has closed the connection, and nothing that it sent is left to read.
+  package var isClosed: Bool {
+    var byte: UInt8 = 0
+    let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+    return count == 0 || count < 0 && errno != EAGAIN
+  }
+
   fileprivate func read() -> [UInt8]? {
     var part = [UInt8](repeating: 0, count: 64 << 10)
     let count = recv(descriptor, &part, part.count, 0)

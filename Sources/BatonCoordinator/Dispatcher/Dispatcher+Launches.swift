@@ -70,7 +70,9 @@ extension Dispatcher {
     hosts[host]?.isDrainedByOperator = isDraining
     let isShuttingDown = hosts[host]?.isShuttingDown ?? false
     hosts[host]?.host.isDraining = isDraining || isShuttingDown
-    return isDraining ? expireAll(on: host, .draining) : []
+    if isDraining { return expireAll(on: host, .draining) }
+    for requirementClass in ready.keys { ready[requirementClass]?.passedOver[host] = nil }
+    return []
   }
 
   /// Asks all launches of the host to stop, if this coordinator serves it.

@@ -237,8 +237,9 @@ extension Dispatcher {
 
   package mutating func setPaused(_ paused: Bool) -> [Effect] {
     isPaused = paused
-    guard paused else { return [] }
-    return hosts.keys.sorted().flatMap { expireAll(on: $0, .paused) }
+    if paused { return hosts.keys.sorted().flatMap { expireAll(on: $0, .paused) } }
+    for requirementClass in ready.keys { ready[requirementClass]?.passedOver = [:] }
+    return []
   }
 }
 

@@ -82,6 +82,9 @@ extension Verbs {
     guard let host = try holder(claim.lease) else {
       return ClaimAnswer(assignments: [], hasMore: try hasReady(claim.requirementClass), isMoved: true)
     }
+    if try wordAgainst(launchesOn: host) != nil {
+      return ClaimAnswer(assignments: [], hasMore: try hasReady(claim.requirementClass))
+    }
     let room = try room(for: claim.requirementClass.definition)
     var answer = ClaimAnswer(assignments: [], hasMore: false)
     let ready = try ready(for: claim, on: host, putBack: &answer.nextDue, at: now)

@@ -37,6 +37,9 @@ extension Verbs {
     guard let host = try holder(offer.lease) else {
       return HostObstacle(host: offer.lease.host, obstacle: .hostGone)
     }
+    if let word = try wordAgainst(launchesOn: host) {
+      return HostObstacle(host: word == .fleetPaused ? nil : offer.lease.host, obstacle: word)
+    }
     return try isEvicted(identifier, from: host) ? HostObstacle(host: offer.lease.host, obstacle: .evicted) : nil
   }
 }

@@ -199,6 +199,16 @@ extension Verbs {
     try need(.everything)
     try prepare(.setPaused).run(isPaused)
   }
+
+  /// The operator's word that keeps new launches off the host; `nil` if there is none. A claim or an offer may have
+  /// been decided before the word was stored, or by a coordinator that has not heard of it yet. So once an operator has
+  /// been answered, nothing starts there.
+  func wordAgainst(launchesOn host: Int64) throws -> Obstacle? {
+    try need(.hostRow(host))
+    let words = try prepare(.wordsAgainst).first(host) { (isPaused: $0.bool(0), isDraining: $0.bool(1)) }
+    guard let words else { return nil }
+    return words.isPaused ? .fleetPaused : words.isDraining ? .hostDraining : nil
+  }
 }
 
 extension Query {
@@ -230,6 +240,8 @@ extension Query {
   static let hostExists = Query("SELECT 1 FROM host WHERE name = ?")
   static let setDraining = Query("UPDATE host SET is_draining = ? WHERE name = ?")
   static let setPaused = Query("UPDATE store SET is_paused = ? WHERE id = 1")
+  static let wordsAgainst = Query(
+    "SELECT s.is_paused, h.is_draining FROM store s, host h WHERE s.id = 1 AND h.id = ?")
   static let assignments = Query(
     """
     SELECT \(candidateList), l.gpus, l.span_id, l.started_at, l.expiring_reason, l.expiring_detail, l.is_simulated

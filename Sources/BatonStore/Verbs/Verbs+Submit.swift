@@ -115,7 +115,8 @@ extension Verbs {
     let requirementClass = RequirementClass(definition: new.definition.id, priority: new.priority)
     var assignment: Assignment?
     if receipt.state == .ready, let place = offer.host, let host = try holder(place.lease),
-      try !isEvicted(new.identifier, from: host), try room(for: new.definition.id) > 0
+      try !isEvicted(new.identifier, from: host), try wordAgainst(launchesOn: host) == nil,
+      try room(for: new.definition.id) > 0
     {
       assignment = try start(
         candidate(new, enqueued), on: host, place.lease.incarnation, place.place, waits: WaitTexts(offer.history),

@@ -65,6 +65,36 @@ extension StoreConformance {
         try await s.claim(definition, .userInitiated, places: 5).assignments.map(\.identifier.rawValue), ["com.high"],
         "the claimed ones")
     },
+    Case("nothing starts on a drained host, or while the fleet is paused, whatever was decided before") { s in
+      let definition = try await s.define("com.*").id
+      let urgent = try await s.define("urgent", .continued) { $0.strategy = .fail }.id
+      try await s.connect()
+      try await s.submit("com.ready", to: definition)
+      let words: [(Obstacle, on: HostName?, (Bool) async throws -> Void)] = [
+        (
+          .hostDraining, on: StoreScenario.host,
+          { [s] in try await s.store.setDraining(StoreScenario.host, $0, at: s.now) }
+        ),
+        (.fleetPaused, on: nil, { [s] in try await s.store.setPaused($0) }),
+      ]
+      for (obstacle, host, say) in words {
+        try await say(true)
+        let answer = try await s.claim(definition)
+        try expect([answer.assignments.isEmpty, answer.hasMore], [true, true], "nothing, and hasMore: \(obstacle)")
+        var offer = try s.offer("com.\(obstacle.code)", to: definition)
+        offer.host = s.place()
+        let submitted = try await s.answer(to: offer)
+        try expect(try submitted.receipt.state, .ready, "the offered one waits: \(obstacle)")
+        var immediate = try s.offer("urgent", to: urgent)
+        immediate.host = s.place()
+        try expect(
+          try await s.answer(to: immediate),
+          .refused(.immediateRunIneligible([HostObstacle(host: host, obstacle: obstacle)])), "the one that must start")
+        try await say(false)
+      }
+      let names = try await s.claim(definition, places: 9).assignments.map(\.identifier.rawValue)
+      try expect(names, ["com.ready", "com.hostDraining", "com.fleetPaused"], "when all words are taken back")
+    },
     Case("an incarnation that holds no lease claims nothing") { s in
       let definition = try await s.define().id
       try await s.submit("job", to: definition)
