@@ -1,4 +1,5 @@
 import BatonBase
+import BatonIdentity
 import BatonModel
 import BatonStore
 import BatonTelemetry
@@ -69,7 +70,8 @@ extension Coordinator {
     do {
       sources = try await store.unsentSpans(limit: state.size.spans)
       guard !sources.isEmpty else { return false }
-      let (keys, request) = delivery.request(of: sources, atMost: state.size.spans, at: now().date)
+      var (keys, request) = delivery.request(of: sources, atMost: state.size.spans, at: now().date)
+      request.resource = request.resource.replacing(with: [try await auditHead()])
       state.isLate = delivery.isLate(request.spans, at: now().date)
       let sentAt = clocks.now().instant
       let verdict = await delivery.send(request)
@@ -89,6 +91,14 @@ extension Coordinator {
       note(error, while: "sending spans")
       return false
     }
+  }
+
+  /// The head of the audit log, which the spans carry to another place: the store's owner could write a whole new log,
+  /// but not change what the backend has. It describes the sender, because a span that is sent again has to be the same.
+  private func auditHead() async throws -> Attribute {
+    let head = try await store.auditHead()
+    return Attribute(
+      Names.Resource.auditHead, .string("\(head.sequence):\(Hexadecimal.text(head.hash))"))
   }
 
   private func settle(

@@ -15,6 +15,15 @@ package struct Specification: Sendable {
   package var errors: [Problem] { problems.filter { $0.severity == .error } }
   package var warnings: [Problem] { problems.filter { $0.severity == .warning } }
 
+  /// The same specification with every warning as an error, for a reader who lets nothing doubtful pass.
+  package var withWarningsAsErrors: Specification {
+    var strict = self
+    for index in strict.findings.indices where strict.findings[index].severity == .warning {
+      strict.findings[index].severity = .error
+    }
+    return strict
+  }
+
   /// Reads every document of every source, and checks the definitions against each other. It never throws: `problems`
   /// has all mistakes at once.
   package init(parsing sources: [Source], options: SpecificationOptions) {

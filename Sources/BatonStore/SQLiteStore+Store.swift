@@ -135,6 +135,9 @@ extension SQLiteStore: Store {
     try await write(.urgent) { try $0.invite(invitation, at: now) }
   }
   package func invitation(_ id: [UInt8]) async throws -> Invitation? { try await read { try $0.invitation(id) } }
+  package func invitations(of host: HostName) async throws -> [Invitation] {
+    try await read { try $0.invitations(of: host) }
+  }
   package func admit(
     _ certificate: HostCertificate, by id: [UInt8], digest: [UInt8], at now: Moment
   ) async throws -> HostCertificate {
@@ -161,6 +164,7 @@ extension SQLiteStore: Store {
   package func audit(_ filter: AuditFilter, after sequence: Int64, limit: Int) async throws -> [AuditRow] {
     try await read { try $0.audit(filter, after: sequence, limit: limit) }
   }
+  package func auditHead() async throws -> AuditHead { try await read { try $0.auditHead() } }
   package func verifyAudit() async throws -> AuditVerdict {
     var position: AuditPosition?
     while true {

@@ -103,7 +103,8 @@ package protocol Store: Sendable {
   func promote(at now: Moment, limit: Int) async throws -> Promotion
   /// Starts launches of ready requests, the oldest first, one for each place. A request whose own identifier is evicted
   /// from the host is passed over. A request whose date has not come, because the wall clock was set back, is scheduled
-  /// again.
+  /// again. Nothing starts on a host that is drained, or while the fleet is paused, also if the coordinator that claims
+  /// has not heard of it yet.
   func claim(_ claims: [Claim], at now: Moment) async throws -> [ClaimAnswer]
   /// Starts one pending request on the offered host at once, whatever its times say, and marks the launch as simulated.
   /// - Throws: `.refused` if the request is not pending or waits for a live request; `.moved` if the offered lease is
@@ -184,6 +185,8 @@ package protocol Store: Sendable {
   func invite(_ invitation: Invitation, at now: Moment) async throws
   /// The invitation with this id, also one that was used; `nil` if there is none.
   func invitation(_ id: [UInt8]) async throws -> Invitation?
+  /// The invitations of a host that are kept, also those that were used, in the order of their ids.
+  func invitations(of host: HostName) async throws -> [Invitation]
   /// Uses an invitation: from now on `certificate` proves the host's name. The secret of a worker that had the name
   /// before is forgotten.
   /// - Parameters:
@@ -223,6 +226,8 @@ package protocol Store: Sendable {
   func append(_ entry: AuditEntry) async throws
   /// The rows after a number, in their order, at most `limit`.
   func audit(_ filter: AuditFilter, after sequence: Int64, limit: Int) async throws -> [AuditRow]
+  /// The number and the hash of the last row of the audit log; the number 0 if there is no row.
+  func auditHead() async throws -> AuditHead
   /// Checks that no row of the audit log was changed or removed. It reads the whole log.
   func verifyAudit() async throws -> AuditVerdict
   /// The oldest rows that are from before `time`, at most `limit`.

@@ -41,11 +41,12 @@ extension Worker {
 }
 
 extension WorkerConfiguration {
-  /// Baton's own files and folders on this host, which commands must not open: those of this worker, and those that a
-  /// coordinator on this host has, or may have later.
+  /// Baton's own files and folders on this host, which commands must not open: those of this worker, those that a
+  /// coordinator on this host has, or may have later, and the logins of this user, which have an operator's token.
   func hidden(_ folders: WorkerFolders, environment: [String: String]) -> [String] {
     let runtime = RuntimeFolders(environment: environment)
-    let own = [folders.data, tokenFile, UserFolders.state { environment[$0] }].compactMap { $0 }
+    let users = [UserFolders.state { environment[$0] }, UserFolders.configuration { environment[$0] }]
+    let own = ([folders.data, tokenFile] + users).compactMap { $0 }
     let secrets = [SecretFolder.usualPath, sandbox.secretFolder.path, sandbox.secretFolder.credentials].compactMap(
       \.self)
     let hidden = own + runtime.paths + runtime.publishing + ["/var/lib/baton"] + secrets + sandbox.hidden

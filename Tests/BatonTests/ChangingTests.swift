@@ -85,6 +85,21 @@ import Testing
     }
   }
 
+  @Test(arguments: [["validate"], ["apply"]])
+  func `with --strict a warning is an error, and nothing is applied`(command: [String]) async throws {
+    try await withTemporaryFolder { folder in
+      try write(
+        "identifier: com.example.b\nkind: processing\nwork: {command: [\"true\"], environment: {API_TOKEN: abc}}\n",
+        to: folder + "/b.yaml")
+      #expect(await World().baton("validate", folder).status == 0)
+      let world = World()
+      let run = await world.baton(command + ["--strict", folder])
+      #expect(run.status == 65)
+      #expect(run.error.contains("b.yaml:3:41: error: 'API_TOKEN' looks like a secret"))
+      #expect(world.coordinator.calls.isEmpty)
+    }
+  }
+
   @Test func `a file that is not there is a bad file`() async {
     let run = await World().baton("validate", "/no/such/job.yaml")
     #expect(run.status == 65)

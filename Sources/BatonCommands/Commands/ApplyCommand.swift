@@ -21,12 +21,13 @@ struct ApplyCommand: AsyncParsableCommand, Sendable {
   @Argument(help: "YAML files, or folders of them.", completion: .file(extensions: ["yaml", "yml"]))
   var files: [String]
 
+  @OptionGroup var strictness: StrictOption
   @OptionGroup var client: ClientOptions
   @OptionGroup var options: OutputOptions
 
   func run() async throws {
     let console = Console.current
-    let definitions = try console.definitions(in: files).map(\.definition)
+    let definitions = try console.definitions(in: files, isStrict: strictness.isStrict).map(\.definition)
     let applied = try await client.connect { try await $0.apply(definitions) }
     console.emit(options.output, list: applied.map { JSONValue($0) }) { applied.map(\.line) }
   }

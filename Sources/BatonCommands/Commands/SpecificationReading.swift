@@ -11,8 +11,10 @@ extension Console {
   /// Reads YAML files and folders of them, and writes every problem in them to standard error.
   /// - Throws: a `CommandFailure` with status `badSpecification` if a file has an error; the caller may then
   ///   apply nothing.
-  func definitions(in paths: [String], directory: DefaultDirectory = .perLaunch) throws -> [LocatedDefinition] {
-    let specification = specification(in: paths, directory: directory)
+  func definitions(
+    in paths: [String], directory: DefaultDirectory = .perLaunch, isStrict: Bool = false
+  ) throws -> [LocatedDefinition] {
+    let specification = specification(in: paths, directory: directory, isStrict: isStrict)
     for problem in specification.problems { note(painted(problem)) }
     guard !specification.hasErrors else {
       throw CommandFailure(.badSpecification, specification.summary + "; nothing was applied")
@@ -21,16 +23,18 @@ extension Console {
   }
 
   /// Reads YAML files and folders of them, and writes nothing.
-  /// - Parameter looksAtFiles: whether to warn about folders and programs that jobs name and this machine does
-  ///   not have.
+  /// - Parameters:
+  ///   - looksAtFiles: whether to warn about folders and programs that jobs name and this machine does not have.
+  ///   - isStrict: whether warnings are errors.
   func specification(
-    in paths: [String], directory: DefaultDirectory = .perLaunch, looksAtFiles: Bool = false
+    in paths: [String], directory: DefaultDirectory = .perLaunch, looksAtFiles: Bool = false, isStrict: Bool = false
   ) -> Specification {
     let exists: (@Sendable (String) -> Bool)? =
       looksAtFiles ? { @Sendable path in FileManager.default.fileExists(atPath: path) } : nil
-    return Specification(
+    let specification = Specification(
       reading: paths,
       options: SpecificationOptions(now: environment.now(), defaultDirectory: directory, exists: exists))
+    return isStrict ? specification.withWarningsAsErrors : specification
   }
 
   /// The problem as compilers print it: `jobs/export.yaml:7:3: error: …`, then the line of the file, and a caret

@@ -8,22 +8,23 @@ struct ValidateCommand: AsyncParsableCommand, Sendable {
     abstract: "Check job files without applying them.",
     discussion: """
       It reports every problem in every file, with its line. No coordinator is needed. Exit status 65 if there is an \
-      error. Warnings and notes do not change the exit status.
+      error. Warnings and notes do not change the exit status, unless --strict makes errors of the warnings.
 
       Examples:
         baton validate job.yaml
-        baton validate jobs/
+        baton validate --strict jobs/
         baton validate -o json jobs/ | jq -r '.[].message'
       """)
 
   @Argument(help: "YAML files, or folders of them.", completion: .file(extensions: ["yaml", "yml"]))
   var files: [String]
 
+  @OptionGroup var strictness: StrictOption
   @OptionGroup var options: OutputOptions
 
   func run() async throws {
     let console = Console.current
-    let specification = console.specification(in: files, looksAtFiles: true)
+    let specification = console.specification(in: files, looksAtFiles: true, isStrict: strictness.isStrict)
     if options.output == .table {
       for finding in specification.findings { console.note(console.painted(finding)) }
     } else {

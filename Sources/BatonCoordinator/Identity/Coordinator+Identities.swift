@@ -78,7 +78,7 @@ extension Coordinator {
     do {
       // A certificate is signed only for a host that knows the secret.
       guard let invitation = try await translating({ try await self.store.invitation(token.id) }),
-        token.has(digest: invitation.digest)
+        token.has(digest: invitation.digest), !identities.isSpent(invitation)
       else {
         await callAudit.noteDenied(
           AuditEntry(
@@ -101,6 +101,7 @@ extension Coordinator {
       certificate = try await callAudit.changing(entry) {
         try await self.translating { try await self.store.admit(drawn, by: token.id, digest: token.digest, at: now) }
       }
+      try identities.spend([token.id], of: certificate.host)
     } catch let error as IdentityError {
       throw OperatorError.invalid("\(error)")
     } catch {
@@ -174,9 +175,13 @@ extension Coordinator {
   package func revoke(_ host: HostName) async throws -> Int {
     let identities = try identities()
     let now = self.now().moment
+    let invitations = try await translating { try await self.store.invitations(of: host) }
     // From here on no message of the host is taken any more. What it has sent before may still be stored.
     let certificates: Int
-    do { certificates = try identities.revoke(host, at: now.date) } catch {
+    do {
+      try identities.spend(invitations.map(\.id), of: host)
+      certificates = try identities.revoke(host, at: now.date)
+    } catch {
       throw OperatorError.unknown("the revocation cannot be made durable, so nothing was changed: \(error)")
     }
     try await translating { try await self.store.revoke(host) }

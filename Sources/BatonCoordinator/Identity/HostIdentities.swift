@@ -23,6 +23,8 @@ package final class HostIdentities: Sendable {
     var certificates: [[UInt8]: HostCertificate] = [:]
     /// The serial numbers in the file of revocations.
     var revoked: Set<[UInt8]> = []
+    /// The ids in the file of spent invitations.
+    var spent: Set<[UInt8]> = []
     /// What ends the calls of a host, by a number of the call.
     var calls: [UInt64: (serial: [UInt8], end: Signal)] = [:]
     var lastCall: UInt64 = 0
@@ -38,6 +40,8 @@ package final class HostIdentities: Sendable {
   /// The coordinator's data folder, which has the authorities and the file of revocations.
   let dataFolder: String
   private let revocations: RevocationFile
+  /// The invitations with which a host has joined, or that were taken back.
+  private let spentInvitations: RevocationFile
   private let state: Mutex<State>
 
   package init(
@@ -46,9 +50,11 @@ package final class HostIdentities: Sendable {
     (self.lifetime, self.dataFolder) = (lifetime, dataFolder)
     revocations = RevocationFile(
       path: dataFolder + "/revoked", what: "a serial number and the name of a host")
+    spentInvitations = RevocationFile(
+      path: dataFolder + "/spent-invitations", what: "the id of an invitation and the name of a host")
     credentials = try OperatorCredentials(dataFolder: dataFolder)
-    let revoked = try revocations.serials()
-    state = Mutex(State(authorities: authorities, revoked: revoked))
+    let (revoked, spent) = (try revocations.serials(), try spentInvitations.serials())
+    state = Mutex(State(authorities: authorities, revoked: revoked, spent: spent))
   }
 
   package var authorities: FleetAuthorities { state.withLock { $0.authorities } }
@@ -137,6 +143,17 @@ package final class HostIdentities: Sendable {
   /// From now on the certificate proves its host's name.
   func note(_ certificate: HostCertificate) {
     state.withLock { $0.certificates[certificate.serial] = certificate }
+  }
+
+  /// Notes durably that nothing more joins with these invitations, whatever an older copy of the store says of them.
+  func spend(_ invitations: [[UInt8]], of host: HostName) throws(IdentityError) {
+    try spentInvitations.add(invitations, of: host.rawValue)
+    state.withLock { $0.spent.formUnion(invitations) }
+  }
+
+  /// Whether the invitation was used or taken back, although the store does not say so, because it is an older copy.
+  func isSpent(_ invitation: Invitation) -> Bool {
+    !invitation.isUsed && state.withLock { $0.spent.contains(invitation.id) }
   }
 
   /// Revokes the certificates of a host: durably in the file of revocations, and here. The host's calls end.

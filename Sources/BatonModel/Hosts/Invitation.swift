@@ -15,13 +15,15 @@ package struct Invitation: Hashable, Sendable {
   package var needsApproval: Bool
   /// The SHA-256 of the public key that an operator has approved: 32 bytes.
   package var approvedKey: [UInt8]?
+  /// Whether a host has joined with it.
+  package var isUsed: Bool
 
   package init(
     id: [UInt8], host: HostName, digest: [UInt8], end: Timestamp, principal: String, needsApproval: Bool = false,
-    approvedKey: [UInt8]? = nil
+    approvedKey: [UInt8]? = nil, isUsed: Bool = false
   ) {
     (self.id, self.host, self.digest, self.end, self.principal) = (id, host, digest, end, principal)
-    (self.needsApproval, self.approvedKey) = (needsApproval, approvedKey)
+    (self.needsApproval, self.approvedKey, self.isUsed) = (needsApproval, approvedKey, isUsed)
   }
 
   /// Whether a host with this key may join.

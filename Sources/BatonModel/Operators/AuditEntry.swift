@@ -75,6 +75,16 @@ package struct AuditFilter: Hashable, Sendable {
   }
 }
 
+/// The end of the audit log. Who has kept it can prove later whether the log still begins with what it had then.
+package struct AuditHead: Hashable, Sendable {
+  /// The number of the last row; 0 if there was none yet.
+  package var sequence: Int64
+  /// The hash of the last row: 32 bytes.
+  package var hash: [UInt8]
+
+  package init(sequence: Int64, hash: [UInt8]) { (self.sequence, self.hash) = (sequence, hash) }
+}
+
 /// What a check of the whole audit log has found.
 package struct AuditVerdict: Hashable, Sendable {
   /// How many rows there are.

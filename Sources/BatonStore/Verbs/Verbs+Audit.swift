@@ -5,9 +5,7 @@ extension Verbs {
   /// Adds a row to the audit log. In the transaction of a change, it is stored if and only if the change is.
   package func append(_ entry: AuditEntry) throws {
     try need(.audit)
-    guard let head = try prepare(.auditHead).first(row: { (sequence: $0.int64(0), hash: $0.blob(1)) }) else {
-      throw StoreError(.corrupt, "The head of the audit log is missing; restore the store from a backup.")
-    }
+    let head = try auditHead()
     let sequence = head.sequence + 1
     let hash = entry.hash(sequence, after: head.hash)
     try prepare(.insertAudit).run(
@@ -20,9 +18,16 @@ extension Verbs {
     try prepare(.audit).all(sequence, filter.actor, filter.object, filter.since, limit, row: Self.auditRow)
   }
 
+  package func auditHead() throws -> AuditHead {
+    guard let head = try prepare(.auditHead).first(row: { AuditHead(sequence: $0.int64(0), hash: $0.blob(1)) }) else {
+      throw StoreError(.corrupt, "The head of the audit log is missing; restore the store from a backup.")
+    }
+    return head
+  }
+
   /// Checks rows of the audit log, from the row after `position`.
   func verifyAudit(from position: AuditPosition?, limit: Int) throws -> (verdict: AuditVerdict, next: AuditPosition?) {
-    guard let head = try prepare(.auditHead).first(row: AuditHead.init) else {
+    guard let head = try prepare(.auditHead).first(row: AuditEnds.init) else {
       return (AuditVerdict(rows: 0, last: 0, head: [], problem: "the head of the log is missing"), nil)
     }
     var position = position ?? AuditPosition(sequence: head.kept - 1, hash: head.before, rows: 0)
@@ -79,7 +84,8 @@ struct AuditPosition: Sendable {
   var rows: Int64
 }
 
-private struct AuditHead {
+/// Where the log begins and ends.
+private struct AuditEnds {
   var sequence: Int64
   var hash: [UInt8]
   var kept: Int64

@@ -14,10 +14,14 @@ extension Verbs {
     return try prepare(.invitation).first(id) { Self.invitation($0) }
   }
 
+  package func invitations(of host: HostName) throws -> [Invitation] {
+    try prepare(.invitationsOf).all(host.rawValue) { Self.invitation($0) }
+  }
+
   private static func invitation(_ row: Columns) -> Invitation {
     Invitation(
       id: row.blob(0), host: HostName(row.text(1)), digest: row.blob(2), end: row.time(3), principal: row.text(4),
-      needsApproval: row.bool(7), approvedKey: row.optionalBlob(8))
+      needsApproval: row.bool(7), approvedKey: row.optionalBlob(8), isUsed: !row.isNull(5))
   }
 
   package func admit(
@@ -106,6 +110,7 @@ extension Query {
   private static let certificateColumns = "SELECT serial, host, key, der, ends_at, is_revoked FROM certificate"
 
   static let invitation = Query(invitationColumns + " WHERE id = ?")
+  static let invitationsOf = Query(invitationColumns + " WHERE host = ? ORDER BY id")
   static let insertInvitation = Query(
     "INSERT INTO invitation (id, host, digest, ends_at, principal, needs_approval) VALUES (?, ?, ?, ?, ?, ?)")
   static let useInvitation = Query("UPDATE invitation SET serial = ?, joined_at = ? WHERE id = ?")

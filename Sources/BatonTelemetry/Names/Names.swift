@@ -136,6 +136,9 @@ package enum Names {
     package static let system = "os.type"
     /// The process id.
     package static let process = "process.pid"
+    /// Of a coordinator: the number and the hash of the last row of its audit log when it sent the spans, as
+    /// `baton audit verify --head` takes them.
+    package static let auditHead = "baton.audit.head"
   }
 
   /// Names of metrics, as `/metrics` shows them. OTLP sends the same names.

@@ -94,6 +94,19 @@ struct DeliveryTests {
     #expect(try await store.spanQueue() == SpanQueueRecord())
   }
 
+  @Test("the resource names the last row of the audit log, as 'baton audit verify --head' takes it")
+  func auditHead() async throws {
+    let store = try SQLiteStore.inMemory(queuesSpans: true)
+    try await Self.submit(1, to: store)
+    let entry = AuditEntry(
+      at: Timestamp(nanoseconds: 0), actor: "ada", credential: nil, peer: "unix", method: "Submit", object: "job")
+    for _ in 0..<2 { try await store.append(entry) }
+    let backend = Backend()
+    _ = await deliver(backend, from: store, waits: 2)
+    let hash = try await store.auditHead().hash.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    #expect(backend.requests.map { $0.resource["baton.audit.head"] } == [.string("2:\(hash)")])
+  }
+
   @Test("what was not answered is sent again after a backoff, byte for byte the same")
   func again() async throws {
     let store = try SQLiteStore.inMemory(queuesSpans: true)

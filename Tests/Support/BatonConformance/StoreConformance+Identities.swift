@@ -21,6 +21,9 @@ extension StoreConformance {
         _ = try await s.admit(s.certificate("desk", serial: 4, key: 1), by: invitation)
       }
       try expect(try await s.store.certificates(), [first], "in the end")
+      let kept = try await s.store.invitations(of: HostName("desk"))
+      try expect(kept.map(\.isUsed), [true], "the invitation that was used")
+      try expect(try await s.store.invitations(of: HostName("base")), [], "of another host")
     },
     Case("a wrong secret, an unknown invitation and another host's name are refused alike, and use nothing up") { s in
       let invitation = try await s.invite("desk")

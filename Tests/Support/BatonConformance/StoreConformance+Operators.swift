@@ -25,6 +25,7 @@ extension StoreConformance {
     },
     Case("each row of the audit log has the hash of the row before it") { s in
       try expect(try await s.store.verifyAudit().rows, 0, "an empty log")
+      try expect(try await s.store.auditHead().sequence, 0, "the head of an empty log")
       for number in 1...3 { try await s.store.append(s.entry("alice", "com.job\(number)")) }
       let rows = try await s.store.audit(AuditFilter(), after: 0, limit: 10)
       try expect(rows.map(\.sequence), [1, 2, 3], "numbers")
@@ -33,6 +34,7 @@ extension StoreConformance {
       try expect(Array(rows.dropFirst().map(\.previous)), rows.dropLast().map(\.hash), "the chain")
       let verdict = try await s.store.verifyAudit()
       try expect(verdict, AuditVerdict(rows: 3, last: 3, head: rows[2].hash, problem: nil), "the verdict")
+      try expect(try await s.store.auditHead(), AuditHead(sequence: 3, hash: rows[2].hash), "the head")
     },
     Case("rows are found by actor, object and time, in pages") { s in
       for (actor, object) in [("alice", "com.a"), ("bob", "com.b"), ("alice", "com.b")] {
