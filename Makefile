@@ -20,8 +20,8 @@ ROWS ?=
 # With STRICT=1 a row of the faults or a test of the contract that this machine cannot run is a failure. CI sets it.
 STRICT ?=
 export STRICT
-# The promises of the contract that were proven by a test that ran. The tests write this file, and
-# Scripts/check-contract reads it.
+# The promises of the contract that were proven by a test that ran, and the attacks that were refused. The tests write
+# this file, and Scripts/check-contract reads it.
 CONTRACT_LOG := $(CURDIR)/results/contract.log
 # The build folder of the planted bugs, which other builds do not share, and the copy of the tree that has them.
 PLANTED ?= .build/plants
@@ -80,7 +80,7 @@ deploy:
 checks:
 	Scripts/check-checks
 
-## contract: fails if a promise of the contract has no test, or if its page is old (Scripts/check-contract --write)
+## contract: fails if a promise or an attack has no test, or if their pages are old (Scripts/check-contract --write)
 contract:
 	Scripts/check-contract
 

@@ -217,13 +217,15 @@ let package = Package(
     .executableTarget(
       name: "baton-simulate", dependencies: ["BatonBase", "BatonModel", "BatonSimulation"], swiftSettings: strict),
     .target(
-      name: "ContractRows", path: "Tests/ContractRows", exclude: ["rows.tsv", "promises.tsv"], swiftSettings: strict),
+      name: "ContractRows", path: "Tests/ContractRows", exclude: ["rows.tsv", "promises.tsv", "attacks.tsv"],
+      swiftSettings: strict),
     .target(name: "HostileDefinitions", path: "Tests/HostileDefinitions", swiftSettings: strict),
     .target(
       name: "HostFixtures",
       dependencies: [
         "BatonProcess", .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOTLS", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ], path: "Tests/HostFixtures", swiftSettings: strict),
     .testTarget(
@@ -244,12 +246,13 @@ let package = Package(
     .testTarget(
       name: "BatonIdentityTests",
       dependencies: [
-        "BatonModel", "BatonIdentity", x509, crypto, .product(name: "SwiftASN1", package: "swift-asn1"),
+        "ContractRows", "BatonModel", "BatonIdentity", x509, crypto, .product(name: "SwiftASN1", package: "swift-asn1"),
       ], swiftSettings: strict),
     .testTarget(
       name: "BatonWireTests",
       dependencies: [
-        "BatonBase", "BatonModel", "BatonIdentity", "BatonProtobuf", "BatonWire", x509, protobuf, logging,
+        "BatonBase", "ContractRows", "BatonModel", "BatonIdentity", "BatonProtobuf", "BatonWire", x509, protobuf,
+        logging,
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOEmbedded", package: "swift-nio"),
       ],
       swiftSettings: strict),
@@ -340,9 +343,9 @@ let package = Package(
       name: "EmbeddedTests",
       dependencies: [
         "BatonBase", "ContractRows", "HostFixtures", "BatonModel", "BatonIdentity", "BatonHandler", "BatonStore",
-        "BatonProtobuf", "BatonWire", "BatonTelemetry", grpc, protobuf, x509,
+        "BatonProtobuf", "BatonWire", "BatonTelemetry", grpc, protobuf, x509, crypto,
         "BatonCoordinator", "BatonProcess", "BatonHost", "BatonWorker", logging,
-        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDB", package: "GRDB.swift"), .product(name: "SwiftASN1", package: "swift-asn1"),
       ], swiftSettings: strict),
   ]
 )

@@ -3,6 +3,7 @@ import BatonModel
 import BatonProtobuf
 import BatonStore
 import BatonWire
+import ContractRows
 import Foundation
 import GRPCCore
 import Logging
@@ -17,7 +18,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct MessageFuzzTests {
   private static let identifier = "com.example.a"
 
-  @Test func `a frame has a bound of messages, and one more is refused with it`() throws {
+  @Test(.refuses(25)) func `a frame has a bound of messages, and one more is refused with it`() throws {
     var frame = try #require(Framing.frames([WorkerMessage.heartbeat(number: 1)]).first)
     frame.messages = Array(repeating: frame.messages[0], count: WireLimits.frame.most)
     #expect(try WorkersService.messages(frame).count == WireLimits.frame.most)

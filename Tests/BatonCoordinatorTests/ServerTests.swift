@@ -4,6 +4,7 @@ import BatonModel
 import BatonStore
 import BatonTelemetry
 import BatonWire
+import ContractRows
 import Foundation
 import GRPCCore
 import HostFixtures
@@ -105,7 +106,7 @@ struct ServerTests {
   private static let beginnings: [[UInt8]] = [[], Array("PRI".utf8), preface, preface + ping]
 
   @Test(
-    "A connection over which no call shows the token is closed in time",
+    "A connection over which no call shows the token is closed in time", .refuses(5),
     arguments: beginnings)
   func silent(bytes: [UInt8]) async throws {
     try await Self.serving(descriptors: Self.quick) { running in
@@ -115,7 +116,9 @@ struct ServerTests {
     }
   }
 
-  @Test("HTTP: a connection without a request, or with half of one, is closed in time", arguments: ["", "GET / HT"])
+  @Test(
+    "HTTP: a connection without a request, or with half of one, is closed in time", .refuses(5),
+    arguments: ["", "GET / HT"])
   func silentHTTP(text: String) async throws {
     try await Self.serving(descriptors: Self.quick) { running in
       let connection = try RawConnection(port: running.http)
@@ -124,7 +127,7 @@ struct ServerTests {
     }
   }
 
-  @Test("More silent connections than there are descriptors keep no client out, over the socket or HTTP")
+  @Test("More silent connections than there are descriptors keep no client out, over the socket or HTTP", .refuses(4))
   func flood() async throws {
     // Ten of one address may be silent at a time.
     let descriptors = DescriptorBudget(limit: 64, patience: .seconds(3600))
@@ -191,7 +194,7 @@ struct ServerTests {
     }
   }
 
-  @Test("Without a socket nothing is sent to a TCP port, also if the token is at hand")
+  @Test("Without a socket nothing is sent to a TCP port, also if the token is at hand", .refuses(2))
   func squatted() async throws {
     try await Self.serving { running in
       let squatter = Squatter()
@@ -202,7 +205,7 @@ struct ServerTests {
     }
   }
 
-  @Test("What listens for workers speaks TLS alone, and serves no operator")
+  @Test("What listens for workers speaks TLS alone, and serves no operator", .refuses(6))
   func plaintext() async throws {
     try await Self.serving(descriptors: Self.quick) { running in
       let connection = try RawConnection(port: running.port)
@@ -213,7 +216,7 @@ struct ServerTests {
     }
   }
 
-  @Test("A socket in a folder that others can reach into is not used, and no token is found there")
+  @Test("A socket in a folder that others can reach into is not used, and no token is found there", .refuses(3))
   func reachableFolder() async throws {
     try await Self.serving { running in
       try FileManager.default.setAttributes([.posixPermissions: 0o711], ofItemAtPath: running.folder)

@@ -1,4 +1,5 @@
 import BatonModel
+import ContractRows
 import GRDB
 import Testing
 
@@ -18,10 +19,12 @@ import Testing
     return store
   }
 
-  @Test(arguments: [
-    "UPDATE audit SET actor = 'bob' WHERE sequence = 3", "DELETE FROM audit WHERE sequence = 3",
-    "DELETE FROM audit WHERE sequence = 5", "DELETE FROM audit", "UPDATE audit SET hash = zeroblob(32)",
-  ])
+  @Test(
+    .refuses(29),
+    arguments: [
+      "UPDATE audit SET actor = 'bob' WHERE sequence = 3", "DELETE FROM audit WHERE sequence = 3",
+      "DELETE FROM audit WHERE sequence = 5", "DELETE FROM audit", "UPDATE audit SET hash = zeroblob(32)",
+    ])
   func `no row is changed or deleted`(sql: String) async throws {
     let store = try await filled()
     // What the triggers say comes inside of the error of a write that failed.
@@ -31,17 +34,19 @@ import Testing
   }
 
   /// Without the triggers, as a program that writes the file of the database would do it.
-  @Test(arguments: [
-    ("UPDATE audit SET actor = 'bob' WHERE sequence = 3", "row 3 was changed"),
-    ("UPDATE audit SET at = 9 WHERE sequence = 1", "row 1 was changed"),
-    ("UPDATE audit SET credential = NULL WHERE sequence = 3", "row 3 was changed"),
-    ("UPDATE audit SET outcome = 'failed' WHERE sequence = 5", "row 5 was changed"),
-    ("UPDATE audit SET method = object, object = method WHERE sequence = 2", "row 2 was changed"),
-    ("DELETE FROM audit WHERE sequence = 3", "row 3 is missing"),
-    ("DELETE FROM audit WHERE sequence = 1", "row 1 is missing"),
-    ("DELETE FROM audit WHERE sequence > 3", "the log ends with row 3, but row 5 was written"),
-    ("DELETE FROM audit_head", "the head of the log is missing"),
-  ])
+  @Test(
+    .refuses(29),
+    arguments: [
+      ("UPDATE audit SET actor = 'bob' WHERE sequence = 3", "row 3 was changed"),
+      ("UPDATE audit SET at = 9 WHERE sequence = 1", "row 1 was changed"),
+      ("UPDATE audit SET credential = NULL WHERE sequence = 3", "row 3 was changed"),
+      ("UPDATE audit SET outcome = 'failed' WHERE sequence = 5", "row 5 was changed"),
+      ("UPDATE audit SET method = object, object = method WHERE sequence = 2", "row 2 was changed"),
+      ("DELETE FROM audit WHERE sequence = 3", "row 3 is missing"),
+      ("DELETE FROM audit WHERE sequence = 1", "row 1 is missing"),
+      ("DELETE FROM audit WHERE sequence > 3", "the log ends with row 3, but row 5 was written"),
+      ("DELETE FROM audit_head", "the head of the log is missing"),
+    ])
   func `what is changed without the triggers is found`(sql: String, problem: String) async throws {
     let store = try await filled()
     try store.transaction { verbs in

@@ -2,6 +2,7 @@ import BatonBase
 import BatonCoordinator
 import BatonIdentity
 import BatonModel
+import ContractRows
 import Foundation
 import Synchronization
 import Testing
@@ -46,7 +47,8 @@ import Testing
     }
   }
 
-  @Test func `a token is not taken from a file that others may read, nor from an argument`() async throws {
+  @Test(.refuses(22)) func `a token is not taken from a file that others may read, nor from an argument`() async throws
+  {
     try await withFolder { folder, world in
       let file = folder + "/token"
       try Data("\(token)\n".utf8).write(to: URL(fileURLWithPath: file))
@@ -143,7 +145,7 @@ import Testing
     try Golden.expect(await world.baton("audit", "-o", "json").transcript, is: "audit-json")
   }
 
-  @Test func `verify fails if a row is wrong, or a known head is not in the log`() async throws {
+  @Test(.refuses(29)) func `verify fails if a row is wrong, or a known head is not in the log`() async throws {
     let world = audited()
     let head = String(repeating: "02", count: 32)
     #expect(await world.baton("audit", "verify").output.contains("Head  2:\(head)"))

@@ -3,6 +3,7 @@ import BatonIdentity
 import BatonModel
 import BatonStore
 import BatonWire
+import ContractRows
 import HostFixtures
 import Testing
 import X509
@@ -30,7 +31,7 @@ struct HTTPSTests {
     ("/v1/pokes/com.example.a?priority=10", "POST", [.operate, .admin], 202),
   ]
 
-  @Test("Each route permits exactly the scopes of the matrix; health needs none")
+  @Test("Each route permits exactly the scopes of the matrix; health needs none", .refuses(18, 23))
   func matrix() async throws {
     try await ServedFleet.serving { place in
       try await place.job("com.example.a")
@@ -61,7 +62,9 @@ struct HTTPSTests {
     }
   }
 
-  @Test("A credential with patterns pokes what they cover, and reads no metrics, which name every definition")
+  @Test(
+    "A credential with patterns pokes what they cover, and reads no metrics, which name every definition",
+    .refuses(19, 21))
   func patterns() async throws {
     try await ServedFleet.serving { place in
       try await place.job("com.example.mine")
@@ -82,7 +85,7 @@ struct HTTPSTests {
   }
 
   @Test(
-    "No form of the Host header opens a route or closes one",
+    "No form of the Host header opens a route or closes one", .refuses(36),
     arguments: ["127.0.0.1", "evil.example", "[::1]:80", "a b", "evil.example@127.0.0.1", "0127.0.0.1"])
   func hostHeader(host: String) async throws {
     try await ServedFleet.serving { place in
@@ -95,7 +98,7 @@ struct HTTPSTests {
     }
   }
 
-  @Test("A client with another root does not speak with the coordinator, and nothing answers without TLS")
+  @Test("A client with another root does not speak with the coordinator, and nothing answers without TLS", .refuses(6))
   func otherRoot() async throws {
     try await ServedFleet.serving { place in
       let stranger = try FleetAuthority(at: SystemClocks.date()).root

@@ -4,6 +4,7 @@ import BatonModel
 import BatonProtobuf
 import BatonStore
 import BatonWire
+import ContractRows
 import Foundation
 import GRPCCore
 import HostFixtures
@@ -32,7 +33,7 @@ struct IdentityServerTests {
     }
   }
 
-  @Test("A token is used up by the first key; the same key may ask again")
+  @Test("A token is used up by the first key; the same key may ask again", .refuses(16))
   func usedUp() async throws {
     try await ServedFleet.serving { place in
       let (token, key) = (try await place.invite("desk"), HostKey())
@@ -44,7 +45,7 @@ struct IdentityServerTests {
     }
   }
 
-  @Test("A guessed token is refused, a thousand times, and in the same words as an unknown one")
+  @Test("A guessed token is refused, a thousand times, and in the same words as an unknown one", .refuses(16))
   func guesses() async throws {
     var rates = CallRates()
     rates.joins = 100_000
@@ -80,7 +81,7 @@ struct IdentityServerTests {
     }
   }
 
-  @Test("With the pin of another fleet, nothing is sent")
+  @Test("With the pin of another fleet, nothing is sent", .refuses(1))
   func wrongPin() async throws {
     try await ServedFleet.serving { place in
       let token = try await place.invite("desk")
@@ -95,7 +96,7 @@ struct IdentityServerTests {
 
   // MARK: Certificates
 
-  @Test("Only a certificate that was given out is served, whoever signed another one")
+  @Test("Only a certificate that was given out is served, whoever signed another one", .refuses(7))
   func certificates() async throws {
     try await ServedFleet.serving { place in
       let now = SystemClocks.date()
@@ -118,7 +119,7 @@ struct IdentityServerTests {
     }
   }
 
-  @Test("Without a certificate, and without TLS, no listener answers", arguments: [false, true])
+  @Test("Without a certificate, and without TLS, no listener answers", .refuses(6), arguments: [false, true])
   func plain(isForWorkers: Bool) async throws {
     try await ServedFleet.serving(patience: .milliseconds(200)) { place in
       let address = isForWorkers ? place.workers : place.operators
@@ -133,7 +134,7 @@ struct IdentityServerTests {
     }
   }
 
-  @Test("A client without a certificate of its own does not reach the workers' service")
+  @Test("A client without a certificate of its own does not reach the workers' service", .refuses(7))
   func noCertificate() async throws {
     try await ServedFleet.serving { place in
       await #expect(throws: (any Error).self) {
@@ -160,7 +161,7 @@ struct IdentityServerTests {
     }
   }
 
-  @Test("After five attempts to join, an address waits")
+  @Test("After five attempts to join, an address waits", .refuses(16))
   func joinRate() async throws {
     try await ServedFleet.serving { place in
       let key = HostKey()
@@ -176,7 +177,7 @@ struct IdentityServerTests {
 
   // MARK: What a host may say
 
-  @Test("The certificate of one host does not say hello, nor report a death, as another one")
+  @Test("The certificate of one host does not say hello, nor report a death, as another one", .refuses(10))
   func otherNames() async throws {
     try await ServedFleet.serving { place in
       let identity = try await place.joined("desk")
@@ -214,7 +215,9 @@ struct IdentityServerTests {
 
   // MARK: Revocation
 
-  @Test("A revoked host's worker is cut off, is not served again, and may join again with a new invitation")
+  @Test(
+    "A revoked host's worker is cut off, is not served again, and may join again with a new invitation",
+    .refuses(13, 17))
   func revoked() async throws {
     try await ServedFleet.serving { place in
       let identity = try await place.joined("desk")
@@ -244,7 +247,7 @@ struct IdentityServerTests {
     }
   }
 
-  @Test("A revoked certificate stays revoked if the store knows nothing of it")
+  @Test("A revoked certificate stays revoked if the store knows nothing of it", .refuses(14))
   func olderStore() async throws {
     try await ServedFleet.serving { place in
       let identity = try await place.joined("desk")
@@ -263,7 +266,7 @@ struct IdentityServerTests {
 
   // MARK: Time
 
-  @Test("A certificate proves nothing after its end, and the call that began before it ends")
+  @Test("A certificate proves nothing after its end, and the call that began before it ends", .refuses(15))
   func end() async throws {
     let now = Timestamp(nanoseconds: 1_772_346_600_000_000_000)
     let folder = NSTemporaryDirectory() + "baton-\(UUID().uuidString)"

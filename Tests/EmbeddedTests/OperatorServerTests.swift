@@ -4,6 +4,7 @@ import BatonModel
 import BatonProtobuf
 import BatonStore
 import BatonWire
+import ContractRows
 import Foundation
 import GRPCCore
 import Synchronization
@@ -62,7 +63,7 @@ struct OperatorServerTests {
     return methods
   }()
 
-  @Test("Each method permits exactly the identities of the matrix")
+  @Test("Each method permits exactly the identities of the matrix", .refuses(18, 23))
   func permits() async throws {
     #expect(Set(Self.methods) == Set(Self.matrix.keys), "each method of the proto file has a row in the matrix")
     #expect(Self.methods.count == Self.matrix.count)
@@ -99,7 +100,7 @@ struct OperatorServerTests {
     return "Bearer \(token)"
   }
 
-  @Test("A host's certificate serves the workers' methods, and nothing of operators")
+  @Test("A host's certificate serves the workers' methods, and nothing of operators", .refuses(18))
   func hosts() async throws {
     try await ServedFleet.serving { place in
       let identity = try await place.joined("desk")
@@ -111,7 +112,7 @@ struct OperatorServerTests {
     }
   }
 
-  @Test("A method that the table of access does not have is refused")
+  @Test("A method that the table of access does not have is refused", .refuses(18))
   func unknownMethod() {
     #expect(!Caller(name: "ana").isPermitted(Baton_V1_Access.of("baton.v1.Operators/Fly") ?? .unspecified))
     for method in Self.methods { #expect(Baton_V1_Access.of("baton.v1.\(method)") != nil, "\(method)") }
@@ -151,7 +152,7 @@ struct OperatorServerTests {
 
   // MARK: Patterns
 
-  @Test("What the patterns do not cover does not exist, whether it does or not")
+  @Test("What the patterns do not cover does not exist, whether it does or not", .refuses(19))
   func patterns() async throws {
     try await ServedFleet.serving { place in
       for pattern in ["com.mine.one", "com.other.one", "com.mine.group.*"] { try await place.job(pattern) }
@@ -263,7 +264,9 @@ struct OperatorServerTests {
     }
   }
 
-  @Test("The principal is the credential's name, whatever the caller says, and a poke of priority 10 needs operate")
+  @Test(
+    "The principal is the credential's name, whatever the caller says, and a poke of priority 10 needs operate",
+    .refuses(21, 23))
   func principal() async throws {
     try await ServedFleet.serving { place in
       try await place.job("com.a.*")
@@ -286,7 +289,7 @@ struct OperatorServerTests {
 
   // MARK: Ends
 
-  @Test("A stream ends when its credential is revoked or has ended", arguments: [true, false])
+  @Test("A stream ends when its credential is revoked or has ended", .refuses(20), arguments: [true, false])
   func streams(isRevoked: Bool) async throws {
     try await ServedFleet.serving { place in
       try await place.job("com.a")
@@ -306,7 +309,7 @@ struct OperatorServerTests {
     }
   }
 
-  @Test("A revoked credential stays revoked when an older copy of the store is put back")
+  @Test("A revoked credential stays revoked when an older copy of the store is put back", .refuses(14))
   func olderStore() async throws {
     try await ServedFleet.serving { place in
       let token = try await place.credential("alice", [.read])
@@ -321,7 +324,7 @@ struct OperatorServerTests {
 
   // MARK: Rates and the audit log
 
-  @Test("After ten wrong credentials nothing from the address is looked up for a while")
+  @Test("After ten wrong credentials nothing from the address is looked up for a while", .refuses(38))
   func bruteForce() async throws {
     try await ServedFleet.serving { place in
       let right = try await place.credential("alice", [.read])
@@ -358,7 +361,7 @@ struct OperatorServerTests {
     }
   }
 
-  @Test("Each call that changes something has its row, also one that fails")
+  @Test("Each call that changes something has its row, also one that fails", .refuses(29))
   func auditLog() async throws {
     try await ServedFleet.serving { place in
       try await place.job("com.a")

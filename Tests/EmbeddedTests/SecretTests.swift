@@ -5,6 +5,7 @@ import BatonStore
 import BatonTelemetry
 import BatonWire
 import BatonWorker
+import ContractRows
 import Foundation
 import Logging
 import Synchronization
@@ -44,6 +45,7 @@ struct SecretTests {
 
   @Test(
     "the value is in the command only: not in the output, the reason, the log, or a file of the coordinator",
+    .refuses(34),
     arguments: [nil, SecretForm.environment])
   func stays(form: SecretForm?) async throws {
     let log = AllLines()

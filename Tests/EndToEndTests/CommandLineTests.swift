@@ -132,7 +132,9 @@ extension EndToEnd {
       #expect(!other.errors.contains("listens on"), "\(other.errors)")
     }
 
-    @Test("A data folder or an authority that others can read ends the coordinator with status 78 (attack T39)")
+    @Test(
+      "A data folder or an authority that others can read ends the coordinator with status 78 (attack T39)",
+      .refuses(39))
     func exposedAuthority() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
@@ -152,6 +154,7 @@ extension EndToEnd {
 
     @Test(
       "A token file that is empty after a power cut, or readable by others, ends the coordinator with status 78",
+      .refuses(22),
       arguments: [("", 0o600, "coordinator/token is empty"), (String(repeating: "a", count: 64), 0o644, "chmod 600")])
     func refusedToken(text: String, mode: Int, problem: String) async throws {
       let fleet = try ProcessFleet()
@@ -167,7 +170,7 @@ extension EndToEnd {
       #expect(answer.errors.contains(problem), "\(answer.errors)")
     }
 
-    @Test("Twice as many silent connections as descriptors: the coordinator lives, and answers")
+    @Test("Twice as many silent connections as descriptors: the coordinator lives, and answers", .refuses(4))
     func flood() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }
@@ -186,7 +189,8 @@ extension EndToEnd {
     }
 
     @Test(
-      "A worker sends nothing to another program on the coordinator's port, and reconnects when the coordinator is back"
+      "A worker sends nothing to another program on the coordinator's port, and reconnects when the coordinator is back",
+      .refuses(1, 2)
     )
     func squattedPort() async throws {
       let fleet = try ProcessFleet()
@@ -228,7 +232,9 @@ extension EndToEnd {
       #expect(answer.errors.contains("loopback"))
     }
 
-    @Test("An operator logs in with a token, may do what its credential permits, and nothing after it is revoked")
+    @Test(
+      "An operator logs in with a token, may do what its credential permits, and nothing after it is revoked",
+      .refuses(20))
     func people() async throws {
       let fleet = try ProcessFleet()
       defer { fleet.stop() }

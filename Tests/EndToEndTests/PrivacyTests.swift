@@ -1,3 +1,4 @@
+import ContractRows
 import Foundation
 import Testing
 
@@ -40,7 +41,7 @@ extension EndToEnd {
       return fleet.pipe.all.filter { $0 != "done" }
     }
 
-    @Test("neither environment, nor memory (its map), nor descriptors, unless debugging is allowed")
+    @Test("neither environment, nor memory (its map), nor descriptors, unless debugging is allowed", .refuses(30))
     func privacy() async throws {
       #expect(try await readings(allowDebugging: false) == [])
       // With debugging allowed everything can be read: without this check, the first one could pass for a wrong reason.

@@ -1,4 +1,5 @@
 import BatonTelemetry
+import ContractRows
 import Logging
 import Synchronization
 import Testing
@@ -33,7 +34,7 @@ import Testing
     return lines.all.withLock { $0 }
   }
 
-  @Test func `a line break in metadata makes no line of its own`() {
+  @Test(.refuses(21)) func `a line break in metadata makes no line of its own`() {
     let forged = "ada\n2026-01-01T00:00:00Z error baton: the disk failed"
     let lines = logged { $0.notice("a poke of priority 10", metadata: ["principal": "\(forged)"]) }
     #expect(lines == [#"principal="ada\n2026-01-01T00:00:00Z error baton: the disk failed" a poke of priority 10"#])
@@ -50,7 +51,7 @@ import Testing
     #expect(lines == [#"job="C:\\a b\\" principal=eve a poke"#])
   }
 
-  @Test func `escape sequences are shown, wherever they stand`() {
+  @Test(.refuses(35)) func `escape sequences are shown, wherever they stand`() {
     let evil = "\u{1B}]0;title\u{7}\u{9B}2J\u{202E}\u{2028}"
     let plain = #"\u{1B}]0;title\u{7}\u{9B}2J\u{202E}\u{2028}"#
     let lines = logged { logger in

@@ -1,4 +1,5 @@
 import BatonModel
+import ContractRows
 import Foundation
 import Testing
 
@@ -68,7 +69,9 @@ import Testing
     return texts.reduce(0) { $0 + $1.utf8.count }
   }()
 
-  @Test(arguments: ofHello) func `a hello is taken at each limit and refused over it`(limit: WireLimit) throws {
+  @Test(.refuses(25), arguments: ofHello) func `a hello is taken at each limit and refused over it`(
+    limit: WireLimit
+  ) throws {
     _ = try Self.hello(limit.most, of: limit).heldToLimits()
     let error = #expect(throws: WireError.self) { try Self.hello(limit.most + 1, of: limit).heldToLimits() }
     let message = try #require(error?.message)
@@ -117,7 +120,7 @@ import Testing
 
   // MARK: What is cut
 
-  @Test func `texts of a launch are cut, also those whose one character has no end`() throws {
+  @Test(.refuses(25)) func `texts of a launch are cut, also those whose one character has no end`() throws {
     let marks = "e" + String(repeating: "\u{301}", count: 100_000)
     for long in [Self.text(100_000), marks, String(repeating: "👩‍👩‍👧", count: 1000)] {
       let update = LaunchUpdate(launch: Self.launch, title: long, subtitle: long)

@@ -1,5 +1,6 @@
 import BatonModel
 import BatonWire
+import ContractRows
 import Testing
 
 /// The decisions of `Admission`, on a manual clock and without connections.
@@ -24,7 +25,7 @@ import Testing
 
   private func wait(_ duration: Duration) { now = now + duration }
 
-  @Test func `a connection that shows no token within its time is closed`() {
+  @Test(.refuses(5)) func `a connection that shows no token within its time is closed`() {
     #expect(open(1) == .admit)
     wait(.milliseconds(4999))
     #expect(!isOverdue(1))
@@ -127,7 +128,7 @@ import Testing
     #expect(admission.count == 144)
   }
 
-  @Test func `a flood of silent connections displaces only itself, and a client is admitted`() {
+  @Test(.refuses(4)) func `a flood of silent connections displaces only itself, and a client is admitted`() {
     for id in 1...100_000 { _ = open(Admission.ID(id)) }
     #expect(admission.count == 3)
     #expect(open(200_000) == .admitInPlaceOf(99_998))

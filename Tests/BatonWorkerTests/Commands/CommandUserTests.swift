@@ -1,5 +1,6 @@
 import BatonHandler
 import BatonModel
+import ContractRows
 import Foundation
 import Testing
 
@@ -44,7 +45,7 @@ struct CommandUserTests {
   }
 
   @Test(
-    "reads the files of its launch and writes into its two folders, and changes nothing else there",
+    "reads the files of its launch and writes into its two folders, and changes nothing else there", .refuses(30),
     arguments: SandboxLevel.allCases)
   func folder(level: SandboxLevel) async throws {
     let fixture = try fixture(level)

@@ -1,4 +1,5 @@
 import BatonModel
+import ContractRows
 import Foundation
 import Testing
 
@@ -18,7 +19,7 @@ import Testing
 
   private var isUnharmed: Bool { (try? String(contentsOfFile: victim, encoding: .utf8)) == "precious" }
 
-  @Test(arguments: [ItemPassing.file, .stdin])
+  @Test(.refuses(31), arguments: [ItemPassing.file, .stdin])
   func `a link in the place of the items is replaced, not written through`(pass: ItemPassing) async throws {
     let items = pass == .file ? "\"$1\"" : "/dev/stdin"
     let work = fixture.shell(
@@ -28,7 +29,7 @@ import Testing
     #expect(isUnharmed)
   }
 
-  @Test func `links in the place of the expiry's file are replaced, not written through`() async throws {
+  @Test(.refuses(31)) func `links in the place of the expiry's file are replaced, not written through`() async throws {
     let runtime = FakeRuntime()
     let script = """
       ln -s \(victim) $BATON_EXPIRY_FILE.part; ln -s \(victim) $BATON_EXPIRY_FILE; echo begin
@@ -42,7 +43,7 @@ import Testing
     #expect(isUnharmed)
   }
 
-  @Test func `links in the place of the folder and of the payload are not followed`() async throws {
+  @Test(.refuses(31)) func `links in the place of the folder and of the payload are not followed`() async throws {
     let elsewhere = fixture.root + "/elsewhere"
     try FileManager.default.createDirectory(atPath: elsewhere, withIntermediateDirectories: false)
     try Data("precious".utf8).write(to: URL(fileURLWithPath: elsewhere + "/payload"))

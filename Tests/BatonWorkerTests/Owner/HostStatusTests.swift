@@ -1,4 +1,5 @@
 import BatonModel
+import ContractRows
 import Foundation
 import Testing
 
@@ -34,7 +35,7 @@ struct HostStatusTests {
         dailyAllowance: .seconds(28_800)))
   }
 
-  @Test("texts that devices, jobs and users chose act on no terminal, in words and in JSON")
+  @Test("texts that devices, jobs and users chose act on no terminal, in words and in JSON", .refuses(35))
   func hostile() throws {
     let hostile = "x\u{1B}]0;owned\u{7}\u{9B}5m\r\u{7F}\u{0}\u{202E}\u{2066}\u{2028}\u{E0041}\nFORGED"
     var conditions = Conditions.assumed

@@ -1,5 +1,6 @@
 import BatonModel
 import BatonTelemetry
+import ContractRows
 import Foundation
 import Testing
 
@@ -92,7 +93,7 @@ struct CommandSecretTests {
 
   /// Where a value could be seen: by the arguments and the environment of a process, in the output, in the reason of a
   /// failure, in a subtitle, and in a core dump.
-  @Test("leaks no value", arguments: [SecretFixture.descriptor, SecretFixture.variable])
+  @Test("leaks no value", .refuses(34), arguments: [SecretFixture.descriptor, SecretFixture.variable])
   func leaks(secrets: [String: Secret]) async throws {
     for level in await ThisMachine.levels() { try await expectNoLeak(of: secrets, in: level) }
   }
@@ -164,7 +165,7 @@ struct CommandSecretTests {
     }
   }
 
-  @Test("has no value in the spans of its run")
+  @Test("has no value in the spans of its run", .refuses(34))
   func spans() async throws {
     let fixture = try fixture()
     let station = try TracingStation(secrets: fixture)

@@ -1,3 +1,4 @@
+import ContractRows
 import Testing
 
 @testable import BatonWorker
@@ -19,7 +20,7 @@ import Testing
   }
 
   @Test(
-    "each stretch of bytes that values cover becomes one replacement",
+    "each stretch of bytes that values cover becomes one replacement", .refuses(34),
     arguments: [
       ("hunter2", ["hunter2"], "•••"), ("a hunter2 b", ["hunter2"], "a ••• b"), ("hunter", ["hunter2"], "hunter"),
       ("hunter2hunter2", ["hunter2"], "•••"), ("hunter2 hunter2", ["hunter2"], "••• •••"),

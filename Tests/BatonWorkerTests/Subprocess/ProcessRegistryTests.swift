@@ -1,4 +1,5 @@
 import BatonModel
+import ContractRows
 import Foundation
 import Testing
 
@@ -46,7 +47,7 @@ import Testing
   }
 
   /// A command can write a record that names any process of this user.
-  @Test func `a forged record kills nobody`() async throws {
+  @Test(.refuses(31)) func `a forged record kills nobody`() async throws {
     let stranger = try CommandFixture()
     let launch = ProcessLaunch(
       executable: "/bin/sh", arguments: ["sh", "-c", "echo $$; exec sleep 1000"], environment: [:],
