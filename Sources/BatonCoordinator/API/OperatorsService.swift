@@ -64,6 +64,7 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
   func submit(request: Baton_V1_SubmitRequest, context: ServerContext) async throws -> Baton_V1_SubmitReply {
     try await answering {
       try WireLimits.submissions.check(request.items.count)
+      try WireLimits.principal.check(name: request.principal)
       // A `traceparent` that cannot be parsed counts as absent
       // (https://www.w3.org/TR/trace-context/#traceparent-header).
       let parent =
@@ -132,6 +133,7 @@ struct OperatorsService: Baton_V1_Operators.SimpleServiceProtocol {
 
   func cancel(request: Baton_V1_CancelRequest, context: ServerContext) async throws -> Baton_V1_CancelReply {
     try await answering {
+      try WireLimits.principal.check(name: request.principal)
       let selection: CancelSelection =
         request.all
         ? .all

@@ -106,7 +106,7 @@ package enum WireLimits {
 
   /// All limits, in the order in which the page lists them.
   package static let all = [
-    hostName, incarnation, version, secret, sandboxProblem, hello, runningLaunches, launchGPUs, slots, labels,
+    hostName, incarnation, version, secret, receipts, sandboxProblem, hello, runningLaunches, launchGPUs, slots, labels,
     labelName, labelValue,
     gpus,
     gpuText, owner, readingText, frame, text, textBytes, failure, detail, output, item, pageItems, requestItems,

@@ -26,7 +26,8 @@ import Testing
   }
 
   private static let ofHello = [
-    WireLimits.hostName, WireLimits.incarnation, WireLimits.version, WireLimits.secret, WireLimits.hello,
+    WireLimits.hostName, WireLimits.incarnation, WireLimits.version, WireLimits.secret, WireLimits.receipts,
+    WireLimits.sandboxProblem, WireLimits.hello,
     WireLimits.runningLaunches, WireLimits.launchGPUs, WireLimits.slots, WireLimits.labels, WireLimits.labelName,
     WireLimits.labelValue, WireLimits.gpus, WireLimits.gpuText, WireLimits.owner,
   ]
@@ -39,6 +40,9 @@ import Testing
       case WireLimits.incarnation: hello.incarnation = Incarnation(text(count))
       case WireLimits.version: hello.version = text(count)
       case WireLimits.secret: hello.secret = [UInt8](repeating: 7, count: count)
+      case WireLimits.receipts:
+        hello.receipts = (0..<count).map { Receipt(store: "s\($0)", tenure: 1, sequence: 1) }
+      case WireLimits.sandboxProblem: hello.capabilities.sandbox = HostSandbox(problem: text(count))
       case WireLimits.hello:
         let rest = count - bare - hello.version.utf8.count
         hello.capabilities.handlers = [IdentifierPattern(trusted: text(rest))]
@@ -79,6 +83,36 @@ import Testing
     if limit != WireLimits.hostName {
       #expect(message.hasPrefix(limit.name), "\(message)")
       #expect(message.contains("\(limit.most)") && message.contains("\(limit.most + 1)"), "\(message)")
+    }
+  }
+
+  /// The limits of which another test sends one more: of a worker's messages the ones that are cut here, a frame in
+  /// MessageFuzzTests, the items of a request in the stores' conformance suite; of operators' calls all of them in
+  /// OperatorLimitTests.
+  private static let elsewhere = [
+    WireLimits.readingText, WireLimits.text, WireLimits.textBytes, WireLimits.failure, WireLimits.detail,
+    WireLimits.output, WireLimits.item, WireLimits.frame, WireLimits.pageItems, WireLimits.requestItems,
+    WireLimits.requestItemBytes, WireLimits.principal, WireLimits.submissionID, WireLimits.payload,
+    WireLimits.submissions, WireLimits.definitions, WireLimits.states, WireLimits.hostArgument, WireLimits.hostNumber,
+    WireLimits.certificate,
+  ]
+
+  @Test(.refuses(25)) func `every limit is in the table, and a test sends one more of it`() throws {
+    let source = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../../Sources/BatonWire/Limits/WireLimits.swift")
+    let declared = try String(contentsOf: source, encoding: .utf8).matches(of: /static let \w+ = WireLimit\(/).count
+    #expect(declared > 30 && declared == WireLimits.all.count)
+    #expect(Set(Self.ofHello + Self.elsewhere) == Set(WireLimits.all))
+  }
+
+  @Test(.refuses(25)) func `the detail of an expiry and the output of a launch are cut at their limits`() throws {
+    for count in [WireLimits.detail.most, WireLimits.detail.most + 1] {
+      let reason = try #require(ExpiryReason(code: "cancelled", detail: Self.text(count)))
+      let held = try #require(ExpiryReason(code: "cancelled", detail: Self.text(WireLimits.detail.most)))
+      #expect(try WorkerMessage.expiring(Self.launch, reason).heldToLimits() == .expiring(Self.launch, held))
+      #expect(try WorkerMessage.overran(Self.launch, reason).heldToLimits() == .overran(Self.launch, held))
+      let ending = WorkerMessage.ended(Ending(launch: Self.launch, outcome: .expired(reason)))
+      #expect(try ending.heldToLimits() == .ended(Ending(launch: Self.launch, outcome: .expired(held))))
     }
   }
 
