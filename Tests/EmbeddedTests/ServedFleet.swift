@@ -45,24 +45,46 @@ struct ServedFleet: Sendable {
       certificate: try sign(key.key.publicKey).pem, roots: [try authority.root.pem])
   }
 
+  /// The same identity, whose certificate the coordinator believes it has given out. So only the TLS library, or the
+  /// certificate's end, can be a reason to refuse it.
+  func noted(_ identity: HostIdentity, as host: String = "desk") throws -> HostIdentity {
+    let certificate = try identity.parsedCertificate
+    identities.note(
+      HostCertificate(
+        serial: Array(certificate.serialNumber.bytes), host: HostName(host), key: certificate.publicKey.digest,
+        der: try certificate.der, end: certificate.end))
+    return identity
+  }
+
   /// Asks for a renewal, which every host may do at any time.
   func renew(as identity: HostIdentity) async throws -> Baton_V1_RenewReply {
-    try await CoordinatorClient.withSecureClient(workers, .host(identity)) { client, _ in
+    try await renew(trusting: .host(identity))
+  }
+
+  func renew(trusting trust: ClientTrust) async throws -> Baton_V1_RenewReply {
+    try await CoordinatorClient.withSecureClient(workers, trust) { client, _ in
       let request = Baton_V1_RenewRequest.with { $0.request = Data((try? HostKey().request()) ?? []) }
       return try await Baton_V1_Workers.Client(wrapping: client)
         .renew(request, options: CoordinatorClient.callOptions)
     }
   }
 
+  /// What refuses a host.
+  enum Refusing: Sendable { case handshake, call, either }
+
   /// Expects that the coordinator serves nothing to this identity.
-  func expectRefusal(of identity: HostIdentity, _ what: String) async {
+  func expectRefusal(of identity: HostIdentity, _ what: String, by refusing: Refusing = .either) async {
+    await expectRefusal(trusting: .host(identity), what, by: refusing)
+  }
+
+  func expectRefusal(trusting trust: ClientTrust, _ what: String, by refusing: Refusing) async {
     do {
-      _ = try await renew(as: identity)
+      _ = try await renew(trusting: trust)
       Issue.record("\(what): served")
     } catch let error as RPCError {
-      #expect(error.code == .unauthenticated, "\(what): \(error)")
+      #expect(error.code == .unauthenticated && refusing != .handshake, "\(what): \(error)")
     } catch let error as LinkError {
-      #expect(error.code == .notPermitted, "\(what): \(error)")
+      #expect(error.code == .notPermitted && refusing != .call, "\(what): \(error)")
     } catch {
       Issue.record("\(what): \(error)")
     }
@@ -80,9 +102,10 @@ struct ServedFleet: Sendable {
   /// - Parameters:
   ///   - place: the data folder, which stays; a new one, which is removed, if it is nil.
   ///   - store: the folder of the store; a store in memory if it is nil.
+  ///   - clocks: the coordinator's clocks. The TLS library and the listeners read those of the machine.
   static func serving(
     lifetime: Duration = FleetAuthority.hostLifetime, rates: CallRates = CallRates(),
-    patience: Duration = .seconds(600), in place: String? = nil, store: String? = nil,
+    patience: Duration = .seconds(600), in place: String? = nil, store: String? = nil, clocks: Clocks = .system,
     _ body: @escaping @Sendable (ServedFleet) async throws -> Void
   ) async throws {
     let folder = place ?? NSTemporaryDirectory() + "baton-\(UUID().uuidString)"
@@ -96,7 +119,7 @@ struct ServedFleet: Sendable {
     (settings.identities, settings.rates) = (identities, rates)
     let opened =
       if let store { try SQLiteStore.open(folder: store) } else { try SQLiteStore.inMemory() }
-    let coordinator = Coordinator(store: opened, settings: settings, logger: Fleet.quiet)
+    let coordinator = Coordinator(store: opened, settings: settings, clocks: clocks, logger: Fleet.quiet)
     let addresses = Mailbox<CoordinatorServer.Addresses>(capacity: 1)
     let any = HostPort(host: "127.0.0.1", port: 0)
     let token = String(repeating: "0123456789abcdef", count: 4)

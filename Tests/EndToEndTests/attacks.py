@@ -5,7 +5,7 @@ usage: attacks.py resume PORT IDENTITY REQUEST FIFO
 
 resume: asks for a renewal as the host of IDENTITY (a worker's identity.json), prints `served` or `refused`, opens
 FIFO and reads it to its end, asks again over a resumed TLS session, and prints whether the session was resumed and what
-the answer was.
+the answer was. If TLS has refused, and not the call, the name of TLS's alert stands after `refused`.
 
 flood: opens a connection without a credential, sends 20,000 frames of one KIND, and prints how it ended. What the coordinator
 answers is not read: that is part of the attack.
@@ -56,7 +56,7 @@ def frames(connection):
         while len(buffer) < 9 or len(buffer) < 9 + int.from_bytes(buffer[:3], "big"):
             try:
                 part = connection.recv(65536)
-            except (ssl.SSLError, ConnectionError):
+            except ConnectionError:
                 return
             if not part:
                 return
@@ -83,8 +83,9 @@ def renew(context, port, name, request, session=None):
             if stream == 1 and (kind == RST_STREAM or flags & 1 and kind in (DATA, HEADERS)):
                 break
         return ("served" if served else "refused"), connection.session, connection.session_reused
-    except (ssl.SSLError, ConnectionError) as error:
-        print(f"handshake: {error}", file=sys.stderr)
+    except ssl.SSLError as error:
+        return f"refused {error.reason}", None, False
+    except ConnectionError:
         return "refused", None, False
 
 

@@ -24,7 +24,7 @@ struct WorkersService: Baton_V1_Workers.SimpleServiceProtocol {
     context: ServerContext
   ) async throws {
     let connection = Connection()
-    let caller = try identities?.caller(context)
+    let caller = try identities?.caller(context, at: coordinator.clocks.date())
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await Self.receive(request, connection, from: caller?.host) }
       if let caller, let identities {
@@ -78,7 +78,7 @@ struct WorkersService: Baton_V1_Workers.SimpleServiceProtocol {
       let process = WorkerProcess(
         host: try HostName(request.host).heldToLimits(),
         incarnation: try Incarnation(request.incarnation).heldToLimits())
-      if let caller = try identities?.caller(context), caller.host != process.host {
+      if let caller = try identities?.caller(context, at: coordinator.clocks.date()), caller.host != process.host {
         throw OperatorError.notPermitted("the certificate of \(caller.host) cannot report the death of another host")
       }
       try WireLimits.secret.check(request.secret.count)
@@ -90,7 +90,7 @@ struct WorkersService: Baton_V1_Workers.SimpleServiceProtocol {
 
   func renew(request: Baton_V1_RenewRequest, context: ServerContext) async throws -> Baton_V1_RenewReply {
     try await answering {
-      guard let caller = try identities?.caller(context) else {
+      guard let caller = try identities?.caller(context, at: coordinator.clocks.date()) else {
         throw OperatorError.invalid("a worker on the coordinator's machine has no certificate to renew")
       }
       return Baton_V1_RenewReply(try await coordinator.renew(caller, request: Array(request.request)))

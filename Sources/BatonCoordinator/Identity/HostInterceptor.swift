@@ -1,4 +1,4 @@
-import BatonBase
+import BatonModel
 import BatonWire
 import GRPCCore
 import GRPCNIOTransportHTTP2Posix
@@ -9,12 +9,14 @@ import GRPCNIOTransportHTTP2Posix
 struct HostInterceptor: ServerInterceptor {
   let identities: HostIdentities
   let door: Door
+  /// Reads the wall clock.
+  let now: @Sendable () -> Timestamp
 
   func intercept<Input: Sendable, Output: Sendable>(
     request: StreamingServerRequest<Input>, context: ServerContext,
     next: @Sendable (StreamingServerRequest<Input>, ServerContext) async throws -> StreamingServerResponse<Output>
   ) async throws -> StreamingServerResponse<Output> {
-    do { _ = try identities.caller(context) } catch {
+    do { _ = try identities.caller(context, at: now()) } catch {
       door.dismiss(context.remotePeer)
       throw error
     }
@@ -27,9 +29,9 @@ extension HostIdentities {
   /// The host that makes a call.
   /// - Throws: an `RPCError` if the connection's certificate proves nothing. A connection without a certificate has
   ///   none that could.
-  func caller(_ context: ServerContext) throws -> HostCaller {
+  func caller(_ context: ServerContext, at now: Timestamp) throws -> HostCaller {
     guard let connection = context.transportSpecific as? HTTP2ServerTransport.Posix.Context,
-      let certificate = connection.peerCertificate, let caller = caller(certificate, at: SystemClocks.date())
+      let certificate = connection.peerCertificate, let caller = caller(certificate, at: now)
     else {
       throw RPCError(
         code: .unauthenticated,

@@ -1,5 +1,6 @@
 import BatonModel
 import BatonProcess
+import ContractRows
 import Foundation
 import Testing
 
@@ -28,5 +29,29 @@ struct WorkerConfigurationTests {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let hidden = configuration.hidden(try WorkerFolders(data: folder), environment: [:])
     #expect(Set(hidden).isSuperset(of: ["/etc/baton/secrets", "/srv/secrets", "/run/credentials/worker"]))
+  }
+
+  @Test("every place in which Baton keeps something on a host is hidden from commands, and nothing else", .refuses(30))
+  func hidden() throws {
+    var configuration = WorkerConfiguration(name: "desk", dataFolder: "/var/lib/baton", slots: 1)
+    configuration.tokenFile = "/srv/token"
+    configuration.sandbox.hidden = ["/srv/own"]
+    configuration.sandbox.secretFolder = SecretFolder()
+    let folder = NSTemporaryDirectory() + "baton-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let folders = try WorkerFolders(data: folder)
+    let always =
+      [folders.data, "/srv/token", "/run/user/\(geteuid())/baton", "/run/baton-coordinator", "/tmp/baton-\(geteuid())"]
+      + ["/var/lib/baton", "/etc/baton/secrets", "/srv/own"]
+    let users: [([String: String], [String])] = [
+      ([:], []), (["HOME": "/home/ana"], ["/home/ana/.local/state/baton", "/home/ana/.config/baton"]),
+      (
+        ["XDG_STATE_HOME": "/a", "XDG_CONFIG_HOME": "/b", "XDG_RUNTIME_DIR": "/c", "RUNTIME_DIRECTORY": "/d"],
+        ["/a/baton", "/b/baton", "/c/baton", "/d"]
+      ),
+    ]
+    for (environment, more) in users {
+      #expect(configuration.hidden(folders, environment: environment).sorted() == (always + more).sorted())
+    }
   }
 }
