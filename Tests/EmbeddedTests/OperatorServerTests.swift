@@ -100,6 +100,24 @@ struct OperatorServerTests {
     return "Bearer \(token)"
   }
 
+  @Test("Through the Unix socket each method needs the token of the data folder", .refuses(18))
+  func ownSocket() async throws {
+    try await ServedFleet.serving { place in
+      let credential = try await place.credential("ana", [.admin])
+      for shown in [nil, "", "Bearer \(place.token)0", "Bearer \(credential)"] {
+        for method in Self.methods {
+          let code = try await Self.code(of: method) { body in
+            try await CoordinatorClient.withClient(
+              place.workers, tokenFile: nil, folders: RuntimeFolders(paths: [place.folder])
+            ) { client, _ in try await body(client, shown) }
+          }
+          #expect(
+            code == (method.hasPrefix("Enrolment/") ? .unimplemented : .unauthenticated), "\(method): \(code as Any)")
+        }
+      }
+    }
+  }
+
   @Test("A host's certificate serves the workers' methods, and nothing of operators", .refuses(18))
   func hosts() async throws {
     try await ServedFleet.serving { place in
@@ -113,9 +131,44 @@ struct OperatorServerTests {
   }
 
   @Test("A method that the table of access does not have is refused", .refuses(18))
-  func unknownMethod() {
-    #expect(!Caller(name: "ana").isPermitted(Baton_V1_Access.of("baton.v1.Operators/Fly") ?? .unspecified))
+  func unknownMethod() async throws {
     for method in Self.methods { #expect(Baton_V1_Access.of("baton.v1.\(method)") != nil, "\(method)") }
+    try await ServedFleet.serving { place in
+      let admin = "Bearer \(try await place.credential("ana", [.admin]))"
+      let door = Door(DescriptorBudget(limit: 1024).grpc, what: "test", logger: Fleet.quiet)
+      let proofs: [(Gate.Proof, String)] = [
+        (.owner(token: place.token, name: "ana"), "Bearer \(place.token)"),
+        (.credentials(place.identities.credentials), admin),
+      ]
+      for (proof, shown) in proofs {
+        let interceptor = OperatorInterceptor(gate: Gate(proof: proof, coordinator: place.coordinator, door: door))
+        #expect(try await Self.passes(interceptor, "Pause", shown), "the control")
+        let error = await #expect(throws: RPCError.self) { try await Self.passes(interceptor, "Fly", shown) }
+        #expect(error?.code == .permissionDenied)
+      }
+    }
+  }
+
+  /// Whether an interceptor hands a call of this method on.
+  @discardableResult
+  private static func passes(_ interceptor: OperatorInterceptor, _ method: String, _ shown: String) async throws -> Bool
+  {
+    let wasPassed = Mutex(false)
+    try await withServerContextRPCCancellationHandle { cancellation in
+      let context = ServerContext(
+        descriptor: MethodDescriptor(fullyQualifiedService: "baton.v1.Operators", method: method),
+        remotePeer: "ipv4:192.0.2.1:1", localPeer: "ipv4:192.0.2.2:1", cancellation: cancellation)
+      _ = try await interceptor.intercept(
+        request: StreamingServerRequest(
+          metadata: ["authorization": .string(shown)],
+          messages: RPCAsyncSequence(wrapping: AsyncThrowingStream<Int, any Error> { $0.finish() })),
+        context: context
+      ) { _, _ in
+        wasPassed.withLock { $0 = true }
+        return StreamingServerResponse(of: Int.self) { _ in [:] }
+      }
+    }
+    return wasPassed.withLock { $0 }
   }
 
   /// Calls a method with an empty message.
@@ -123,13 +176,27 @@ struct OperatorServerTests {
   private static func code(
     of method: String, _ authorization: String?, at endpoint: HostPort, _ trust: ClientTrust
   ) async throws -> RPCError.Code? {
+    try await code(of: method) { body in
+      try await CoordinatorClient.withSecureClient(endpoint, trust) { client, _ in
+        try await body(client, authorization)
+      }
+    }
+  }
+
+  /// A call with a client, and with what the client shows.
+  private typealias Call = @Sendable (GRPCClient<CoordinatorClient.Transport>, String?) async throws -> Void
+
+  /// - Parameter connected: makes the call with a client of its own.
+  private static func code(
+    of method: String, _ connected: (@escaping Call) async throws -> Void
+  ) async throws -> RPCError.Code? {
     let parts = method.split(separator: "/").map(String.init)
-    var metadata = Metadata()
-    if let authorization { metadata.addString(authorization, forKey: "authorization") }
     var options = CoordinatorClient.callOptions
     options.timeout = .seconds(60)
     do {
-      try await CoordinatorClient.withSecureClient(endpoint, trust) { [metadata, options] client, _ in
+      try await connected { [options] client, authorization in
+        var metadata = Metadata()
+        if let authorization { metadata.addString(authorization, forKey: "authorization") }
         try await client.serverStreaming(
           request: ClientRequest(message: [], metadata: metadata),
           descriptor: MethodDescriptor(
@@ -291,14 +358,15 @@ struct OperatorServerTests {
 
   @Test("A stream ends when its credential is revoked or has ended", .refuses(20), arguments: [true, false])
   func streams(isRevoked: Bool) async throws {
-    try await ServedFleet.serving { place in
+    let clock = StandingClock()
+    try await ServedFleet.serving(clocks: clock.clocks) { place in
       try await place.job("com.a")
-      let end = SystemClocks.date() + (isRevoked ? .seconds(3600) : .milliseconds(500))
-      let token = place.credential("alice", [.read], until: end)
+      let token = place.credential("alice", [.read], until: clock.date + .seconds(3600))
       let error: CoordinatorUnreachable = try await #require(throws: CoordinatorUnreachable.self) {
         try await place.asOperator(token) { api in
           try await api.watch(JobIdentifier("com.a")!, number: nil) { _ in
-            if isRevoked { _ = try await place.coordinator.revokeCredential("alice") }
+            guard isRevoked else { return clock.move(by: .seconds(3601)) }
+            _ = try await place.coordinator.revokeCredential("alice")
           }
         }
       }
@@ -326,7 +394,7 @@ struct OperatorServerTests {
 
   @Test("After ten wrong credentials nothing from the address is looked up for a while", .refuses(38))
   func bruteForce() async throws {
-    try await ServedFleet.serving { place in
+    try await ServedFleet.serving(clocks: StandingClock().clocks) { place in
       let right = try await place.credential("alice", [.read])
       for number in 1...11 {
         let error = await #expect(throws: (any Error).self) {
@@ -346,7 +414,7 @@ struct OperatorServerTests {
   func rates() async throws {
     var rates = CallRates()
     (rates.submissions, rates.changes) = (1, 2)
-    try await ServedFleet.serving(rates: rates) { place in
+    try await ServedFleet.serving(rates: rates, clocks: StandingClock().clocks) { place in
       try await place.job("com.a.*")
       let fast = try await place.credential("fast", [.submit])
       let other = try await place.credential("other", [.submit])
@@ -359,6 +427,91 @@ struct OperatorServerTests {
       let count = try await place.asOperator(other) { api in try await api.submit(orders, by: "").count }
       #expect(count == 5)
     }
+  }
+
+  /// Each method that may change something, as a call of an admin. Whether it succeeds does not matter.
+  private static let changes: [String: @Sendable (ServedFleet.Client) async throws -> Void] = {
+    let (job, host) = (JobIdentifier("com.a")!, HostName("desk"))
+    return [
+      "Apply": { _ = try await $0.apply([ServedFleet.definition("com.a")]) },
+      "Remove": { try await $0.remove(IdentifierPattern("com.b")!) },
+      "Submit": { _ = try await $0.submit([SubmissionOrder(id: "one", identifier: job)], by: "") },
+      "Cancel": { _ = try await $0.cancel(.identifier(job, number: nil), by: "") },
+      "Retry": { _ = try await $0.retry(job, number: nil, skippingBatch: false, withNewDefinition: false) },
+      "Redefine": { _ = try await $0.redefine(job, number: nil) },
+      "Drain": { try await $0.setDraining(host, true) }, "Undrain": { try await $0.setDraining(host, false) },
+      "Pause": { try await $0.setPaused(true) }, "Resume": { try await $0.setPaused(false) },
+      "Evict": { _ = try await $0.setEvicted(IdentifierPattern("com.a")!, from: [], true) },
+      "Unevict": { _ = try await $0.setEvicted(IdentifierPattern("com.a")!, from: [], false) },
+      "SimulateLaunch": { _ = try await $0.simulateLaunch(job, number: nil, on: nil) },
+      "SimulateExpiry": { _ = try await $0.simulateExpiry(job, number: nil, as: nil) },
+      "SimulateConditions": {
+        try await $0.simulateConditions(ConditionOverrides(), on: host, lasting: .seconds(1))
+      },
+      "Backup": { _ = try await $0.backUpStore(to: "/nowhere/of/the/test.sqlite") { _ in } },
+      "ForgetHost": { try await $0.forget(host) },
+      "InviteHost": { _ = try await $0.invite(host, for: .seconds(60), by: "", needsApproval: false) },
+      "ApproveHost": { try await $0.approve(host, number: "000000") },
+      "RotateRoot": { _ = try await $0.rotateRoot() }, "RevokeHost": { _ = try await $0.revoke(host) },
+      "CreateCredential": { _ = try await $0.createCredential(CredentialOrder(name: "bob", scopes: [.read])) },
+      "RevokeCredential": { _ = try await $0.revokeCredential("bob") },
+    ]
+  }()
+
+  /// Methods that need a scope which permits changes, and change nothing.
+  private static let looking: Set = ["WaitingHosts", "Credentials", "Audit", "VerifyAudit"]
+
+  @Test("Every method that may change something writes a row, and calls that only look write none", .refuses(29))
+  func everyChange() async throws {
+    let methods = Self.methods.filter { Baton_V1_Access.of("baton.v1.\($0)")?.isChange == true }
+      .map { String($0.split(separator: "/")[1]) }
+    #expect(methods.count > 20)
+    #expect(Set(methods) == Set(Self.changes.keys).subtracting(["Undrain", "Resume", "Unevict"]).union(Self.looking))
+    var rates = CallRates()
+    rates.changes = 1000
+    try await ServedFleet.serving(rates: rates) { place in
+      let token = try await place.credential("alice", [.admin])
+      try await place.asOperator(token) { api in
+        var rows = try await place.audit()
+        for (method, change) in Self.changes.sorted(by: { $0.key < $1.key }) {
+          try? await change(api)
+          let more = try await place.audit()
+          #expect(more.count == rows.count + 1 && more.last?.hasPrefix("alice \(method) ") == true, "\(method)")
+          rows = more
+        }
+        _ = try await api.waitingHosts()
+        _ = try await api.credentials()
+        _ = try await api.audit(AuditFilter(), after: 0, limit: 1)
+        #expect(try await api.verifyAudit().problem == nil)
+        #expect(try await place.audit() == rows)
+      }
+    }
+  }
+
+  @Test(
+    "Refused calls of one caller and method in ten seconds are one row, and a second one says how many", .refuses(29))
+  func deniedCalls() {
+    func entry(_ actor: String, _ method: String, port: Int = 1) -> AuditEntry {
+      AuditEntry(
+        at: Timestamp(nanoseconds: 1), actor: actor, credential: nil, peer: "ipv4:192.0.2.1:\(port)", method: method,
+        object: "")
+    }
+    func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
+    var calls = DeniedCalls()
+    #expect(calls.note(entry("ana", "Pause"), at: at(0)) != nil)
+    for port in 2...4 { #expect(calls.note(entry("ana", "Pause", port: port), at: at(1)) == nil) }
+    #expect(calls.note(entry("ana", "Apply"), at: at(2)) != nil, "another method")
+    #expect(calls.note(entry("bob", "Pause"), at: at(2)) != nil, "another caller")
+    #expect(calls.due(at: at(9)).isEmpty)
+    let due = calls.due(at: at(10))
+    #expect(due.map(\.method) == ["Pause"] && due.first?.detail == "3 refused calls in 10 s")
+    #expect(due.first?.outcome == .denied)
+    #expect(calls.due(at: at(30)).isEmpty, "a call that came alone has had its row")
+    #expect(calls.note(entry("ana", "Pause"), at: at(30)) != nil)
+    // Beyond a thousand callers and methods the others share one row.
+    for number in 1...1000 { _ = calls.note(entry("c\(number)", "Pause"), at: at(31)) }
+    #expect(calls.note(entry("late", "Pause"), at: at(31)) == nil)
+    #expect(calls.due(at: at(60)).count == 1)
   }
 
   @Test("Each call that changes something has its row, also one that fails", .refuses(29))

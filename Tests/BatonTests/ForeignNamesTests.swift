@@ -1,0 +1,75 @@
+import BatonModel
+import BatonStore
+import ContractRows
+import Testing
+
+@testable import BatonCoordinator
+
+/// Calls about jobs that the patterns of a credential do not cover.
+@Suite struct ForeignNamesTests {
+  private static let (foreign, pattern) = (JobIdentifier("com.other.a")!, IdentifierPattern("com.other.*")!)
+
+  private static let calls: [String: @Sendable (PermittedAPI) async throws -> Void] = [
+    "details": { _ = try await $0.details(foreign, number: nil, choosing: .current) },
+    "details of a number": { _ = try await $0.details(foreign, number: 1, choosing: .ran) },
+    "watch": { try await $0.watch(foreign, number: nil) { _ in } },
+    "logs": { try await $0.logs(foreign, number: nil, launch: nil, follows: true) { _, _ in } },
+    "cancel": { _ = try await $0.cancel(.identifier(foreign, number: nil), by: "") },
+    "retry": { _ = try await $0.retry(foreign, number: nil, skippingBatch: false, withNewDefinition: false) },
+    "redefine": { _ = try await $0.redefine(foreign, number: nil) },
+    "explain": { _ = try await $0.explain(foreign, number: nil) },
+    "trace": { _ = try await $0.trace(foreign, number: nil) },
+    "simulateLaunch": { _ = try await $0.simulateLaunch(foreign, number: nil, on: nil) },
+    "simulateExpiry": { _ = try await $0.simulateExpiry(foreign, number: nil, as: nil) },
+    "apply": { _ = try await $0.apply([Definition(pattern: pattern, kind: .processing)]) },
+    "remove": { try await $0.remove(pattern) },
+    "evict": { _ = try await $0.setEvicted(pattern, from: [], true) },
+    "drain": { try await $0.setDraining(HostName("desk"), true) },
+    "pause": { try await $0.setPaused(true) },
+    "simulateConditions": {
+      try await $0.simulateConditions(ConditionOverrides(), on: HostName("desk"), lasting: .seconds(1))
+    },
+  ]
+
+  /// The calls that reach the coordinator for a credential with this pattern.
+  private static func reached(
+    _ pattern: String, scopes: Set<Scope>, _ call: (PermittedAPI) async throws -> Void
+  ) async -> (calls: [String], error: (any Error)?) {
+    let coordinator = FakeCoordinator()
+    let credential = Credential(
+      id: [1], name: "alice", digest: [2], scopes: scopes, patterns: [IdentifierPattern(pattern)!],
+      end: Timestamp(nanoseconds: .max), createdAt: Timestamp(nanoseconds: 0), createdBy: "ana")
+    let api = PermittedAPI(
+      api: coordinator, caller: Caller(name: "alice", credential: credential), audit: nil, meter: nil)
+    do {
+      try await call(api)
+      return (coordinator.calls, nil)
+    } catch {
+      return (coordinator.calls, error)
+    }
+  }
+
+  @Test(
+    "What the patterns do not cover is refused before anything is looked up, so that no time tells whether it exists",
+    .refuses(19), arguments: [[.operate, .define], [.submit, .read]] as [Set<Scope>])
+  func foreignNames(scopes: Set<Scope>) async {
+    for (name, call) in Self.calls {
+      let (calls, error) = await Self.reached("com.mine.*", scopes: scopes, call)
+      #expect(calls.isEmpty && error is OperatorError, "\(name): \(calls) \(error as Any)")
+    }
+    let own = ["drain", "pause", "simulateConditions"]
+    for (name, call) in Self.calls where !own.contains(name) {
+      #expect(
+        await !Self.reached("com.other.*", scopes: [.operate, .define], call).calls.isEmpty, "the control: \(name)")
+    }
+  }
+
+  @Test("Submissions for other jobs do not reach the coordinator, and the answer is that of a job that does not exist")
+  func submissions() async {
+    let (calls, error) = await Self.reached("com.mine.*", scopes: [.submit]) { api in
+      let results = try await api.submit([SubmissionOrder(id: "one", identifier: Self.foreign)], by: "alice")
+      guard case .refused("notPermitted", _)? = results.first else { throw OperatorError.unknown("\(results)") }
+    }
+    #expect(calls.isEmpty && error == nil, "\(calls) \(error as Any)")
+  }
+}
