@@ -81,6 +81,16 @@ import Testing
     return sample.trace
   }()
 
+  private static let credential = Credential(
+    id: [1], name: hostile, digest: [2], scopes: [.read], patterns: [IdentifierPattern(trusted: hostile)], end: now,
+    createdAt: now, createdBy: hostile, lastUsedAt: now)
+
+  private static let audited = AuditRow(
+    sequence: 1,
+    entry: AuditEntry(
+      at: now, actor: hostile, credential: [1], peer: hostile, method: hostile, object: hostile, outcome: .failed,
+      detail: hostile), previous: .init(repeating: 0, count: 32), hash: .init(repeating: 1, count: 32))
+
   private static func world(isTerminal: Bool) -> World {
     var facts = HostFacts()
     facts.owner = .notPermitted(hostile)
@@ -101,6 +111,14 @@ import Testing
       ]
       state.evicted = [HostName(hostile)]
       state.output = [(1, hostile), (2, hostile)]
+      state.applied = [
+        AppliedDefinition(id: DefinitionID(1), pattern: IdentifierPattern(trusted: hostile), change: .created)
+      ]
+      state.caller = Caller(name: hostile, credential: credential, peer: hostile)
+      state.credentials = [credential]
+      state.waiting = [WaitingHost(host: HostName(hostile), number: hostile, peer: hostile, at: now)]
+      state.audit = [audited]
+      state.verdict = AuditVerdict(rows: 1, last: 1, head: audited.hash, problem: hostile)
     }
     var world = World(FakeBackend(coordinator, host: facts))
     if isTerminal { world.terminal = .init(columns: 120, rows: 30) }
@@ -124,18 +142,39 @@ import Testing
     ["simulate", "expire", "com.example.running"], ["simulate", "conditions", hostile, "--idle", "true"],
     ["simulate", "conditions", hostile, "--end"],
   ]
+  /// What is said about people, hosts and the fleet, and what they have named.
+  static let people = [
+    ["whoami"], ["credential", "list"], ["credential", "create", hostile, "--scope", "read"],
+    ["credential", "create", "bob", "--scope", hostile], ["credential", "revoke", hostile], ["audit"],
+    ["audit", "list", "--actor", hostile], ["audit", "verify"], ["audit", "verify", "--head", hostile],
+    ["host", "waiting"], ["host", "invite", hostile], ["host", "invite", "desk"], ["host", "revoke", hostile],
+    ["host", "approve", hostile, hostile], ["fleet"], ["fleet", "show"], ["fleet", "roots"], ["fleet", "rotate"],
+    ["login", hostile], ["login", "base:7422", "--pin", hostile], ["logout", "--fleet", hostile],
+    ["remove", hostile], ["remove", "com.example.report"], ["schema"], ["store", "backup", hostile],
+  ]
   static let plain = [
     ["drain", hostile], ["undrain", hostile], ["trace", "com.example.report", "--all"], ["pause"], ["resume"],
     ["trace", "com.example.report", "-o", "otlp"], [hostile], ["show", hostile], ["list", "--state", hostile],
     ["simulate", hostile], ["help", hostile],
   ]
   static let every =
-    (listed + looking + changing).flatMap { [$0, $0 + ["-o", "json"], $0 + ["-o", "jsonl"]] } + plain
+    (listed + looking + changing + people).flatMap { [$0, $0 + ["-o", "json"], $0 + ["-o", "jsonl"]] } + plain
 
   @Test(.refuses(35), arguments: every, [false, true])
   func `no output has a character that acts on a terminal`(arguments: [String], isTerminal: Bool) async {
     let run = await Self.world(isTerminal: isTerminal).baton(arguments)
     Self.expectPlain(run)
+  }
+
+  /// The commands that the other tests of this suite run, and one that prints nothing which another program chose.
+  private static let elsewhere = ["submit", "poke", "logs", "run", "up", "validate", "apply", "coordinator"]
+
+  @Test func `every command is run with such texts`() {
+    let groups = ["store", "simulate"]
+    let run = Set(Self.every.flatMap { [$0[0], $0.prefix(2).joined(separator: " ")] } + Self.elsewhere)
+    for command in HelpTests.commands + HelpTests.simulations where !groups.contains(command) {
+      #expect(run.contains(command), "\(command)")
+    }
   }
 
   @Test(arguments: [false, true]) func `logs prints what was written, and only that`(isTerminal: Bool) async {
@@ -208,6 +247,7 @@ import Testing
         #expect(run.status == 1)
         #expect(run.error.contains("the last output of"))
         Self.expectPlain(run)
+        Self.expectPlain(await Self.world(isTerminal: isTerminal).baton(["apply", folder + "/job.yaml"] + form))
       }
     }
   }

@@ -36,7 +36,7 @@ struct ApplyCommand: AsyncParsableCommand, Sendable {
 extension AppliedDefinition {
   /// The line of output: `com.example.export.*: created`.
   var line: String {
-    "\(pattern): \(change.rawValue)" + (submitted.map { ", submitted request \($0.number)" } ?? "")
+    "\(pattern.rawValue.onOneLine): \(change.rawValue)" + (submitted.map { ", submitted request \($0.number)" } ?? "")
   }
 }
 

@@ -125,7 +125,7 @@ struct AuditVerifyCommand: AsyncParsableCommand, Sendable {
     ) {
       ["Rows  \(verdict.rows)", "Head  \(text)"]
     }
-    if let problem { throw CommandFailure(.failed, "the audit log is not whole: \(problem)") }
+    if let problem { throw CommandFailure(.failed, "the audit log is not whole: \(problem.onOneLine)") }
     if options.output == .table { console.note("the audit log is whole") }
   }
 }

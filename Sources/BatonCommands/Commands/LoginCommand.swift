@@ -134,7 +134,7 @@ struct WhoAmICommand: AsyncParsableCommand, Sendable {
       [
         "Name         \(caller.name.onOneLine)", "Coordinator  \(coordinator.onOneLine)",
         "May          \(credential?.scopes.text ?? "everything, as the coordinator's own user")",
-        "Jobs         \(caller.limits?.map(\.rawValue).joined(separator: ", ") ?? "all")",
+        "Jobs         \(caller.limits?.map(\.rawValue.onOneLine).joined(separator: ", ") ?? "all")",
         "Ends         \(credential?.end.dated(from: now) ?? "never")",
       ]
     }

@@ -79,7 +79,7 @@ struct StoreBackupCommand: AsyncParsableCommand, Sendable {
       throw CommandFailure(
         .usage,
         "the coordinator writes the file, on its own machine: give an absolute path, such as "
-          + StateFolder.absolute(file, in: environment))
+          + StateFolder.absolute(file, in: environment).onOneLine)
     }
     let file = file
     return try await client.connect { try await $0.backUpStore(to: file, report) }
