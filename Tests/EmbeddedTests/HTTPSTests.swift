@@ -33,7 +33,7 @@ struct HTTPSTests {
 
   @Test("Each route permits exactly the scopes of the matrix; health needs none", .refuses(18, 23))
   func matrix() async throws {
-    try await ServedFleet.serving { place in
+    try await ServedFleet.serving(clocks: StandingClock().clocks) { place in
       try await place.job("com.example.a")
       for path in ["/healthz", "/readyz"] { #expect(try await Self.ask(place, path).status == 200) }
       for scope in Scope.allCases {

@@ -42,6 +42,55 @@ extension EndToEnd {
       #expect(ended.output == "served\nresumed \(isRevoked ? "refused" : "served")\n", "\(ended)")
     }
 
+    /// Whether the kernel has the sandbox.
+    private static func fences() async throws -> Bool {
+      let helper = URL(fileURLWithPath: Program.worker.path).deletingLastPathComponent().appending(path: "baton-exec")
+      return await !(try Child(path: helper.path, ["--probe"]).finished()).output.hasPrefix("none: the kernel")
+    }
+
+    @Test(
+      "A job in the sandbox reads nothing of a coordinator, a worker and an operator of its user, wherever it is (T30)",
+      .refuses(30), .enabled("the kernel has no sandbox", fences), arguments: ["basic", "none"])
+    func sandbox(level: String) async throws {
+      let fleet = try ProcessFleet()
+      defer { fleet.stop() }
+      // This folder is not one of the usual places of a coordinator's data.
+      try await fleet.startCoordinator(servesOthers: true)
+      let configuration = ["XDG_CONFIG_HOME": fleet.folder + "/config"]
+      let created = try await fleet.baton("credential", "create", "ana", "--scope", "read")
+      try fleet.write(created.output, to: "pasted")
+      chmod(fleet.folder + "/pasted", 0o600)
+      let pin = try #require(try await fleet.baton("fleet").output.firstMatch(of: /sha256:[0-9a-f]{64}/)?.0)
+      let login = try await Child(
+        .baton, ["login", fleet.operators, "--pin", String(pin), "--token-file", fleet.folder + "/pasted"],
+        environment: fleet.environment.merging(configuration) { $1 }
+      ).finished()
+      #expect(login.status == 0, "\(login)")
+      try await fleet.join("desk")
+      try await fleet.startWorker("desk", adding: configuration.merging(["BATON_SANDBOX_REQUIRE": level]) { $1 })
+      let work = fleet.folder + "/work"
+      try FileManager.default.createDirectory(atPath: work, withIntermediateDirectories: true)
+      let files =
+        ["authority.pem", "token", "baton.sqlite", "receipt.key"].map { fleet.folder + "/coordinator/" + $0 }
+        + [fleet.folder + "/desk/identity.json", fleet.folder + "/config/baton/fleets/default.json"]
+      for file in files { #expect(FileManager.default.fileExists(atPath: file), "\(file)") }
+      try fleet.write(
+        """
+        identifier: com.example.curious
+        kind: continued
+        title: Curiosity
+        work:
+          command: [/bin/sh, -c, 'for f in "$@"; do head -c 1 "$f" >/dev/null 2>&1 && echo "$f"; done; true', sh]
+          directory: \(work)
+          items: {list: [\(files.map { "'\($0)'" }.joined(separator: ", "))]}
+          batchSize: 100
+        """, to: "curious.yaml")
+      let submitted = try await fleet.baton("submit", "-f", "curious.yaml", "--wait")
+      #expect(submitted.status == 0, "\(submitted)")
+      let read = try await fleet.baton("logs", "com.example.curious").output.split(separator: "\n").map(String.init)
+      #expect(read == (level == "none" ? files : []))
+    }
+
     @Test("A client certificate that the machine's own roots have signed is refused (T9)", .refuses(9))
     func publicRoot() async throws {
       let fleet = try ProcessFleet()
