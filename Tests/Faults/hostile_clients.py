@@ -5,6 +5,7 @@ import json
 import pathlib
 import resource
 import socket
+import ssl
 import threading
 import time
 
@@ -66,13 +67,15 @@ def check_beside(bench, fleet, job):
 
 
 def squat(bench):
-    """The coordinator is down, and another program listens on its port. That program must not receive the token, and
+    """The coordinator is down, and another program listens on its port: it speaks TLS with the certificate of a joined
+    host's own server, and HTTP/2 without TLS. That program must not receive the token, must be told nothing over TLS, and
     nothing that it orders may run."""
     with Fleet(bench, lease_seconds=2) as fleet:
         fleet.operators = 0
         started(fleet)
         # One host reaches the coordinator through its Unix socket, and one over TLS.
         fleet.join("ben")
+        fleet.join("squatter")
         for name in ("anna", "ben"):
             fleet.start_host(name)
         if not fleet.wait_for_hosts(2):
@@ -81,7 +84,7 @@ def squat(bench):
         for stop in (fleet.stop_coordinator, fleet.kill_coordinator):
             stop()
             loot = fleet.folder / f"loot-{stop.__name__}"
-            with Squatter(fleet.port, loot) as squatter:
+            with Squatter(fleet.port, loot, fleet.folder / "host-squatter") as squatter:
                 time.sleep(4)
                 try:
                     fleet.baton("list", check=False, seconds=10)
@@ -90,7 +93,8 @@ def squat(bench):
                 time.sleep(0.5)
             bench.land("squatted port")
             bench.note(f"{squatter.connections} connections came to the squatter")
-            bench.expect(squatter.connections > 0, "the worker over TLS does not try to connect")
+            bench.expect(squatter.handshakes > 0, "the worker over TLS does not try to connect")
+            bench.expect(squatter.told == 0, "a client takes a host's own server for the coordinator")
             bench.expect(token not in squatter.heard, "the token was sent to whoever listens on the coordinator's port")
             bench.expect(not loot.exists(), "a worker ran a command of whoever listens on the coordinator's port")
             if not fleet.start_coordinator():
@@ -99,13 +103,20 @@ def squat(bench):
 
 
 class Squatter:
-    """The parts of a coordinator that are needed to receive the token and to order the run of a command."""
+    """The parts of a coordinator that are needed to receive the token and to order the run of a command. It has the
+    identity of a host that has joined."""
 
-    def __init__(self, port, loot):
+    def __init__(self, port, loot, host):
         self.loot = loot
         self.heard = ""
-        self.connections = 0
+        self.connections = self.handshakes = self.told = 0
         self.is_over = False
+        identity = json.loads((host / "identity.json").read_text())
+        chain = host / "chain.pem"
+        chain.write_text("\n".join([identity["serverCertificate"], *identity["roots"], identity["key"]]))
+        self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.tls.load_cert_chain(chain)
+        self.tls.set_alpn_protocols(["h2"])
         self.listener = socket.socket()
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.listener.bind(("127.0.0.1", port))
@@ -133,6 +144,10 @@ class Squatter:
         with peer:
             peer.settimeout(5)
             try:
+                # A handshake of TLS begins with this byte (RFC 8446, section 5.1), and HTTP/2 with "PRI".
+                if peer.recv(1, socket.MSG_PEEK) == b"\x16":
+                    self.handshakes += 1
+                    peer = self.tls.wrap_socket(peer, server_side=True)
                 peer.sendall(wire.frame(wire.SETTINGS, 0, 0) + wire.frame(wire.SETTINGS, wire.ACK, 0))
                 self.answer_all(peer)
             except OSError:
@@ -159,6 +174,8 @@ class Squatter:
     def take(self, peer):
         data = received(peer)
         self.heard += data.decode("latin-1")
+        # A client may complete the handshake before it looks at the name in the certificate.
+        self.told += len(data) if isinstance(peer, ssl.SSLSocket) else 0
         return data
 
     def orders(self):
