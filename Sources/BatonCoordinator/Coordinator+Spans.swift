@@ -94,7 +94,8 @@ extension Coordinator {
   }
 
   /// The head of the audit log, which the spans carry to another place: the store's owner could write a whole new log,
-  /// but not change what the backend has. It describes the sender, because a span that is sent again has to be the same.
+  /// but not change what the backend has. It describes the sender, because a span that is sent again has to be the
+  /// same.
   private func auditHead() async throws -> Attribute {
     let head = try await store.auditHead()
     return Attribute(

@@ -1,8 +1,8 @@
 #if canImport(Testing)
   public import Testing
 
-  /// Says which attacks a test makes and sees refused: `.refuses(13)` is attack T13 of `Tests/ContractRows/attacks.tsv`.
-  /// `Scripts/check-contract` finds the attacks that no test makes.
+  /// Says which attacks a test makes and sees refused: `.refuses(13)` is attack T13, as
+  /// `Tests/ContractRows/attacks.tsv` numbers them. `Scripts/check-contract` finds the attacks that no test makes.
   ///
   /// It works as `ContractTrait` does: it does not change how the test runs, and each test that has run is written to a
   /// log, so a test that is commented out, left out of the build, or disabled proves nothing.

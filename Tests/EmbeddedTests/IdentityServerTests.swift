@@ -136,7 +136,7 @@ struct IdentityServerTests {
 
   // MARK: Certificates
 
-  @Test("Only a certificate that was given out is served, whoever signed another one", .refuses(7))
+  @Test("Only a certificate that was given out is served, whichever authority signed another one", .refuses(7))
   func certificates() async throws {
     try await ServedFleet.serving { place in
       let now = SystemClocks.date()

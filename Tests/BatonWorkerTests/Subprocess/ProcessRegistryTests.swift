@@ -47,7 +47,7 @@ import Testing
   }
 
   /// A command can write a record that names any process of this user.
-  @Test(.refuses(31)) func `a forged record kills nobody`() async throws {
+  @Test(.refuses(31)) func `a forged record kills no process`() async throws {
     let stranger = try CommandFixture()
     let launch = ProcessLaunch(
       executable: "/bin/sh", arguments: ["sh", "-c", "echo $$; exec sleep 1000"], environment: [:],
